@@ -1,0 +1,182 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arch/address_map.h"
+#include "base/units.h"
+
+namespace bulkhead::arch {
+
+/// Instructions that share a pipeline, an issue interval and a result latency.
+enum class OpClass : std::uint8_t {
+    integer,     ///< add, logic, shift, compare, select, move
+    integerMul,  ///< mul, mad, dot products
+    integerDiv,  ///< div, rem
+    fp32,        ///< add, mul, fma, min, max, f16 as well
+    fp32Div,     ///< div.rn, sqrt.rn, rcp.rn: sequences on hardware, one PTX instruction
+    special,     ///< the approximate functions
+    fp64,
+    fp64Div,
+    convert,
+    shuffle,  ///< shfl, vote, match, redux
+    control,  ///< branches, calls, barriers
+    memory,   ///< everything that goes through LD/ST
+};
+constexpr int kOpClasses = 12;
+
+/// The units of an SM that an instruction can occupy.
+enum class Unit : std::uint8_t { alu, sfu, fp64, ldst, control };
+constexpr int kUnits = 5;
+
+/// Which unit executes which class.
+constexpr Unit unitOf(OpClass c) {
+    switch (c) {
+        case OpClass::special: return Unit::sfu;
+        case OpClass::fp64:
+        case OpClass::fp64Div: return Unit::fp64;
+        case OpClass::memory: return Unit::ldst;
+        case OpClass::control: return Unit::control;
+        default: return Unit::alu;
+    }
+}
+
+/// Everything the simulator needs to know of a GPU. Plain numbers; where each came from is kept beside them.
+/// Latencies are load-to-use, as a pointer chase measures them: the simulator derives its stage latencies from them.
+struct DeviceProfile {
+    std::string name;
+    std::string description;
+
+    struct Compute {
+        int major = 0, minor = 0;
+    } compute;
+
+    struct Clock {
+        std::int64_t coreMHz = 0, l2MHz = 0, memoryMHz = 0;
+    } clock;
+
+    struct Sm {
+        std::int64_t count = 0;
+        std::int64_t schedulers = 1;
+        std::int64_t issueWidth = 1;  ///< instructions a scheduler may issue from one warp in a cycle
+        std::int64_t maxThreads = 0, maxBlocks = 0, maxThreadsPerBlock = 1024;
+        std::int64_t registers = 0;            ///< 32-bit registers
+        std::int64_t registerGranularity = 1;  ///< per warp, in registers
+        std::int64_t maxRegistersPerThread = 255;
+        std::int64_t sharedBytes = 0;        ///< the most shared memory an SM can offer
+        std::int64_t maxSharedPerBlock = 0;  ///< bytes
+        std::int64_t sharedGranularity = 1;  ///< bytes
+        /// Bytes of the memory that L1D and shared memory divide between them; 0 where they are separate. When they
+        /// share, L1D has onChipBytes - (the smallest of carveouts that fits the resident blocks).
+        std::int64_t onChipBytes = 0;
+        std::vector<std::int64_t> carveouts;
+    } sm;
+
+    /// unitCount[Unit]: instances per SM. interval[OpClass]: cycles an instance is busy with one warp
+    /// instruction. latency[OpClass]: cycles from issue until a dependent instruction may issue.
+    std::int64_t unitCount[kUnits] = {};
+    std::int64_t interval[kOpClasses] = {};
+    std::int64_t latency[kOpClasses] = {};
+
+    struct Shared {
+        std::int64_t banks = 32, bankBytes = 4, latency = 0;
+    } shared;
+
+    enum class SetHash : std::uint8_t { linear, xorFold };
+    enum class Allocate : std::uint8_t { onMiss, onFill };
+
+    struct L1 {
+        bool cachesGlobal = true;  ///< plain ld.global goes through L1D (not so on some Maxwell and Pascal parts)
+        std::int64_t bytes = 0, lineBytes = 128, sectorBytes = 32, ways = 0;
+        SetHash setHash = SetHash::linear;
+        Allocate allocate = Allocate::onMiss;
+        bool localWriteBack = true;  ///< local stores stay in L1D; global stores always write through
+        std::int64_t hitLatency = 0, mshrs = 0, mshrMerges = 0;
+        std::int64_t queue = 4;  ///< memory instructions waiting in front of L1D
+    } l1;
+
+    struct Constant {
+        std::int64_t bytes = 0, lineBytes = 64, ways = 0, hitLatency = 0;
+    } constant;
+
+    struct Crossbar {
+        std::int64_t requestBytesPerCycle = 32, responseBytesPerCycle = 32;  ///< per port, in the L2 clock
+        std::int64_t smQueue = 8;      ///< requests an SM can hold before its port
+        std::int64_t sliceQueue = 16;  ///< requests a slice can hold before its tags
+    } crossbar;
+
+    struct L2 {
+        std::int64_t bytes = 0, lineBytes = 128, sectorBytes = 32, ways = 0;
+        std::int64_t hitLatency = 0;  ///< core cycles, load-to-use
+        std::int64_t mshrs = 0, mshrMerges = 0;  ///< per slice
+        std::int64_t writeRetention = 0;  ///< a line brought in by a write counts as this many set accesses younger
+        std::int64_t responseQueue = 8;   ///< responses a slice can hold before its port
+        std::int64_t atomicInterval = 1;  ///< L2 cycles a slice is busy with one atomic sector
+        std::int64_t sides = 1;           ///< slices and SMs divide evenly over sides
+        std::int64_t farLatency = 0;      ///< core cycles that an atomic or a write to the other side adds
+    } l2;
+
+    struct Dram {
+        std::int64_t bytes = 0;
+        std::int64_t latency = 0;  ///< core cycles, load-to-use, bank precharged
+        std::int64_t rowBytes = 2048;
+        std::int64_t burstBytes = 32;  ///< moved by one column command
+        std::int64_t queue = 64;       ///< requests a channel reorders (FR-FCFS)
+        std::int64_t tRCD = 0, tRP = 0, tCL = 0, tRAS = 0, tCCD = 0, tWR = 0;  ///< memory-clock cycles
+    };
+    Dram dram;
+
+    enum class Placement : std::uint8_t { contiguous, scattered };
+    struct Memory {
+        std::int64_t pageBytes = 2 << 20;
+        Placement placement = Placement::contiguous;
+        std::int64_t seed = 1;
+        std::int64_t reservedBytes = 0;
+    } memory;
+
+    struct Sharing {
+        std::int64_t quantumUs = 0;  ///< time slice of a context while another waits
+        std::int64_t switchUs = 0;   ///< cost of changing the context
+    } sharing;
+
+    struct Launch {
+        std::int64_t latency = 0;        ///< core cycles from launch to the first block
+        std::int64_t blockInterval = 1;  ///< core cycles between two blocks placed
+    } launch;
+
+    AddressMap map;
+
+    /// Where each figure comes from, by its key ("l1.ways"). Every key of the table has one.
+    std::map<std::string, std::string, std::less<>> provenance;
+
+    /// Reads and checks a profile: unknown or missing keys and impossible geometry throw Error.
+    static DeviceProfile load(const std::filesystem::path&);
+    static DeviceProfile fromJson(const nlohmann::json&, const std::string& where);
+    nlohmann::json toJson() const;
+
+    /// Changes one figure by its key, as `--set l1.ways=8` does. Call validate() after the last.
+    void set(std::string_view key, std::string_view value);
+    void validate() const;
+
+    // Derived figures.
+    int maxWarps() const { return static_cast<int>(sm.maxThreads / 32); }
+    double dramGBps() const;  ///< peak, all channels
+};
+
+/// Every figure of a profile: its key, unit and meaning, with its value as text. One table drives reading,
+/// writing, `--set`, validation of ranges and `bulkhead gpus NAME`.
+struct Figure {
+    std::string key, unit, meaning, value, provenance;
+};
+std::vector<Figure> figures(const DeviceProfile&);
+
+/// The profiles that ship, by name, and where they are.
+std::vector<std::string> profileNames();
+DeviceProfile findProfile(std::string_view name);  ///< throws Error that lists the names
+
+}  // namespace bulkhead::arch

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ptx/module.h"
+
+namespace bulkhead::ptx {
+
+/// Which registers an instruction reads and writes (indices into Function::registers). A guarded write is also a
+/// read: lanes whose guard is false keep the old value. Operands of kind list name .param variables or registers.
+struct Effects {
+    std::vector<int> reads, writes;
+};
+Effects effectsOf(const Function&, const Instruction&);
+
+/// Basic blocks in program order; successors; immediate post-dominators.
+struct ControlFlow {
+    struct Block {
+        int first, last;  ///< instructions [first, last)
+        std::vector<int> successors;
+        int postDominator;  ///< block index, or -1 = the function's exit
+    };
+    std::vector<Block> blocks;
+    std::vector<int> blockOf;  ///< per instruction
+
+    /// Where lanes that part at instruction i (a branch) meet again: an instruction index, or body.size() when only
+    /// at the function's end.
+    int reconvergenceOf(int instruction) const;
+    int bodySize = 0;
+};
+ControlFlow analyseControlFlow(const Function&);
+
+/// Per-thread liveness of registers.
+struct Liveness {
+    struct Interval {
+        int first = -1, last = -1;  ///< instruction indices, inclusive, holes filled; -1 = never used
+    };
+    std::vector<Interval> intervals;  ///< per register
+    int maxLive32 = 0;                ///< the most 32-bit registers live at once (b64 counts two, predicates none)
+    int maxLivePredicates = 0;
+};
+Liveness analyseLiveness(const Function&, const ControlFlow&);
+
+}  // namespace bulkhead::ptx

@@ -1,0 +1,148 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "arch/device_profile.h"
+#include "ptx/module.h"
+
+namespace bulkhead::sim {
+
+using LaneMask = std::uint32_t;
+constexpr int kLanes = 32;
+constexpr LaneMask kAllLanes = ~LaneMask{0};
+
+struct Instr;
+class Warp;
+
+/// Executes one instruction for the lanes in the mask. Registers of lanes outside it keep their values.
+using Handler = void (*)(const Instr&, Warp&, LaneMask);
+
+/// Where an operand's lane values lie: byte offset into the warp's current register frame, or, complemented, into
+/// the program's constant pool. A 32-bit (or smaller) register is 32 x 4 bytes, a 64-bit one 32 x 8 bytes, lane i at
+/// index i; 8- and 16-bit values sit zero-extended in 4 bytes (sign is applied by the reader from the type). A
+/// predicate is one LaneMask (4 bytes). Immediates are constants already broadcast over the lanes.
+struct Slot {
+    std::int32_t offset = 0;
+    static Slot reg(std::int32_t byteOffset) { return {byteOffset}; }
+    static Slot constant(std::int32_t byteOffset) { return {~byteOffset}; }
+    bool isConstant() const { return offset < 0; }
+};
+
+enum class Kind : std::uint8_t {
+    compute,  ///< run() is all there is to it
+    memory,   ///< run() moves the data and leaves Warp::accesses for the timing model
+    branch, branchIndexed, call, callIndirect, ret, exit, trap,
+    barrier,      ///< bar, barrier, bar.red
+    fence,        ///< membar, fence: waits for the warp's own outstanding accesses
+    asyncCommit,  ///< cp.async.commit_group
+    asyncWait,    ///< cp.async.wait_group N, wait_all
+    nop,          ///< bar.warp.sync, pragma-like instructions
+};
+
+enum class CacheOp : std::uint8_t { ca, cg, cs, lu, cv, wb, wt, none };
+
+/// One lowered instruction. Fixed size, no ownership: programs are arrays of these.
+struct Instr {
+    Handler run = nullptr;
+    Kind kind = Kind::compute;
+    arch::OpClass opClass = arch::OpClass::integer;
+    bool guardNegated = false;
+    std::int32_t guard = -1;  ///< byte offset of the guard predicate in the frame, -1 if none
+    Slot dst[4];              ///< results (vector loads have up to 4); setp: dst[0] = p, dst[1] = q
+    Slot src[5];              ///< sources; memory: src[0] is the address, data follow
+    std::uint8_t dstCount = 0, srcCount = 0;
+
+    // Memory.
+    ptx::Space space = ptx::Space::none;  ///< none = generic
+    CacheOp cacheOp = CacheOp::none;
+    std::uint8_t elementBytes = 0;        ///< of one vector element
+    std::uint8_t elements = 1;
+    ptx::Type type = ptx::Type::none;     ///< for sign extension of narrow loads and the type of atomics
+    bool hasAddress = true;               ///< false: the address is `immediate` alone
+    std::int64_t immediate = 0;           ///< displacement of an address; small immediates of other instructions
+
+    // Control.
+    std::uint32_t target = 0;       ///< branch: instruction index; call: function index; brx: table index
+    std::uint32_t reconverge = 0;   ///< where diverging lanes meet; the function's size = at its end
+    std::uint32_t extra = 0;        ///< index into a side table (call sites, printf...), meaning by kind
+
+    // Scoreboard: registers written, then registers read (guard included), as scoreboard ids of this function.
+    std::uint16_t registers[12] = {};
+    std::uint8_t writes = 0, dependencies = 0;  ///< registers[0, writes) are written; [0, dependencies) must be free
+
+    std::int32_t line = 0;  ///< PTX line
+};
+
+/// How a function's .param results and arguments travel at one call.
+struct CallSite {
+    struct Copy {
+        std::uint32_t from, to, bytes;  ///< byte offsets in the caller's and the callee's parameter areas
+    };
+    std::vector<Copy> arguments, results;
+    std::uint32_t builtin = 0;  ///< 0 = a function of the program; else one of the runtime's (vprintf, ...)
+};
+
+struct Code {
+    std::string name;
+    bool isKernel = false;
+    std::vector<Instr> instrs;
+    std::uint32_t frameBytes = 0;       ///< register block of one warp
+    std::uint32_t scoreboardIds = 0;
+    std::uint32_t paramBytes = 0;       ///< per lane: formal parameters, results and local .param variables
+    std::uint32_t kernelParamBytes = 0; ///< kernels: size of the parameter block
+    struct Param {
+        std::string name;
+        ptx::Type type;
+        std::uint32_t offset, bytes;
+        bool isPointer;
+    };
+    std::vector<Param> params;          ///< kernels: where each argument goes in the block
+    std::uint32_t localBytes = 0;       ///< per thread, this function's own frame
+    std::uint32_t stackBytes = 0;       ///< per thread, with everything it can call
+    std::uint32_t sharedBytes = 0;      ///< static
+    std::uint32_t registersPerThread = 0;  ///< estimated by liveness, for occupancy
+    std::uint32_t maxThreadsPerBlock = 0;  ///< from .maxntid/.reqntid, 0 = no limit
+    std::vector<CallSite> callSites;
+    std::vector<std::vector<std::uint32_t>> branchTables;  ///< brx.idx
+};
+
+/// A module made executable. Immutable; shared by every launch. Addresses of module-scope .global and .const
+/// variables are only known once the module is loaded into a context: `link` patches them.
+struct Program {
+    std::string name;
+    std::vector<Code> codes;
+    std::unordered_map<std::string, std::uint32_t> codeByName;
+    alignas(64) std::vector<std::uint8_t> constants;  ///< broadcast immediates
+
+    struct Global {
+        std::string name;
+        ptx::Space space;  ///< global or constant
+        std::uint64_t bytes, align;
+        std::vector<std::uint8_t> initial;
+        std::vector<ptx::Relocation> relocations;
+        std::uint64_t address = 0;  ///< given by link
+    };
+    std::vector<Global> globals;
+
+    const Code* kernel(std::string_view name) const;  ///< nullptr if there is none
+    std::vector<std::string> kernelNames() const;
+
+    /// Constant-pool places that hold a symbol's address, to be filled by link.
+    struct Patch {
+        std::uint32_t constantOffset;  ///< 32 lanes x 8 bytes
+        std::uint32_t global;
+        std::int64_t addend;
+    };
+    std::vector<Patch> patches;
+};
+
+/// Checks and translates every instruction: what the simulator does not support is refused here, with line, column
+/// and the instruction quoted (ptx::PtxError).
+std::unique_ptr<Program> lower(const ptx::Module&);
+
+}  // namespace bulkhead::sim
