@@ -37,12 +37,17 @@ constexpr int kUnits = 5;
 /// Which unit executes which class.
 constexpr Unit unitOf(OpClass c) {
     switch (c) {
-        case OpClass::special: return Unit::sfu;
+        case OpClass::special:
+            return Unit::sfu;
         case OpClass::fp64:
-        case OpClass::fp64Div: return Unit::fp64;
-        case OpClass::memory: return Unit::ldst;
-        case OpClass::control: return Unit::control;
-        default: return Unit::alu;
+        case OpClass::fp64Div:
+            return Unit::fp64;
+        case OpClass::memory:
+            return Unit::ldst;
+        case OpClass::control:
+            return Unit::control;
+        default:
+            return Unit::alu;
     }
 }
 
@@ -112,7 +117,7 @@ struct DeviceProfile {
 
     struct L2 {
         std::int64_t bytes = 0, lineBytes = 128, sectorBytes = 32, ways = 0;
-        std::int64_t hitLatency = 0;  ///< core cycles, load-to-use
+        std::int64_t hitLatency = 0;             ///< core cycles, load-to-use
         std::int64_t mshrs = 0, mshrMerges = 0;  ///< per slice
         std::int64_t writeRetention = 0;  ///< a line brought in by a write counts as this many set accesses younger
         std::int64_t responseQueue = 8;   ///< responses a slice can hold before its port
@@ -175,8 +180,14 @@ struct Figure {
 };
 std::vector<Figure> figures(const DeviceProfile&);
 
-/// The profiles that ship, by name, and where they are.
+/// Applies "key=value" settings in order, then checks the whole profile.
+void applySettings(DeviceProfile&, const std::vector<std::string>& settings);
+
+/// The profiles that ship, by name. They are part of the program; the files NAME.json of the directory that the
+/// environment variable BULKHEAD_PROFILES names, if it is set, stand in for them.
 std::vector<std::string> profileNames();
-DeviceProfile findProfile(std::string_view name);  ///< throws Error that lists the names
+/// A profile by name, or by the path of its file where `name` ends in .json or holds a slash; "sim:" in front of
+/// either is allowed. Throws Error that lists the names.
+DeviceProfile findProfile(std::string_view name);
 
 }  // namespace bulkhead::arch

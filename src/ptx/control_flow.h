@@ -14,12 +14,15 @@ struct Effects {
 };
 Effects effectsOf(const Function&, const Instruction&);
 
-/// Basic blocks in program order; successors; immediate post-dominators.
+/// Basic blocks in program order; successors; immediate post-dominators. A guarded ret, exit or trap ends no block and
+/// does not count as a way out: the lanes that leave there have nobody to meet. A loop without a way out counts as
+/// leaving at its last block.
 struct ControlFlow {
     struct Block {
         int first, last;  ///< instructions [first, last)
         std::vector<int> successors;
-        int postDominator;  ///< block index, or -1 = the function's exit
+        bool leaves = false;  ///< may end the function: ret, exit, trap, or the end of the body
+        int postDominator;    ///< block index, or -1 = the function's exit
     };
     std::vector<Block> blocks;
     std::vector<int> blockOf;  ///< per instruction

@@ -13,13 +13,29 @@
 namespace bulkhead::ptx {
 
 enum class Type : std::uint8_t {
-    none, pred,
-    b8, b16, b32, b64, b128,
-    u8, u16, u32, u64,
-    s8, s16, s32, s64,
-    f16, f16x2, bf16, bf16x2, f32, f64,
+    none,
+    pred,
+    b8,
+    b16,
+    b32,
+    b64,
+    b128,
+    u8,
+    u16,
+    u32,
+    u64,
+    s8,
+    s16,
+    s32,
+    s64,
+    f16,
+    f16x2,
+    bf16,
+    bf16x2,
+    f32,
+    f64,
 };
-unsigned bitsOf(Type);    ///< 1 for pred
+unsigned bitsOf(Type);  ///< 1 for pred
 bool isFloat(Type);
 bool isSigned(Type);
 std::string_view nameOf(Type);  ///< "u32"
@@ -45,24 +61,25 @@ struct Operand {
         sreg,     ///< %tid.x, %laneid, ...: name without '%'
         integer,  ///< 42, 0x2aU, -1
         real,     ///< 0f3F800000, 0d..., 1.5
-        symbol,   ///< a variable, function or .param name used as a value: mov.u64 %rd1, table;
+        symbol,   ///< a variable, function or .param name used as a value: mov.u64 %rd1, table+4; (addend in integer)
         address,  ///< [reg], [symbol], [reg+4], [symbol-4], [4096]
         vector,   ///< {%r1, %r2}
-        label,    ///< a branch target
+        label,    ///< a branch target, or the name of a .branchtargets, .calltargets or .callprototype
         sink,     ///< _
         list,     ///< (a, b): arguments and results of call
         pair,     ///< p|q: two predicate results, or shfl's d|p
     };
     Kind kind = Kind::sink;
-    bool negated = false;        ///< !p as a source, or -x written before a register
-    Type type = Type::none;      ///< of a reg: as declared; of a real: f32 (0f) or f64
-    std::string name;            ///< reg, sreg, symbol, label; base of an address (empty if absolute)
-    bool baseIsReg = false;      ///< address: base is a register, not a symbol
-    int reg = -1;                ///< reg, or register base of an address: index into Function::registers
-    std::int64_t integer = 0;    ///< integer value, or the address's displacement; two's complement for unsigned
+    bool negated = false;      ///< !p as a source, or -x written before a register
+    Type type = Type::none;    ///< of a reg: as declared; of a real: f32 (0f) or f64
+    std::string name;          ///< reg, sreg, symbol, label; base of an address (empty if absolute)
+    bool baseIsReg = false;    ///< address: base is a register, not a symbol
+    int reg = -1;              ///< reg, or register base of an address: index into Function::registers
+    std::int64_t integer = 0;  ///< integer value, or the address's displacement; two's complement for unsigned; of
+                               ///< a real its bit pattern (32 bits for f32), which keeps a NaN's payload
     double real = 0;
     int element = -1;            ///< %v.x style component of a vector register: 0..3, else -1
-    std::vector<Operand> parts;  ///< vector, list, pair
+    std::vector<Operand> parts;  ///< vector, list, pair; of an address what follows its base: [tex, {%r1, %r2}]
     Position position;
 };
 
@@ -80,22 +97,24 @@ struct Instruction {
 };
 
 /// Where an address appears inside a variable's initialiser: 8 (or 4) bytes at `offset` become the address of
-/// `symbol` + `addend`; `generic` when written generic(symbol).
+/// `symbol` + `addend`; `generic` when written generic(symbol). Written with masks, 0xFF00(symbol), a part of the
+/// address is taken: the low `bytes` of address >> shift. Eight masks in a row are one relocation of 8 bytes.
 struct Relocation {
     std::uint64_t offset;
     std::string symbol;
     std::int64_t addend;
     bool generic;
     unsigned bytes;
+    unsigned shift = 0;
 };
 
 struct Variable {
     std::string name;
     Space space = Space::none;
     Type type = Type::none;
-    unsigned vector = 1;       ///< .v2, .v4
+    unsigned vector = 1;  ///< .v2, .v4
     std::uint64_t align = 1;
-    std::uint64_t bytes = 0;   ///< 0 for extern .shared x[]
+    std::uint64_t bytes = 0;  ///< 0 for extern .shared x[]
     bool isExtern = false;
     bool isVisible = false;
     bool isArray = false;
@@ -125,7 +144,7 @@ struct Prototype {
 struct Function {
     std::string name;
     bool isKernel = false;
-    bool isExtern = false;   ///< declared only: vprintf, __assertfail, malloc...
+    bool isExtern = false;  ///< declared only: vprintf, __assertfail, malloc...
     bool isVisible = false;
     bool noReturn = false;
     std::vector<Variable> results, params;
@@ -134,6 +153,7 @@ struct Function {
     std::vector<Instruction> body;
     std::unordered_map<std::string, int> labels;  ///< label -> index into body (may equal body.size())
     std::vector<BranchTargets> branchTargets;
+    std::vector<BranchTargets> callTargets;  ///< .calltargets: names of functions
     std::vector<Prototype> prototypes;
     unsigned maxThreads[3] = {0, 0, 0};       ///< .maxntid, 0 = not given
     unsigned requiredThreads[3] = {0, 0, 0};  ///< .reqntid
@@ -142,7 +162,7 @@ struct Function {
 };
 
 struct Module {
-    std::string name;    ///< file name or "<ptx>", for messages
+    std::string name;  ///< file name or "<ptx>", for messages
     std::shared_ptr<const std::string> source;
     int versionMajor = 0, versionMinor = 0;
     std::string target;  ///< "sm_75"

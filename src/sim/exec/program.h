@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,6 +22,20 @@ class Warp;
 
 /// Executes one instruction for the lanes in the mask. Registers of lanes outside it keep their values.
 using Handler = void (*)(const Instr&, Warp&, LaneMask);
+
+/// Bytes that begin on a cache line, so that lane arrays at multiples of 64 bytes never straddle one needlessly.
+template <class T>
+struct CacheLineAllocator {
+    using value_type = T;
+    static constexpr std::align_val_t kAlignment{64};
+    CacheLineAllocator() = default;
+    template <class U>
+    CacheLineAllocator(const CacheLineAllocator<U>&) {}
+    T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kAlignment)); }
+    void deallocate(T* p, std::size_t) { ::operator delete(p, kAlignment); }
+    bool operator==(const CacheLineAllocator&) const { return true; }
+};
+using AlignedBytes = std::vector<std::uint8_t, CacheLineAllocator<std::uint8_t>>;
 
 /// Where an operand's lane values lie: byte offset into the warp's current register frame, or, complemented, into
 /// the program's constant pool. A 32-bit (or smaller) register is 32 x 4 bytes, a 64-bit one 32 x 8 bytes, lane i at
@@ -64,6 +79,8 @@ struct Instr {
     std::uint8_t elements = 1;
     ptx::Type type = ptx::Type::none;     ///< for sign extension of narrow loads and the type of atomics
     bool hasAddress = true;               ///< false: the address is `immediate` alone
+    bool addressIs32 = false;             ///< the address lanes are 4 bytes wide (shared memory)
+    bool frameRelative = false;           ///< local: add the function's place in the thread's stack
     std::int64_t immediate = 0;           ///< displacement of an address; small immediates of other instructions
 
     // Control.
@@ -78,13 +95,25 @@ struct Instr {
     std::int32_t line = 0;  ///< PTX line
 };
 
+/// Functions that CUDA's runtime provides and PTX only declares.
+enum class Builtin : std::uint8_t { none, vprintf, assertFail };
+
+/// A result or parameter of a function: where it lies in the function's parameter area.
+struct Formal {
+    std::uint32_t offset, bytes;
+    bool isResult;
+    bool operator==(const Formal&) const = default;
+};
+
 /// How a function's .param results and arguments travel at one call.
 struct CallSite {
     struct Copy {
         std::uint32_t from, to, bytes;  ///< byte offsets in the caller's and the callee's parameter areas
     };
     std::vector<Copy> arguments, results;
-    std::uint32_t builtin = 0;  ///< 0 = a function of the program; else one of the runtime's (vprintf, ...)
+    Builtin builtin = Builtin::none;
+    /// Indirect calls: the signature the caller expects; a function with another may not be called from here.
+    std::vector<Formal> formals;
 };
 
 struct Code {
@@ -107,7 +136,9 @@ struct Code {
     std::uint32_t sharedBytes = 0;      ///< static
     std::uint32_t registersPerThread = 0;  ///< estimated by liveness, for occupancy
     std::uint32_t maxThreadsPerBlock = 0;  ///< from .maxntid/.reqntid, 0 = no limit
+    std::vector<Formal> formals;        ///< device functions: results, then parameters
     std::vector<CallSite> callSites;
+    std::vector<std::string_view> texts;   ///< each instruction as written, for messages; views into Program::source
     std::vector<std::vector<std::uint32_t>> branchTables;  ///< brx.idx
 };
 
@@ -117,7 +148,8 @@ struct Program {
     std::string name;
     std::vector<Code> codes;
     std::unordered_map<std::string, std::uint32_t> codeByName;
-    alignas(64) std::vector<std::uint8_t> constants;  ///< broadcast immediates
+    AlignedBytes constants;  ///< broadcast immediates
+    std::shared_ptr<const std::string> source;
 
     struct Global {
         std::string name;
@@ -140,6 +172,13 @@ struct Program {
     };
     std::vector<Patch> patches;
 };
+
+/// Fills the places that hold addresses of variables, once every Global::address is set.
+void link(Program&);
+
+/// What a variable holds when its module is loaded, with the addresses of other symbols filled in: `bytes` long.
+/// Every Global::address must be set.
+std::vector<std::uint8_t> initialBytes(const Program&, const Program::Global&);
 
 /// Checks and translates every instruction: what the simulator does not support is refused here, with line, column
 /// and the instruction quoted (ptx::PtxError).

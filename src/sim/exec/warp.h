@@ -29,16 +29,25 @@ constexpr std::uint64_t kCodeWindow = 0x0000'0400'0000'0000;
 
 enum class AccessKind : std::uint8_t { load, store, atomic, reduction, asyncCopy };
 
+/// How the lanes of an access lie, where execution found out on its way. Only ever a hint that saves work.
+enum class AccessPattern : std::uint8_t {
+    scattered,    ///< nothing known
+    consecutive,  ///< all 32 lanes active, address[i] = address[0] + i * bytes
+    uniform,      ///< every active lane has the same address
+};
+
 /// What one memory instruction touched in one state space, for the timing model. Data have already moved.
 struct Access {
     ptx::Space space;  ///< global, shared, local, constant or param; never generic
     AccessKind kind;
     CacheOp cacheOp;
     std::uint8_t bytes;  ///< per lane, all vector elements together
+    AccessPattern pattern;
     LaneMask lanes;
     /// Global, constant: virtual address. Shared: offset in the block's shared memory. Local: offset in the
-    /// thread's local memory. Param: offset in the kernel's parameter block.
-    std::uint64_t address[kLanes];
+    /// thread's local memory. Param: offset in the kernel's parameter block. Lanes that are not active repeat the
+    /// address of the first active one.
+    alignas(64) std::uint64_t address[kLanes];
 };
 
 /// A launch that went wrong on the device: the program can go on, the launch is over.
@@ -66,9 +75,11 @@ struct LaunchContext {
     const Cycles* now = nullptr;       ///< %clock, %clock64
     double nsPerCycle = 1;             ///< %globaltimer
     std::uint32_t smCount = 0;
+    std::uint32_t warpsPerSm = 0;      ///< %nwarpid
 };
 
 /// What the warps of a block share.
+class Warp;
 class Block {
   public:
     Block(const LaunchContext&, Dim3 index, std::uint32_t smId);
@@ -80,14 +91,20 @@ class Block {
     std::uint32_t liveWarps;  ///< not yet finished
     std::vector<std::uint8_t> shared;  ///< static + dynamic
 
+    /// A warp that arrives counts as 32 threads, also when some of its lanes have exited or never existed.
     struct Barrier {
-        std::uint32_t arrivedThreads = 0, expectedThreads = 0;
-        std::uint64_t waiting = 0;  ///< bit per warp of the block
-        LaneMask unusedTail = 0;
-        std::uint32_t votes = 0;    ///< bar.red
-        std::uint32_t voters = 0;
+        std::uint32_t arrivedThreads = 0;
+        std::uint32_t expectedThreads = 0;  ///< as given by the instruction; 0 = all warps that have not finished
+        std::uint64_t waiting = 0;          ///< bit per warp of the block
+        std::uint32_t votes = 0;            ///< bar.red: lanes whose predicate was true
+        std::uint32_t voters = 0;           ///< bar.red: lanes that voted
     };
     Barrier barriers[16];
+    std::vector<Warp*> members;  ///< by index; a warp stays where it is from start() until it has finished
+
+    /// If enough threads have arrived, hands the votes to the waiting warps, resets the barrier and returns the warps
+    /// it frees (by index in the block); else 0.
+    std::uint64_t complete(Barrier&);
 };
 
 /// What a step did beyond moving data, for the timing model.
@@ -102,12 +119,14 @@ enum class StepKind : std::uint8_t {
     asyncWait,    ///< wait until at most Step::groups commit groups are outstanding
     finished,     ///< the last lane exited; Step::released may hold warps its exit freed from a barrier
 };
+/// Small enough to be returned in registers.
 struct Step {
     StepKind kind;
-    std::uint64_t released = 0;  ///< warps of the block (by index in it) that a completed barrier frees
+    std::uint8_t lanes = 0;      ///< how many lanes executed, for the thread-instruction count
     std::uint32_t groups = 0;
-    std::uint32_t lanes = 0;     ///< how many lanes executed, for the thread-instruction count
+    std::uint64_t released = 0;  ///< warps of the block (by index in it) that a completed barrier frees
 };
+static_assert(sizeof(Step) == 16);
 
 /// The functional state of a warp: registers, reconvergence stack, call frames, local memory. Executes one
 /// instruction at a time; knows nothing of time.
@@ -132,24 +151,127 @@ class Warp {
     /// Of the last memory step; empty when no lane was active. A generic access may touch several spaces.
     std::span<const Access> accesses() const { return {accesses_, accessCount_}; }
 
+    /// Everything that decides what the warp does next, except the memory it shares with others. A warp that comes
+    /// back to the same state at the same place, while nobody else changes memory, is going round in circles.
+    struct Snapshot {
+        std::uint32_t pc = 0;
+        LaneMask active = 0;
+        std::vector<std::uint8_t> bytes;
+    };
+    void snapshot(Snapshot&) const;
+    bool matches(const Snapshot&) const;
+
     // For handlers.
     std::uint8_t* at(Slot s) { return s.offset >= 0 ? frame_ + s.offset : constants_ + ~s.offset; }
     template <class T>
-    T* lanes(Slot s) { return reinterpret_cast<T*>(at(s)); }
+    T* lanes(Slot s) {
+        return reinterpret_cast<T*>(at(s));
+    }
     LaneMask& predicate(Slot s) { return *reinterpret_cast<LaneMask*>(at(s)); }
-    Access& beginAccess(ptx::Space, AccessKind, CacheOp, unsigned bytes, LaneMask);
+    Access& beginAccess(ptx::Space space, AccessKind kind, CacheOp cacheOp, unsigned bytes, LaneMask lanes) {
+        Access& a = accesses_[accessCount_++];
+        a.space = space;
+        a.kind = kind;
+        a.cacheOp = cacheOp;
+        a.bytes = static_cast<std::uint8_t>(bytes);
+        a.pattern = AccessPattern::scattered;
+        a.lanes = lanes;
+        return a;
+    }
+    void dropAccess() { --accessCount_; }
+
+    /// For tests of handlers: a register frame and a constant pool of the test's own; no block, no code.
+    void bindForTest(std::uint8_t* frame, std::uint8_t* constants) {
+        frame_ = frame;
+        constants_ = constants;
+    }
+
+    const LaunchContext& launch() const { return *launch_; }
+    LaneMask live() const { return live_; }
+    std::uint32_t hardwareSlot() const { return slot_; }
+    const std::uint32_t* tid(int dimension) const { return tid_[dimension]; }
+    /// Which mapping this instruction found last time.
+    std::uint32_t& mappingHint() { return mappingHints_[pc_ % kMappingHints]; }
+
+    /// A thread's local memory lies in pieces of 16 bytes, those of the 32 lanes side by side, so that a warp's
+    /// stack grows by appending and lanes at one offset are near each other. No access crosses a piece: none is wider
+    /// than 16 bytes and all are aligned.
+    std::uint8_t* local(unsigned lane, std::uint64_t offset) {
+        return local_.data() + ((offset >> 4) << 9) + (lane << 4) + (offset & 15);
+    }
+    std::uint32_t localBase() const { return localBase_; }   ///< where the current function's variables begin
+    std::uint32_t localEnd() const { return localEnd_; }     ///< first byte the thread may not touch
+    /// The current function's parameter area of one lane: its formals and the .param variables of its calls.
+    std::uint8_t* callParams(unsigned lane) { return params_.data() + paramBase_ + std::size_t{lane} * code_->paramBytes; }
+
+    /// Ends the launch: names kernel, PTX line, instruction, block and thread of the lane.
+    [[noreturn]] void fail(LaunchError::Cause, const Instr&, unsigned lane, const std::string& what) const;
+    [[noreturn]] void failAddress(LaunchError::Cause, const Instr&, unsigned lane, std::uint64_t address,
+                                  const std::string& note = {}) const;
 
   private:
+    friend class Block;
+    static constexpr std::uint32_t kNever = ~std::uint32_t{0};  ///< a pc that is never reached
+    static constexpr std::uint32_t kMappingHints = 8;
+
+    /// Lanes that wait for their turn or for others to join them. The running ones are pc_, reconverge_, active_.
+    struct Entry {
+        std::uint32_t pc, reconverge;
+        LaneMask mask;
+    };
+    /// A function that waits for the one it called.
+    struct Caller {
+        const Code* code;
+        const CallSite* site;
+        std::uint32_t frameBase, paramBase, localBase, localEnd, stackBase;
+        Entry resume;
+        LaneMask called;
+    };
+
+    void advance() {
+        if (++pc_ == reconverge_) [[unlikely]]
+            popEntry();
+    }
+    void jump(std::uint32_t target) {
+        pc_ = target;
+        if (pc_ == reconverge_) [[unlikely]]
+            popEntry();
+    }
+    void popEntry();
+    void leave(LaneMask returning);
+    void exitLanes(LaneMask exiting);
+    Step branch(const Instr&, LaneMask taken);
+    Step branchIndexed(const Instr&, LaneMask);
+    Step call(const Instr&, LaneMask);
+    Step callIndirect(const Instr&, LaneMask);
+    void callBuiltin(const Instr&, const CallSite&, LaneMask);
+    void enter(const Instr&, const Code&, const CallSite&, LaneMask);
+    Step barrier(const Instr&, LaneMask);
+    Step finish(unsigned lanes);
+    void growLocal(std::uint32_t end);
+
     std::uint8_t* frame_ = nullptr;      ///< registers of the current function
     std::uint8_t* constants_ = nullptr;  ///< the program's constant pool (never written)
     const Code* code_ = nullptr;
     std::uint32_t pc_ = 0;
     LaneMask active_ = 0, live_ = 0;
+    std::uint32_t reconverge_ = kNever;
     Block* block_ = nullptr;
+    const LaunchContext* launch_ = nullptr;
     std::uint32_t index_ = 0, slot_ = 0;
-    Access accesses_[4];
+    std::uint32_t frameBase_ = 0, paramBase_ = 0, localBase_ = 0, localEnd_ = 0;
+    std::uint32_t stackBase_ = 0;  ///< entries of stack_ below this belong to callers
+    std::vector<Entry> stack_;
+    std::vector<Caller> callers_;
+    AlignedBytes registers_, params_, local_;  ///< grow, never shrink
+    std::uint32_t frameEnd_ = 0, paramEnd_ = 0;  ///< what of them is in use
+    std::uint32_t localTouched_ = 0;           ///< bytes per thread that may not be zero
+    const Instr* waitingAt_ = nullptr;         ///< the bar.red whose result is to come
+    LaneMask waitingLanes_ = 0;
+    std::uint32_t mappingHints_[kMappingHints] = {};
     std::uint32_t accessCount_ = 0;
-    // Further members are the implementation's: reconvergence stack, call frames, parameter areas, local memory.
+    alignas(64) std::uint32_t tid_[3][kLanes] = {};
+    Access accesses_[4];
 };
 
 }  // namespace bulkhead::sim

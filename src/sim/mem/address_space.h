@@ -17,9 +17,12 @@ struct Mapping {
     Bytes bytes = 0;       ///< what may be accessed: the size that was asked for
     std::uint8_t* host = nullptr;
     unsigned pageShift = 21;
-    const arch::PhysicalAddress* frames = nullptr;  ///< physical address of each page
+    const arch::PhysicalAddress* frames = nullptr;  ///< physical address of each page that the range touches
     bool writable = true;
 
+    arch::PhysicalAddress physical(VirtualAddress a) const {
+        return frames[(a >> pageShift) - (base >> pageShift)] | (a & ((Bytes{1} << pageShift) - 1));
+    }
     bool contains(VirtualAddress a, Bytes n) const { return a - base < bytes && n <= bytes - (a - base); }
 };
 
@@ -41,15 +44,26 @@ class AddressSpace {
         const Mapping* m = find(a);
         return m && m->contains(a, n) ? m->host + (a - m->base) : nullptr;
     }
+    /// As find(a), but remembers in `hint`, which belongs to the caller: accesses that alternate between arrays, or
+    /// come from several host threads, do not disturb each other. Any value is a valid hint.
+    const Mapping* find(VirtualAddress a, std::uint32_t& hint) const {
+        if (hint < mappings_.size() && a - mappings_[hint].base < mappings_[hint].bytes) return &mappings_[hint];
+        return findSlow(a, hint);
+    }
+    /// The mapping whose nearer end is nearest to this address, for messages; nullptr if there is none at all.
+    const Mapping* nearest(VirtualAddress) const;
+
     arch::PhysicalAddress physical(VirtualAddress a) const {
         const Mapping* m = find(a);
         if (!m) return a;
-        const VirtualAddress offset = a - m->base;
-        return m->frames[offset >> m->pageShift] | (offset & ((Bytes{1} << m->pageShift) - 1));
+        return m->physical(a);
     }
 
   private:
     const Mapping* findSlow(VirtualAddress) const;
+    const Mapping* findSlow(VirtualAddress, std::uint32_t& hint) const;
+    /// The first mapping that ends beyond this address.
+    std::size_t firstEndingAfter(VirtualAddress) const;
     static const Mapping none_;
     std::vector<Mapping> mappings_;  ///< sorted by base
     mutable std::size_t last_ = 0;

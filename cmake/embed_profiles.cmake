@@ -1,0 +1,12 @@
+# Writes OUTPUT, a C++ source with the text of every file in PROFILES, for src/arch/device_profile.cpp.
+set(text "#include \"arch/embedded_profiles.h\"\n\nnamespace bulkhead::arch {\n\n")
+string(APPEND text "const std::vector<EmbeddedProfile>& embeddedProfiles() {\n")
+string(APPEND text "    static const std::vector<EmbeddedProfile> all = {\n")
+list(SORT PROFILES)
+foreach(file ${PROFILES})
+    get_filename_component(name ${file} NAME_WE)
+    file(READ ${file} json)
+    string(APPEND text "        {\"${name}\", R\"profile(${json})profile\"},\n")
+endforeach()
+string(APPEND text "    };\n    return all;\n}\n\n}  // namespace bulkhead::arch\n")
+file(WRITE ${OUTPUT} "${text}")

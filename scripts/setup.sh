@@ -1,0 +1,83 @@
+# Sourced by ./bulkhead and ./test: installs what is missing and builds. Expects $root, the root of the source tree.
+# Everything that is said goes to standard error, so that standard output stays the program's.
+
+build="$root/build/release"
+stamp="$build/.up-to-date"
+
+say() { printf 'bulkhead: %s\n' "$*" >&2; }
+
+# True if the program is newer than everything it is made from. Directories are compared as well: adding or deleting a
+# file changes them.
+is_current() {
+    [ -x "$build/bulkhead" ] && [ -e "$stamp" ] &&
+        [ -z "$(find "$root/src" "$root/profiles" "$root/cmake" "$root/CMakeLists.txt" "$root/CMakePresets.json" \
+            "$root/scripts" -newer "$stamp" -print -quit)" ]
+}
+
+install_missing() {
+    command -v dpkg-query >/dev/null || return 0
+    local wanted missing=() package as_root=()
+    mapfile -t wanted <"$root/scripts/packages"
+    for package in "${wanted[@]}"; do
+        [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    if [ "$(id -u)" -ne 0 ]; then
+        as_root=(sudo)
+        if ! command -v sudo >/dev/null; then
+            say "needs ${missing[*]}; install them, or run as root"
+            return 0
+        fi
+    fi
+    say "installing ${missing[*]}"
+    local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
+        "${missing[@]}") log
+    log=$(mktemp)
+    # The lists are fetched only if those at hand do not serve.
+    if ! "${install[@]}" >"$log" 2>&1 </dev/null; then
+        "${as_root[@]}" apt-get update -qq >"$log" 2>&1 </dev/null || true
+        "${install[@]}" >>"$log" 2>&1 </dev/null || {
+            tail -n 3 "$log" >&2
+            say "could not install ${missing[*]}; trying to build without"
+        }
+    fi
+    rm -f "$log"
+}
+
+# Shows a command's output as it comes on a terminal, and elsewhere only if it fails.
+quietly() {
+    if [ -t 2 ]; then
+        "$@" >&2
+        return
+    fi
+    local log status=0
+    log=$(mktemp)
+    "$@" >"$log" 2>&1 || status=$?
+    [ $status -eq 0 ] || cat "$log" >&2
+    rm -f "$log"
+    return $status
+}
+
+# build_release TARGET: configures where needed and builds; ends the script if that fails.
+build_release() {
+    mkdir -p "$build"
+    # Two commands at once: the second waits, and then finds it done.
+    exec {lock}>"$root/build/.lock"
+    flock "$lock"
+    if [ "$1" != bulkhead ] || ! is_current; then
+        install_missing
+        # A tree that was moved or copied has a cache that points elsewhere.
+        if [ -e "$build/CMakeCache.txt" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt"; then
+            rm -rf "$build"
+            mkdir -p "$build"
+        fi
+        say "building"
+        touch "$build/.started"
+        if [ ! -e "$build/build.ninja" ]; then
+            (cd "$root" && quietly cmake --preset release) || { say "cmake failed"; exit 2; }
+        fi
+        quietly cmake --build "$build" --target "$1" || { say "the build failed"; exit 2; }
+        mv "$build/.started" "$stamp"
+    fi
+    exec {lock}>&-
+}

@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <bit>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "arch/device_profile.h"
+#include "base/error.h"
+#include "base/result.h"
+#include "cli/verbs.h"
+#include "report/report.h"
+
+namespace bulkhead::cli {
+
+namespace {
+
+using arch::AddressMap;
+using arch::DeviceProfile;
+using arch::Digit;
+
+struct Options {
+    std::string name;
+    std::string json;
+    std::vector<std::string> changes;
+};
+
+std::string size(std::int64_t bytes) {
+    const auto n = static_cast<double>(bytes);
+    if (bytes >= std::int64_t{1} << 30) return fmt::format("{:.4g} GB", n / (1 << 30));
+    if (bytes >= 1 << 20) return fmt::format("{:.4g} MB", n / (1 << 20));
+    return fmt::format("{:.4g} KB", n / (1 << 10));
+}
+
+/// What kind of function spreads addresses over slices and sets.
+std::string hashKind(const AddressMap& map) {
+    bool parity = false, modulus = false, table = false;
+    for (const auto* digits : {&map.roles().slice, &map.roles().set})
+        for (const Digit& d : *digits) {
+            modulus = modulus || d.modulus != 0;
+            table = table || !d.table.empty();
+            for (std::uint64_t bits : d.bits) parity = parity || !std::has_single_bit(bits);
+        }
+    std::string kind = parity ? "xor" : "linear";
+    if (modulus) kind += ", mod";
+    if (table) kind += ", table";
+    return kind;
+}
+
+Result listed() {
+    Result r;
+    r.columns = {{"name", ""}, {"SMs", ""},  {"L2", ""},   {"slices", ""},
+                 {"DRAM", ""}, {"GB/s", ""}, {"hash", ""}, {"description", ""}};
+    for (const std::string& name : arch::profileNames()) {
+        const DeviceProfile p = arch::findProfile(name);
+        r.add({p.name, p.sm.count, size(p.l2.bytes), std::int64_t{p.map.slices()}, size(p.dram.bytes), p.dramGBps(),
+               hashKind(p.map), p.description});
+    }
+    return r;
+}
+
+std::string bitList(std::uint64_t bits) {
+    std::string list;
+    for (; bits != 0; bits &= bits - 1) list += fmt::format("{}{}", list.empty() ? "" : ",", std::countr_zero(bits));
+    return list;
+}
+
+std::string digitText(const Digit& d) {
+    std::string text;
+    bool range = d.bits.size() > 1;
+    for (std::size_t i = 0; i < d.bits.size(); ++i)
+        range = range && std::has_single_bit(d.bits[i]) && (i == 0 || d.bits[i] == d.bits[i - 1] << 1);
+    if (range) {
+        text = fmt::format("{}..{}", std::countr_zero(d.bits.front()), std::countr_zero(d.bits.back()));
+    } else {
+        for (std::uint64_t bits : d.bits) text += fmt::format("{}{}", text.empty() ? "" : " | ", bitList(bits));
+    }
+    if (d.divisor != 1) text += fmt::format("  / {}", d.divisor);
+    if (d.modulus != 0) text += fmt::format("  mod {}", d.modulus);
+    if (!d.table.empty()) text += fmt::format("  through a table of {}", d.table.size());
+    return text;
+}
+
+std::string mapText(const DeviceProfile& p) {
+    const AddressMap& map = p.map;
+    const auto& roles = map.roles();
+    std::string text = fmt::format(
+        "\naddress map: {} slices of {} sets, {} channels of {} banks\n"
+        "(XOR of the address bits listed, bit 0 of the number first; several digits: the first counts least)\n",
+        map.slices(), map.setsPerSlice(), map.channels(), map.banksPerChannel());
+    const auto add = [&](const char* role, const std::vector<Digit>& digits) {
+        for (std::size_t i = 0; i < digits.size(); ++i)
+            text += fmt::format("  {:<6}{}\n", i == 0 ? role : "", digitText(digits[i]));
+        if (digits.empty()) text += fmt::format("  {:<6}always 0\n", role);
+    };
+    add("slice", roles.slice);
+    add("set", roles.set);
+    add("bank", roles.bank);
+    add("row", roles.row);
+    text += fmt::format("  from  {}\n\ncolors by page size:", p.provenance.at("map"));
+    for (Bytes page : {1_KiB, 2_KiB, 4_KiB, 8_KiB, 16_KiB, 32_KiB, 64_KiB, 2_MiB})
+        text += fmt::format("  {} {}", size(static_cast<std::int64_t>(page)), map.colors(page));
+    return text + "\n";
+}
+
+std::string shown(const DeviceProfile& p) {
+    Result r;
+    r.title = fmt::format("{}: {} ({:.1f} GB/s)\n", p.name, p.description, p.dramGBps());
+    r.columns = {{"key", ""}, {"value", ""}, {"unit", ""}, {"meaning", ""}, {"from", ""}};
+    for (const arch::Figure& f : arch::figures(p)) r.add({f.key, f.value, f.unit, f.meaning, f.provenance});
+    return report::text(r) + mapText(p);
+}
+
+int show(const Options& options) {
+    if (options.name.empty()) {
+        if (!options.changes.empty()) throw Error("gpus: --set needs the name of a GPU");
+        Result r = listed();
+        if (options.json.empty()) {
+            writeOutput("-", report::text(r));
+        } else {
+            r.title = "simulated GPUs";
+            r.provenance = {commandLine(), "", std::nullopt, version(), currentDate()};
+            writeOutput(options.json, report::json(r).dump(2) + "\n");
+        }
+        return kDone;
+    }
+    DeviceProfile p = arch::findProfile(options.name);
+    arch::applySettings(p, options.changes);
+    if (options.json.empty())
+        writeOutput("-", shown(p));
+    else
+        writeOutput(options.json, p.toJson().dump(2) + "\n");
+    return kDone;
+}
+
+}  // namespace
+
+Action setUpGpus(CLI::App& app) {
+    const auto options = std::make_shared<Options>();
+    app.add_option("NAME", options->name, "a GPU of the list, or a profile file NAME.json");
+    app.add_option("--set", options->changes, "change a figure: KEY=VALUE")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    app.add_option("--json", options->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
+    return [options] { return show(*options); };
+}
+
+}  // namespace bulkhead::cli

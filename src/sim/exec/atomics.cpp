@@ -1,0 +1,220 @@
+#include "sim/exec/atomics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "sim/exec/memory_access.h"
+
+namespace bulkhead::sim {
+
+using ptx::Type;
+
+namespace {
+
+// Floating-point values travel as their bits; these add the way the memory units do.
+
+template <class Float, class Bits>
+Float fromBits(Bits b) {
+    static_assert(sizeof(Float) == sizeof(Bits));
+    return std::bit_cast<Float>(b);
+}
+
+float flushed(float f) { return std::fpclassify(f) == FP_SUBNORMAL ? std::copysign(0.0f, f) : f; }
+
+/// Which NaN comes out must not depend on the host.
+constexpr std::uint32_t kNan32 = 0x7FFF'FFFF;
+constexpr std::uint64_t kNan64 = 0x7FFF'FFFF'FFFF'FFFF;
+
+std::uint32_t addF32(std::uint32_t a, std::uint32_t b, bool flush) {
+    float x = fromBits<float>(a), y = fromBits<float>(b);
+    if (flush) {
+        x = flushed(x);
+        y = flushed(y);
+    }
+    const float sum = flush ? flushed(x + y) : x + y;
+    return std::isnan(sum) ? kNan32 : std::bit_cast<std::uint32_t>(sum);
+}
+
+std::uint64_t addF64(std::uint64_t a, std::uint64_t b) {
+    const double sum = fromBits<double>(a) + fromBits<double>(b);
+    return std::isnan(sum) ? kNan64 : std::bit_cast<std::uint64_t>(sum);
+}
+
+/// A 16-bit format of 1 sign, E exponent and M mantissa bits. Sums of two of them are added in f32 and rounded
+/// again, which is exact rounding: f32 has more than twice their precision.
+template <int E, int M>
+struct Half {
+    static constexpr int kBias = (1 << (E - 1)) - 1;
+    static constexpr std::uint16_t kInfinity = ((1 << E) - 1) << M;
+    static constexpr std::uint16_t kNan = 0x7FFF;
+
+    static float toFloat(std::uint16_t h) {
+        const float sign = h & 0x8000 ? -1.0f : 1.0f;
+        const int exponent = (h & kInfinity) >> M, mantissa = h & ((1 << M) - 1);
+        if (exponent == (1 << E) - 1)
+            return mantissa ? std::numeric_limits<float>::quiet_NaN() : sign * std::numeric_limits<float>::infinity();
+        if (exponent == 0) return sign * std::ldexp(static_cast<float>(mantissa), 1 - kBias - M);
+        return sign * std::ldexp(static_cast<float>(mantissa | 1 << M), exponent - kBias - M);
+    }
+
+    static std::uint16_t fromFloat(float f) {
+        if (std::isnan(f)) return kNan;
+        const auto sign = static_cast<std::uint16_t>(std::signbit(f) ? 0x8000 : 0);
+        const float size = std::fabs(f);
+        if (size == 0) return sign;
+        if (std::isinf(size)) return sign | kInfinity;
+        const int exponent = std::max(std::ilogb(size), 1 - kBias);
+        // In units of the last place; nearbyint rounds to nearest even, the mode the program never changes. A carry
+        // out of the mantissa moves into the exponent, where it belongs.
+        const auto units = static_cast<int>(std::nearbyint(std::ldexp(size, M - exponent)));
+        const int bits = units < 1 << M ? units : ((exponent + kBias - 1) << M) + units;
+        return static_cast<std::uint16_t>(sign | std::min<int>(bits, kInfinity));
+    }
+
+    static std::uint16_t add(std::uint16_t a, std::uint16_t b) { return fromFloat(toFloat(a) + toFloat(b)); }
+    static std::uint16_t smaller(std::uint16_t a, std::uint16_t b) { return pick(a, b, true); }
+    static std::uint16_t larger(std::uint16_t a, std::uint16_t b) { return pick(a, b, false); }
+
+  private:
+    /// A NaN loses against a number; -0 is below +0.
+    static std::uint16_t pick(std::uint16_t a, std::uint16_t b, bool wantSmaller) {
+        const float x = toFloat(a), y = toFloat(b);
+        if (std::isnan(x)) return std::isnan(y) ? kNan : b;
+        if (std::isnan(y)) return a;
+        const bool below = x < y || (x == y && std::signbit(x) && !std::signbit(y));
+        return below == wantSmaller ? a : b;
+    }
+};
+using F16 = Half<5, 10>;
+using Bf16 = Half<8, 7>;
+
+template <class F>
+std::uint32_t onPairs(std::uint32_t a, std::uint32_t b, F f) {
+    const auto low = f(static_cast<std::uint16_t>(a), static_cast<std::uint16_t>(b));
+    const auto high = f(static_cast<std::uint16_t>(a >> 16), static_cast<std::uint16_t>(b >> 16));
+    return low | static_cast<std::uint32_t>(high) << 16;
+}
+
+/// Operation: what memory holds afterwards, given (old, operand, second operand, whether f32 subnormals are flushed).
+template <class T, auto Operation, class Register = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>
+void runAtomic(const Instr& i, Warp& w, LaneMask mask) {
+    const AccessKind kind = i.dstCount ? AccessKind::atomic : AccessKind::reduction;
+    accessMemory(i, w, mask, kind, [&](const Access& a, const Places& p) {
+        // atom.add.f32 flushes subnormals in global memory but not in shared memory (PTX ISA, atom).
+        const bool flush = a.space == ptx::Space::global;
+        const Register* c = i.srcCount > 2 ? w.lanes<Register>(i.src[2]) : nullptr;
+        for (LaneMask m = a.lanes; m; m &= m - 1) {
+            const auto lane = static_cast<unsigned>(std::countr_zero(m));
+            for (unsigned e = 0; e < i.elements; ++e) {
+                std::uint8_t* at = p.of(a, lane) + e * sizeof(T);
+                const T old = readAs<T>(at);
+                const T b = static_cast<T>(w.lanes<Register>(i.src[1 + e])[lane]);
+                writeAs(at, static_cast<T>(Operation(old, b, c ? static_cast<T>(c[lane]) : T{}, flush)));
+                if (i.dstCount)
+                    w.lanes<Register>(i.dst[e])[lane] = static_cast<Register>(static_cast<std::make_unsigned_t<T>>(old));
+            }
+        }
+    });
+}
+
+template <class T>
+constexpr auto add = [](T old, T b, T, bool) { return static_cast<T>(old + b); };
+template <class T>
+constexpr auto min = [](T old, T b, T, bool) { return std::min(old, b); };
+template <class T>
+constexpr auto max = [](T old, T b, T, bool) { return std::max(old, b); };
+template <class T>
+constexpr auto bitAnd = [](T old, T b, T, bool) { return old & b; };
+template <class T>
+constexpr auto bitOr = [](T old, T b, T, bool) { return old | b; };
+template <class T>
+constexpr auto bitXor = [](T old, T b, T, bool) { return old ^ b; };
+template <class T>
+constexpr auto exchange = [](T, T b, T, bool) { return b; };
+template <class T>
+constexpr auto compareAndSwap = [](T old, T b, T c, bool) { return old == b ? c : old; };
+
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using s32 = std::int32_t;
+using s64 = std::int64_t;
+
+constexpr auto increment = [](u32 old, u32 b, u32, bool) { return old >= b ? 0u : old + 1; };
+constexpr auto decrement = [](u32 old, u32 b, u32, bool) { return old == 0 || old > b ? b : old - 1; };
+
+constexpr auto addFloat = [](u32 old, u32 b, u32, bool flush) { return addF32(old, b, flush); };
+constexpr auto addDouble = [](u64 old, u64 b, u64, bool) { return addF64(old, b); };
+
+template <class F>
+constexpr auto halfAdd = [](u16 old, u16 b, u16, bool) { return F::add(old, b); };
+template <class F>
+constexpr auto halfMin = [](u16 old, u16 b, u16, bool) { return F::smaller(old, b); };
+template <class F>
+constexpr auto halfMax = [](u16 old, u16 b, u16, bool) { return F::larger(old, b); };
+template <class F>
+constexpr auto pairAdd = [](u32 old, u32 b, u32, bool) { return onPairs(old, b, F::add); };
+template <class F>
+constexpr auto pairMin = [](u32 old, u32 b, u32, bool) { return onPairs(old, b, F::smaller); };
+template <class F>
+constexpr auto pairMax = [](u32 old, u32 b, u32, bool) { return onPairs(old, b, F::larger); };
+
+struct Entry {
+    std::string_view operation;
+    Type type;
+    Handler handler;
+};
+
+constexpr Entry kAtomics[] = {
+    {"add", Type::u32, runAtomic<u32, add<u32>>},
+    {"add", Type::s32, runAtomic<u32, add<u32>>},
+    {"add", Type::u64, runAtomic<u64, add<u64>>},
+    {"add", Type::s64, runAtomic<u64, add<u64>>},
+    {"add", Type::f32, runAtomic<u32, addFloat>},
+    {"add", Type::f64, runAtomic<u64, addDouble>},
+    {"add", Type::f16, runAtomic<u16, halfAdd<F16>>},
+    {"add", Type::bf16, runAtomic<u16, halfAdd<Bf16>>},
+    {"add", Type::f16x2, runAtomic<u32, pairAdd<F16>>},
+    {"add", Type::bf16x2, runAtomic<u32, pairAdd<Bf16>>},
+    {"min", Type::u32, runAtomic<u32, min<u32>>},
+    {"min", Type::s32, runAtomic<s32, min<s32>>},
+    {"min", Type::u64, runAtomic<u64, min<u64>>},
+    {"min", Type::s64, runAtomic<s64, min<s64>>},
+    {"min", Type::f16, runAtomic<u16, halfMin<F16>>},
+    {"min", Type::bf16, runAtomic<u16, halfMin<Bf16>>},
+    {"min", Type::f16x2, runAtomic<u32, pairMin<F16>>},
+    {"min", Type::bf16x2, runAtomic<u32, pairMin<Bf16>>},
+    {"max", Type::u32, runAtomic<u32, max<u32>>},
+    {"max", Type::s32, runAtomic<s32, max<s32>>},
+    {"max", Type::u64, runAtomic<u64, max<u64>>},
+    {"max", Type::s64, runAtomic<s64, max<s64>>},
+    {"max", Type::f16, runAtomic<u16, halfMax<F16>>},
+    {"max", Type::bf16, runAtomic<u16, halfMax<Bf16>>},
+    {"max", Type::f16x2, runAtomic<u32, pairMax<F16>>},
+    {"max", Type::bf16x2, runAtomic<u32, pairMax<Bf16>>},
+    {"inc", Type::u32, runAtomic<u32, increment>},
+    {"dec", Type::u32, runAtomic<u32, decrement>},
+    {"and", Type::b32, runAtomic<u32, bitAnd<u32>>},
+    {"and", Type::b64, runAtomic<u64, bitAnd<u64>>},
+    {"or", Type::b32, runAtomic<u32, bitOr<u32>>},
+    {"or", Type::b64, runAtomic<u64, bitOr<u64>>},
+    {"xor", Type::b32, runAtomic<u32, bitXor<u32>>},
+    {"xor", Type::b64, runAtomic<u64, bitXor<u64>>},
+    {"exch", Type::b32, runAtomic<u32, exchange<u32>>},
+    {"exch", Type::b64, runAtomic<u64, exchange<u64>>},
+    {"cas", Type::b16, runAtomic<u16, compareAndSwap<u16>>},
+    {"cas", Type::b32, runAtomic<u32, compareAndSwap<u32>>},
+    {"cas", Type::b64, runAtomic<u64, compareAndSwap<u64>>},
+};
+
+}  // namespace
+
+Handler atomicHandler(std::string_view operation, Type type) {
+    for (const Entry& e : kAtomics)
+        if (e.operation == operation && e.type == type) return e.handler;
+    return nullptr;
+}
+
+}  // namespace bulkhead::sim

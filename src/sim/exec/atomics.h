@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string_view>
+
+#include "sim/exec/program.h"
+
+namespace bulkhead::sim {
+
+/// atom and red: src[0] the address, src[1..] the operands (of a vector: one per element), dst the old values if
+/// dstCount. Lanes act in ascending order. nullptr if PTX has no such operation on the type.
+Handler atomicHandler(std::string_view operation, ptx::Type);
+
+}  // namespace bulkhead::sim

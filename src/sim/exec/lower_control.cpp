@@ -1,0 +1,350 @@
+#include <algorithm>
+
+#include "sim/exec/function_lowering.h"
+#include "sim/exec/instruction_details.h"
+#include "sim/exec/memory_access.h"
+
+// Branches, calls, barriers, fences, and what the simulator does not have.
+
+namespace bulkhead::sim {
+
+using ptx::Space;
+using ptx::Type;
+
+namespace {
+
+struct Refusal {
+    std::string_view opcode, why;
+};
+constexpr std::string_view kTensorCores = "tensor-core mma is not supported";
+constexpr std::string_view kTextures = "textures and surfaces are not supported";
+constexpr std::string_view kBulk = "bulk asynchronous copies and tensor maps are not supported";
+constexpr std::string_view kClusters = "clusters of thread blocks are not supported";
+constexpr Refusal kRefusals[] = {
+    {"wmma", kTensorCores},
+    {"mma", kTensorCores},
+    {"wgmma", kTensorCores},
+    {"tcgen05", kTensorCores},
+    {"ldmatrix", kTensorCores},
+    {"stmatrix", kTensorCores},
+    {"movmatrix", kTensorCores},
+    {"tex", kTextures},
+    {"tld4", kTextures},
+    {"txq", kTextures},
+    {"suld", kTextures},
+    {"sust", kTextures},
+    {"sured", kTextures},
+    {"suq", kTextures},
+    {"istypep", kTextures},
+    {"cp", kBulk},
+    {"tensormap", kBulk},
+    {"prefetch", kBulk},
+    {"multimem", kBulk},
+    {"st", "asynchronous stores are not supported"},
+    {"red", "asynchronous reductions are not supported"},
+    {"mbarrier", "mbarrier objects are not supported"},
+    {"mapa", kClusters},
+    {"getctarank", kClusters},
+    {"clusterlaunchcontrol", kClusters},
+    {"barrier", kClusters},
+    {"alloca", "alloca is not supported"},
+    {"stacksave", "alloca is not supported"},
+    {"stackrestore", "alloca is not supported"},
+};
+
+Type untyped(std::uint32_t bytes) {
+    return bytes == 8 ? Type::b64 : bytes == 4 ? Type::b32 : bytes == 2 ? Type::b16 : Type::b8;
+}
+
+}  // namespace
+
+bool FunctionLowering::lowerControl(Instr& i) {
+    const std::string& opcode = current_->opcode;
+    const auto simple = [&](Kind kind) {
+        i.kind = kind;
+        i.opClass = arch::OpClass::control;
+        return true;
+    };
+    if (opcode == "bra") {
+        lowerBranch(i);
+    } else if (opcode == "brx") {
+        lowerIndexedBranch(i);
+    } else if (opcode == "call") {
+        lowerCall(i);
+    } else if (opcode == "ret") {
+        lowerReturn(i);
+    } else if (opcode == "exit") {
+        return simple(Kind::exit);
+    } else if (opcode == "trap") {
+        return simple(Kind::trap);
+    } else if (opcode == "membar") {
+        return simple(current_->has("proxy") ? Kind::nop : Kind::fence);
+    } else if (opcode == "fence") {
+        const bool orders = current_->has("sc") || current_->has("acq_rel") || current_->has("acquire") ||
+                            current_->has("release");
+        const bool isProxy = std::any_of(current_->modifiers.begin(), current_->modifiers.end(),
+                                         [](const std::string& m) { return m.starts_with("proxy"); });
+        return simple(orders && !isProxy ? Kind::fence : Kind::nop);
+    } else if (opcode == "bar" || (opcode == "barrier" && !current_->has("cluster"))) {
+        lowerBarrier(i);
+    } else if (opcode == "brkpt" || opcode == "pmevent" || opcode == "griddepcontrol") {
+        return simple(Kind::nop);
+    } else if (opcode == "nanosleep") {
+        expectOperands(1, 1);
+        source(current_->operands[0], Type::u32);
+        return simple(Kind::nop);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void FunctionLowering::refuseUnsupported() {
+    for (const Refusal& r : kRefusals)
+        if (r.opcode == current_->opcode) refuse(r.why);
+    refuse(fmt::format("the instruction '{}' is not supported", current_->opcode));
+}
+
+void FunctionLowering::lowerBranch(Instr& i) {
+    i.kind = Kind::branch;
+    i.opClass = arch::OpClass::control;
+    i.target = static_cast<std::uint32_t>(function_.labels.at(current_->operands.at(0).name));
+    i.reconverge = static_cast<std::uint32_t>(flow_.reconvergenceOf(currentIndex_));
+}
+
+void FunctionLowering::lowerIndexedBranch(Instr& i) {
+    if (!current_->has("idx")) refuse("brx needs '.idx'");
+    i.kind = Kind::branchIndexed;
+    i.opClass = arch::OpClass::control;
+    i.src[0] = source(current_->operands.at(0), Type::u32);
+    i.srcCount = 1;
+    i.reconverge = static_cast<std::uint32_t>(flow_.reconvergenceOf(currentIndex_));
+    const std::string& name = current_->operands.at(1).name;
+    const auto [known, isNew] =
+        branchTables_.try_emplace(name, static_cast<std::uint32_t>(code_.branchTables.size()));
+    i.target = known->second;
+    if (!isNew) return;
+    auto& table = code_.branchTables.emplace_back();
+    for (const ptx::BranchTargets& targets : function_.branchTargets) {
+        if (targets.name != name) continue;
+        for (const std::string& label : targets.labels)
+            table.push_back(static_cast<std::uint32_t>(function_.labels.at(label)));
+    }
+}
+
+/// Moves between a register and the parameter area, as an instruction of its own.
+void FunctionLowering::moveFormal(const Instruction& instruction, int reg, Type type, std::uint32_t offset,
+                                  bool intoRegister) {
+    Instr i = begin(instruction);
+    const auto place = registers_->of(reg);
+    if (place.offset < 0) refuse(instruction, "128-bit registers are not supported");
+    const unsigned bits = ptx::bitsOf(function_.registers[static_cast<std::size_t>(reg)].type);
+    i.elementBytes = static_cast<std::uint8_t>(ptx::bitsOf(type) / 8);
+    i.immediate = offset;
+    if (intoRegister) {
+        i.run = loadCallParamHandler(type, bits);
+        i.dst[0] = Slot::reg(place.offset);
+        i.dstCount = 1;
+        i.srcCount = 1;
+    } else {
+        i.run = storeCallParamHandler(type, bits);
+        i.src[1] = Slot::reg(place.offset);
+        i.srcCount = 2;
+    }
+    if (!i.run || type == Type::pred) refuse(instruction, "a parameter in a register of the wrong width");
+    if (intoRegister)
+        emit(instruction, i, {place.id}, {});
+    else
+        emit(instruction, i, {}, {place.id});
+}
+
+/// Functions whose parameters are registers find them in the parameter area like all others.
+void FunctionLowering::receiveRegisterFormals() {
+    if (function_.isKernel) return;
+    std::size_t formal = function_.results.size();
+    Instruction entry;
+    entry.opcode = "call";
+    entry.position = function_.position;
+    entry.text = function_.name;
+    for (const ptx::Variable& v : function_.params) {
+        const Formal& f = code_.formals[formal++];
+        if (v.space != Space::reg) continue;
+        for (std::size_t r = 0; r < function_.registers.size(); ++r)
+            if (function_.registers[r].name == v.name)
+                moveFormal(entry, static_cast<int>(r), untyped(f.bytes), f.offset, true);
+    }
+}
+
+void FunctionLowering::lowerReturn(Instr& i) {
+    i.kind = function_.isKernel ? Kind::exit : Kind::ret;
+    i.opClass = arch::OpClass::control;
+    std::size_t formal = 0;
+    for (const ptx::Variable& v : function_.results) {
+        const std::size_t index = formal++;
+        if (v.space != Space::reg) continue;
+        for (std::size_t r = 0; r < function_.registers.size(); ++r)
+            if (function_.registers[r].name == v.name)
+                moveFormal(*current_, static_cast<int>(r), untyped(code_.formals[index].bytes),
+                           code_.formals[index].offset, false);
+    }
+}
+
+/// Where in the caller's parameter area an argument lies. One given in a register or as a number is put there first.
+std::uint32_t FunctionLowering::passArgument(const Operand& operand, const Formal& formal, Type type,
+                                             std::uint32_t& scratchOffset) {
+    if (operand.kind == Operand::Kind::symbol) {
+        if (const auto local = locals_.find(operand.name); local != locals_.end() &&
+                                                           local->second.space == Space::param &&
+                                                           !local->second.isKernelParam) {
+            if (local->second.bytes < formal.bytes)
+                refuse(fmt::format("'{}' has {} bytes, the parameter {}", operand.name, local->second.bytes,
+                                   formal.bytes));
+            return local->second.offset;
+        }
+    }
+    const std::uint32_t offset = std::exchange(scratchOffset, scratchOffset + 16);
+    std::vector<std::uint16_t> reads;
+    std::swap(reads, reads_);
+    Instr i = begin(*current_);
+    const Type moved = type == Type::none ? untyped(formal.bytes) : type;
+    if (formal.bytes > 8 || ptx::bitsOf(moved) != formal.bytes * 8) refuse("this argument needs a .param variable");
+    i.src[1] = source(operand, moved);
+    i.srcCount = 2;
+    i.elementBytes = static_cast<std::uint8_t>(formal.bytes);
+    i.immediate = offset;
+    i.run = storeCallParamHandler(untyped(formal.bytes), std::max(ptx::bitsOf(moved), 32u));
+    if (!i.run) refuse("this argument needs a .param variable");
+    emit(*current_, i, {}, reads_);
+    std::swap(reads, reads_);
+    return offset;
+}
+
+void FunctionLowering::lowerCall(Instr& i) {
+    const auto& operands = current_->operands;
+    const std::size_t at = operands[0].kind == Operand::Kind::list ? 1 : 0;
+    const std::vector<Operand> none;
+    const auto& results = at ? operands[0].parts : none;
+    const bool hasArguments = operands.size() > at + 1 && operands[at + 1].kind == Operand::Kind::list;
+    const auto& arguments = hasArguments ? operands[at + 1].parts : none;
+    const Operand& callee = operands[at];
+    CallSite site;
+    std::vector<Formal> formals;
+    std::vector<Type> types;
+    const auto noteTypes = [&types](const std::vector<ptx::Variable>& variables) {
+        for (const ptx::Variable& v : variables) types.push_back(v.isArray ? Type::none : v.type);
+    };
+    i.opClass = arch::OpClass::control;
+    if (callee.kind == Operand::Kind::symbol) {
+        const auto known = symbols_.functions.find(callee.name);
+        if (known == symbols_.functions.end())
+            refuse(fmt::format("the function '{}' is neither defined here nor provided by the runtime", callee.name));
+        i.kind = Kind::call;
+        i.target = known->second.index;
+        site.builtin = known->second.builtin;
+        formals = known->second.formals;
+        const ptx::Function& target = *module_.find(callee.name);
+        noteTypes(target.results);
+        noteTypes(target.params);
+    } else {
+        i.kind = Kind::callIndirect;
+        i.src[0] = source(callee, Type::b64);
+        i.srcCount = 1;
+        const std::string& table = operands.back().name;
+        for (const ptx::Prototype& p : function_.prototypes) {
+            if (p.name != table) continue;
+            formals = layoutFormals(p.results, p.params);
+            noteTypes(p.results);
+            noteTypes(p.params);
+        }
+        for (const ptx::BranchTargets& t : function_.callTargets) {
+            if (t.name != table || t.labels.empty()) continue;
+            const ptx::Function* target = module_.find(t.labels[0]);
+            formals = layoutFormals(target->results, target->params);
+            noteTypes(target->results);
+            noteTypes(target->params);
+        }
+        site.formals = formals;
+    }
+    if (formals.size() != results.size() + arguments.size())
+        refuse(fmt::format("{} results and {} arguments do not fit the prototype", results.size(), arguments.size()));
+
+    std::uint32_t scratchOffset = registerArguments_;
+    for (std::size_t k = 0; k < arguments.size(); ++k) {
+        const Formal& f = formals[results.size() + k];
+        site.arguments.push_back(
+            {passArgument(arguments[k], f, types[results.size() + k], scratchOffset), f.offset, f.bytes});
+    }
+    std::vector<std::pair<int, std::uint32_t>> intoRegisters;
+    for (std::size_t k = 0; k < results.size(); ++k) {
+        const Formal& f = formals[k];
+        const Operand& to = results[k];
+        if (to.kind == Operand::Kind::sink) continue;
+        if (to.kind == Operand::Kind::reg) {
+            if (f.bytes > 8 || ptx::bitsOf(to.type) != f.bytes * 8) refuse("this result needs a .param variable");
+            site.results.push_back({f.offset, scratchOffset, f.bytes});
+            intoRegisters.emplace_back(to.reg, scratchOffset);
+            scratchOffset += 16;
+            continue;
+        }
+        const auto local = locals_.find(to.name);
+        if (local == locals_.end() || local->second.space != Space::param || local->second.isKernelParam)
+            refuse(fmt::format("'{}' cannot take a result", to.name));
+        site.results.push_back({f.offset, local->second.offset, std::min(f.bytes, local->second.bytes)});
+    }
+    i.extra = static_cast<std::uint32_t>(code_.callSites.size());
+    code_.callSites.push_back(std::move(site));
+    finish(*current_, i);
+    for (const auto& [reg, offset] : intoRegisters)
+        moveFormal(*current_, reg, untyped(ptx::bitsOf(function_.registers[static_cast<std::size_t>(reg)].type) / 8),
+                   offset, true);
+    consumed_ = true;
+}
+
+void FunctionLowering::lowerBarrier(Instr& i) {
+    const auto& operands = current_->operands;
+    i.opClass = arch::OpClass::control;
+    if (current_->has("warp")) {
+        // Lanes of a warp run together: they are always synchronised where they meet.
+        expectOperands(1, 1);
+        source(operands[0], Type::b32);
+        i.kind = Kind::nop;
+        return;
+    }
+    i.kind = Kind::barrier;
+    std::size_t next = 0;
+    auto operation = BarrierOperation::sync;
+    for (const std::string& m : current_->modifiers) {
+        if (m == "arrive")
+            operation = BarrierOperation::arrive;
+        else if (m == "popc")
+            operation = BarrierOperation::redPopc;
+        else if (m == "and")
+            operation = BarrierOperation::redAnd;
+        else if (m == "or")
+            operation = BarrierOperation::redOr;
+        else if (m != "sync" && m != "red" && m != "cta" && m != "aligned" && m != "pred" && m != "u32")
+            refuse(fmt::format("unknown modifier '.{}'", m));
+    }
+    const bool isReduction = operation >= BarrierOperation::redPopc;
+    if (isReduction != current_->has("red")) refuse("a reduction is bar.red.popc, bar.red.and or bar.red.or");
+    i.extra = static_cast<std::uint32_t>(operation);
+    if (isReduction) {
+        expectOperands(3, 4);
+        i.dst[0] = operation == BarrierOperation::redPopc ? result(operands[0], Type::u32) : predicateResult(operands[0]);
+        i.dstCount = 1;
+        next = 1;
+        i.src[2] = predicateSource(operands.back());
+        i.immediate = operands.back().negated;
+    } else {
+        expectOperands(operation == BarrierOperation::arrive ? 2 : 1, 2);
+    }
+    const std::size_t counts = operands.size() - next - (isReduction ? 1 : 0);
+    if (operands[next].kind == Operand::Kind::integer && (operands[next].integer < 0 || operands[next].integer > 15))
+        refuse(fmt::format("there is no barrier {}, only 0 to 15", operands[next].integer));
+    i.src[0] = source(operands[next], Type::u32);
+    i.hasAddress = counts == 2;
+    if (i.hasAddress) i.src[1] = source(operands[next + 1], Type::u32);
+    i.srcCount = 3;
+}
+
+}  // namespace bulkhead::sim

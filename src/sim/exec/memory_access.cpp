@@ -1,0 +1,458 @@
+#include "sim/exec/memory_access.h"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace bulkhead::sim {
+
+using ptx::Space;
+using ptx::Type;
+
+namespace {
+
+constexpr LaneMask bit(unsigned lane) { return LaneMask{1} << lane; }
+unsigned firstOf(LaneMask m) { return static_cast<unsigned>(std::countr_zero(m)); }
+
+/// All ones for lanes in the mask: loops over all lanes with a blend vectorise, loops over set bits do not.
+constexpr std::uint64_t select(LaneMask m, unsigned lane) { return -static_cast<std::uint64_t>((m >> lane) & 1); }
+
+/// 0, or the window's number; windows are 2^40 bytes apart.
+constexpr unsigned kWindowShift = 40;
+static_assert(kSharedWindow == 1ull << kWindowShift && kLocalWindow == 2ull << kWindowShift &&
+              kParamWindow == 3ull << kWindowShift && kCodeWindow == 4ull << kWindowShift);
+constexpr std::uint64_t kWindows = 4ull << kWindowShift;  ///< bytes from the first window to the end of the last
+
+std::string distanceNote(const AddressSpace& memory, std::uint64_t address, unsigned size) {
+    const Mapping* m = memory.nearest(address);
+    if (!m) return "nothing is allocated";
+    const std::uint64_t end = m->base + m->bytes;
+    const std::string range = fmt::format("[{:#x}, {:#x})", m->base, end);
+    if (address < m->base) return fmt::format("{} bytes before the nearest allocation {}", m->base - address, range);
+    if (address >= end) return fmt::format("{} bytes past the nearest allocation {}", address - end, range);
+    return fmt::format("the last {} of {} bytes lie past the allocation {}", address + size - end, size, range);
+}
+
+/// One lane's bytes, aligned to `align`.
+std::uint8_t* locateGlobalLane(const Instr& i, Warp& w, unsigned lane, std::uint64_t address, unsigned bytes,
+                               unsigned align, bool writes) {
+    const AddressSpace& memory = *w.launch().memory;
+    if (address % align) w.failAddress(LaunchError::Cause::misalignedAddress, i, lane, address);
+    const Mapping* mapping = memory.find(address, w.mappingHint());
+    if (!mapping || !mapping->contains(address, bytes))
+        w.failAddress(LaunchError::Cause::illegalAddress, i, lane, address, distanceNote(memory, address, bytes));
+    if (writes && !mapping->writable)
+        w.failAddress(LaunchError::Cause::illegalAddress, i, lane, address, "memory that may only be read");
+    return mapping->host + (address - mapping->base);
+}
+
+/// Each lane on its own: lanes may be in different mappings, and the first one that is wrong is named.
+void locateGlobalLanes(const Instr& i, Warp& w, Access& a, Places& p, bool writes) {
+    p.linear = 0;
+    for (LaneMask m = a.lanes; m; m &= m - 1) {
+        const unsigned lane = firstOf(m);
+        p.lane[lane] = locateGlobalLane(i, w, lane, a.address[lane], a.bytes, a.bytes, writes);
+    }
+}
+
+struct Span {
+    std::uint64_t low, high, all;  ///< all: every address ORed together
+};
+Span spanOf(const Access& a) {
+    Span s{a.address[0], a.address[0], 0};
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+        s.low = std::min(s.low, a.address[lane]);
+        s.high = std::max(s.high, a.address[lane]);
+        s.all |= a.address[lane];
+    }
+    return s;
+}
+
+void locateGlobal(const Instr& i, Warp& w, Access& a, Places& p, bool writes) {
+    const AddressSpace& memory = *w.launch().memory;
+    std::uint64_t low = a.address[0], bytes = a.bytes, all = low;
+    if (a.pattern == AccessPattern::consecutive) {
+        bytes *= kLanes;
+    } else if (a.pattern == AccessPattern::scattered) {
+        const Span s = spanOf(a);
+        low = s.low;
+        all = s.all;
+        bytes += s.high - s.low;
+    }
+    const Mapping* mapping = memory.find(low, w.mappingHint());
+    if (!mapping || !mapping->contains(low, bytes) || (all & (a.bytes - 1u)) || (writes && !mapping->writable))
+        [[unlikely]]
+        return locateGlobalLanes(i, w, a, p, writes);
+    p.linear = reinterpret_cast<std::uintptr_t>(mapping->host) - mapping->base;
+}
+
+/// Memory that begins at offset 0 and is one piece for all lanes.
+void locateFlat(const Instr& i, Warp& w, Access& a, Places& p, std::uint8_t* bytes, std::uint64_t size,
+                const char* what) {
+    Span s{a.address[0], a.address[0], a.address[0]};
+    if (a.pattern != AccessPattern::uniform) s = spanOf(a);
+    if (s.high >= size || size - s.high < a.bytes || (s.all & (a.bytes - 1u))) [[unlikely]] {
+        for (LaneMask m = a.lanes; m; m &= m - 1) {
+            const unsigned lane = firstOf(m);
+            const std::uint64_t address = a.address[lane];
+            if (address % a.bytes) w.failAddress(LaunchError::Cause::misalignedAddress, i, lane, address);
+            if (address >= size || size - address < a.bytes)
+                w.failAddress(LaunchError::Cause::illegalAddress, i, lane, address,
+                              fmt::format("outside the {} bytes of {}", size, what));
+        }
+    }
+    p.linear = reinterpret_cast<std::uintptr_t>(bytes);
+}
+
+/// The lanes' own memory: local memory and the parameter areas of calls.
+template <class Place>
+void locatePrivate(const Instr& i, Warp& w, Access& a, Places& p, std::uint64_t size, const char* what, Place place) {
+    p.linear = 0;
+    for (LaneMask m = a.lanes; m; m &= m - 1) {
+        const unsigned lane = firstOf(m);
+        const std::uint64_t address = a.address[lane];
+        if (address % a.bytes) w.failAddress(LaunchError::Cause::misalignedAddress, i, lane, address);
+        if (address >= size || size - address < a.bytes)
+            w.failAddress(LaunchError::Cause::illegalAddress, i, lane, address,
+                          fmt::format("outside the {} bytes of {}", size, what));
+        p.lane[lane] = place(lane, address);
+    }
+}
+
+void locateParam(const Instr& i, Warp& w, Access& a, Places& p, bool writes) {
+    const std::vector<std::uint8_t>& block = w.launch().params;
+    const unsigned first = firstOf(a.lanes);
+    if (a.address[first] >= kCallParamBase) {
+        for (LaneMask m = a.lanes; m; m &= m - 1) a.address[firstOf(m)] -= kCallParamBase;
+        locatePrivate(i, w, a, p, w.code().paramBytes, "the function's parameters",
+                      [&w](unsigned lane, std::uint64_t offset) { return w.callParams(lane) + offset; });
+        w.dropAccess();  // registers on hardware: nothing for the memory system
+        return;
+    }
+    if (writes)
+        w.failAddress(LaunchError::Cause::illegalAddress, i, first, a.address[first],
+                      "a kernel's parameters cannot be written");
+    // Loads do not write through this pointer.
+    locateFlat(i, w, a, p, const_cast<std::uint8_t*>(block.data()), block.size(), "the kernel's parameters");
+}
+
+}  // namespace
+
+void findPattern(Access& a) {
+    std::uint64_t notUniform = 0, notConsecutive = 0, expected = a.address[0];
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+        notUniform |= a.address[lane] ^ a.address[0];
+        notConsecutive |= a.address[lane] ^ (expected + lane * std::uint64_t{a.bytes});
+    }
+    a.pattern = notConsecutive == 0 ? AccessPattern::consecutive
+                : notUniform == 0   ? AccessPattern::uniform
+                                    : AccessPattern::scattered;
+}
+
+void fillAddresses(const Instr& i, Warp& w, Slot slot, bool addressIs32, std::int64_t displacement, Access& a) {
+    const auto offset = static_cast<std::uint64_t>(displacement);
+    if (!i.hasAddress) {
+        const std::uint64_t address = offset + (i.frameRelative ? w.localBase() : 0);
+        for (std::uint64_t& lane : a.address) lane = address;
+        a.pattern = AccessPattern::uniform;
+        return;
+    }
+    if (addressIs32) {
+        const std::uint32_t* r = w.lanes<std::uint32_t>(slot);
+        for (unsigned lane = 0; lane < kLanes; ++lane) a.address[lane] = static_cast<std::uint32_t>(r[lane] + offset);
+    } else {
+        const std::uint64_t* r = w.lanes<std::uint64_t>(slot);
+        for (unsigned lane = 0; lane < kLanes; ++lane) a.address[lane] = r[lane] + offset;
+    }
+    if (a.lanes != kAllLanes) {
+        const std::uint64_t first = a.address[firstOf(a.lanes)];
+        for (unsigned lane = 0; lane < kLanes; ++lane)
+            a.address[lane] = first ^ ((a.address[lane] ^ first) & select(a.lanes, lane));
+    }
+    findPattern(a);
+}
+
+void locate(const Instr& i, Warp& w, Access& a, Places& p, bool writes) {
+    switch (a.space) {
+        case Space::shared: {
+            std::vector<std::uint8_t>& shared = w.block().shared;
+            return locateFlat(i, w, a, p, shared.data(), shared.size(), "the block's shared memory");
+        }
+        case Space::local:
+            return locatePrivate(i, w, a, p, w.localEnd(), "the thread's local memory",
+                                 [&w](unsigned lane, std::uint64_t offset) { return w.local(lane, offset); });
+        case Space::param: return locateParam(i, w, a, p, writes);
+        default: return locateGlobal(i, w, a, p, writes);
+    }
+}
+
+LaneMask globalLanes(const Access& a) {
+    std::uint64_t inWindow = 0;
+    for (unsigned lane = 0; lane < kLanes; ++lane) inWindow |= a.address[lane] - kSharedWindow < kWindows;
+    if (!inWindow) return kAllLanes;
+    LaneMask global = 0;
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+        if (a.address[lane] - kSharedWindow >= kWindows) global |= bit(lane);
+    return global;
+}
+
+LaneMask takeOneSpace(const Instr& i, Warp& w, const std::uint64_t* generic, LaneMask lanes, Access& a) {
+    const auto windowOf = [](std::uint64_t address) {
+        return address - kSharedWindow < kWindows ? address >> kWindowShift : 0;
+    };
+    const unsigned first = firstOf(lanes);
+    const std::uint64_t window = windowOf(generic[first]), base = window << kWindowShift;
+    LaneMask taken = 0;
+    for (LaneMask m = lanes; m; m &= m - 1) {
+        const unsigned lane = firstOf(m);
+        if (windowOf(generic[lane]) == window) taken |= bit(lane);
+    }
+    switch (window) {
+        case 0: a.space = Space::global; break;
+        case kSharedWindow >> kWindowShift: a.space = Space::shared; break;
+        case kLocalWindow >> kWindowShift: a.space = Space::local; break;
+        case kParamWindow >> kWindowShift: a.space = Space::param; break;
+        default:
+            w.failAddress(LaunchError::Cause::illegalAddress, i, first, generic[first], "code, not data, lies there");
+    }
+    a.lanes = taken;
+    for (unsigned lane = 0; lane < kLanes; ++lane) a.address[lane] = generic[taken & bit(lane) ? lane : first] - base;
+    findPattern(a);
+    if (taken != kAllLanes && a.pattern == AccessPattern::consecutive) a.pattern = AccessPattern::scattered;
+    return taken;
+}
+
+std::uint8_t readGenericByte(const Instr& i, Warp& w, unsigned lane, std::uint64_t address) {
+    std::uint64_t generic[kLanes];
+    std::fill(generic, generic + kLanes, address);
+    Access a{};
+    a.bytes = 1;
+    takeOneSpace(i, w, generic, bit(lane), a);
+    if (a.space == Space::param) w.fail(LaunchError::Cause::illegalAddress, i, lane, "a string among the parameters");
+    Places p;
+    locate(i, w, a, p, false);
+    return *p.of(a, lane);
+}
+
+std::string readGenericString(const Instr& i, Warp& w, unsigned lane, std::uint64_t address) {
+    std::string s;
+    while (const std::uint8_t c = readGenericByte(i, w, lane, address++)) s += static_cast<char>(c);
+    return s;
+}
+
+namespace {
+
+/// A value from memory as it stands in a register: extended from Memory to Extended by its sign, then with zeros.
+template <class Memory, class Extended, class Register>
+Register widen(Memory v) {
+    return static_cast<Register>(static_cast<std::make_unsigned_t<Extended>>(static_cast<Extended>(v)));
+}
+
+template <class Memory, class Extended, class Register>
+void loadElement(const Access& a, const Places& p, unsigned offset, Register* d) {
+    using Mask = std::make_unsigned_t<Register>;
+    const auto value = [offset](const std::uint8_t* at) {
+        return widen<Memory, Extended, Register>(readAs<Memory>(at + offset));
+    };
+    if (!p.linear) {
+        for (LaneMask m = a.lanes; m; m &= m - 1) d[firstOf(m)] = value(p.lane[firstOf(m)]);
+    } else if (a.pattern == AccessPattern::uniform) {
+        const Register v = value(p.of(a, 0));
+        if (a.lanes == kAllLanes)
+            std::fill(d, d + kLanes, v);
+        else
+            for (unsigned lane = 0; lane < kLanes; ++lane)
+                d[lane] ^= (d[lane] ^ v) & static_cast<Mask>(select(a.lanes, lane));
+    } else if (a.pattern == AccessPattern::consecutive) {
+        const std::uint8_t* from = p.of(a, 0);
+        if (a.bytes == sizeof(Memory)) {
+            if constexpr (sizeof(Memory) == sizeof(Register))
+                std::memcpy(d, from, sizeof(Register) * kLanes);
+            else
+                for (unsigned lane = 0; lane < kLanes; ++lane) d[lane] = value(from + lane * sizeof(Memory));
+        } else {
+            for (unsigned lane = 0; lane < kLanes; ++lane) d[lane] = value(from + lane * std::size_t{a.bytes});
+        }
+    } else if (a.lanes == kAllLanes) {
+        for (unsigned lane = 0; lane < kLanes; ++lane)
+            d[lane] = value(reinterpret_cast<const std::uint8_t*>(p.linear + a.address[lane]));
+    } else {
+        for (unsigned lane = 0; lane < kLanes; ++lane) {
+            const Register v = value(reinterpret_cast<const std::uint8_t*>(p.linear + a.address[lane]));
+            d[lane] ^= (d[lane] ^ v) & static_cast<Mask>(select(a.lanes, lane));
+        }
+    }
+}
+
+template <class Memory, class Extended, class Register>
+void runLoad(const Instr& i, Warp& w, LaneMask mask) {
+    accessMemory(i, w, mask, AccessKind::load, [&](const Access& a, const Places& p) {
+        for (unsigned e = 0; e < i.elements; ++e)
+            loadElement<Memory, Extended, Register>(a, p, e * sizeof(Memory), w.lanes<Register>(i.dst[e]));
+    });
+}
+
+template <class Memory, class Register>
+void storeElement(const Access& a, const Places& p, unsigned offset, const Register* s) {
+    if (p.linear && a.pattern == AccessPattern::uniform) {
+        // Lanes write in ascending order: the last one stays.
+        const auto last = static_cast<unsigned>(std::bit_width(a.lanes)) - 1;
+        writeAs(p.of(a, 0) + offset, static_cast<Memory>(s[last]));
+    } else if (p.linear && a.pattern == AccessPattern::consecutive) {
+        std::uint8_t* to = p.of(a, 0);
+        if (sizeof(Memory) == sizeof(Register) && a.bytes == sizeof(Memory))
+            std::memcpy(to, s, sizeof(Register) * kLanes);
+        else
+            for (unsigned lane = 0; lane < kLanes; ++lane)
+                writeAs(to + offset + lane * std::size_t{a.bytes}, static_cast<Memory>(s[lane]));
+    } else {
+        for (LaneMask m = a.lanes; m; m &= m - 1) {
+            const unsigned lane = firstOf(m);
+            writeAs(p.of(a, lane) + offset, static_cast<Memory>(s[lane]));
+        }
+    }
+}
+
+template <class Memory, class Register>
+void runStore(const Instr& i, Warp& w, LaneMask mask) {
+    accessMemory(i, w, mask, AccessKind::store, [&](const Access& a, const Places& p) {
+        for (unsigned e = 0; e < i.elements; ++e)
+            storeElement<Memory, Register>(a, p, e * sizeof(Memory), w.lanes<Register>(i.src[1 + e]));
+    });
+}
+
+template <class Memory, class Extended, class Register>
+void runLoadCallParam(const Instr& i, Warp& w, LaneMask mask) {
+    for (unsigned e = 0; e < i.elements; ++e) {
+        Register* d = w.lanes<Register>(i.dst[e]);
+        for (LaneMask m = mask; m; m &= m - 1) {
+            const unsigned lane = firstOf(m);
+            const std::uint8_t* from = w.callParams(lane) + i.immediate + e * sizeof(Memory);
+            d[lane] = widen<Memory, Extended, Register>(readAs<Memory>(from));
+        }
+    }
+}
+
+template <class Memory, class Register>
+void runStoreCallParam(const Instr& i, Warp& w, LaneMask mask) {
+    for (unsigned e = 0; e < i.elements; ++e) {
+        const Register* s = w.lanes<Register>(i.src[1 + e]);
+        for (LaneMask m = mask; m; m &= m - 1) {
+            const unsigned lane = firstOf(m);
+            writeAs(w.callParams(lane) + i.immediate + e * sizeof(Memory), static_cast<Memory>(s[lane]));
+        }
+    }
+}
+
+template <class Memory, class Extended, class Register>
+struct Load {
+    static constexpr Handler memory = runLoad<Memory, Extended, Register>;
+    static constexpr Handler callParam = runLoadCallParam<Memory, Extended, Register>;
+};
+template <class Memory, class Register>
+struct Store {
+    static constexpr Handler memory = runStore<Memory, Register>;
+    static constexpr Handler callParam = runStoreCallParam<Memory, Register>;
+};
+
+using s8 = std::int8_t;
+using s16 = std::int16_t;
+using s32 = std::int32_t;
+using s64 = std::int64_t;
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+/// Which load it is; choose(Load<...>{}) makes a handler of it.
+template <class Choose>
+Handler chooseLoad(Type memory, unsigned registerBits, Choose choose) {
+    const unsigned bits = ptx::bitsOf(memory);
+    if (registerBits < bits || registerBits > 64) return nullptr;
+    const bool negative = ptx::isSigned(memory), wide = registerBits == 64;
+    switch (bits) {
+        case 8:
+            if (!negative) return wide ? choose(Load<u8, u64, u64>{}) : choose(Load<u8, u32, u32>{});
+            if (registerBits == 8) return choose(Load<u8, u32, u32>{});
+            if (registerBits == 16) return choose(Load<s8, s16, u32>{});
+            return wide ? choose(Load<s8, s64, u64>{}) : choose(Load<s8, s32, u32>{});
+        case 16:
+            if (!negative || registerBits == 16)
+                return wide ? choose(Load<u16, u64, u64>{}) : choose(Load<u16, u32, u32>{});
+            return wide ? choose(Load<s16, s64, u64>{}) : choose(Load<s16, s32, u32>{});
+        case 32:
+            if (!wide) return choose(Load<u32, u32, u32>{});
+            return negative ? choose(Load<s32, s64, u64>{}) : choose(Load<u32, u64, u64>{});
+        case 64: return choose(Load<u64, u64, u64>{});
+        default: return nullptr;
+    }
+}
+
+template <class Choose>
+Handler chooseStore(Type memory, unsigned registerBits, Choose choose) {
+    const unsigned bits = ptx::bitsOf(memory);
+    if (registerBits < bits || registerBits > 64) return nullptr;
+    const bool wide = registerBits == 64;
+    switch (bits) {
+        case 8: return wide ? choose(Store<u8, u64>{}) : choose(Store<u8, u32>{});
+        case 16: return wide ? choose(Store<u16, u64>{}) : choose(Store<u16, u32>{});
+        case 32: return wide ? choose(Store<u32, u64>{}) : choose(Store<u32, u32>{});
+        case 64: return choose(Store<u64, u64>{});
+        default: return nullptr;
+    }
+}
+
+}  // namespace
+
+Handler loadHandler(Type memory, unsigned registerBits) {
+    return chooseLoad(memory, registerBits, [](auto load) { return load.memory; });
+}
+Handler loadCallParamHandler(Type memory, unsigned registerBits) {
+    return chooseLoad(memory, registerBits, [](auto load) { return load.callParam; });
+}
+Handler storeHandler(Type memory, unsigned registerBits) {
+    return chooseStore(memory, registerBits, [](auto store) { return store.memory; });
+}
+Handler storeCallParamHandler(Type memory, unsigned registerBits) {
+    return chooseStore(memory, registerBits, [](auto store) { return store.callParam; });
+}
+
+void runAsyncCopy(const Instr& i, Warp& w, LaneMask mask) {
+    std::uint8_t data[kLanes][16] = {};
+    std::uint32_t bytes[kLanes];
+    LaneMask reading = mask;
+    if (i.srcCount > 3) {
+        const LaneMask ignore = w.predicate(i.src[3]);
+        reading &= i.type == Type::pred ? ignore : ~ignore;
+    }
+    const std::uint32_t* size = i.srcCount > 2 ? w.lanes<std::uint32_t>(i.src[2]) : nullptr;
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+        bytes[lane] = size ? size[lane] : i.elementBytes;
+        if (!(reading & bit(lane)) || bytes[lane] == 0) {
+            reading &= ~bit(lane);
+        } else if (bytes[lane] > i.elementBytes) {
+            w.fail(LaunchError::Cause::illegalInstruction, i, lane,
+                   fmt::format("a source of {} bytes for a copy of {}", bytes[lane], i.elementBytes));
+        }
+    }
+    if (reading) {
+        Access& from = w.beginAccess(Space::global, AccessKind::asyncCopy, i.cacheOp, i.elementBytes, reading);
+        fillAddresses(i, w, i.src[1], false, static_cast<std::int32_t>(i.extra), from);
+        // Only what is read must be there: the last copy of an array may reach past its end and be cut short.
+        for (LaneMask m = reading; m; m &= m - 1) {
+            const unsigned lane = firstOf(m);
+            std::memcpy(data[lane],
+                        locateGlobalLane(i, w, lane, from.address[lane], bytes[lane], i.elementBytes, false),
+                        bytes[lane]);
+        }
+    }
+    Access& to = w.beginAccess(Space::shared, AccessKind::asyncCopy, i.cacheOp, i.elementBytes, mask);
+    fillAddresses(i, w, i.src[0], i.addressIs32, i.immediate, to);
+    Places places;
+    locate(i, w, to, places, true);
+    for (LaneMask m = mask; m; m &= m - 1) {
+        const unsigned lane = firstOf(m);
+        std::memcpy(places.of(to, lane), data[lane], i.elementBytes);
+    }
+}
+
+}  // namespace bulkhead::sim

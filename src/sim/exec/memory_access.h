@@ -1,0 +1,95 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "sim/exec/instruction_details.h"
+#include "sim/exec/warp.h"
+
+namespace bulkhead::sim {
+
+/// Where the bytes of an access's lanes are on the host.
+struct Places {
+    /// Not 0: lane i's bytes are at linear + Access::address[i]. True for inactive lanes too, which repeat the first
+    /// active one's address, so loads need not look at the mask.
+    std::uintptr_t linear = 0;
+    std::uint8_t* lane[kLanes];  ///< else: here, for active lanes
+
+    std::uint8_t* of(const Access& a, unsigned i) const {
+        return linear ? reinterpret_cast<std::uint8_t*>(linear + a.address[i]) : lane[i];
+    }
+};
+
+/// Each lane's address into a.address, inactive lanes repeating the first active one's; a.pattern.
+void fillAddresses(const Instr&, Warp&, Slot address, bool addressIs32, std::int64_t displacement, Access&);
+void findPattern(Access&);
+
+/// Checks every lane's address (alignment, bounds, whether it may be written) and finds the bytes behind them.
+void locate(const Instr&, Warp&, Access&, Places&, bool writes);
+
+/// The lanes whose generic addresses lie outside all windows: global memory.
+LaneMask globalLanes(const Access&);
+
+/// Takes from `lanes` those whose generic address falls into the same window as the first one's. Makes `a` an access of
+/// that space with addresses in it.
+LaneMask takeOneSpace(const Instr&, Warp&, const std::uint64_t* generic, LaneMask lanes, Access& a);
+
+/// Runs body(access, places) on each space an instruction touches: one, unless it is generic and its lanes differ.
+template <class Body>
+inline void accessMemory(const Instr& i, Warp& w, LaneMask mask, AccessKind kind, Body body) {
+    const bool writes = kind != AccessKind::load;
+    Access& a = w.beginAccess(i.space, kind, i.cacheOp, static_cast<unsigned>(i.elementBytes) * i.elements, mask);
+    fillAddresses(i, w, i.src[0], i.addressIs32, i.immediate, a);
+    if (i.space == ptx::Space::none) {
+        if (globalLanes(a) != kAllLanes) [[unlikely]] {
+            std::uint64_t generic[kLanes];
+            std::memcpy(generic, a.address, sizeof generic);
+            w.dropAccess();
+            for (LaneMask rest = mask; rest;) {
+                Access& part =
+                    w.beginAccess(i.space, kind, i.cacheOp, static_cast<unsigned>(i.elementBytes) * i.elements, rest);
+                rest &= ~takeOneSpace(i, w, generic, rest, part);
+                Places places;
+                locate(i, w, part, places, writes);
+                body(part, places);
+            }
+            return;
+        }
+        a.space = ptx::Space::global;
+    }
+    Places places;
+    locate(i, w, a, places, writes);
+    body(a, places);
+}
+
+template <class T>
+inline T readAs(const void* p) {
+    T v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+}
+template <class T>
+inline void writeAs(void* p, T v) {
+    std::memcpy(p, &v, sizeof v);
+}
+
+/// One thread's generic memory, as printf and assert read it. Fails the launch where an access would.
+std::uint8_t readGenericByte(const Instr&, Warp&, unsigned lane, std::uint64_t address);
+std::string readGenericString(const Instr&, Warp&, unsigned lane, std::uint64_t address);
+
+// Handlers, chosen by the lowering.
+
+/// ld: `memory` is the type in memory, `registerBits` the width of the destination. nullptr if there is none.
+Handler loadHandler(ptx::Type memory, unsigned registerBits);
+Handler storeHandler(ptx::Type memory, unsigned registerBits);
+/// ld.param and st.param of a device function's formals and of calls: moves between registers on hardware.
+Handler loadCallParamHandler(ptx::Type memory, unsigned registerBits);
+Handler storeCallParamHandler(ptx::Type memory, unsigned registerBits);
+
+/// cp.async: src[0] + immediate in shared memory from src[1] + extra (signed) in global memory, elementBytes long. src[2]
+/// is how many bytes to read, the rest is zero (if srcCount > 2); src[3] a predicate: where true, read none
+/// (if srcCount > 3; negated if Instr::type is pred).
+void runAsyncCopy(const Instr&, Warp&, LaneMask);
+
+}  // namespace bulkhead::sim

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string_view>
+
+#include "sim/exec/program.h"
+
+namespace bulkhead::sim {
+
+/// mov of a special register ("tid.x") into one of 16, 32 or 64 bits. nullptr if there is no such register.
+Handler specialRegisterHandler(std::string_view name, unsigned bits);
+
+// Addresses as values. Results are 4 or 8 bytes wide as Instr::elementBytes says.
+
+void runCopy32(const Instr&, Warp&, LaneMask);  ///< dst[0] = src[0]
+void runCopy64(const Instr&, Warp&, LaneMask);
+void runAddImmediate(const Instr&, Warp&, LaneMask);   ///< dst[0] = src[0] + immediate, 64 bits
+void runLocalAddress(const Instr&, Warp&, LaneMask);   ///< immediate + where the function's local variables begin
+void runDynamicShared(const Instr&, Warp&, LaneMask);  ///< immediate + where dynamic shared memory begins
+void runClear(const Instr&, Warp&, LaneMask);          ///< a predicate becomes false
+
+/// isspacep: dst[0] = whether src[0] lies in the space. nullptr if it has no generic addresses.
+Handler isSpaceHandler(ptx::Space);
+
+}  // namespace bulkhead::sim

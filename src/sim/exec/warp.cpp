@@ -1,0 +1,506 @@
+#include "sim/exec/warp.h"
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cstring>
+
+#include "sim/exec/builtins.h"
+#include "sim/exec/instruction_details.h"
+
+namespace bulkhead::sim {
+
+namespace {
+
+std::string oneLine(std::string_view text) {
+    std::string line;
+    for (const char c : text) {
+        if (!std::isspace(static_cast<unsigned char>(c)))
+            line += c;
+        else if (!line.empty() && line.back() != ' ')
+            line += ' ';
+    }
+    while (!line.empty() && (line.back() == ' ' || line.back() == ';')) line.pop_back();
+    return line;
+}
+
+std::string_view nameOf(LaunchError::Cause cause) {
+    switch (cause) {
+        case LaunchError::Cause::illegalAddress: return "illegal address";
+        case LaunchError::Cause::misalignedAddress: return "misaligned address";
+        case LaunchError::Cause::illegalInstruction: return "illegal instruction";
+        case LaunchError::Cause::trap: return "trap";
+        case LaunchError::Cause::assertion: return "assertion failed";
+        case LaunchError::Cause::deadlock: return "deadlock";
+        case LaunchError::Cause::noProgress: return "no progress";
+        case LaunchError::Cause::stackOverflow: return "stack overflow";
+        case LaunchError::Cause::outOfResources: return "out of resources";
+        case LaunchError::Cause::timeout: return "timeout";
+    }
+    return "error";
+}
+
+/// Appends to a buffer that only ever grows; new bytes are zero.
+void growTo(AlignedBytes& bytes, std::size_t size) {
+    if (bytes.size() < size) bytes.resize(std::max(size, bytes.size() * 2));
+}
+
+}  // namespace
+
+Block::Block(const LaunchContext& context, Dim3 blockIndex, std::uint32_t sm)
+    : launch(&context),
+      index(blockIndex),
+      smId(sm),
+      warps(static_cast<std::uint32_t>((context.block.count() + kLanes - 1) / kLanes)),
+      liveWarps(warps),
+      shared(std::size_t{context.code->sharedBytes} + context.dynamicShared),
+      members(warps) {}
+
+std::uint64_t Block::complete(Barrier& barrier) {
+    if (barrier.arrivedThreads == 0) return 0;
+    const std::uint32_t expected = barrier.expectedThreads ? barrier.expectedThreads : liveWarps * kLanes;
+    if (barrier.arrivedThreads < expected) return 0;
+    const std::uint64_t released = barrier.waiting;
+    for (std::uint64_t rest = released; rest; rest &= rest - 1) {
+        Warp& warp = *members[static_cast<unsigned>(std::countr_zero(rest))];
+        if (!warp.waitingAt_) continue;
+        const Instr& i = *std::exchange(warp.waitingAt_, nullptr);
+        const LaneMask lanes = warp.waitingLanes_;
+        const auto operation = static_cast<BarrierOperation>(i.extra);
+        if (operation == BarrierOperation::redPopc) {
+            std::uint32_t* d = warp.lanes<std::uint32_t>(i.dst[0]);
+            for (LaneMask m = lanes; m; m &= m - 1) d[std::countr_zero(m)] = barrier.votes;
+        } else {
+            const bool all = operation == BarrierOperation::redAnd;
+            const bool value = all ? barrier.votes == barrier.voters : barrier.votes > 0;
+            LaneMask& p = warp.predicate(i.dst[0]);
+            p = value ? p | lanes : p & ~lanes;
+        }
+    }
+    barrier = {};
+    return released;
+}
+
+void Warp::start(Block& block, std::uint32_t indexInBlock, std::uint32_t hardwareSlot) {
+    block_ = &block;
+    launch_ = block.launch;
+    index_ = indexInBlock;
+    slot_ = hardwareSlot;
+    block.members[indexInBlock] = this;
+    code_ = launch_->code;
+    // The pool is shared by all warps and written by none; at() hands out one pointer type for both kinds of slot.
+    constants_ = const_cast<std::uint8_t*>(launch_->program->constants.data());
+
+    const Dim3 size = launch_->block;
+    const std::uint64_t first = std::uint64_t{indexInBlock} * kLanes;
+    const std::uint64_t threads = std::min<std::uint64_t>(size.count() - first, kLanes);
+    live_ = active_ = threads == kLanes ? kAllLanes : (LaneMask{1} << threads) - 1;
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+        const auto thread = static_cast<std::uint32_t>(first + lane);
+        tid_[0][lane] = thread % size.x;
+        tid_[1][lane] = thread / size.x % size.y;
+        tid_[2][lane] = thread / size.x / size.y;
+    }
+
+    pc_ = 0;
+    reconverge_ = kNever;
+    stack_.clear();
+    callers_.clear();
+    stackBase_ = frameBase_ = paramBase_ = localBase_ = 0;
+    accessCount_ = 0;
+    waitingAt_ = nullptr;
+    frameEnd_ = code_->frameBytes;
+    paramEnd_ = code_->paramBytes * kLanes;
+    growTo(registers_, frameEnd_);
+    growTo(params_, paramEnd_);
+    // What nobody has written reads as zero, whichever warp was here before.
+    std::memset(registers_.data(), 0, frameEnd_);
+    if (paramEnd_) std::memset(params_.data(), 0, paramEnd_);
+    if (localTouched_) std::memset(local_.data(), 0, std::size_t{localTouched_} * kLanes);
+    localTouched_ = 0;
+    frame_ = registers_.data();
+    growLocal(code_->localBytes);
+}
+
+void Warp::growLocal(std::uint32_t end) {
+    localEnd_ = end;
+    const std::uint32_t whole = (end + 15) / 16 * 16;
+    growTo(local_, std::size_t{whole} * kLanes);
+    localTouched_ = std::max(localTouched_, whole);
+}
+
+Step Warp::step() {
+    const Instr& i = code_->instrs[pc_];
+    LaneMask mask = active_;
+    if (i.guard >= 0) {
+        LaneMask guard;
+        std::memcpy(&guard, frame_ + i.guard, sizeof guard);
+        mask &= i.guardNegated ? ~guard : guard;
+    }
+    const auto lanes = static_cast<std::uint8_t>(std::popcount(mask));
+    switch (i.kind) {
+        case Kind::compute:
+            if (mask) i.run(i, *this, mask);
+            advance();
+            return {StepKind::compute, lanes};
+        case Kind::memory:
+            accessCount_ = 0;
+            if (mask) i.run(i, *this, mask);
+            advance();
+            return {StepKind::memory, lanes};
+        case Kind::branch: return branch(i, mask);
+        case Kind::branchIndexed: return branchIndexed(i, mask);
+        case Kind::call: return call(i, mask);
+        case Kind::callIndirect: return callIndirect(i, mask);
+        case Kind::ret:
+            if (!callers_.empty()) {
+                leave(mask);
+                return {StepKind::control, lanes};
+            }
+            [[fallthrough]];
+        case Kind::exit:
+            exitLanes(mask);
+            return finished() ? finish(lanes) : Step{StepKind::control, lanes};
+        case Kind::trap:
+            if (mask) fail(LaunchError::Cause::trap, i, static_cast<unsigned>(std::countr_zero(mask)), {});
+            advance();
+            return {StepKind::control, lanes};
+        case Kind::barrier: return barrier(i, mask);
+        case Kind::fence: advance(); return {mask ? StepKind::fence : StepKind::control, lanes};
+        case Kind::asyncCommit: advance(); return {mask ? StepKind::asyncCommit : StepKind::control, lanes};
+        case Kind::asyncWait:
+            advance();
+            return {mask ? StepKind::asyncWait : StepKind::control, lanes, static_cast<std::uint32_t>(i.immediate)};
+        case Kind::nop: advance(); return {StepKind::control, lanes};
+    }
+    return {StepKind::control};
+}
+
+/// The running lanes are all waiting further down, or gone: the next group has its turn.
+void Warp::popEntry() {
+    for (;;) {
+        if (stack_.size() > stackBase_) {
+            const Entry e = stack_.back();
+            stack_.pop_back();
+            pc_ = e.pc;
+            reconverge_ = e.reconverge;
+            active_ = e.mask;
+        } else if (!callers_.empty()) {
+            // Every lane has left the function: its caller goes on.
+            const Caller c = callers_.back();
+            callers_.pop_back();
+            const Code& callee = *code_;
+            for (LaneMask m = c.called & live_; m; m &= m - 1) {
+                const auto lane = static_cast<std::size_t>(std::countr_zero(m));
+                const std::uint8_t* from = params_.data() + paramBase_ + lane * callee.paramBytes;
+                std::uint8_t* to = params_.data() + c.paramBase + lane * c.code->paramBytes;
+                for (const CallSite::Copy& copy : c.site->results)
+                    std::memcpy(to + copy.to, from + copy.from, copy.bytes);
+            }
+            frameEnd_ = frameBase_;
+            paramEnd_ = paramBase_;
+            code_ = c.code;
+            frameBase_ = c.frameBase;
+            paramBase_ = c.paramBase;
+            localBase_ = c.localBase;
+            localEnd_ = c.localEnd;
+            stackBase_ = c.stackBase;
+            frame_ = registers_.data() + frameBase_;
+            pc_ = c.resume.pc;
+            reconverge_ = c.resume.reconverge;
+            active_ = c.resume.mask & live_;
+        } else {
+            active_ = 0;
+            return;
+        }
+        if (active_ && pc_ != reconverge_) return;
+    }
+}
+
+/// Lanes return from a device function. They wait for those of the same call that are still inside.
+void Warp::leave(LaneMask returning) {
+    for (std::size_t k = stackBase_; k < stack_.size(); ++k) stack_[k].mask &= ~returning;
+    active_ &= ~returning;
+    if (active_)
+        advance();
+    else
+        popEntry();
+}
+
+void Warp::exitLanes(LaneMask exiting) {
+    live_ &= ~exiting;
+    for (Entry& e : stack_) e.mask &= ~exiting;
+    active_ &= ~exiting;
+    if (active_)
+        advance();
+    else
+        popEntry();
+}
+
+Step Warp::branch(const Instr& i, LaneMask taken) {
+    const auto lanes = static_cast<std::uint8_t>(std::popcount(taken));
+    const LaneMask staying = active_ & ~taken;
+    if (!taken) {
+        advance();
+    } else if (!staying) {
+        jump(i.target);
+    } else {
+        // Lanes already at the meeting point need no entry of their own: the one that waits there has them.
+        if (reconverge_ != i.reconverge) {
+            stack_.push_back({i.reconverge, reconverge_, active_});
+            reconverge_ = i.reconverge;
+        }
+        const bool takenIsThere = i.target == i.reconverge, stayingIsThere = pc_ + 1 == i.reconverge;
+        if (takenIsThere && stayingIsThere) {
+            popEntry();
+        } else if (takenIsThere) {
+            active_ = staying;
+            ++pc_;
+        } else if (stayingIsThere) {
+            active_ = taken;
+            pc_ = i.target;
+        } else {
+            stack_.push_back({i.target, i.reconverge, taken});
+            active_ = staying;
+            ++pc_;
+        }
+    }
+    return {StepKind::control, lanes};
+}
+
+Step Warp::branchIndexed(const Instr& i, LaneMask mask) {
+    const auto lanes = static_cast<std::uint8_t>(std::popcount(mask));
+    if (!mask) {
+        advance();
+        return {StepKind::control, 0};
+    }
+    const std::vector<std::uint32_t>& table = code_->branchTables[i.target];
+    const std::uint32_t* index = this->lanes<std::uint32_t>(i.src[0]);
+    for (LaneMask m = mask; m; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(m));
+        if (index[lane] >= table.size())
+            fail(LaunchError::Cause::illegalInstruction, i, lane,
+                 fmt::format("branch index {} is not below {}", index[lane], table.size()));
+    }
+    const std::uint32_t here = pc_;
+    if (mask == active_) {
+        LaneMask elsewhere = 0;
+        const std::uint32_t first = table[index[std::countr_zero(mask)]];
+        for (LaneMask m = mask; m; m &= m - 1) {
+            const int lane = std::countr_zero(m);
+            if (table[index[lane]] != first) elsewhere |= LaneMask{1} << lane;
+        }
+        if (!elsewhere) {
+            jump(first);
+            return {StepKind::control, lanes};
+        }
+    }
+    if (reconverge_ != i.reconverge) stack_.push_back({i.reconverge, reconverge_, active_});
+    if (const LaneMask staying = active_ & ~mask; staying && here + 1 != i.reconverge)
+        stack_.push_back({here + 1, i.reconverge, staying});
+    for (LaneMask rest = mask; rest;) {
+        const std::uint32_t target = table[index[std::countr_zero(rest)]];
+        LaneMask group = 0;
+        for (LaneMask m = rest; m; m &= m - 1) {
+            const int lane = std::countr_zero(m);
+            if (table[index[lane]] == target) group |= LaneMask{1} << lane;
+        }
+        rest &= ~group;
+        if (target != i.reconverge) stack_.push_back({target, i.reconverge, group});
+    }
+    active_ = 0;
+    popEntry();
+    return {StepKind::control, lanes};
+}
+
+void Warp::enter(const Instr& i, const Code& callee, const CallSite& site, LaneMask mask) {
+    const std::uint32_t local = (localEnd_ + kFrameOverheadBytes + 15) / 16 * 16;
+    if (std::uint64_t{local} + callee.localBytes > launch_->code->stackBytes)
+        fail(LaunchError::Cause::stackOverflow, i, static_cast<unsigned>(std::countr_zero(mask)),
+             fmt::format("a call of {} at depth {} needs more than the {} bytes of stack a thread has", callee.name,
+                         callers_.size() + 1, launch_->code->stackBytes));
+    callers_.push_back({code_, &site, frameBase_, paramBase_, localBase_, localEnd_, stackBase_,
+                        {pc_ + 1, reconverge_, active_}, mask});
+    const std::uint32_t callerParams = paramBase_, callerParamBytes = code_->paramBytes;
+    stackBase_ = static_cast<std::uint32_t>(stack_.size());
+    frameBase_ = frameEnd_;
+    paramBase_ = paramEnd_;
+    frameEnd_ += callee.frameBytes;
+    paramEnd_ += callee.paramBytes * kLanes;
+    growTo(registers_, frameEnd_);
+    growTo(params_, paramEnd_);
+    frame_ = registers_.data() + frameBase_;
+    std::memset(frame_, 0, callee.frameBytes);
+    if (paramEnd_ != paramBase_) std::memset(params_.data() + paramBase_, 0, paramEnd_ - paramBase_);
+    for (LaneMask m = mask; m; m &= m - 1) {
+        const auto lane = static_cast<std::size_t>(std::countr_zero(m));
+        const std::uint8_t* from = params_.data() + callerParams + lane * callerParamBytes;
+        std::uint8_t* to = params_.data() + paramBase_ + lane * callee.paramBytes;
+        for (const CallSite::Copy& copy : site.arguments) std::memcpy(to + copy.to, from + copy.from, copy.bytes);
+    }
+    localBase_ = local;
+    growLocal(local + callee.localBytes);
+    code_ = &callee;
+    pc_ = 0;
+    active_ = mask;
+    reconverge_ = kNever;
+}
+
+Step Warp::call(const Instr& i, LaneMask mask) {
+    const CallSite& site = code_->callSites[i.extra];
+    const auto lanes = static_cast<std::uint8_t>(std::popcount(mask));
+    if (!mask) {
+        advance();
+    } else if (site.builtin != Builtin::none) {
+        callBuiltin(i, site, mask);
+        advance();
+    } else {
+        enter(i, launch_->program->codes[i.target], site, mask);
+    }
+    return {StepKind::control, lanes};
+}
+
+Step Warp::callIndirect(const Instr& i, LaneMask mask) {
+    if (!mask) {
+        advance();
+        return {StepKind::control, 0};
+    }
+    const CallSite& site = code_->callSites[i.extra];
+    const std::uint64_t* target = this->lanes<std::uint64_t>(i.src[0]);
+    const auto first = static_cast<unsigned>(std::countr_zero(mask));
+    const std::uint64_t address = target[first], index = (address - kCodeWindow) / 16;
+    const auto& codes = launch_->program->codes;
+    if (address < kCodeWindow || address % 16 != 0 || index >= codes.size())
+        failAddress(LaunchError::Cause::illegalAddress, i, first, address, "not a function");
+    const Code& callee = codes[index];
+    if (callee.formals != site.formals || callee.isKernel)
+        fail(LaunchError::Cause::illegalInstruction, i, first,
+             fmt::format("a call of {} with other parameters than it has", callee.name));
+    LaneMask together = 0;
+    for (LaneMask m = mask; m; m &= m - 1) {
+        const int lane = std::countr_zero(m);
+        if (target[lane] == address) together |= LaneMask{1} << lane;
+    }
+    if (together != mask) {
+        // The others call from here when this group is back; all meet behind the call.
+        stack_.push_back({pc_ + 1, reconverge_, active_});
+        stack_.push_back({pc_, pc_ + 1, mask & ~together});
+        reconverge_ = pc_ + 1;
+        active_ = together;
+    }
+    enter(i, callee, site, together);
+    return {StepKind::control, static_cast<std::uint8_t>(std::popcount(together))};
+}
+
+void Warp::callBuiltin(const Instr& i, const CallSite& site, LaneMask mask) {
+    switch (site.builtin) {
+        case Builtin::none: break;
+        case Builtin::vprintf: runVprintf(i, *this, site, mask); break;
+        case Builtin::assertFail: runAssertFail(i, *this, site, static_cast<unsigned>(std::countr_zero(mask)));
+    }
+}
+
+Step Warp::barrier(const Instr& i, LaneMask mask) {
+    const auto lanes = static_cast<std::uint8_t>(std::popcount(mask));
+    if (!mask) {
+        advance();
+        return {StepKind::barrierPass, 0};
+    }
+    const auto operation = static_cast<BarrierOperation>(i.extra);
+    const auto first = static_cast<unsigned>(std::countr_zero(mask));
+    const std::uint32_t id = this->lanes<std::uint32_t>(i.src[0])[first];
+    if (id >= std::size(block_->barriers))
+        fail(LaunchError::Cause::illegalInstruction, i, first, fmt::format("there is no barrier {}, only 0 to 15", id));
+    Block::Barrier& b = block_->barriers[id];
+    b.expectedThreads = 0;
+    if (i.hasAddress) {
+        const std::uint32_t count = this->lanes<std::uint32_t>(i.src[1])[first];
+        if (count == 0 || count % kLanes != 0 || count > block_->warps * kLanes)
+            fail(LaunchError::Cause::illegalInstruction, i, first,
+                 fmt::format("barrier {} cannot wait for {} threads: a multiple of 32 up to {} is needed", id, count,
+                             block_->warps * kLanes));
+        b.expectedThreads = count;
+    }
+    b.arrivedThreads += kLanes;
+    const bool waits = operation != BarrierOperation::arrive;
+    if (waits) b.waiting |= std::uint64_t{1} << index_;
+    if (operation >= BarrierOperation::redPopc) {
+        const LaneMask p = predicate(i.src[2]);
+        b.votes += static_cast<std::uint32_t>(std::popcount((i.immediate ? ~p : p) & mask));
+        b.voters += lanes;
+        waitingAt_ = &i;
+        waitingLanes_ = mask;
+    }
+    advance();
+    const std::uint64_t released = block_->complete(b);
+    const std::uint64_t self = std::uint64_t{1} << index_;
+    const bool passes = !waits || (released & self);
+    return {passes ? StepKind::barrierPass : StepKind::barrierWait, lanes, 0, released & ~self};
+}
+
+Step Warp::finish(unsigned lanes) {
+    --block_->liveWarps;
+    std::uint64_t released = 0;
+    if (block_->liveWarps > 0)
+        for (Block::Barrier& b : block_->barriers)
+            if (b.expectedThreads == 0) released |= block_->complete(b);
+    return {StepKind::finished, static_cast<std::uint8_t>(lanes), 0, released};
+}
+
+void Warp::snapshot(Snapshot& s) const {
+    s.pc = pc_;
+    s.active = active_;
+    s.bytes.clear();
+    const auto append = [&s](const void* from, std::size_t n) {
+        const auto* bytes = static_cast<const std::uint8_t*>(from);
+        s.bytes.insert(s.bytes.end(), bytes, bytes + n);
+    };
+    append(registers_.data(), frameEnd_);
+    append(params_.data(), paramEnd_);
+    append(local_.data(), std::size_t{localTouched_} * kLanes);
+    append(stack_.data(), stack_.size() * sizeof(Entry));
+    for (const Caller& c : callers_) append(&c.resume, sizeof c.resume);
+}
+
+bool Warp::matches(const Snapshot& s) const {
+    if (pc_ != s.pc || active_ != s.active) return false;
+    const std::uint8_t* expected = s.bytes.data();
+    std::size_t left = s.bytes.size();
+    const auto same = [&](const void* actual, std::size_t n) {
+        if (n > left || (n && std::memcmp(actual, expected, n) != 0)) return false;
+        expected += n;
+        left -= n;
+        return true;
+    };
+    if (!same(registers_.data(), frameEnd_) || !same(params_.data(), paramEnd_) ||
+        !same(local_.data(), std::size_t{localTouched_} * kLanes) ||
+        !same(stack_.data(), stack_.size() * sizeof(Entry)))
+        return false;
+    for (const Caller& c : callers_)
+        if (!same(&c.resume, sizeof c.resume)) return false;
+    return left == 0;
+}
+
+void Warp::fail(LaunchError::Cause cause, const Instr& i, unsigned lane, const std::string& what) const {
+    const Dim3 b = block_->index;
+    std::string where = fmt::format("kernel {}", launch_->code->name);
+    if (code_ != launch_->code) where += fmt::format(", function {}", code_->name);
+    const auto at = static_cast<std::size_t>(&i - code_->instrs.data());
+    throw LaunchError(cause, fmt::format("{}: {}, PTX line {} ({}), block ({},{},{}), thread ({},{},{}){}{}",
+                                         nameOf(cause), where, i.line, oneLine(code_->texts[at]), b.x, b.y, b.z,
+                                         tid_[0][lane], tid_[1][lane], tid_[2][lane], what.empty() ? "" : ": ", what));
+}
+
+void Warp::failAddress(LaunchError::Cause cause, const Instr& i, unsigned lane, std::uint64_t address,
+                       const std::string& note) const {
+    try {
+        fail(cause, i, lane, {});
+    } catch (const LaunchError& e) {
+        LaunchError full(cause,
+                         fmt::format("{}, address {:#x}{}{}", e.what(), address, note.empty() ? "" : ": ", note));
+        full.address = address;
+        throw full;
+    }
+}
+
+}  // namespace bulkhead::sim

@@ -1,0 +1,125 @@
+#include "sim/mem/crossbar.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/mem/l2_slice.h"
+#include "sim/mem/memory_latency.h"
+#include "sim/sm/sm.h"
+
+namespace bulkhead::sim {
+
+Crossbar::Crossbar(SimContext& sim)
+    : sim_(sim), credits_(sim.profile.map.slices(), sim.profile.crossbar.sliceQueue), waiters_(credits_.size()) {
+    const StageLatencies stages = stageLatencies(sim.profile);
+    requestLatency_ = stages.request;
+    responseLatency_ = stages.response;
+}
+
+void Crossbar::attach(Sm& sm) {
+    Port port;
+    port.sm = &sm;
+    port.queue = Ring<RequestId>(static_cast<std::size_t>(sim_.profile.crossbar.smQueue));
+    ports_.push_back(std::move(port));
+}
+
+/// An atomic or a write goes to the line's home; on a GPU with two L2 sides that may be the far one. Reads are served by
+/// a near copy (H200: only atomics show the side).
+Cycles Crossbar::far(const Request& request) const {
+    const auto& l2 = sim_.profile.l2;
+    if (l2.sides == 1 || request.kind == RequestKind::read) return 0;
+    const auto smSide = (request.sm % static_cast<std::uint64_t>(sim_.profile.sm.count)) *
+                        static_cast<std::uint64_t>(l2.sides) / static_cast<std::uint64_t>(sim_.profile.sm.count);
+    const auto sliceSide = request.slice * static_cast<std::uint64_t>(l2.sides) / sim_.profile.map.slices();
+    return smSide == sliceSide ? 0 : static_cast<Cycles>(l2.farLatency) / 2;
+}
+
+std::uint64_t Crossbar::requestEdges(const Request& request) const {
+    if (request.kind == RequestKind::read) return 1;
+    const auto width = static_cast<std::uint64_t>(sim_.profile.crossbar.requestBytesPerCycle);
+    return std::max<std::uint64_t>(1, (request.bytes + width - 1) / width);
+}
+
+void Crossbar::send(RequestId id) {
+    Request& request = sim_.requests[id];
+    request.since = sim_.now;
+    Port& port = ports_[request.sm];
+    const bool first = port.queue.empty();
+    port.queue.push(id);
+    if (first && !port.waiting) scheduleInject(request.sm, sim_.l2Clock.coreAt(port.requestFree));
+}
+
+void Crossbar::scheduleInject(std::uint32_t sm, Cycles when) {
+    Port& port = ports_[sm];
+    when = std::max(when, sim_.now);
+    if (when >= port.scheduled) return;
+    port.scheduled = when;
+    if (when == sim_.now) {
+        inject(sm);
+    } else {
+        sim_.events.push(when, EventKind::inject, sm);
+    }
+}
+
+void Crossbar::inject(std::uint32_t sm) {
+    Port& port = ports_[sm];
+    if (sim_.now != port.scheduled) return;
+    port.scheduled = kNever;
+    if (port.queue.empty() || port.waiting) return;
+    const RequestId id = port.queue.front();
+    Request& request = sim_.requests[id];
+    if (credits_[request.slice] == 0) {
+        port.waiting = true;
+        request.since = sim_.now;
+        waiters_[request.slice].push_back(sm);
+        return;
+    }
+    --credits_[request.slice];
+    port.queue.pop();
+    const std::uint64_t edges = requestEdges(request);
+    port.requestFree = sim_.l2Clock.startAt(sim_.now, port.requestFree) + edges;
+    const Cycles sent = sim_.l2Clock.coreAt(port.requestFree);
+    sim_.counters[request.launch].bytesL2 += request.kind == RequestKind::read ? 0 : request.bytes;
+    sim_.events.push(sent + requestLatency(request), EventKind::sliceArrive, id);
+    if (!port.queue.empty()) scheduleInject(sm, std::max(sent, sim_.now + 1));
+    port.sm->requestPortFreed();
+}
+
+void Crossbar::returnCredit(std::uint32_t slice) {
+    ++credits_[slice];
+    if (waiters_[slice].empty()) return;
+    const std::uint32_t sm = waiters_[slice].front();
+    waiters_[slice].pop_front();
+    Port& port = ports_[sm];
+    port.waiting = false;
+    const Request& request = sim_.requests[port.queue.front()];
+    sim_.counters[request.launch].portWait += sim_.now - request.since;
+    scheduleInject(sm, sim_.l2Clock.coreAt(port.requestFree));
+}
+
+void Crossbar::respond(RequestId id) {
+    const Request& request = sim_.requests[id];
+    Port& port = ports_[request.sm];
+    // The response has already spent its transfer time on the slice's port, and both ports are equally wide: it waits
+    // here only if responses from other slices still occupy this one.
+    const auto bytes = static_cast<std::uint64_t>(std::popcount(request.sectors)) *
+                       static_cast<std::uint64_t>(sim_.profile.l2.sectorBytes);
+    const auto width = static_cast<std::uint64_t>(sim_.profile.crossbar.responseBytesPerCycle);
+    const std::uint64_t edges = std::max<std::uint64_t>(1, (bytes + width - 1) / width);
+    port.responseFree = std::max(sim_.l2Clock.edgeAt(sim_.now), port.responseFree + edges);
+    const Cycles when = sim_.l2Clock.coreAt(port.responseFree);
+    if (when <= sim_.now) {
+        deliver(id);
+    } else {
+        sim_.events.push(when, EventKind::deliver, id);
+    }
+}
+
+void Crossbar::deliver(RequestId id) { ports_[sim_.requests[id].sm].sm->receive(id); }
+
+void Crossbar::acknowledge(RequestId id) {
+    const Request& request = sim_.requests[id];
+    ports_[request.sm].sm->stored(request.warp, request.launch, sim_.now + responseLatency(request));
+}
+
+}  // namespace bulkhead::sim

@@ -1,0 +1,250 @@
+#include "sim/mem/l2_slice.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/mem/crossbar.h"
+#include "sim/mem/dram_channel.h"
+
+namespace bulkhead::sim {
+namespace {
+
+std::uint64_t divideUp(std::uint64_t a, std::int64_t b) {
+    return (a + static_cast<std::uint64_t>(b) - 1) / static_cast<std::uint64_t>(b);
+}
+
+}  // namespace
+
+L2Slice::L2Slice(SimContext& sim, std::uint32_t index, Crossbar& crossbar, DramChannel& channel)
+    : sim_(sim),
+      index_(index),
+      crossbar_(crossbar),
+      channel_(channel),
+      tags_(sim.profile.map.setsPerSlice(), static_cast<std::uint32_t>(sim.profile.l2.ways)),
+      mshrs_(static_cast<std::uint32_t>(sim.profile.l2.mshrs), static_cast<std::uint32_t>(sim.profile.l2.mshrMerges)),
+      queue_(static_cast<std::size_t>(sim.profile.crossbar.sliceQueue)),
+      responseBacklog_(static_cast<std::uint64_t>(sim.profile.l2.responseQueue) *
+                       divideUp(static_cast<std::uint64_t>(sim.profile.l2.sectorBytes),
+                                sim.profile.crossbar.responseBytesPerCycle)) {
+    channel.notifyWhenRoom(*this);
+}
+
+void L2Slice::arrive(RequestId id) {
+    queue_.push(id);
+    if (stalled_ == Served::yes) schedule(std::max(sim_.now, sim_.l2Clock.coreAt(busyUntil_)));
+}
+
+void L2Slice::schedule(Cycles when) {
+    if (when >= scheduled_) return;
+    scheduled_ = when;
+    if (when == sim_.now) {
+        process();
+    } else {
+        sim_.events.push(when, EventKind::sliceProcess, index_);
+    }
+}
+
+void L2Slice::process() {
+    if (sim_.now != scheduled_) return;  // overtaken by an earlier one
+    scheduled_ = kNever;
+    while (!queue_.empty()) {
+        const std::uint64_t edge = sim_.l2Clock.startAt(sim_.now, busyUntil_);
+        if (sim_.l2Clock.coreAt(edge) > sim_.now) {
+            schedule(sim_.l2Clock.coreAt(edge));
+            return;
+        }
+        const RequestId id = queue_.front();
+        const std::uint32_t launch = sim_.requests[id].launch;
+        const Served served = serve(id, edge);
+        if (served != stalled_) {
+            noteStall(launch);
+            stalled_ = served;
+            stalledSince_ = sim_.now;
+        }
+        if (served != Served::yes) {
+            if (served == Served::responseFull)
+                schedule(std::max(sim_.now + 1, sim_.l2Clock.coreAt(portFree_ - responseBacklog_ + 1)));
+            return;  // the other stalls end when a fill comes or the channel has room
+        }
+        queue_.pop();
+        crossbar_.returnCredit(index_);
+    }
+}
+
+void L2Slice::noteStall(std::uint32_t launch) {
+    Counters& counters = sim_.counters[launch];
+    const Cycles waited = sim_.now - stalledSince_;
+    switch (stalled_) {
+        case Served::yes: break;
+        case Served::mshrFull: counters.l2StallMshr += waited; break;
+        case Served::responseFull: counters.l2StallResponse += waited; break;
+        case Served::dramFull: counters.l2StallDram += waited; break;
+        case Served::lineBusy: counters.l2StallLine += waited; break;
+    }
+}
+
+L2Slice::Served L2Slice::serve(RequestId id, std::uint64_t edge) {
+    Request& request = sim_.requests[id];
+    const std::uint32_t way = tags_.find(request.set, request.line);
+    const bool writes = request.kind == RequestKind::write;
+    if (!writes && portFree_ >= edge + responseBacklog_) return Served::responseFull;
+    std::uint64_t service = 1;
+    if (writes) {
+        service = std::max<std::uint64_t>(1, divideUp(request.bytes, sim_.profile.crossbar.requestBytesPerCycle));
+    } else if (request.kind != RequestKind::read) {
+        service = static_cast<std::uint64_t>(sim_.profile.l2.atomicInterval) *
+                  static_cast<std::uint64_t>(std::popcount(request.sectors));
+    }
+    const Served served = writes ? serveWrite(id, way) : serveRead(id, way);
+    if (served == Served::yes) busyUntil_ = edge + service;
+    return served;
+}
+
+/// Reads, and atomics, which read and modify at the slice.
+L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
+    Request& request = sim_.requests[id];
+    Counters& counters = sim_.counters[request.launch];
+    const bool modifies = request.kind != RequestKind::read;
+    if (way != CacheTags::kNoWay && (request.sectors & ~tags_.state(way).valid) == 0) {
+        ++counters.l2Hits;
+        if (modifies) {
+            ++counters.l2Atomics;
+            tags_.state(way).dirty |= request.sectors;
+        }
+        tags_.touch(request.set, way);
+        finish(id);
+        return Served::yes;
+    }
+
+    std::uint32_t entry = mshrs_.find(request.line);
+    if (entry != MshrFile::kNone ? !mshrs_.canMerge(entry) : mshrs_.full()) return Served::mshrFull;
+    const bool newLine = way == CacheTags::kNoWay;
+    if (newLine) {
+        way = tags_.victim(request.set);
+        if (way == CacheTags::kNoWay) return Served::lineBusy;
+    }
+    const std::uint8_t present =
+        newLine ? std::uint8_t{0} : static_cast<std::uint8_t>(tags_.state(way).valid | tags_.state(way).pending);
+    const auto missing = static_cast<std::uint8_t>(request.sectors & ~present);
+    const std::size_t room = (missing != 0) + (newLine && tags_.state(way).dirty != 0);
+    if (channel_.room() < room) return Served::dramFull;
+
+    ++counters.l2Misses;
+    if (modifies) ++counters.l2Atomics;
+    if (missing == 0) ++counters.l2Merges;
+    if (newLine) {
+        evict(way, request);
+        tags_.place(way, request.line, request.launch);
+    }
+    tags_.touch(request.set, way);
+    tags_.state(way).pending |= missing;
+    if (entry == MshrFile::kNone) entry = mshrs_.allocate(request.line);
+    mshrs_[entry].pending |= missing;
+    mshrs_.wait(entry, id, static_cast<std::uint8_t>(request.sectors & ~tags_.state(way).valid));
+    if (missing) sendFill(request, missing);
+    return Served::yes;
+}
+
+L2Slice::Served L2Slice::serveWrite(RequestId id, std::uint32_t way) {
+    Request& request = sim_.requests[id];
+    Counters& counters = sim_.counters[request.launch];
+    std::uint64_t retention = 0;
+    if (way == CacheTags::kNoWay) {
+        way = tags_.victim(request.set);
+        if (way == CacheTags::kNoWay) return Served::lineBusy;
+        if (tags_.state(way).dirty && channel_.room() == 0) return Served::dramFull;
+        ++counters.l2Misses;
+        evict(way, request);
+        tags_.place(way, request.line, request.launch);
+        retention = static_cast<std::uint64_t>(sim_.profile.l2.writeRetention);
+    } else {
+        ++counters.l2Hits;
+    }
+    tags_.touch(request.set, way, retention);
+    tags_.state(way).dirty |= request.sectors;
+    tags_.state(way).valid |= request.complete;
+    finish(id);
+    return Served::yes;
+}
+
+void L2Slice::evict(std::uint32_t way, const Request& by) {
+    if (tags_.line(way) == CacheTags::kNoLine) return;
+    Counters& counters = sim_.counters[by.launch];
+    ++counters.l2Evictions;
+    const CacheTags::State& state = tags_.state(way);
+    if (sim_.observer) sim_.observer->l2Eviction(sim_.now, index_, tags_.line(way), state.owner, by.launch);
+    if (!state.dirty) return;
+    ++counters.l2Writebacks;
+    const arch::AddressMap::Location where = sim_.profile.map.locate(tags_.line(way));
+    const std::uint32_t launch = by.launch;
+    const RequestId id = sim_.requests.take();
+    Request& writeback = sim_.requests[id];
+    writeback.kind = RequestKind::writeback;
+    writeback.line = tags_.line(way);
+    writeback.slice = index_;
+    writeback.bank = where.bank;
+    writeback.row = where.row;
+    writeback.sectors = state.dirty;
+    writeback.bytes = bytesOf(state.dirty);
+    writeback.launch = launch;
+    channel_.enqueue(id);
+}
+
+void L2Slice::sendFill(const Request& by, std::uint8_t sectors) {
+    const RequestId id = sim_.requests.take();
+    Request& fill = sim_.requests[id];
+    fill.kind = RequestKind::fill;
+    fill.line = by.line;
+    fill.slice = index_;
+    fill.set = by.set;
+    fill.bank = by.bank;
+    fill.row = by.row;
+    fill.sectors = sectors;
+    fill.bytes = bytesOf(sectors);
+    fill.launch = by.launch;
+    channel_.enqueue(id);
+}
+
+void L2Slice::fill(RequestId id) {
+    const Request fill = sim_.requests[id];
+    sim_.requests.release(id);
+    const std::uint32_t way = tags_.find(fill.set, fill.line);
+    tags_.state(way).valid |= fill.sectors;
+    tags_.state(way).pending &= static_cast<std::uint8_t>(~fill.sectors);
+    mshrs_.arrive(mshrs_.find(fill.line), fill.sectors, [&](std::uint32_t waiter) {
+        if (sim_.requests[waiter].kind != RequestKind::read) tags_.state(way).dirty |= sim_.requests[waiter].sectors;
+        finish(waiter);
+    });
+    if (stalled_ == Served::mshrFull || stalled_ == Served::lineBusy) retry();
+}
+
+void L2Slice::dramHasRoom() {
+    if (stalled_ == Served::dramFull) retry();
+}
+
+/// The slice has done its part: data or an acknowledgement goes back.
+void L2Slice::finish(RequestId id) {
+    const Request& request = sim_.requests[id];
+    if (request.kind == RequestKind::write || request.kind == RequestKind::reduction) {
+        crossbar_.acknowledge(id);
+        sim_.requests.release(id);
+    } else {
+        respond(id);
+    }
+}
+
+void L2Slice::respond(RequestId id) {
+    const Request& request = sim_.requests[id];
+    const std::uint64_t bytes = bytesOf(request.sectors);
+    const std::uint64_t edges =
+        std::max<std::uint64_t>(1, divideUp(bytes, sim_.profile.crossbar.responseBytesPerCycle));
+    portFree_ = sim_.l2Clock.startAt(sim_.now, portFree_) + edges;
+    sim_.counters[request.launch].bytesL2 += bytes;
+    sim_.events.push(sim_.l2Clock.coreAt(portFree_) + crossbar_.responseLatency(request), EventKind::respond, id);
+}
+
+std::uint16_t L2Slice::bytesOf(std::uint8_t sectors) const {
+    return static_cast<std::uint16_t>(std::popcount(sectors) * sim_.profile.l2.sectorBytes);
+}
+
+}  // namespace bulkhead::sim

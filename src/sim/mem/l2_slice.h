@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/mem/cache_tags.h"
+#include "sim/mem/mshr.h"
+#include "sim/mem/ring.h"
+#include "sim/sim_context.h"
+
+namespace bulkhead::sim {
+
+class Crossbar;
+class DramChannel;
+
+/// One slice of the L2 cache: a queue of requests, tags, MSHRs and a response port. Write-back, write-allocate, LRU; a
+/// line brought in by a write is kept longer than one brought in by a read (Fractional GPUs, appendix B).
+class L2Slice {
+  public:
+    L2Slice(SimContext&, std::uint32_t index, Crossbar&, DramChannel&);
+
+    void arrive(RequestId);     ///< a request comes out of the crossbar
+    void process();             ///< on EventKind::sliceProcess: serve the head of the queue
+    void fill(RequestId);       ///< sectors came from DRAM
+    void dramHasRoom();         ///< the channel's queue is no longer full
+
+    CacheTags& tags() { return tags_; }
+
+  private:
+    enum class Served : std::uint8_t { yes, mshrFull, responseFull, dramFull, lineBusy };
+
+    Served serve(RequestId, std::uint64_t edge);
+    Served serveRead(RequestId, std::uint32_t way);
+    Served serveWrite(RequestId, std::uint32_t way);
+    void noteStall(std::uint32_t launch);
+    void finish(RequestId);
+    void respond(RequestId);
+    void evict(std::uint32_t way, const Request& by);
+    void sendFill(const Request& by, std::uint8_t sectors);
+    std::uint16_t bytesOf(std::uint8_t sectors) const;
+    void schedule(Cycles when);
+    void retry() {
+        if (stalled_ != Served::yes) schedule(sim_.now);
+    }
+
+    SimContext& sim_;
+    std::uint32_t index_;
+    Crossbar& crossbar_;
+    DramChannel& channel_;
+    CacheTags tags_;
+    MshrFile mshrs_;
+    Ring<RequestId> queue_;
+    std::uint64_t busyUntil_ = 0;  ///< L2 edge at which the tags are free
+    std::uint64_t portFree_ = 0;   ///< L2 edge at which the response port is free
+    std::uint64_t responseBacklog_;
+    Served stalled_ = Served::yes;
+    Cycles stalledSince_ = 0;
+    Cycles scheduled_ = kNever;
+};
+
+}  // namespace bulkhead::sim

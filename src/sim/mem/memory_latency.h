@@ -1,0 +1,18 @@
+#pragma once
+
+#include "arch/device_profile.h"
+#include "base/units.h"
+
+namespace bulkhead::sim {
+
+/// A profile gives latencies as a pointer chase sees them, load to use. These are the parts of the way that no unit's
+/// own work accounts for, in core cycles.
+struct StageLatencies {
+    Cycles request, response;  ///< crossbar and L2 pipeline, each way
+    Cycles dramReturn;         ///< memory controller, from data on the bus to the slice
+};
+
+/// Throws Error if the profile's latencies are too small for its ports and DRAM timings.
+StageLatencies stageLatencies(const arch::DeviceProfile&);
+
+}  // namespace bulkhead::sim

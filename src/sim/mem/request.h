@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "arch/address_map.h"
+#include "base/units.h"
+
+namespace bulkhead::sim {
+
+using RequestId = std::uint32_t;
+constexpr RequestId kNoRequest = ~RequestId{0};
+
+enum class RequestKind : std::uint8_t {
+    read,
+    write,
+    atomic,     ///< executed at the slice, returns a value
+    reduction,  ///< executed at the slice, returns nothing
+    fill,       ///< slice to DRAM: read sectors
+    writeback,  ///< slice to DRAM: write sectors
+};
+
+/// One line's worth of traffic between an SM, an L2 slice and DRAM.
+struct Request {
+    arch::PhysicalAddress line = 0;  ///< address of the line's first byte
+    std::uint64_t row = 0;
+    Cycles since = 0;          ///< when it began to wait where it now is
+    std::uint32_t slice = 0, set = 0, bank = 0;
+    std::uint32_t sm = 0;      ///< who asked
+    std::uint32_t launch = 0;  ///< for whose counters
+    std::uint32_t token = 0;   ///< the asker's: which miss or load it answers
+    RequestId next = kNoRequest;
+    std::uint16_t bytes = 0;     ///< payload
+    std::uint8_t sectors = 0;    ///< wanted or written
+    std::uint8_t complete = 0;   ///< write: sectors written whole
+    std::uint8_t remaining = 0;  ///< sectors still to come while it waits for a fill
+    std::uint8_t warp = 0;
+    RequestKind kind = RequestKind::read;
+};
+
+/// Requests by number, recycled: the simulator allocates none once warm. They never move, so references stay good.
+class RequestPool {
+  public:
+    RequestId take() {
+        ++live_;
+        if (free_ == kNoRequest) grow();
+        const RequestId id = free_;
+        Request& request = (*this)[id];
+        free_ = request.next;
+        request = {};
+        return id;
+    }
+    void release(RequestId id) {
+        --live_;
+        (*this)[id].next = free_;
+        free_ = id;
+    }
+    Request& operator[](RequestId id) { return chunks_[id >> kShift][id & (kChunk - 1)]; }
+    std::uint32_t live() const { return live_; }
+
+  private:
+    static constexpr unsigned kShift = 10;
+    static constexpr RequestId kChunk = 1u << kShift;
+
+    void grow() {
+        const auto first = static_cast<RequestId>(chunks_.size() << kShift);
+        chunks_.push_back(std::make_unique<Request[]>(kChunk));
+        for (RequestId i = kChunk; i-- > 0;) {
+            chunks_.back()[i].next = free_;
+            free_ = first + i;
+        }
+    }
+
+    std::vector<std::unique_ptr<Request[]>> chunks_;
+    RequestId free_ = kNoRequest;
+    std::uint32_t live_ = 0;
+};
+
+}  // namespace bulkhead::sim

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/units.h"
+#include "sim/counters.h"
+
+namespace bulkhead::sim {
+
+/// Sees what happens on the simulated GPU. Where none is attached, the simulator pays one comparison with null at rare
+/// moments (an eviction, a block, a sample) and nothing in the issue loop.
+class Observer {
+  public:
+    virtual ~Observer() = default;
+
+    /// A line that `owner` brought into L1D of an SM was pushed out by `evictor` (hardware warp slots).
+    virtual void l1Eviction(Cycles, std::uint32_t /*sm*/, std::uint64_t /*line*/, std::uint32_t /*owner*/,
+                            std::uint32_t /*evictor*/) {}
+    /// The same in an L2 slice, by launch.
+    virtual void l2Eviction(Cycles, std::uint32_t /*slice*/, std::uint64_t /*line*/, std::uint32_t /*ownerLaunch*/,
+                            std::uint32_t /*evictorLaunch*/) {}
+
+    virtual void launchStarted(Cycles, std::uint32_t /*launch*/) {}
+    virtual void launchEnded(Cycles, std::uint32_t /*launch*/) {}
+    virtual void blockStarted(Cycles, std::uint32_t /*sm*/, std::uint32_t /*slot*/, std::uint32_t /*launch*/,
+                              std::uint64_t /*block*/) {}
+    virtual void blockEnded(Cycles, std::uint32_t /*sm*/, std::uint32_t /*slot*/, std::uint32_t /*launch*/,
+                            std::uint64_t /*block*/) {}
+    virtual void contextSwitched(Cycles, std::uint32_t /*toGroup*/) {}
+
+    /// How often sample() is wanted, in cycles; 0 = never.
+    virtual Cycles sampleInterval() const { return 0; }
+    /// Counters of the whole GPU since its start, and how many warps each SM may issue from now.
+    virtual void sample(Cycles, const Counters&, std::span<const std::uint32_t> /*activeWarpsBySm*/) {}
+};
+
+}  // namespace bulkhead::sim

@@ -1,0 +1,55 @@
+#include "sim/occupancy.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace bulkhead::sim {
+namespace {
+
+std::int64_t roundUp(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
+
+}  // namespace
+
+Occupancy occupancyOf(const arch::DeviceProfile& profile, const Code& code, Dim3 block, std::uint32_t dynamicShared) {
+    const auto& sm = profile.sm;
+    const auto threads = static_cast<std::int64_t>(block.count());
+    const std::int64_t most = code.maxThreadsPerBlock ? std::min<std::int64_t>(sm.maxThreadsPerBlock, code.maxThreadsPerBlock)
+                                                      : sm.maxThreadsPerBlock;
+    if (threads == 0) throw Error("{}: a block of ({},{},{}) has no threads", code.name, block.x, block.y, block.z);
+    if (threads > most) throw Error("{}: a block of {} threads is too large: at most {}", code.name, threads, most);
+    const std::int64_t shared = roundUp(std::int64_t{code.sharedBytes} + dynamicShared, sm.sharedGranularity);
+    if (shared > sm.maxSharedPerBlock)
+        throw Error("{}: {} bytes of shared memory a block are too many: at most {}", code.name, shared, sm.maxSharedPerBlock);
+    const std::int64_t perThread = std::min<std::int64_t>(std::max<std::int64_t>(code.registersPerThread, 1), sm.maxRegistersPerThread);
+    const std::int64_t warps = (threads + kLanes - 1) / kLanes;
+    const std::int64_t registers = warps * roundUp(perThread * kLanes, sm.registerGranularity);
+    if (registers > sm.registers)
+        throw Error("{}: a block of {} threads with {} registers each needs {} registers: an SM has {}", code.name, threads,
+                    perThread, registers, sm.registers);
+
+    Occupancy result;
+    result.needs = {static_cast<std::uint32_t>(warps), static_cast<std::uint32_t>(registers), static_cast<std::uint32_t>(shared)};
+    const std::pair<std::int64_t, std::string_view> limits[] = {
+        {profile.maxWarps() / warps, "threads"},
+        {sm.maxBlocks, "blocks"},
+        {sm.registers / registers, "registers"},
+        {shared ? sm.sharedBytes / shared : sm.maxBlocks + 1, "shared memory"},
+    };
+    const auto tightest = *std::min_element(std::begin(limits), std::end(limits),
+                                            [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (tightest.first == 0) throw Error("{}: not one block fits an SM: {} run out", code.name, tightest.second);
+    result.blocksPerSm = static_cast<std::uint32_t>(tightest.first);
+    result.limit = tightest.second;
+    result.l1Bytes = profile.l1.bytes;
+    if (sm.onChipBytes) {
+        std::int64_t carveout = sm.sharedBytes;
+        for (std::int64_t option : sm.carveouts)
+            if (option >= shared * tightest.first) carveout = std::min(carveout, option);
+        result.l1Bytes = sm.onChipBytes - carveout;
+    }
+    return result;
+}
+
+}  // namespace bulkhead::sim

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string_view>
+
+#include "arch/device_profile.h"
+#include "sim/exec/warp.h"
+#include "sim/sm/sm.h"
+
+namespace bulkhead::sim {
+
+struct Occupancy {
+    BlockNeeds needs;              ///< of one block
+    std::uint32_t blocksPerSm = 0;
+    std::string_view limit;        ///< what runs out first: "threads", "blocks", "registers", "shared memory"
+    std::int64_t l1Bytes = 0;      ///< what is left for L1D
+};
+
+/// How many blocks of this launch an SM holds. Throws Error if not even one fits.
+Occupancy occupancyOf(const arch::DeviceProfile&, const Code&, Dim3 block, std::uint32_t dynamicShared);
+
+}  // namespace bulkhead::sim

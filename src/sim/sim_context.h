@@ -1,0 +1,30 @@
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "arch/device_profile.h"
+#include "sim/clock.h"
+#include "sim/counters.h"
+#include "sim/event_queue.h"
+#include "sim/mem/request.h"
+#include "sim/observer.h"
+
+namespace bulkhead::sim {
+
+/// What every unit of one simulated GPU shares: time, events, requests under way, and the counters of each launch.
+struct SimContext {
+    explicit SimContext(const arch::DeviceProfile& p)
+        : profile(p), l2Clock(p.clock.l2MHz, p.clock.coreMHz), memoryClock(p.clock.memoryMHz, p.clock.coreMHz) {}
+
+    const arch::DeviceProfile& profile;
+    ClockDomain l2Clock, memoryClock;
+    Cycles now = 0;
+    EventQueue events;
+    RequestPool requests;
+    std::deque<Counters> counters;  ///< by launch; a deque, so that references stay good. [0] is nobody's
+    std::vector<std::uint64_t> storesUnderWay;  ///< by launch
+    Observer* observer = nullptr;
+};
+
+}  // namespace bulkhead::sim

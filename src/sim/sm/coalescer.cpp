@@ -1,0 +1,111 @@
+#include "sim/sm/coalescer.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace bulkhead::sim {
+
+Coalescer::Coalescer(std::int64_t lineBytes, std::int64_t sectorBytes)
+    : lineShift_(static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(lineBytes)))),
+      sectorShift_(static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(sectorBytes)))) {}
+
+void Coalescer::add(Transactions& out, Coverage* coverage, std::uint64_t address, unsigned bytes, bool store) const {
+    const std::uint64_t line = address >> lineShift_ << lineShift_;
+    // Lanes mostly continue the last line or open one beyond all others; anything else needs a search.
+    std::size_t i = out.count;
+    if (i && out.items[i - 1].line == line) {
+        --i;
+    } else if (i && line <= out.highest) {
+        for (i = 0; i < out.count && out.items[i].line != line; ++i) {
+        }
+    }
+    if (i == out.count) {
+        out.items[out.count++] = {line, 0, 0, 0};
+        out.highest = std::max(out.highest, line);
+        if (store) coverage[i] = {};
+    }
+    const unsigned offset = static_cast<unsigned>(address - line);
+    const unsigned first = offset >> sectorShift_, last = (offset + bytes - 1) >> sectorShift_;
+    out.items[i].sectors |= static_cast<std::uint8_t>((2u << last) - (1u << first));
+    if (store) {
+        const std::uint64_t ones = bytes >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bytes) - 1;
+        if (offset < 64) {
+            coverage[i].low |= ones << offset;
+        } else {
+            coverage[i].high |= ones << (offset - 64);
+        }
+    }
+}
+
+void Coalescer::finish(Transactions& out, const Coverage* coverage, bool store) const {
+    for (std::size_t i = 0; i < out.count; ++i) {
+        Transaction& t = out.items[i];
+        t.bytes = static_cast<std::uint16_t>(std::popcount(t.sectors) << sectorShift_);
+        if (!store) continue;
+        for (unsigned s = 0; s < (1u << (lineShift_ - sectorShift_)); ++s) {
+            const unsigned from = s << sectorShift_, length = 1u << sectorShift_;
+            bool whole = true;
+            for (unsigned half = 0; half < 2; ++half) {
+                const unsigned lo = std::max(from, half * 64), hi = std::min(from + length, half * 64 + 64);
+                if (lo >= hi) continue;
+                const std::uint64_t want = (hi - lo == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (hi - lo)) - 1)
+                                           << (lo - half * 64);
+                if (((half ? coverage[i].high : coverage[i].low) & want) != want) whole = false;
+            }
+            if (whole) t.complete |= static_cast<std::uint8_t>(1u << s);
+        }
+    }
+}
+
+void Coalescer::gather(const Access& access, Transactions& out) const {
+    Coverage coverage[kMaxTransactions];
+    const bool store = access.kind == AccessKind::store;
+    out.count = 0;
+    out.highest = 0;
+    for (LaneMask rest = access.lanes; rest; rest &= rest - 1)
+        add(out, coverage, access.address[std::countr_zero(rest)], access.bytes, store);
+    finish(out, coverage, store);
+}
+
+void Coalescer::gatherLocal(const Access& access, std::uint64_t base, Transactions& out) const {
+    Coverage coverage[kMaxTransactions];
+    const bool store = access.kind == AccessKind::store;
+    out.count = 0;
+    out.highest = 0;
+    for (LaneMask rest = access.lanes; rest; rest &= rest - 1) {
+        const auto lane = static_cast<std::uint64_t>(std::countr_zero(rest));
+        for (std::uint64_t at = access.address[lane], end = at + access.bytes; at < end;) {
+            const std::uint64_t piece = std::min<std::uint64_t>(4 - at % 4, end - at);
+            add(out, coverage, base + (at / 4 * kLanes + lane) * 4 + at % 4, static_cast<unsigned>(piece), store);
+            at += piece;
+        }
+    }
+    finish(out, coverage, store);
+}
+
+unsigned bankPasses(const Access& access, unsigned banks, unsigned bankBytes) {
+    const auto shift = static_cast<unsigned>(std::countr_zero(bankBytes));
+    const bool serial = access.kind == AccessKind::atomic || access.kind == AccessKind::reduction;
+    constexpr std::uint8_t kEnd = 0xff;
+    std::uint64_t word[kLanes * 4];
+    std::uint8_t next[kLanes * 4], first[64], load[64];
+    std::fill_n(first, banks, kEnd);
+    std::fill_n(load, banks, std::uint8_t{0});
+    unsigned count = 0, most = 1;
+    for (LaneMask rest = access.lanes; rest; rest &= rest - 1) {
+        const std::uint64_t address = access.address[std::countr_zero(rest)];
+        for (std::uint64_t w = address >> shift; w <= (address + access.bytes - 1) >> shift; ++w) {
+            const std::size_t bank = w & (banks - 1);
+            std::uint8_t same = serial ? kEnd : first[bank];
+            while (same != kEnd && word[same] != w) same = next[same];
+            if (same != kEnd) continue;  // one word serves any number of lanes
+            word[count] = w;
+            next[count] = first[bank];
+            first[bank] = static_cast<std::uint8_t>(count++);
+            most = std::max<unsigned>(most, ++load[bank]);
+        }
+    }
+    return most;
+}
+
+}  // namespace bulkhead::sim

@@ -1,0 +1,505 @@
+#include "sim/sm/sm.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/mem/crossbar.h"
+
+namespace bulkhead::sim {
+namespace {
+
+constexpr WarpMask bitOf(std::uint32_t slot) { return WarpMask{1} << slot; }
+
+/// A function's registers have their own scoreboard numbers: no load may be under way across a call or return.
+bool changesFrame(Kind kind) { return kind == Kind::call || kind == Kind::callIndirect || kind == Kind::ret; }
+
+}  // namespace
+
+Sm::Sm(SimContext& sim, Crossbar& crossbar, SmOwner& owner, std::uint32_t port, std::uint32_t id,
+       const SchedulerPolicy& policy)
+    : sim_(sim),
+      crossbar_(crossbar),
+      owner_(owner),
+      port_(port),
+      id_(id),
+      policy_(policy.make({static_cast<int>(sim.profile.sm.schedulers), sim.profile.maxWarps()})),
+      loadStore_(sim, crossbar, *this, port),
+      own_(static_cast<std::size_t>(sim.profile.sm.schedulers), 0),
+      slots_(static_cast<std::size_t>(sim.profile.maxWarps())),
+      residents_(static_cast<std::size_t>(sim.profile.sm.maxBlocks)),
+      freeRegisters_(static_cast<std::uint32_t>(sim.profile.sm.registers)),
+      freeShared_(static_cast<std::uint32_t>(sim.profile.sm.sharedBytes)),
+      freeWarps_(static_cast<std::uint32_t>(sim.profile.maxWarps())),
+      // Local memory lies beyond what can be allocated.
+      localBase_(std::bit_ceil(static_cast<std::uint64_t>(sim.profile.dram.bytes)) +
+                 std::uint64_t{port} * kMaxWarps * kLocalStride),
+      issueWidth_(static_cast<int>(sim.profile.sm.issueWidth)),
+      sleepCause_(own_.size(), Stall::idle) {
+    for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) own_[slot % own_.size()] |= bitOf(slot);
+    for (int unit = 0; unit < arch::kUnits; ++unit)
+        unitBusy_[unit].assign(static_cast<std::size_t>(sim.profile.unitCount[unit]), 0);
+}
+
+bool Sm::fits(const BlockNeeds& needs) const {
+    return residentBlocks_ < residents_.size() && needs.warps <= freeWarps_ && needs.registers <= freeRegisters_ &&
+           needs.shared <= freeShared_;
+}
+
+void Sm::beginLaunch(std::int64_t l1Bytes) {
+    if (empty()) loadStore_.setCapacity(l1Bytes);
+    loadStore_.invalidate();
+}
+
+void Sm::startBlock(const LaunchContext& context, std::uint32_t launch, const BlockNeeds& needs, Dim3 index,
+                    std::uint64_t number) {
+    std::uint32_t r = 0;
+    while (residents_[r].block) ++r;
+    Resident& resident = residents_[r];
+    resident.block.emplace(context, index, id_);
+    resident.launch = launch;
+    resident.needs = needs;
+    resident.number = number;
+    resident.warpsLeft = needs.warps;
+    freeWarps_ -= needs.warps;
+    freeRegisters_ -= needs.registers;
+    freeShared_ -= needs.shared;
+    if (residentBlocks_++ == 0) stallLaunch_ = launch;
+    ++sim_.counters[launch].blocks;
+    if (sim_.observer) sim_.observer->blockStarted(sim_.now, id_, r, launch, number);
+
+    std::size_t scoreboard = 0;
+    for (const Code& code : context.program->codes) scoreboard = std::max<std::size_t>(scoreboard, code.scoreboardIds);
+    std::uint32_t slot = 0;
+    for (std::uint32_t warp = 0; warp < needs.warps; ++warp, ++slot) {
+        while (occupied_ & bitOf(slot)) ++slot;
+        resident.slotOf[warp] = static_cast<std::uint8_t>(slot);
+        Slot& s = slots_[slot];
+        s.warp.start(*resident.block, warp, slot);
+        s.registerReady.assign(scoreboard, 0);
+        s.resident = r;
+        s.launch = launch;
+        ++s.generation;
+        s.loads = 0;
+        s.wait = Wait::none;
+        s.openCopies = 0;
+        s.firstGroup = 0;
+        s.groupCopies.clear();
+        s.counters = {};
+        occupied_ |= bitOf(slot);
+        policy_->warpStarted(slot, nextAge_++);
+        if (s.warp.finished()) {
+            finishWarp(slot);
+        } else {
+            refresh(slot, sim_.now + 1);
+        }
+    }
+    wake();
+}
+
+void Sm::tick() {
+    const Cycles now = sim_.now;
+    if (now > lastTick_ + 1) {
+        Counters& counters = sim_.counters[stallLaunch_];
+        for (Stall cause : sleepCause_) counters.stalls[static_cast<int>(cause)] += now - lastTick_ - 1;
+    }
+    lastTick_ = now;
+    const std::uint32_t at = static_cast<std::uint32_t>(now) % kRing;
+    if (ring_[at]) {
+        WarpMask woken = ring_[at];
+        ring_[at] = 0;
+        ringUsed_[at / 64] &= ~(std::uint64_t{1} << (at % 64));
+        ready_ |= woken;
+        for (; woken; woken &= woken - 1) {
+            const auto slot = static_cast<std::uint32_t>(std::countr_zero(woken));
+            slots_[slot].wait = Wait::none;
+            if (slots_[slot].readyAt > now) makeReadyAt(slot, slots_[slot].readyAt);  // further off than the ring is long
+        }
+    }
+
+    loadStore_.tick();
+
+    for (std::size_t scheduler = 0; scheduler < own_.size(); ++scheduler) {
+        WarpMask eligible = ready_ & own_[scheduler] & policy_->allowed();
+        for (unsigned unit = 0; eligible && unit < arch::kUnits; ++unit)
+            if ((eligible & needs_[unit]) && !unitFree(unit)) eligible &= ~needs_[unit];
+        if (!eligible) {
+            ++sim_.counters[stallLaunch_].stalls[static_cast<int>(stallOf(static_cast<int>(scheduler)))];
+            continue;
+        }
+        const auto slot = static_cast<std::uint32_t>(policy_->pick(static_cast<int>(scheduler), eligible));
+        issue(slot);
+        for (int more = 1; more < issueWidth_ && (ready_ & bitOf(slot)) && unitFree(slots_[slot].unit); ++more) issue(slot);
+    }
+    sleep();
+}
+
+/// Decides when there is something to do again.
+void Sm::sleep() {
+    Cycles next = nextInRing();
+    if (loadStore_.working()) next = sim_.now + 1;
+    const WarpMask offered = ready_ & policy_->allowed();
+    for (unsigned unit = 0; unit < arch::kUnits && next > sim_.now + 1; ++unit) {
+        if (!(offered & needs_[unit])) continue;
+        // A full LD/ST queue wakes the SM itself when it moves.
+        if (static_cast<arch::Unit>(unit) == arch::Unit::ldst && loadStore_.full()) continue;
+        next = std::min(next, std::max(sim_.now + 1, unitFreeAt(unit)));
+    }
+    if (next == sim_.now + 1) {
+        owner_.smRunnable(port_);
+        return;
+    }
+    for (std::size_t scheduler = 0; scheduler < own_.size(); ++scheduler)
+        sleepCause_[scheduler] = stallOf(static_cast<int>(scheduler));
+    if (next != kNever) sim_.events.push(next, EventKind::smWake, port_);
+}
+
+Cycles Sm::nextInRing() const {
+    const std::uint32_t start = static_cast<std::uint32_t>(sim_.now + 1) % kRing;
+    constexpr std::uint32_t kWords = kRing / 64;
+    for (std::uint32_t step = 0; step <= kWords; ++step) {
+        const std::uint32_t word = (start / 64 + step) % kWords;
+        std::uint64_t used = ringUsed_[word];
+        if (step == 0) used &= ~std::uint64_t{0} << (start % 64);
+        if (step == kWords) used &= ~(~std::uint64_t{0} << (start % 64));
+        if (used) {
+            const std::uint32_t found = word * 64 + static_cast<std::uint32_t>(std::countr_zero(used));
+            return sim_.now + 1 + (found - start) % kRing;
+        }
+    }
+    return kNever;
+}
+
+Stall Sm::stallOf(int scheduler) const {
+    const WarpMask own = own_[static_cast<std::size_t>(scheduler)] & occupied_;
+    if (!own) return Stall::idle;
+    if (ready_ & own & policy_->allowed()) return Stall::unit;
+    if (ready_ & own) return Stall::throttled;
+    if (waitingLoad_ & own) return Stall::memory;
+    return own & ~waitingBarrier_ ? Stall::dependency : Stall::barrier;
+}
+
+bool Sm::unitFree(unsigned unit) const {
+    if (static_cast<arch::Unit>(unit) == arch::Unit::ldst && loadStore_.full()) return false;
+    for (Cycles busy : unitBusy_[unit])
+        if (busy <= sim_.now) return true;
+    return false;
+}
+
+Cycles Sm::unitFreeAt(unsigned unit) const { return *std::min_element(unitBusy_[unit].begin(), unitBusy_[unit].end()); }
+
+void Sm::occupy(unsigned unit, Cycles cycles) {
+    for (Cycles& busy : unitBusy_[unit]) {
+        if (busy > sim_.now) continue;
+        busy = sim_.now + cycles;
+        return;
+    }
+}
+
+void Sm::issue(std::uint32_t slot) {
+    Slot& s = slots_[slot];
+    const Instr& instr = s.warp.next();
+    const auto opClass = static_cast<std::size_t>(instr.opClass);
+    occupy(s.unit, static_cast<Cycles>(sim_.profile.interval[opClass]));
+    Step step;
+    try {
+        step = s.warp.step();
+    } catch (const LaunchError& error) {
+        owner_.launchFailed(s.launch, error);
+        return;
+    }
+    Counters& counters = sim_.counters[s.launch];
+    ++counters.warpInstructions;
+    counters.threadInstructions += step.lanes;
+    ++s.counters.instructions;
+    ready_ &= ~bitOf(slot);
+    const auto latency = static_cast<Cycles>(sim_.profile.latency[opClass]);
+    Cycles notBefore = sim_.now + 1;
+    switch (step.kind) {
+        case StepKind::compute:
+            for (std::uint8_t i = 0; i < instr.writes; ++i) s.registerReady[instr.registers[i]] = sim_.now + latency;
+            break;
+        case StepKind::memory:
+            ++counters.memoryInstructions;
+            issueMemory(slot, instr);
+            break;
+        case StepKind::control: notBefore = sim_.now + latency; break;
+        case StepKind::barrierWait:
+            s.wait = Wait::barrier;
+            waitingBarrier_ |= bitOf(slot);
+            policy_->issued(slot);
+            return;
+        case StepKind::barrierPass:
+            notBefore = sim_.now + latency;
+            for (std::uint8_t i = 0; i < instr.writes; ++i) s.registerReady[instr.registers[i]] = notBefore;
+            release(residents_[s.resident], step.released, notBefore);
+            break;
+        case StepKind::fence:
+            if (s.loads || s.stores) {
+                s.wait = Wait::fence;
+                waitingLoad_ |= bitOf(slot);
+                policy_->issued(slot);
+                return;
+            }
+            notBefore = std::max(notBefore, s.storesDoneAt);
+            break;
+        case StepKind::asyncCommit:
+            s.groupCopies.push_back(s.openCopies);
+            s.openCopies = 0;
+            break;
+        case StepKind::asyncWait:
+            s.waitGroups = step.groups;
+            if (!groupsDone(s)) {
+                s.wait = Wait::async;
+                waitingLoad_ |= bitOf(slot);
+                policy_->issued(slot);
+                return;
+            }
+            break;
+        case StepKind::finished:
+            policy_->issued(slot);
+            release(residents_[s.resident], step.released, sim_.now + 1);
+            finishWarp(slot);
+            return;
+    }
+    refresh(slot, notBefore);
+    policy_->issued(slot);
+}
+
+void Sm::issueMemory(std::uint32_t slot, const Instr& instr) {
+    Slot& s = slots_[slot];
+    const auto accesses = s.warp.accesses();
+    if (accesses.empty()) return;  // every lane's guard was false
+    const Route route = policy_->watchesCache() ? policy_->route(slot) : Route::l1;
+    const LoadStore::Issued issued = loadStore_.issue(s.warp, slot, s.launch, route);
+    if (issued.passes > 1) {
+        for (Cycles& busy : unitBusy_[s.unit])
+            if (busy == sim_.now + static_cast<Cycles>(sim_.profile.interval[static_cast<int>(instr.opClass)])) {
+                busy = std::max(busy, sim_.now + issued.passes);
+                break;
+            }
+    }
+    s.stores += issued.stores;
+    sim_.storesUnderWay[s.launch] += issued.stores;
+    if (issued.load == LoadStore::kNoLoad) {
+        for (std::uint8_t i = 0; i < instr.writes; ++i) s.registerReady[instr.registers[i]] = issued.readyAt;
+        return;
+    }
+    if (issued.load >= loads_.size()) loads_.resize(issued.load + 1);
+    LoadInfo& info = loads_[issued.load];
+    info.slot = slot;
+    info.generation = s.generation;
+    info.async = accesses.front().kind == AccessKind::asyncCopy;
+    info.count = instr.writes;
+    ++s.loads;
+    if (info.async) {
+        info.group = s.firstGroup + s.groupCopies.size();
+        ++s.openCopies;
+    }
+    for (std::uint8_t i = 0; i < instr.writes; ++i) {
+        info.registers[i] = instr.registers[i];
+        s.registerReady[instr.registers[i]] = kNever;
+    }
+}
+
+/// Looks at the warp's next instruction and finds out when it can issue.
+void Sm::refresh(std::uint32_t slot, Cycles notBefore) {
+    Slot& s = slots_[slot];
+    const Instr& next = s.warp.next();
+    const auto unit = static_cast<std::uint8_t>(arch::unitOf(next.opClass));
+    if (unit != s.unit || !(needs_[unit] & bitOf(slot))) {
+        needs_[s.unit] &= ~bitOf(slot);
+        needs_[unit] |= bitOf(slot);
+        s.unit = unit;
+    }
+    Cycles when = notBefore;
+    for (std::uint8_t i = 0; i < next.dependencies; ++i) when = std::max(when, s.registerReady[next.registers[i]]);
+    if (when == kNever || (s.loads && changesFrame(next.kind))) {
+        s.wait = Wait::load;
+        ready_ &= ~bitOf(slot);
+        waitingLoad_ |= bitOf(slot);
+        return;
+    }
+    makeReadyAt(slot, when);
+}
+
+void Sm::makeReadyAt(std::uint32_t slot, Cycles when) {
+    Slot& s = slots_[slot];
+    s.readyAt = when;
+    waitingLoad_ &= ~bitOf(slot);
+    if (when <= sim_.now) {
+        s.wait = Wait::none;
+        ready_ |= bitOf(slot);
+        return;
+    }
+    s.wait = Wait::dependency;
+    ready_ &= ~bitOf(slot);
+    const auto at = static_cast<std::uint32_t>(std::min(when, sim_.now + kRing - 1)) % kRing;
+    ring_[at] |= bitOf(slot);
+    ringUsed_[at / 64] |= std::uint64_t{1} << (at % 64);
+}
+
+void Sm::release(const Resident& resident, std::uint64_t warps, Cycles notBefore) {
+    for (; warps; warps &= warps - 1) {
+        const std::uint32_t slot = resident.slotOf[std::countr_zero(warps)];
+        if (slots_[slot].wait != Wait::barrier) continue;
+        waitingBarrier_ &= ~bitOf(slot);
+        refresh(slot, notBefore);
+    }
+}
+
+void Sm::finishWarp(std::uint32_t slot) {
+    Slot& s = slots_[slot];
+    const WarpMask bit = bitOf(slot);
+    occupied_ &= ~bit;
+    ready_ &= ~bit;
+    waitingLoad_ &= ~bit;
+    waitingBarrier_ &= ~bit;
+    needs_[s.unit] &= ~bit;
+    s.wait = Wait::none;
+    ++s.generation;
+    policy_->warpFinished(slot);
+    if (--residents_[s.resident].warpsLeft == 0) endBlock(s.resident);
+}
+
+void Sm::endBlock(std::uint32_t r) {
+    Resident& resident = residents_[r];
+    freeWarps_ += resident.needs.warps;
+    freeRegisters_ += resident.needs.registers;
+    freeShared_ += resident.needs.shared;
+    resident.block.reset();
+    if (--residentBlocks_ == 0) stallLaunch_ = 0;
+    if (sim_.observer) sim_.observer->blockEnded(sim_.now, id_, r, resident.launch, resident.number);
+    owner_.blockFinished(port_, resident.launch);
+}
+
+void Sm::abandon(std::uint32_t launch) {
+    for (std::uint32_t r = 0; r < residents_.size(); ++r) {
+        Resident& resident = residents_[r];
+        if (!resident.block || resident.launch != launch) continue;
+        for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
+            Slot& s = slots_[slot];
+            if (!(occupied_ & bitOf(slot)) || s.resident != r) continue;
+            const WarpMask gone = ~bitOf(slot);
+            occupied_ &= gone;
+            ready_ &= gone;
+            waitingLoad_ &= gone;
+            waitingBarrier_ &= gone;
+            needs_[s.unit] &= gone;
+            for (WarpMask& mask : ring_) mask &= gone;
+            ++s.generation;
+            s.wait = Wait::none;
+            policy_->warpFinished(slot);
+        }
+        freeWarps_ += resident.needs.warps;
+        freeRegisters_ += resident.needs.registers;
+        freeShared_ += resident.needs.shared;
+        resident.block.reset();
+        if (--residentBlocks_ == 0) stallLaunch_ = 0;
+    }
+}
+
+void Sm::freeze() {
+    for (std::uint32_t i = 0; i < kRing; ++i) {
+        for (WarpMask rest = ring_[i]; rest; rest &= rest - 1) {
+            const auto slot = static_cast<std::uint32_t>(std::countr_zero(rest));
+            ready_ |= bitOf(slot);
+            slots_[slot].wait = Wait::none;
+            slots_[slot].readyAt = sim_.now;
+        }
+        ring_[i] = 0;
+    }
+    std::fill(std::begin(ringUsed_), std::end(ringUsed_), 0);
+    loadStore_.invalidate();
+}
+
+void Sm::loaded(std::uint32_t load, Cycles readyAt) {
+    const LoadInfo& info = loads_[load];
+    Slot& s = slots_[info.slot];
+    if (s.generation != info.generation) return;
+    --s.loads;
+    for (std::uint8_t i = 0; i < info.count; ++i) s.registerReady[info.registers[i]] = readyAt;
+    if (info.async) copyDone(s, info.group);
+    switch (s.wait) {
+        case Wait::load: refresh(info.slot, sim_.now); break;
+        case Wait::fence:
+            if (!s.loads && !s.stores) refresh(info.slot, std::max(sim_.now, s.storesDoneAt));
+            break;
+        case Wait::async:
+            if (groupsDone(s)) refresh(info.slot, sim_.now);
+            break;
+        default: return;
+    }
+    wake();
+}
+
+void Sm::storeSent(std::uint32_t slot, std::uint32_t launch) {
+    ++slots_[slot].stores;
+    ++sim_.storesUnderWay[launch];
+}
+
+void Sm::stored(std::uint32_t slot, std::uint32_t launch, Cycles doneAt) {
+    Slot& s = slots_[slot];
+    --s.stores;
+    s.storesDoneAt = std::max(s.storesDoneAt, doneAt);
+    if (s.wait == Wait::fence && !s.loads && !s.stores) {
+        refresh(slot, s.storesDoneAt);
+        wake();
+    }
+    if (--sim_.storesUnderWay[launch] == 0) owner_.storesDrained(launch);
+}
+
+void Sm::copyDone(Slot& s, std::uint64_t group) {
+    if (group - s.firstGroup >= s.groupCopies.size()) {
+        --s.openCopies;
+    } else {
+        --s.groupCopies[group - s.firstGroup];
+    }
+}
+
+/// Whether at most `waitGroups` of the committed groups still have copies under way (groups complete in order).
+bool Sm::groupsDone(const Slot& s) const {
+    const std::size_t must = s.groupCopies.size() > s.waitGroups ? s.groupCopies.size() - s.waitGroups : 0;
+    return std::all_of(s.groupCopies.begin(), s.groupCopies.begin() + static_cast<std::ptrdiff_t>(must),
+                       [](std::uint32_t copies) { return copies == 0; });
+}
+
+void Sm::l1Event(CacheEvent::Kind kind, std::uint32_t warp, std::uint32_t owner, std::uint64_t line) {
+    if (kind == CacheEvent::Kind::hit) ++slots_[warp].counters.l1Hits;
+    if (kind == CacheEvent::Kind::miss) ++slots_[warp].counters.l1Misses;
+    if (policy_->watchesCache())
+        policy_->observe({kind, warp, owner, line / static_cast<std::uint64_t>(sim_.profile.l1.lineBytes)});
+    if (kind == CacheEvent::Kind::eviction && sim_.observer)
+        sim_.observer->l1Eviction(sim_.now, id_, line, owner, warp);
+}
+
+std::uint32_t Sm::activeWarps() const {
+    return static_cast<std::uint32_t>(std::popcount(occupied_ & policy_->allowed()));
+}
+std::uint32_t Sm::residentWarps() const { return static_cast<std::uint32_t>(std::popcount(occupied_)); }
+
+std::optional<std::uint32_t> Sm::anyLaunch() const {
+    for (const Resident& resident : residents_)
+        if (resident.block) return resident.launch;
+    return std::nullopt;
+}
+
+std::string Sm::explainStuck(std::uint32_t launch) const {
+    for (WarpMask rest = occupied_; rest; rest &= rest - 1) {
+        const Slot& s = slots_[static_cast<std::size_t>(std::countr_zero(rest))];
+        if (s.launch != launch || s.wait != Wait::barrier) continue;
+        const Block& block = s.warp.block();
+        // The warp's pc already points behind the barrier it waits at.
+        const Instr& barrier = s.warp.code().instrs[s.warp.pc() - 1];
+        const std::uint64_t thread = std::uint64_t{s.warp.indexInBlock()} * kLanes;
+        const Dim3& shape = block.launch->block;
+        return fmt::format(
+            "barrier that can never complete: kernel {}, PTX line {}, block ({},{},{}), thread ({},{},{}): {} of the "
+            "block's {} warps wait, the others never arrive",
+            block.launch->code->name, barrier.line, block.index.x, block.index.y, block.index.z, thread % shape.x,
+            thread / shape.x % shape.y, thread / shape.x / shape.y,
+            std::popcount(waitingBarrier_ & occupied_), block.warps);
+    }
+    return {};
+}
+
+}  // namespace bulkhead::sim

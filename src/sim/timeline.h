@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/observer.h"
+
+namespace bulkhead::sim {
+
+/// Records what ran where and when, for the Chrome and Perfetto trace viewers: launches on one track, the blocks of each
+/// SM on their slots, IPC and active warps as curves. Times are simulated microseconds.
+class Timeline final : public Observer {
+  public:
+    /// `name` gives a launch's kernel; `microsecondsPerCycle` from the core clock.
+    Timeline(double microsecondsPerCycle, Cycles sampleInterval);
+
+    void nameLaunch(std::uint32_t launch, std::string kernel);
+    std::string json() const;
+
+    void launchStarted(Cycles, std::uint32_t launch) override;
+    void launchEnded(Cycles, std::uint32_t launch) override;
+    void blockStarted(Cycles, std::uint32_t sm, std::uint32_t slot, std::uint32_t launch, std::uint64_t block) override;
+    void blockEnded(Cycles, std::uint32_t sm, std::uint32_t slot, std::uint32_t launch, std::uint64_t block) override;
+    void contextSwitched(Cycles, std::uint32_t toGroup) override;
+    Cycles sampleInterval() const override { return interval_; }
+    void sample(Cycles, const Counters&, std::span<const std::uint32_t> activeWarpsBySm) override;
+
+  private:
+    enum class Kind : std::uint8_t { launchBegin, launchEnd, blockBegin, blockEnd, contextSwitch };
+    struct Mark {
+        Kind kind;
+        Cycles when;
+        std::uint32_t sm, slot, launch;
+        std::uint64_t block;
+    };
+    struct Sample {
+        Cycles when;
+        double ipc, l1HitRate, l2HitRate;
+        std::uint64_t activeWarps;
+    };
+    double usPerCycle_;
+    Cycles interval_;
+    std::vector<Mark> marks_;
+    std::vector<Sample> samples_;
+    std::vector<std::string> kernels_;
+    Counters last_;
+    Cycles lastSample_ = 0;
+};
+
+}  // namespace bulkhead::sim

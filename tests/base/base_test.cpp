@@ -1,0 +1,176 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/result.h"
+#include "base/statistics.h"
+#include "base/suggest.h"
+#include "report/report.h"
+#include "temporary_directory.h"
+
+namespace bulkhead {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(Error, FormatsItsMessage) {
+    EXPECT_STREQ(Error("{} of {}", 2, "x").what(), "2 of x");
+}
+
+TEST(Statistics, OfAKnownSample) {
+    const std::vector<double> x = {2, 4, 4, 4, 5, 5, 7, 9};  // squares of the deviations: 32
+    EXPECT_DOUBLE_EQ(mean(x), 5);
+    EXPECT_DOUBLE_EQ(minimum(x), 2);
+    EXPECT_DOUBLE_EQ(maximum(x), 9);
+    EXPECT_DOUBLE_EQ(standardDeviation(x), std::sqrt(32.0 / 7));
+    EXPECT_DOUBLE_EQ(percentile(x, 0), 2);
+    EXPECT_DOUBLE_EQ(percentile(x, 50), 4.5);
+    EXPECT_DOUBLE_EQ(percentile(x, 100), 9);
+    EXPECT_DOUBLE_EQ(percentile(x, 10), 2 + 0.7 * 2);  // place 0.7 of 0..7
+    EXPECT_DOUBLE_EQ(geometricMean(std::vector<double>{1, 10, 100}), 10);
+}
+
+TEST(Statistics, OfOneSample) {
+    const std::vector<double> x = {3};
+    EXPECT_DOUBLE_EQ(mean(x), 3);
+    EXPECT_DOUBLE_EQ(standardDeviation(x), 0);
+    EXPECT_DOUBLE_EQ(percentile(x, 95), 3);
+}
+
+TEST(Statistics, RefuseWhatHasNone) {
+    EXPECT_THROW(mean({}), Error);
+    EXPECT_THROW(percentile({}, 50), Error);
+    EXPECT_THROW(percentile(std::vector<double>{1}, 101), Error);
+    EXPECT_THROW(percentile(std::vector<double>{1}, std::nan("")), Error);
+    EXPECT_THROW(geometricMean(std::vector<double>{1, 0}), Error);
+}
+
+TEST(Statistics, MeanOfHugeSamplesDoesNotOverflow) {
+    const double huge = std::numeric_limits<double>::max();
+    EXPECT_DOUBLE_EQ(mean(std::vector<double>{huge, huge}), huge);
+}
+
+TEST(DidYouMean, FindsTheNearestAndStaysSilentOtherwise) {
+    EXPECT_EQ(didYouMean("l1.way", {"l2.bytes", "l1.ways"}), " (did you mean l1.ways?)");
+    EXPECT_EQ(didYouMean("elephant", {"l2.bytes", "l1.ways"}), "");
+    EXPECT_EQ(didYouMean("", {}), "");
+}
+
+TEST(Files, WriteThenRead) {
+    const TemporaryDirectory directory;
+    const std::string bytes("a\0b\n", 4);
+    writeFile(directory / "x", bytes);
+    EXPECT_EQ(readFile(directory / "x"), bytes);
+    writeFile(directory / "x", "shorter");
+    EXPECT_EQ(readFile(directory / "x"), "shorter");
+    EXPECT_EQ(std::distance(fs::directory_iterator(directory.path()), {}), 1) << "a temporary file was left";
+}
+
+TEST(Files, WriteThroughALinkKeepsTheLink) {
+    const TemporaryDirectory directory;
+    writeFile(directory / "target", "old");
+    fs::create_symlink("target", directory / "link");
+    writeFile(directory / "link", "new");
+    EXPECT_TRUE(fs::is_symlink(directory / "link"));
+    EXPECT_EQ(readFile(directory / "target"), "new");
+}
+
+TEST(Files, FailuresNameTheFile) {
+    const TemporaryDirectory temporary;
+    const fs::path directory = temporary.path();
+    const auto message = [](auto&& action) {
+        try {
+            action();
+        } catch (const Error& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    const std::string missing = (directory / "missing").string();
+    EXPECT_EQ(message([&] { readFile(missing); }), missing + ": no such file");
+    EXPECT_EQ(message([&] { readFile(directory); }), directory.string() + ": is a directory, not a file");
+    EXPECT_EQ(message([&] { writeFile(directory, "x"); }), directory.string() + ": is a directory, not a file");
+    EXPECT_EQ(message([&] { writeFile(missing + "/x", "x"); }),
+              missing + "/x: cannot be written: No such file or directory");
+}
+
+TEST(Files, JsonErrorsHaveAPlace) {
+    const auto message = [](std::string_view text) {
+        try {
+            parseJson(text, "f.json");
+        } catch (const Error& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    EXPECT_EQ(message("{\n  \"a\": ]\n}"), "f.json: not JSON: unexpected text at line 2, column 8");
+    EXPECT_EQ(message("{\"a\": 1"), "f.json: not JSON: ends too early at line 1, column 8");
+    EXPECT_EQ(message(""), "f.json: not JSON: ends too early at line 1, column 1");
+    EXPECT_EQ(message("{}"), "");
+}
+
+Result sample() {
+    Result r;
+    r.title = "times";
+    r.columns = {{"kernel", ""}, {"cycles", ""}, {"bandwidth", "GB/s"}, {"ok", ""}};
+    r.add({std::string("copy, \"fast\""), std::int64_t{12}, 320.256, true});
+    r.add({std::string("π"), std::int64_t{123456}, std::monostate{}, false});
+    r.provenance = {"bulkhead x", "sim:tx2", 7, "0.1.0", "2026-01-01T00:00:00Z"};
+    return r;
+}
+
+TEST(ResultRows, MustFitTheColumns) {
+    Result r = sample();
+    EXPECT_THROW(r.add({std::int64_t{1}}), Error);
+}
+
+TEST(ResultDate, IsIso8601) {
+    const std::string date = currentDate();
+    ASSERT_EQ(date.size(), 20u);
+    EXPECT_EQ(date[10], 'T');
+    EXPECT_EQ(date[19], 'Z');
+}
+
+TEST(Report, TextAlignsColumns) {
+    EXPECT_EQ(report::text(sample()),
+              "times\n"
+              "kernel        cycles  bandwidth (GB/s)  ok\n"
+              "copy, \"fast\"      12             320.3  yes\n"
+              "π             123456                 -  no\n");
+}
+
+TEST(Report, CsvQuotesAndKeepsPrecision) {
+    EXPECT_EQ(report::csv(sample()),
+              "kernel,cycles,bandwidth (GB/s),ok\r\n"
+              "\"copy, \"\"fast\"\"\",12,320.256,true\r\n"
+              "π,123456,,false\r\n");
+}
+
+TEST(Report, JsonHoldsValuesUnitsAndProvenance) {
+    const nlohmann::ordered_json j = report::json(sample());
+    EXPECT_EQ(j["title"], "times");
+    EXPECT_EQ(j["columns"][2]["unit"], "GB/s");
+    EXPECT_EQ(j["rows"][0]["bandwidth"], 320.256);
+    EXPECT_EQ(j["rows"][0]["ok"], true);
+    EXPECT_TRUE(j["rows"][1]["bandwidth"].is_null());
+    EXPECT_EQ(j["provenance"]["seed"], 7);
+    EXPECT_EQ(j["provenance"]["gpu"], "sim:tx2");
+    EXPECT_EQ(nlohmann::json::parse(j.dump()), j);
+}
+
+TEST(Report, NoRows) {
+    Result r;
+    r.columns = {{"a", ""}, {"b", ""}};
+    EXPECT_EQ(report::text(r), "a  b\n");
+    EXPECT_EQ(report::csv(r), "a,b\r\n");
+    EXPECT_TRUE(report::json(r)["rows"].empty());
+}
+
+}  // namespace
+}  // namespace bulkhead

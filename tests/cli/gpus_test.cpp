@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "cli/command.h"
+#include "temporary_directory.h"
+
+namespace bulkhead::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Bad usage or input: exit code 2, nothing on standard output, one line on standard error.
+void expectRefused(const std::vector<std::string>& arguments, const std::string& part) {
+    const Outcome o = run(arguments);
+    EXPECT_EQ(o.exitCode, 2) << o.err;
+    EXPECT_EQ(o.out, "");
+    EXPECT_TRUE(o.err.starts_with("bulkhead: ")) << o.err;
+    EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1) << o.err;
+    EXPECT_NE(o.err.find(part), std::string::npos) << o.err;
+}
+
+TEST(Cli, VersionAndHelp) {
+    EXPECT_EQ(run({"--version"}).exitCode, 0);
+    EXPECT_TRUE(run({"--version"}).out.starts_with("bulkhead "));
+    const Outcome help = run({"--help"});
+    EXPECT_EQ(help.exitCode, 0);
+    EXPECT_NE(help.out.find("gpus"), std::string::npos);
+    EXPECT_EQ(run({"gpus", "--help"}).exitCode, 0);
+}
+
+TEST(Cli, WithoutAVerbShowsHelpAndFails) {
+    const Outcome o = run({});
+    EXPECT_EQ(o.exitCode, 2);
+    EXPECT_NE(o.err.find("gpus"), std::string::npos);
+}
+
+TEST(Cli, RefusesUnknownWords) {
+    expectRefused({"gpu"}, "unknown verb gpu (did you mean gpus?)");
+    expectRefused({"frobnicate"}, "unknown verb frobnicate");
+    expectRefused({""}, "unknown verb");
+    expectRefused({"--frobnicate"}, "unknown option --frobnicate");
+    expectRefused({"gpus", "--jsn"}, "unknown option --jsn (did you mean --json?)");
+    expectRefused({"gpus", "tx2", "v100"}, "unexpected argument v100");
+    expectRefused({"gpus", "--json"}, "--json");
+}
+
+TEST(Gpus, ListsTheProfiles) {
+    const Outcome o = run({"gpus"});
+    EXPECT_EQ(o.exitCode, 0) << o.err;
+    for (const char* name : {"gtx480", "tx2", "gtx1070", "gtx1080", "v100", "h200"})
+        EXPECT_NE(o.out.find(name), std::string::npos) << name;
+    EXPECT_EQ(o.err, "");
+}
+
+TEST(Gpus, ListsAsJson) {
+    const Outcome o = run({"gpus", "--json", "-"});
+    const auto j = nlohmann::json::parse(o.out);
+    EXPECT_EQ(j["rows"].size(), 6u);
+    EXPECT_EQ(j["provenance"]["command"], "bulkhead gpus --json -");
+}
+
+TEST(Gpus, ShowsEveryFigureAndItsSource) {
+    const Outcome o = run({"gpus", "gtx1080"});
+    EXPECT_EQ(o.exitCode, 0) << o.err;
+    for (const char* part : {"l2.ways", "published: Fractional GPUs (RTAS 2019), appendix B", "op.fp32.latency",
+                             "10,12,16,20,23,26,29,30", "colors by page size:  1 KB 8  2 KB 4  4 KB 2"})
+        EXPECT_NE(o.out.find(part), std::string::npos) << part;
+}
+
+TEST(Gpus, ShowsAndReadsAChangedProfile) {
+    const TemporaryDirectory directory;
+    const fs::path file = directory / "a profile.json";
+    EXPECT_EQ(
+        run({"gpus", "sim:gtx480", "--set", "l1.ways=8", "--set", "sm.count=30", "--json", file.string()}).exitCode, 0);
+    const Outcome o = run({"gpus", file.string(), "--json", "-"});
+    EXPECT_EQ(o.exitCode, 0) << o.err;
+    const auto j = nlohmann::json::parse(o.out);
+    EXPECT_EQ(j["l1"]["ways"]["value"], 8);
+    EXPECT_EQ(j["sm"]["count"]["value"], 30);
+    EXPECT_EQ(j["l1"]["ways"]["from"], "assumed: set by the user");
+}
+
+TEST(Gpus, RefusesBadNamesAndSettings) {
+    expectRefused({"gpus", "gtx108"}, "did you mean gtx1080?");
+    expectRefused({"gpus", "nowhere/x.json"}, "no such file");
+    expectRefused({"gpus", "tx2", "--set", "l2.ways=3"}, "profile tx2: l2.bytes = 524288");
+    expectRefused({"gpus", "tx2", "--set", "l2.wayz=3"}, "did you mean l2.ways?");
+    expectRefused({"gpus", "tx2", "--set", "l2.ways"}, "KEY=VALUE");
+    expectRefused({"gpus", "--set", "l2.ways=3"}, "needs the name of a GPU");
+    expectRefused({"gpus", "--json", "/nonexistent/x.json"}, "cannot be written");
+}
+
+TEST(Gpus, RefusesEveryBrokenProfile) {
+    for (const auto& entry : fs::directory_iterator(fs::path(BULKHEAD_SOURCE_DIR) / "tests" / "arch" / "broken"))
+        expectRefused({"gpus", entry.path().string()}, entry.path().filename().string());
+}
+
+}  // namespace
+}  // namespace bulkhead::cli
