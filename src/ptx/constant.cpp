@@ -107,10 +107,12 @@ std::optional<Constant> applyBinary(std::string_view op, const Constant& a, cons
     }
     const bool isUnsigned = a.isUnsigned() || b.isUnsigned();
     const auto x = static_cast<std::int64_t>(a.bits), y = static_cast<std::int64_t>(b.bits);
-    if (op == "<<") return Constant::ofInteger(b.bits < 64 ? a.bits << b.bits : 0, a.isUnsigned());
+    // Distances count modulo 64, as ptxas has it.
+    const auto distance = b.bits % 64;
+    if (op == "<<") return Constant::ofInteger(a.bits << distance, a.isUnsigned());
     if (op == ">>") {
-        if (a.isUnsigned()) return Constant::ofInteger(b.bits < 64 ? a.bits >> b.bits : 0, true);
-        return Constant::ofInteger(static_cast<std::uint64_t>(x >> (b.bits < 64 ? b.bits : 63)), false);
+        if (a.isUnsigned()) return Constant::ofInteger(a.bits >> distance, true);
+        return Constant::ofInteger(static_cast<std::uint64_t>(x >> distance), false);
     }
     if (auto result = isUnsigned ? compare(op, a.bits, b.bits) : compare(op, x, y)) {
         return Constant::ofInteger(*result, false);

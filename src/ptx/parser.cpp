@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <deque>
 #include <optional>
 
@@ -41,6 +42,11 @@ bool isTextureWord(std::string_view name) {
 
 bool allDigits(std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// A real such as .5, which the lexer takes for a modifier.
+bool isFraction(const Token& token) {
+    return token.kind == Token::Kind::dotWord && allDigits(token.text);
 }
 
 /// Special registers: `name` without '%'. Those that are vectors may be followed by .x, .y, .z or .w.
@@ -403,6 +409,10 @@ class Parser {
             value.real = token_.real;
         } else if (token_.isWord() && token_.text == "WARP_SZ") {
             value = Constant::ofInteger(32, false);
+        } else if (isFraction(token_)) {
+            double real = 0;
+            std::from_chars(token_.start, token_.text.data() + token_.text.size(), real);
+            value = Constant::ofReal(real);
         } else {
             failExpected("a constant");
         }
@@ -1492,8 +1502,10 @@ class Parser {
                 }
                 break;
             case Token::Kind::integer:
-                break;
             case Token::Kind::real:
+                break;
+            case Token::Kind::dotWord:
+                if (!isFraction(token_)) failExpected("an operand");
                 break;
             case Token::Kind::punctuation:
                 if (token_.is('[')) {

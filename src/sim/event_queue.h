@@ -19,6 +19,7 @@ enum class EventKind : std::uint8_t {
     sliceProcess,  ///< subject: slice
     channelStep,   ///< subject: DRAM channel
     dramDone,      ///< subject: request
+    sliceAnswer,   ///< subject: request whose data have come from DRAM
     respond,       ///< subject: request, at its SM
     deliver,       ///< subject: request, after waiting for the SM's port
     dispatch,      ///< place blocks

@@ -21,13 +21,12 @@ Gpu::Gpu(arch::DeviceProfile profile, Options options)
     sim_.storesUnderWay.push_back(0);
     launches_.emplace_back();
     const StageLatencies stages = stageLatencies(profile_);
-    for (std::uint32_t c = 0; c < profile_.map.channels(); ++c) {
+    for (std::uint32_t c = 0; c < profile_.map.channels(); ++c)
         channels_.push_back(std::make_unique<DramChannel>(sim_, c));
-        channels_.back()->setReturnLatency(stages.dramReturn);
-    }
     const std::uint32_t perChannel = profile_.map.slices() / profile_.map.channels();
     for (std::uint32_t s = 0; s < profile_.map.slices(); ++s) {
         slices_.push_back(std::make_unique<L2Slice>(sim_, s, crossbar_, *channels_[s / perChannel]));
+        slices_.back()->setMissLatency(stages.miss);
         crossbar_.attach(*slices_.back());
     }
     if (sim_.observer && sim_.observer->sampleInterval()) nextSample_ = sim_.observer->sampleInterval();
@@ -345,6 +344,7 @@ void Gpu::handle(const Event& event) {
         case EventKind::sliceProcess: slices_[event.subject]->process(); break;
         case EventKind::channelStep: channels_[event.subject]->step(); break;
         case EventKind::dramDone: slices_[sim_.requests[event.subject].slice]->fill(event.subject); break;
+        case EventKind::sliceAnswer: slices_[sim_.requests[event.subject].slice]->answer(event.subject); break;
         case EventKind::respond: crossbar_.respond(event.subject); break;
         case EventKind::deliver: crossbar_.deliver(event.subject); break;
         case EventKind::dispatch: dispatch(); break;

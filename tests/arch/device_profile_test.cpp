@@ -273,7 +273,7 @@ TEST(Validate, RefusesImpossibleGeometry) {
     };
     for (const auto& [key, settings] : impossible) {
         DeviceProfile p = findProfile("gtx480");
-        const std::string message = messageOf([&] { applySettings(p, settings); });
+        const std::string message = messageOf([&p, &list = settings] { applySettings(p, list); });
         EXPECT_TRUE(message.starts_with("profile gtx480: " + key + " = ")) << settings[0] << " -> " << message;
     }
 }

@@ -161,7 +161,7 @@ TEST(Report, JsonHoldsValuesUnitsAndProvenance) {
     EXPECT_TRUE(j["rows"][1]["bandwidth"].is_null());
     EXPECT_EQ(j["provenance"]["seed"], 7);
     EXPECT_EQ(j["provenance"]["gpu"], "sim:tx2");
-    EXPECT_EQ(nlohmann::json::parse(j.dump()), j);
+    EXPECT_EQ(nlohmann::ordered_json::parse(j.dump()), j);
 }
 
 TEST(Report, NoRows) {

@@ -67,16 +67,16 @@ const std::map<std::string, Recorded>& recordings() {
 
 std::vector<std::uint64_t> simulate(const Variant& variant, const std::vector<std::uint64_t>& inputs) {
     Snippet snippet(golden::declarations(variant), variant.body);
+    static const std::string kInputs[] = {"%a", "%b", "%c", "%d"}, kOutputs[] = {"%o0", "%o1", "%o2"};
     std::vector<std::uint64_t> outputs;
     for (int warp = 0; warp < kTuples / kLanes; ++warp) {
         for (int lane = 0; lane < kLanes; ++lane)
             for (std::size_t i = 0; i < variant.inputs.size(); ++i)
-                snippet.set(std::string("%") + "abcd"[i], lane,
+                snippet.set(kInputs[i], lane,
                             inputs[static_cast<std::size_t>(warp * kLanes + lane) * variant.inputs.size() + i]);
         snippet.run();
         for (int lane = 0; lane < kLanes; ++lane)
-            for (std::size_t i = 0; i < variant.outputs.size(); ++i)
-                outputs.push_back(snippet.get("%o" + std::to_string(i), lane));
+            for (std::size_t i = 0; i < variant.outputs.size(); ++i) outputs.push_back(snippet.get(kOutputs[i], lane));
     }
     return outputs;
 }

@@ -1,6 +1,6 @@
-#include "sim/exec/compute_float.h"
-
 #include <cmath>
+
+#include "sim/exec/compute_float.h"
 
 namespace bulkhead::sim {
 namespace {
@@ -14,24 +14,26 @@ using arch::OpClass;
 constexpr double kLog2E = 1.4426950408889634;
 constexpr double kPi = 3.141592653589793;
 
-inline double power(int exponent) {
-    return doubleOf(static_cast<std::uint64_t>(exponent + 1023) << 52);
+constexpr double kShift = 0x1.8p52;  // adding it leaves the nearest integer in the low bits
+
+/// ((first * x + second) * x + third) * x + ...
+template <class... C>
+inline double polynomial(double x, double first, C... rest) {
+    double sum = first;
+    ((sum = sum * x + rest), ...);
+    return sum;
 }
 
 /// 2^x, to about 1e-14.
 inline double exponential(double x) {
     x = x > 1000 ? 1000 : x;
     x = x < -1000 ? -1000 : x;
-    constexpr double kShift = 0x1.8p52;  // adding it leaves the nearest integer in the low bits
     const double shifted = x + kShift;
     const double whole = shifted - kShift;
-    const auto exponent = static_cast<std::int32_t>(static_cast<std::uint32_t>(bitsOf(shifted)));
     const double y = (x - whole) * 0.6931471805599453;  // |y| <= 0.35
-    double sum = 1.0 / 39916800;
-    for (double term : {1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0,
-                        1.0})
-        sum = sum * y + term;
-    return sum * power(exponent);
+    const double sum = polynomial(y, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
+                                  1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0);
+    return sum * doubleOf((bitsOf(shifted) + 1023) << 52);
 }
 
 /// log2 of a positive number.
@@ -39,43 +41,41 @@ inline double logarithm(double x) {
     const std::uint64_t bits = bitsOf(x);
     // From sqrt(1/2) to sqrt(2), so that the series below converges fast and cancels nothing near 1.
     const std::uint64_t offset = bits - 0x3fe6a09e667f3bcd;
-    const int exponent = static_cast<int>(static_cast<std::int64_t>(offset) >> 52);
-    const double mantissa = doubleOf(bits - (static_cast<std::uint64_t>(static_cast<std::int64_t>(exponent)) << 52));
+    const std::uint64_t exponent = (offset + (std::uint64_t{2048} << 52)) >> 52;  // 2048 too large, or modulo 4096
+    const double mantissa = doubleOf(bits - (exponent << 52) + (std::uint64_t{2048} << 52));
     const double s = (mantissa - 1) / (mantissa + 1), square = s * s;  // |s| <= 0.172
-    double sum = 1.0 / 17;
-    for (double term : {1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0}) sum = sum * square + term;
-    return exponent + 2 * kLog2E * s * sum;
+    const double sum =
+        polynomial(square, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0);
+    // The exponent as a double, by way of a number whose fraction it is.
+    const double whole = doubleOf(0x4330000000000000 + exponent) - (0x1p52 + 2048);
+    return whole + 2 * kLog2E * s * sum;
 }
 
 inline double sineSeries(double x) {
     const double square = x * x;
-    double sum = -1.0 / 1307674368000;
-    for (double term : {1.0 / 6227020800, -1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120, -1.0 / 6, 1.0})
-        sum = sum * square + term;
+    const double sum = polynomial(square, -1.0 / 1307674368000, 1.0 / 6227020800, -1.0 / 39916800, 1.0 / 362880,
+                                  -1.0 / 5040, 1.0 / 120, -1.0 / 6, 1.0);
     return sum * x;
 }
 inline double cosineSeries(double x) {
     const double square = x * x;
-    double sum = 1.0 / 20922789888000;
-    for (double term : {-1.0 / 87178291200, 1.0 / 479001600, -1.0 / 3628800, 1.0 / 40320, -1.0 / 720, 1.0 / 24, -0.5, 1.0})
-        sum = sum * square + term;
+    const double sum = polynomial(square, 1.0 / 20922789888000, -1.0 / 87178291200, 1.0 / 479001600, -1.0 / 3628800,
+                                  1.0 / 40320, -1.0 / 720, 1.0 / 24, -0.5, 1.0);
     return sum;
 }
 
 /// sin(x + quarter * pi / 2).
 inline double sine(double x, int quarter) {
-    if (!(std::abs(x) <= 0x1p20)) {
-        // Far out the manual promises nothing; stay in [-1, 1] and let infinity be NaN. remainder() is exact.
-        x = std::remainder(x, 2 * kPi);
-    }
+    // Three times, for the largest floats: far out the manual promises nothing but a value from -1 to 1.
+    for (int pass = 0; pass < 3; ++pass) x -= ((x * (0.5 / kPi) + kShift) - kShift) * (2 * kPi);
     const double turns = x * (2 / kPi);
-    constexpr double kShift = 0x1.8p52;
     const double shifted = turns + kShift, whole = shifted - kShift;
-    quarter += static_cast<int>(bitsOf(shifted) & 3);
+    const std::uint64_t quarters = bitsOf(shifted) + static_cast<std::uint64_t>(quarter);
     // pi / 2 in two pieces, the first short enough for exact products.
     const double rest = (x - whole * 0x1.921fb544p0) - whole * 0x1.0b4611a626331p-34;
-    const double value = quarter & 1 ? cosineSeries(rest) : sineSeries(rest);
-    return quarter & 2 ? -value : value;
+    const double sineValue = sineSeries(rest), cosineValue = cosineSeries(rest);
+    const double value = quarters & 1 ? cosineValue : sineValue;
+    return doubleOf(bitsOf(value) ^ (quarters & 2) << 62);
 }
 
 inline double hyperbolicTangent(double x) {
@@ -89,15 +89,17 @@ inline double hyperbolicTangent(double x) {
 }
 
 inline float exponential32(float a) {
-    return canonical(static_cast<float>(exponential(a)) + (a != a ? a : 0.0f));
+    const auto value = static_cast<float>(exponential(a));
+    return a != a ? floatOf(0x7fffffff) : value;
 }
 inline float logarithm32(float a) {
-    if (!(a > 0)) return a == 0 ? floatOf(0xff800000) : floatOf(0x7fffffff);
-    if (std::isinf(a)) return a;
-    return static_cast<float>(logarithm(a));
+    const auto inside = static_cast<float>(logarithm(a));
+    const float outside = a == 0 ? floatOf(0xff800000) : a > 0 ? a : floatOf(0x7fffffff);
+    return a > 0 && a <= 0x1.fffffep127f ? inside : outside;
 }
 inline float tangent32(float a) {
-    return a != a ? floatOf(0x7fffffff) : static_cast<float>(hyperbolicTangent(a));
+    const auto value = static_cast<float>(hyperbolicTangent(a));
+    return a != a ? floatOf(0x7fffffff) : value;
 }
 
 /// a * (1 / b): a divisor beyond 2^126 has a subnormal reciprocal, which the multiplier takes for zero.
@@ -124,9 +126,9 @@ void addSingle(Forms& forms) {
     forms.def<float, float, float>("div" + suffix, OpClass::special, [](float a, float b) {
         return flush<kFlush>(approximateDivision(flush<kFlush>(a), flush<kFlush>(b)));
     });
-    forms.def<float, float, float>(kFlush ? "div.full.ftz.f32" : "div.full.f32", OpClass::special, [](float a, float b) {
-        return flush<kFlush>(canonical(flush<kFlush>(a) / flush<kFlush>(b)));
-    });
+    forms.def<float, float, float>(
+        kFlush ? "div.full.ftz.f32" : "div.full.f32", OpClass::special,
+        [](float a, float b) { return flush<kFlush>(canonical(flush<kFlush>(a) / flush<kFlush>(b))); });
 }
 
 /// The 64-bit approximations look at the upper word of their operand alone, and answer with an upper word.
@@ -146,9 +148,8 @@ void addSixteen(Forms& forms, const std::string& name, const std::string& type, 
     const auto both = [](std::uint32_t bits) { return Op{}(One{static_cast<std::uint16_t>(bits)}).bits; };
     using Both = decltype(both);
     forms.def<One, One>(name + "." + type, OpClass::special, [](One a) { return Op{}(a); });
-    forms.def<Pair, Pair>(name + "." + type + "x2", OpClass::special, [](Pair a) {
-        return Pair{Both{}(a.bits) | std::uint32_t{Both{}(a.bits >> 16)} << 16};
-    });
+    forms.def<Pair, Pair>(name + "." + type + "x2", OpClass::special,
+                          [](Pair a) { return Pair{Both{}(a.bits) | std::uint32_t{Both{}(a.bits >> 16)} << 16}; });
 }
 
 }  // namespace
@@ -164,9 +165,8 @@ void addApproxForms(Forms& forms) {
         const auto in = static_cast<std::uint16_t>(flushHalf<true>(a.bits));
         return Half{static_cast<std::uint16_t>(flushHalf<true>(toHalf(exponential32(toFloat(Half{in}))).bits))};
     });
-    addSixteen<Brain, BrainPair>(forms, "ex2.approx.ftz", "bf16", [](Brain a) {
-        return toBrain(flush<true>(exponential32(flush<true>(toFloat(a)))));
-    });
+    addSixteen<Brain, BrainPair>(forms, "ex2.approx.ftz", "bf16",
+                                 [](Brain a) { return toBrain(flush<true>(exponential32(flush<true>(toFloat(a))))); });
 
     forms.def<double, double>("rcp.approx.ftz.f64", OpClass::special,
                               [](double a) { return upperWord(a, [](double x) { return 1 / x; }); });

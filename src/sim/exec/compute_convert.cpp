@@ -57,8 +57,10 @@ inline I toInteger(F value) {
                            : I{0};
     constexpr F kLow = static_cast<F>(std::numeric_limits<I>::min());
     constexpr F kBeyond = static_cast<F>(std::numeric_limits<I>::max() / 2 + 1) * 2;
-    const F whole = roundToIntegral<kRound>(value);
-    const bool fits = whole >= kLow && whole < kBeyond;
+    // The host's own conversion rounds towards zero, so anything above kLow - 1 will do; where that is not a number of
+    // the format, the least integer is the limit as well.
+    const F whole = kRound == Round::zero ? value : roundToIntegral<kRound>(value);
+    const bool fits = (kRound == Round::zero ? whole > kLow - 1 : whole >= kLow) && whole < kBeyond;
     const I inside = static_cast<I>(fits ? whole : F{0});
     const I limit = whole < kLow ? std::numeric_limits<I>::min() : std::numeric_limits<I>::max();
     return value != value ? kNan : fits ? inside : limit;

@@ -48,18 +48,19 @@ inline float saturateUnit(float value) {
     return value > 0.0f ? (value < 1.0f ? value : 1.0f) : 0.0f;
 }
 
-inline float toFloat(Half value) {
-    const std::uint32_t magnitude = value.bits & 0x7fffu, sign = (value.bits & 0x8000u) << 16;
+// 16-bit formats on patterns in 32-bit words, the width that lanes have.
+
+inline float halfToFloat(std::uint32_t bits) {
+    const std::uint32_t magnitude = bits & 0x7fffu, sign = (bits & 0x8000u) << 16;
     // Scaling turns subnormals into normal numbers and leaves normal ones exact.
     const float scaled = floatOf(magnitude << 13) * 0x1p112f;
     return floatOf((magnitude >= 0x7c00 ? 0x7f800000 | (magnitude & 0x3ff) << 13 : bitsOf(scaled)) | sign);
 }
-inline float toFloat(Brain value) {
-    return floatOf(std::uint32_t{value.bits} << 16);
+inline float brainToFloat(std::uint32_t bits) {
+    return floatOf(bits << 16);
 }
-
 /// Round to nearest even; NaN becomes 0x7fff.
-inline Half toHalf(float value) {
+inline std::uint32_t floatToHalf(float value) {
     const std::uint32_t bits = bitsOf(value), sign = bits & 0x80000000, magnitude = bits ^ sign;
     // Normal results: rebias, round by adding just less than half, and let the carry run into the exponent.
     const std::uint32_t normal = (magnitude + 0xc8000fff + (magnitude >> 13 & 1)) >> 13;
@@ -68,13 +69,25 @@ inline Half toHalf(float value) {
     std::uint32_t half = magnitude < 0x38800000 ? subnormal : normal;
     half = magnitude >= 0x47800000 ? 0x7c00u : half;
     half |= sign >> 16;
-    half = magnitude > 0x7f800000 ? 0x7fffu : half;
-    return {static_cast<std::uint16_t>(half)};
+    return magnitude > 0x7f800000 ? 0x7fffu : half;
 }
-inline Brain toBrain(float value) {
+inline std::uint32_t floatToBrain(float value) {
     const std::uint32_t bits = bitsOf(value);
     const std::uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    return {static_cast<std::uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? 0x7fffu : rounded)};
+    return (bits & 0x7fffffff) > 0x7f800000 ? 0x7fffu : rounded;
+}
+
+inline float toFloat(Half value) {
+    return halfToFloat(value.bits);
+}
+inline float toFloat(Brain value) {
+    return brainToFloat(value.bits);
+}
+inline Half toHalf(float value) {
+    return {static_cast<std::uint16_t>(floatToHalf(value))};
+}
+inline Brain toBrain(float value) {
+    return {static_cast<std::uint16_t>(floatToBrain(value))};
 }
 
 /// a + b rounded to odd: inexact sums have their last bit set, so that rounding once more, to a format at least two

@@ -11,7 +11,7 @@ using arch::OpClass;
 
 template <bool kFlush>
 inline float halfOperand(std::uint32_t bits) {
-    return toFloat(Half{static_cast<std::uint16_t>(flushHalf<kFlush>(bits))});
+    return halfToFloat(flushHalf<kFlush>(bits));
 }
 
 enum class Clamp : std::uint8_t { none, unit, relu };
@@ -26,16 +26,16 @@ inline float clamp(float value) {
 
 template <bool kFlush, Clamp kClamp>
 inline std::uint32_t halfResult(float value) {
-    return flushHalf<kFlush>(toHalf(clamp<kClamp>(value)).bits);
+    return flushHalf<kFlush>(floatToHalf(clamp<kClamp>(value)));
 }
 
 template <Clamp kClamp>
 inline std::uint32_t brainResult(float value) {
-    return toBrain(clamp<kClamp>(value)).bits;
+    return floatToBrain(clamp<kClamp>(value));
 }
 
 inline float brainOperand(std::uint32_t bits) {
-    return toFloat(Brain{static_cast<std::uint16_t>(bits)});
+    return brainToFloat(bits);
 }
 
 /// Minimum or maximum of bit patterns of either 16-bit format: sign and magnitude, -0 below +0.
@@ -64,18 +64,21 @@ struct Twice {
     }
 };
 
-/// Registers an operation on patterns for a type and for pairs of it.
+template <class Pattern, int kCount>
+constexpr Handler patternHandler() {
+    using U = std::uint32_t;
+    if constexpr (kCount == 1) return &lanewise<Pattern, U, U>;
+    if constexpr (kCount == 2) return &lanewise<Pattern, U, U, U>;
+    if constexpr (kCount == 3) return &lanewise<Pattern, U, U, U, U>;
+}
+
+/// Registers an operation on patterns for a type and for pairs of it. Lanes hold patterns as 32-bit words already.
 template <class One, class Pair, class... A, class Op>
 void both(Forms& forms, const std::string& name, const std::string& type, OpClass opClass, Op) {
-    forms.def<One, A...>(name + "." + type, opClass,
-                         [](A... a) { return One{static_cast<std::uint16_t>(Op{}(std::uint32_t{a.bits}...))}; });
-    const auto pair = [](auto... a) { return Pair{Twice<Op>{}(a.bits...)}; };
-    if constexpr (sizeof...(A) == 1)
-        forms.def<Pair, Pair>(name + "." + type + "x2", opClass, pair);
-    else if constexpr (sizeof...(A) == 2)
-        forms.def<Pair, Pair, Pair>(name + "." + type + "x2", opClass, pair);
-    else
-        forms.def<Pair, Pair, Pair, Pair>(name + "." + type + "x2", opClass, pair);
+    constexpr int kCount = sizeof...(A);
+    forms.add(name + "." + type, patternHandler<Op, kCount>(), opClass, typeOf<One>(), {typeOf<A>()...});
+    const auto pairOf = [](auto) { return typeOf<Pair>(); };
+    forms.add(name + "." + type + "x2", patternHandler<Twice<Op>, kCount>(), opClass, typeOf<Pair>(), {pairOf(A{})...});
 }
 
 using U = std::uint32_t;

@@ -119,7 +119,6 @@ bool FunctionLowering::memoryAddress(const Operand& operand, unsigned bytes, Ins
                                    operand.name));
             if (a.local->isKernelParam) return false;
             i.immediate -= static_cast<std::int64_t>(kCallParamBase);
-            if (i.immediate % bytes) refuse(fmt::format("{} bytes at {} are not aligned", bytes, within));
             return true;
         }
         case Address::Kind::local:

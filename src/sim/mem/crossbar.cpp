@@ -10,10 +10,15 @@
 namespace bulkhead::sim {
 
 Crossbar::Crossbar(SimContext& sim)
-    : sim_(sim), credits_(sim.profile.map.slices(), sim.profile.crossbar.sliceQueue), waiters_(credits_.size()) {
+    : sim_(sim), waiters_(sim.profile.map.slices()) {
     const StageLatencies stages = stageLatencies(sim.profile);
     requestLatency_ = stages.request;
     responseLatency_ = stages.response;
+    credits_.assign(waiters_.size(), static_cast<std::int64_t>(placesPerSlice()));
+}
+
+std::size_t Crossbar::placesPerSlice() const {
+    return static_cast<std::size_t>(sim_.profile.crossbar.sliceQueue) + sim_.l2Clock.edgeAt(requestLatency_);
 }
 
 void Crossbar::attach(Sm& sm) {

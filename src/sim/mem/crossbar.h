@@ -21,6 +21,9 @@ class Crossbar {
     void attach(Sm& sm);  ///< as SM number `ports()`
     void attach(L2Slice& slice) { slices_.push_back(&slice); }
     std::size_t ports() const { return ports_.size(); }
+    /// Requests that can be between the ports and a slice's tags: its queue, and one a stage of the pipeline that leads
+    /// there. A slice that stalls fills both.
+    std::size_t placesPerSlice() const;
 
     bool canSend(std::uint32_t sm) const { return !ports_[sm].queue.full(); }
     void send(RequestId);  ///< canSend(request.sm) must hold

@@ -123,7 +123,7 @@ bool DramChannel::issueColumn(std::uint64_t cycle) {
     } else {
         ++counters.dramReads;
         bank.prechargeReady = std::max(bank.prechargeReady, busFree_);
-        sim_.events.push(sim_.memoryClock.coreAt(end) + returnLatency_, EventKind::dramDone, best);
+        sim_.events.push(sim_.memoryClock.coreAt(end), EventKind::dramDone, best);
     }
     for (L2Slice* slice : slices_) slice->dramHasRoom();
     return true;

@@ -24,9 +24,6 @@ class DramChannel {
 
     void step();  ///< on EventKind::channelStep
 
-    /// Core cycles from data on the bus to the slice: what the profile's latency holds beyond the DRAM timings.
-    void setReturnLatency(Cycles c) { returnLatency_ = c; }
-
   private:
     struct Bank {
         RequestId first = kNoRequest, last = kNoRequest;  ///< waiting, oldest first
@@ -50,7 +47,6 @@ class DramChannel {
     std::vector<std::uint64_t> waiting_, hits_;  ///< bit per bank: has requests; has one for its open row
     std::uint64_t busFree_ = 0;  ///< first cycle for the next column command
     std::uint64_t scheduled_ = kNever;  ///< memory cycle of the next step
-    Cycles returnLatency_ = 0;
     std::vector<L2Slice*> slices_;
 };
 

@@ -22,7 +22,7 @@ L2Slice::L2Slice(SimContext& sim, std::uint32_t index, Crossbar& crossbar, DramC
       channel_(channel),
       tags_(sim.profile.map.setsPerSlice(), static_cast<std::uint32_t>(sim.profile.l2.ways)),
       mshrs_(static_cast<std::uint32_t>(sim.profile.l2.mshrs), static_cast<std::uint32_t>(sim.profile.l2.mshrMerges)),
-      queue_(static_cast<std::size_t>(sim.profile.crossbar.sliceQueue)),
+      queue_(crossbar.placesPerSlice()),
       responseBacklog_(static_cast<std::uint64_t>(sim.profile.l2.responseQueue) *
                        divideUp(static_cast<std::uint64_t>(sim.profile.l2.sectorBytes),
                                 sim.profile.crossbar.responseBytesPerCycle)) {
@@ -213,7 +213,7 @@ void L2Slice::fill(RequestId id) {
     tags_.state(way).pending &= static_cast<std::uint8_t>(~fill.sectors);
     mshrs_.arrive(mshrs_.find(fill.line), fill.sectors, [&](std::uint32_t waiter) {
         if (sim_.requests[waiter].kind != RequestKind::read) tags_.state(way).dirty |= sim_.requests[waiter].sectors;
-        finish(waiter);
+        sim_.events.push(sim_.now + missLatency_, EventKind::sliceAnswer, waiter);
     });
     if (stalled_ == Served::mshrFull || stalled_ == Served::lineBusy) retry();
 }

@@ -21,7 +21,12 @@ class L2Slice {
     void arrive(RequestId);     ///< a request comes out of the crossbar
     void process();             ///< on EventKind::sliceProcess: serve the head of the queue
     void fill(RequestId);       ///< sectors came from DRAM
-    void dramHasRoom();         ///< the channel's queue is no longer full
+    void answer(RequestId id) { finish(id); }  ///< on EventKind::sliceAnswer: a miss is over
+    void dramHasRoom();                         ///< the channel's queue is no longer full
+
+    /// Core cycles by which a miss takes longer than the DRAM's own timings: the memory controller's part of the
+    /// profile's latency. It delays the answer, not the MSHR, which is free once the data are there.
+    void setMissLatency(Cycles c) { missLatency_ = c; }
 
     CacheTags& tags() { return tags_; }
 
@@ -52,6 +57,7 @@ class L2Slice {
     std::uint64_t busyUntil_ = 0;  ///< L2 edge at which the tags are free
     std::uint64_t portFree_ = 0;   ///< L2 edge at which the response port is free
     std::uint64_t responseBacklog_;
+    Cycles missLatency_ = 0;
     Served stalled_ = Served::yes;
     Cycles stalledSince_ = 0;
     Cycles scheduled_ = kNever;

@@ -9,7 +9,7 @@ namespace bulkhead::sim {
 /// own work accounts for, in core cycles.
 struct StageLatencies {
     Cycles request, response;  ///< crossbar and L2 pipeline, each way
-    Cycles dramReturn;         ///< memory controller, from data on the bus to the slice
+    Cycles miss;               ///< memory controller, beyond the DRAM's own timings
 };
 
 /// Throws Error if the profile's latencies are too small for its ports and DRAM timings.

@@ -1,0 +1,119 @@
+#include <gtest/gtest.h>
+
+#include "runner.h"
+
+namespace bulkhead::sim {
+namespace {
+
+struct Refused {
+    const char *body, *message;
+};
+
+/// The body's first line is line 14 of the module, column 5.
+void expectRefused(const std::string& body, const std::string& message, const std::string& before = {}) {
+    try {
+        Runner r(kernelWith("    " + body, before));
+        FAIL() << "accepted: " << body;
+    } catch (const ptx::PtxError& e) {
+        EXPECT_NE(std::string(e.what()).find(message), std::string::npos) << e.what();
+        if (before.empty()) {
+            EXPECT_EQ(e.position.line, 14) << e.what();
+            EXPECT_EQ(e.position.column, 5) << e.what();
+        }
+    }
+}
+
+TEST(Refused, WhatTheSimulatorDoesNotHave) {
+    const Refused cases[] = {
+        {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2}, {%r3}, {%f1,%f2,%f3,%f4};",
+         "tensor-core mma is not supported"},
+        {"wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd1];",
+         "tensor-core mma is not supported"},
+        {"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];", "tensor-core mma is not supported"},
+        {"mbarrier.init.shared.b64 [%r1], %r2;", "mbarrier objects are not supported"},
+        {"cp.async.bulk.commit_group;", "bulk asynchronous copies"},
+        {"barrier.cluster.arrive;", "clusters of thread blocks are not supported"},
+        {"alloca.u64 %rd1, %rd2;", "alloca is not supported"},
+        {"frobnicate.u32 %r1, %r2;", "the instruction 'frobnicate' is not supported: `frobnicate.u32 %r1, %r2;`"},
+        {"ld.global.b128 %rd1, [%rd2];", "128-bit accesses"},
+    };
+    for (const Refused& c : cases) expectRefused(c.body, c.message);
+}
+
+TEST(Refused, MistakesInMemoryInstructions) {
+    const Refused cases[] = {
+        {"ld.global.u32 %h1, [%rd1];", ".u32 does not fit in registers of 16 bits"},
+        {"ld.global.u64 %r1, [%rd1];", ".u64 does not fit in registers of 32 bits"},
+        {"st.global.u64 [%rd1], %r1;", "registers of 32 bits are too narrow for .u64"},
+        {"ld.global.wrong.u32 %r1, [%rd1];", "unknown modifier '.wrong'"},
+        {"ld.global %r1, [%rd1];", "the instruction has no type"},
+        {"ld.global.u32 %r1;", "2 operands expected, 1 given"},
+        {"ld.global.u32 %r1, %rd1;", "an address in brackets is wanted"},
+        {"ld.global.v2.u32 %r1, [%rd1];", "2 elements expected, 1 given"},
+        {"ld.global.v4.u64 {%rd1,%rd2,%rd3,%rd4}, [%rd5];", "more than 16 bytes"},
+        {"ld.global.u32 %p1, [%rd1];", "'%p1' is a predicate"},
+        {"ld.global.u32 %r1, [%h1];", "'%h1' is .b16, not an address"},
+        {"ld.global.u32 %r1, [out_param];", "'out_param' is a .param variable, not .global"},
+        {"ld.param.u64 %rd1, [out_param+4];", "8 bytes at 4 are not inside the 8 bytes of 'out_param'"},
+        {"st.param.u64 [out_param], %rd1;", "a kernel's parameters cannot be written"},
+        {"st.const.u32 [%rd1], %r1;", "constant memory cannot be written"},
+        {"atom.global.add.b32 %r1, [%rd1], %r2;", "there is no atom.add.b32"},
+        {"atom.global.min.f32 %f1, [%rd1], %f2;", "there is no atom.min.f32"},
+        {"red.global.exch.b32 [%rd1], %r2;", "there is no red.exch.b32"},
+        {"atom.local.add.u32 %r1, [%rd1], %r2;", "there are no atomics on .local memory"},
+        {"atom.global.add.u32 %rd1, [%rd1], %r2;", "'%rd1' is .b64, but the instruction gives .u32"},
+        {"atom.global.cas.b32 %r1, [%rd1], %r2;", "4 operands expected, 3 given"},
+        {"cp.async.cg.shared.global [%r1], [%rd1], 8;", "cp.async.cg copies 16 bytes"},
+        {"cp.async.ca.shared.global [%r1], [%rd1], 12;", "cp.async.ca copies 4, 8 or 16 bytes"},
+    };
+    for (const Refused& c : cases) expectRefused(c.body, c.message);
+}
+
+TEST(Refused, MistakesInControl) {
+    const Refused cases[] = {
+        {"bar.sync 16;", "there is no barrier 16, only 0 to 15"},
+        {"bar.arrive 1;", "2 operands expected, 1 given"},
+        {"bar.red.popc.u32 %r1, 0;", "3 to 4 operands expected, 2 given"},
+        {"bar.red.popc.u32 %r1, 0, %r2;", "a predicate is wanted"},
+        {"cvta.u64 %rd1, %rd2;", "cvta needs a state space"},
+        {"isspacep.reg %p1, %rd1;", "'.reg' is no state space"},
+        {"mov.u32 %r1, %tid;", "the special register %tid is not supported"},
+        {"mov.u16 %h1, out_param;", "does not fit in 16 bits"},
+    };
+    for (const Refused& c : cases) expectRefused(c.body, c.message);
+}
+
+TEST(Refused, MistakesInOperands) {
+    const Refused cases[] = {
+        {"add.u32 %r1, %r2, %rd1;", "'%rd1' is .b64, but the instruction wants .u32"},
+        {"add.f32 %f1, %f2, 1;", "the integer 1 where .f32 is wanted"},
+        {"add.u32 %r1, %r2, 1.5;", "a real number where .u32 is wanted"},
+        {"add.u32 %p1, %r2, %r3;", "'%p1' is .pred"},
+    };
+    for (const Refused& c : cases) expectRefused(c.body, c.message);
+}
+
+TEST(Refused, FunctionsThatAreNowhere) {
+    expectRefused("call cudaDeviceSynchronize;",
+                  "the function 'cudaDeviceSynchronize' is neither defined here nor provided by the runtime",
+                  ".extern .func cudaDeviceSynchronize();");
+    expectRefused("mov.u64 %rd1, missing;", "'missing' is declared but not defined here", ".extern .func missing();");
+    expectRefused("ret;", "'vprintf' is declared differently from the runtime's",
+                  ".extern .func vprintf(.param .b64 f);");
+    expectRefused("ret;", "in the initialiser of 'p': 'missing' is declared but not defined here",
+                  ".extern .func missing(); .global .u64 p = missing;");
+    expectRefused("ret;", "the address of the shared variable 's' is no constant",
+                  ".shared .u32 s; .global .u64 p = s;");
+    expectRefused("ret;", "the extern variable 'x' is not defined in this module", ".extern .global .u32 x;");
+}
+
+TEST(Refused, AnUnusedDeclarationIsNot) {
+    EXPECT_NO_THROW(Runner(kernelWith("", ".extern .func cudaDeviceSynchronize();")));
+}
+
+TEST(Refused, ModulesWithShortAddresses) {
+    EXPECT_THROW(Runner(".version 6.0 .target sm_30 .address_size 32 .visible .entry k() { ret; }"), ptx::PtxError);
+}
+
+}  // namespace
+}  // namespace bulkhead::sim
