@@ -37,12 +37,11 @@ Gpu::~Gpu() = default;
 std::uint32_t Gpu::newGroup() {
     Group group;
     for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(profile_.sm.count); ++i) {
-        const auto port = static_cast<std::uint32_t>(smByPort_.size());
+        const std::uint32_t port = ports_++;
         group.sms.push_back(std::make_unique<Sm>(sim_, crossbar_, static_cast<SmOwner&>(*this), port, i, policy_));
         crossbar_.attach(*group.sms.back());
-        smByPort_.push_back(group.sms.back().get());
     }
-    runnable_.resize((smByPort_.size() + 63) / 64, 0);
+    group.runnable.resize((group.sms.size() + 63) / 64, 0);
     groups_.push_back(std::move(group));
     return static_cast<std::uint32_t>(groups_.size() - 1);
 }
@@ -168,10 +167,12 @@ void Gpu::pump(StreamId id) {
         switch (head.kind) {
             case Command::Kind::launch:
                 head.begun = true;
+                ++pendingCommands_;
                 sim_.events.push(sim_.now + static_cast<Cycles>(profile_.launch.latency), EventKind::command, id);
                 return;
             case Command::Kind::action:
                 head.begun = true;
+                ++pendingCommands_;
                 sim_.events.push(sim_.now + head.duration, EventKind::command, id);
                 return;
             case Command::Kind::record: {
@@ -355,6 +356,8 @@ void Gpu::handle(const Event& event) {
             break;
         case EventKind::switchDone: switchTo(event.subject); break;
         case EventKind::command: {
+            --pendingCommands_;
+            ++sim_.effects;
             Command& head = streams_[event.subject].commands.front();
             if (head.kind == Command::Kind::launch) {
                 startLaunch(head.launch);
@@ -368,15 +371,27 @@ void Gpu::handle(const Event& event) {
     }
 }
 
-bool Gpu::anyRunnable() const {
-    return !draining_ && std::any_of(runnable_.begin(), runnable_.end(), [](std::uint64_t word) { return word != 0; });
+void Gpu::smRunnable(std::uint32_t port) {
+    const auto count = static_cast<std::uint32_t>(profile_.sm.count);
+    const std::uint32_t group = groups_.size() > 1 ? port / count : 0;
+    const std::uint32_t sm = port - group * count;
+    groups_[group].runnable[sm >> 6] |= std::uint64_t{1} << (sm & 63);
 }
 
+bool Gpu::anyRunnable() const {
+    if (draining_ || groups_.empty()) return false;
+    const auto& words = groups_[active_].runnable;
+    return std::any_of(words.begin(), words.end(), [](std::uint64_t word) { return word != 0; });
+}
+
+/// Only the SMs of the group that has the GPU; wake-ups of others stay noted.
 void Gpu::tickSms() {
-    for (std::size_t word = 0; word < runnable_.size(); ++word) {
-        std::uint64_t rest = runnable_[word];
-        runnable_[word] = 0;
-        for (; rest; rest &= rest - 1) smByPort_[word * 64 + static_cast<std::size_t>(std::countr_zero(rest))]->tick();
+    if (draining_ || groups_.empty()) return;
+    Group& group = groups_[active_];
+    for (std::size_t word = 0; word < group.runnable.size(); ++word) {
+        std::uint64_t rest = group.runnable[word];
+        group.runnable[word] = 0;
+        for (; rest; rest &= rest - 1) group.sms[word * 64 + static_cast<std::size_t>(std::countr_zero(rest))]->tick();
     }
 }
 
@@ -385,6 +400,9 @@ void Gpu::run(Done&& done) {
     std::uint32_t beats = 0;
     while (true) {
         sim_.events.advance(sim_.now);
+        if (sim_.now >= nextSample_) sample();
+        if (sim_.now >= nextWatch_) watchProgress();
+        if (sim_.now >= earliestDeadline_) checkDeadlines();
         Event event;
         while (sim_.events.popAt(sim_.now, event)) handle(event);
         if (done()) return;
@@ -397,21 +415,15 @@ void Gpu::run(Done&& done) {
                 draining_ = false;
             }
         }
-        if (!draining_) tickSms();
-        Cycles next = sim_.now + 1;
-        if (!anyRunnable()) {
-            next = sim_.events.next();
-            if (next == kNever) {
-                if (!breakDeadlock()) return;
-                continue;
-            }
+        tickSms();
+        while (sim_.events.popAt(sim_.now, event)) handle(event);  // what the ticks brought about at once
+        if (anyRunnable()) {
+            ++sim_.now;
+        } else if (const Cycles next = sim_.events.next(); next != kNever) {
+            sim_.now = next;
+        } else if (!breakDeadlock()) {
+            return;
         }
-        if (next >= nextSample_) sample();
-        if (next >= earliestDeadline_) {
-            checkDeadlines();
-            next = std::min(next, sim_.events.next());
-        }
-        sim_.now = next;
         if ((++beats & 0xffff) == 0 && options_.heartbeat) options_.heartbeat(*this);
     }
 }
@@ -431,12 +443,48 @@ bool Gpu::breakDeadlock() {
     return !stuck.empty();
 }
 
+/// A warp that comes back to a state it was in, while nothing happened that it could be waiting for, will do so for ever.
+/// When that holds for every warp, no launch can end any more. States are compared only once nothing has happened for a
+/// whole interval, so that ordinary kernels pay nothing.
+void Gpu::watchProgress() {
+    nextWatch_ = sim_.now + kWatchInterval;
+    const bool alone = !draining_ && !groups_.empty() && hasWork(active_) && !nextGroupWithWork() && !pendingCommands_ &&
+                       dispatchAt_ == kNever;
+    if (!alone || sim_.effects != watchedEffects_) {
+        watchedEffects_ = sim_.effects;
+        sim_.watching = false;
+        return;
+    }
+    const auto& sms = groups_[active_].sms;
+    if (!sim_.watching) {
+        for (const auto& sm : sms) sm->snapshotWarps();
+        sim_.watching = true;
+        watchBegun_ = sim_.now;
+        return;
+    }
+    if (!std::all_of(sms.begin(), sms.end(), [](const auto& sm) { return sm->allWarpsLoop(); })) {
+        // A longer period than an interval: begin again with the state of now, and give it twice as long.
+        for (const auto& sm : sms) sm->snapshotWarps();
+        nextWatch_ = sim_.now + 2 * (nextWatch_ - watchBegun_);
+        watchBegun_ = sim_.now;
+        return;
+    }
+    for (LaunchId id : std::vector<LaunchId>(groups_[active_].running)) {
+        std::string why;
+        for (const auto& sm : sms)
+            if (why.empty()) why = sm->explainLoop(id);
+        if (why.empty()) why = fmt::format("no progress: kernel {} waits for one that goes round in circles", launches_[id].record.kernel);
+        launchFailed(id, LaunchError(LaunchError::Cause::noProgress, why));
+    }
+    sim_.watching = false;
+}
+
 void Gpu::checkDeadlines() {
     earliestDeadline_ = kNever;
     for (Group& group : groups_) {
         for (LaunchId id : std::vector<LaunchId>(group.running)) {
             Launch& launch = launches_[id];
-            if (launch.deadline <= sim_.now + 1) {
+            if (launch.deadline <= sim_.now) {
                 launchFailed(id, LaunchError(LaunchError::Cause::timeout,
                                              fmt::format("kernel {} did not end within {} cycles", launch.record.kernel,
                                                          launch.spec.maxCycles)));
@@ -451,7 +499,7 @@ void Gpu::sample() {
     const Cycles interval = sim_.observer->sampleInterval();
     std::vector<std::uint32_t> active;
     for (const auto& sm : groups_[active_].sms) active.push_back(sm->activeWarps());
-    sim_.observer->sample(nextSample_, totals(), active);
+    sim_.observer->sample(sim_.now, totals(), active);
     nextSample_ = (sim_.now / interval + 1) * interval;
 }
 

@@ -121,6 +121,7 @@ class Gpu final : private SmOwner {
         std::vector<std::unique_ptr<Sm>> sms;
         std::vector<LaunchId> running;  ///< launches that have started, oldest first
         std::uint32_t nextSm = 0;       ///< round robin
+        std::vector<std::uint64_t> runnable;  ///< bit per SM: tick it this cycle
     };
     struct Marker {
         std::optional<Cycles> at;
@@ -148,8 +149,10 @@ class Gpu final : private SmOwner {
         Cycles deadline = kNever;
     };
 
+    static constexpr Cycles kWatchInterval = 50'000;
+
     // SmOwner.
-    void smRunnable(std::uint32_t sm) override { runnable_[sm >> 6] |= std::uint64_t{1} << (sm & 63); }
+    void smRunnable(std::uint32_t port) override;
     void blockFinished(std::uint32_t sm, LaunchId) override;
     void launchFailed(LaunchId, const LaunchError&) override;
     void storesDrained(LaunchId) override;
@@ -171,6 +174,7 @@ class Gpu final : private SmOwner {
     void scheduleDispatch(Cycles);
     bool placeBlock(Group&, Launch&, const std::vector<bool>& claimed);
     bool breakDeadlock();
+    void watchProgress();
     void checkDeadlines();
 
     bool hasWork(std::uint32_t group) const { return !groups_[group].running.empty(); }
@@ -192,8 +196,7 @@ class Gpu final : private SmOwner {
     std::deque<Stream> streams_;
     std::deque<Launch> launches_;  ///< [0] stands for nobody
     std::deque<Marker> markers_;
-    std::vector<Sm*> smByPort_;
-    std::vector<std::uint64_t> runnable_;  ///< bit per SM port: tick it this cycle
+    std::uint32_t ports_ = 0;  ///< SMs of all groups
     std::optional<std::uint32_t> concurrentGroup_;
 
     std::uint32_t active_ = 0;  ///< group that has the GPU
@@ -201,6 +204,10 @@ class Gpu final : private SmOwner {
     std::uint32_t quantum_ = 0;  ///< generation: an old timer means nothing
     Cycles dispatchAt_ = kNever;
     Cycles nextSample_ = kNever;
+    Cycles nextWatch_ = kWatchInterval;
+    Cycles watchBegun_ = 0;
+    std::uint64_t watchedEffects_ = 0;
+    std::uint64_t pendingCommands_ = 0;  ///< begun, with an event to come
     std::uint64_t unfinished_ = 0;  ///< launches queued or running
     Cycles earliestDeadline_ = kNever;
 };

@@ -25,6 +25,11 @@ struct SimContext {
     std::deque<Counters> counters;  ///< by launch; a deque, so that references stay good. [0] is nobody's
     std::vector<std::uint64_t> storesUnderWay;  ///< by launch
     Observer* observer = nullptr;
+
+    /// Grows with everything that a spinning warp could be waiting for: a store, an atomic that changed memory, a
+    /// barrier passed, a warp that started or ended, something the host did.
+    std::uint64_t effects = 0;
+    bool watching = false;  ///< SMs compare warps with their snapshots; see Gpu::watchProgress
 };
 
 }  // namespace bulkhead::sim

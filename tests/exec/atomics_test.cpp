@@ -48,7 +48,8 @@ Outcome<T> simulate(const std::string& operation, T start, const std::vector<T>&
     add.u64 %rd10, %out, 0;       // the cell
     mul.wide.u32 %rd1, %t, 8;
     add.u64 %rd11, %out, %rd1;    // operands, swaps and results, 8 bytes each
-    ld.global.b)" + bits + " " + b + ", [%rd11+8];\n";
+    ld.global.b)" + bits +
+                       " " + b + ", [%rd11+8];\n";
     if (!swaps.empty()) body += "ld.global.b" + bits + " " + reg + "6, [%rd11+264];\n";
     body += "ld.global.b" + bits + " " + reg + "7, [%rd10];\n";
     if (shared) body += "st.shared.b" + bits + " [cell], " + reg + "7;\nmov.u64 %rd10, cell;\n";
@@ -56,7 +57,8 @@ Outcome<T> simulate(const std::string& operation, T start, const std::vector<T>&
     body += reduction ? "red" + dot + "." + operation + " [%rd10], " + b + c + ";\n"
                       : "atom" + dot + "." + operation + " " + reg + "8, [%rd10], " + b + c + ";\n";
     if (!reduction) body += "st.global.b" + bits + " [%rd11+520], " + reg + "8;\n";
-    if (shared) body += "ld.shared.b" + bits + " " + reg + "9, [cell];\nst.global.b" + bits + " [%out], " + reg + "9;\n";
+    if (shared)
+        body += "ld.shared.b" + bits + " " + reg + "9, [cell];\nst.global.b" + bits + " [%out], " + reg + "9;\n";
     Runner r(kernelWith(body));
     std::vector<u64> memory(1 + 96);
     std::memcpy(&memory[0], &start, sizeof start);
@@ -124,17 +126,22 @@ TEST(Atomics, MinAndMax) {
 TEST(Atomics, IncrementAndDecrementWrap) {
     // The PTX manual: inc: old >= b ? 0 : old + 1; dec: old == 0 || old > b ? b : old - 1.
     const std::vector<u32> bounds(32, 7);
-    check<u32>("inc.u32", 3, [](u32 a, u32 b) { return a >= b ? 0 : a + 1; }, true, bounds);
-    check<u32>("dec.u32", 3, [](u32 a, u32 b) { return a == 0 || a > b ? b : a - 1; }, true, bounds);
-    check<u32>("dec.u32", 100, [](u32 a, u32 b) { return a == 0 || a > b ? b : a - 1; }, true, bounds);
+    check<u32>(
+        "inc.u32", 3, [](u32 a, u32 b) { return a >= b ? 0 : a + 1; }, true, bounds);
+    check<u32>(
+        "dec.u32", 3, [](u32 a, u32 b) { return a == 0 || a > b ? b : a - 1; }, true, bounds);
+    check<u32>(
+        "dec.u32", 100, [](u32 a, u32 b) { return a == 0 || a > b ? b : a - 1; }, true, bounds);
 }
 
 TEST(Atomics, Logic) {
-    check<u32>("and.b32", ~0u, [](u32 a, u32 b) { return a & (b | 0xF0F0F0F0); }, true, [] {
-        auto v = operands<u32>();
-        for (u32& x : v) x |= 0xF0F0F0F0;
-        return v;
-    }());
+    check<u32>(
+        "and.b32", ~0u, [](u32 a, u32 b) { return a & (b | 0xF0F0F0F0); }, true,
+        [] {
+            auto v = operands<u32>();
+            for (u32& x : v) x |= 0xF0F0F0F0;
+            return v;
+        }());
     check<u32>("or.b32", 0, [](u32 a, u32 b) { return a | b; });
     check<u32>("xor.b32", 9, [](u32 a, u32 b) { return a ^ b; });
     check<u64>("and.b64", ~0ull, [](u64 a, u64 b) { return a & b; });
@@ -143,8 +150,10 @@ TEST(Atomics, Logic) {
 }
 
 TEST(Atomics, Exchange) {
-    check<u32>("exch.b32", 5, [](u32, u32 b) { return b; }, false);
-    check<u64>("exch.b64", 5, [](u64, u64 b) { return b; }, false);
+    check<u32>(
+        "exch.b32", 5, [](u32, u32 b) { return b; }, false);
+    check<u64>(
+        "exch.b64", 5, [](u64, u64 b) { return b; }, false);
 }
 
 template <class T>
@@ -170,10 +179,12 @@ TEST(Atomics, CompareAndSwap) {
 TEST(Atomics, FloatAdd) {
     std::vector<float> values;
     for (int i = 0; i < 32; ++i) values.push_back(static_cast<float>(i) * 1.7f - 20);
-    check<float>("add.f32", 0.5f, [](float a, float b) { return a + b; }, true, values);
+    check<float>(
+        "add.f32", 0.5f, [](float a, float b) { return a + b; }, true, values);
     std::vector<double> doubles;
     for (int i = 0; i < 32; ++i) doubles.push_back(i * 1.7 - 20);
-    check<double>("add.f64", 0.5, [](double a, double b) { return a + b; }, true, doubles);
+    check<double>(
+        "add.f64", 0.5, [](double a, double b) { return a + b; }, true, doubles);
 }
 
 TEST(Atomics, FloatAddFlushesSubnormalsInGlobalMemoryOnly) {
@@ -209,7 +220,8 @@ TEST(Atomics, DifferentCellsAreIndependent) {
 }
 
 TEST(Atomics, AResultNobodyWantsIsAReduction) {
-    Runner r(kernelWith("atom.global.add.u32 _, [%out], 1; atom.global.add.u32 %r1, [%out], 1; red.global.add.u32 [%out], 1;"));
+    Runner r(kernelWith(
+        "atom.global.add.u32 _, [%out], 1; atom.global.add.u32 %r1, [%out], 1; red.global.add.u32 [%out], 1;"));
     r.recordAccesses = true;
     const auto out = r.upload(std::vector<u32>(1));
     r.launch("k", {{}, {32}}, out);

@@ -20,8 +20,6 @@ Snippet::Snippet(const std::string& declarations, const std::string& body) {
     }
     // %laneid is the one special register that tests of warps need.
     const std::int32_t laneId = allocate(32);
-    const std::int32_t sinks = allocate(64);
-    static_cast<void>(sinks);
     for (const ptx::Instruction& instruction : function_->body) {
         if (instruction.opcode == "ret") break;
         Instr instr;
@@ -39,6 +37,7 @@ Snippet::Snippet(const std::string& declarations, const std::string& body) {
     }
     frame_.assign(static_cast<std::size_t>(frameBytes_) + 64, 0);
     for (int lane = 0; lane < kLanes; ++lane) std::memcpy(frame_.data() + laneId + 4 * lane, &lane, 4);
+    warp_.bindForTest(frame_.data(), constants_.data());
 }
 
 std::int32_t Snippet::allocate(unsigned bits) {
@@ -112,7 +111,6 @@ std::uint64_t Snippet::get(const std::string& name, int lane) {
 }
 
 void Snippet::run(LaneMask mask) {
-    warp_.bindForTest(frame_.data(), constants_.data());
     for (const Instr& instr : instrs_) {
         LaneMask lanes = mask;
         if (instr.guard >= 0) {

@@ -23,6 +23,8 @@ class Snippet : private Operands {
   public:
     /// `declarations` holds .reg lines, `body` the instructions.
     Snippet(const std::string& declarations, const std::string& body);
+    Snippet(const Snippet&) = delete;
+    Snippet& operator=(const Snippet&) = delete;
 
     void set(const std::string& name, int lane, std::uint64_t value);
     std::uint64_t get(const std::string& name, int lane);

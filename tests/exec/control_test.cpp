@@ -437,7 +437,8 @@ const char* const kTable = R"(
 )";
 std::string callThroughTable(const std::string& index) {
     return R"(
-    and.b32 %r2, %t, )" + index + R"(;
+    and.b32 %r2, %t, )" +
+           index + R"(;
     mul.wide.u32 %rd2, %r2, 8;
     mov.u64 %rd3, table;
     add.u64 %rd3, %rd3, %rd2;

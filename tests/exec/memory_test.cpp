@@ -35,10 +35,14 @@ struct Narrow {
 
 TEST(Loads, NarrowIntoA32BitRegister) {
     const Narrow cases[] = {
-        {"ld.global.u8 %r1, [data]", 0x80},       {"ld.global.s8 %r1, [data]", 0xFFFFFF80},
-        {"ld.global.b8 %r1, [data+1]", 0x91},     {"ld.global.u16 %r1, [data]", 0x9180},
-        {"ld.global.s16 %r1, [data+2]", 0xFFFFB3A2}, {"ld.global.b32 %r1, [data+4]", 0xF7E6D5C4},
-        {"ld.global.nc.s8 %r1, [data+3]", 0xFFFFFFB3}, {"ldu.global.u32 %r1, [data]", 0xB3A29180},
+        {"ld.global.u8 %r1, [data]", 0x80},
+        {"ld.global.s8 %r1, [data]", 0xFFFFFF80},
+        {"ld.global.b8 %r1, [data+1]", 0x91},
+        {"ld.global.u16 %r1, [data]", 0x9180},
+        {"ld.global.s16 %r1, [data+2]", 0xFFFFB3A2},
+        {"ld.global.b32 %r1, [data+4]", 0xF7E6D5C4},
+        {"ld.global.nc.s8 %r1, [data+3]", 0xFFFFFFB3},
+        {"ldu.global.u32 %r1, [data]", 0xB3A29180},
     };
     for (const Narrow& c : cases)
         EXPECT_EQ(runBody<u32>(c.load + std::string(";") + kStore32, 32, kData),
@@ -98,9 +102,11 @@ TEST(Vectors, OfEveryWidth) {
         unsigned bytes;
     };
     const Case cases[] = {
-        {"v2.u8", "%h1, %h2", 2},   {"v4.u8", "%h1, %h2, %h3, %h4", 4}, {"v2.u16", "%h1, %h2", 4},
-        {"v4.b16", "%h1, %h2, %h3, %h4", 8}, {"v2.u32", "%r1, %r2", 8},  {"v4.f32", "%f1, %f2, %f3, %f4", 16},
-        {"v2.b64", "%rd8, %rd9", 16}, {"v2.f64", "%fd1, %fd2", 16},      {"v4.u8", "%r1, %r2, %r3, %r4", 4},
+        {"v2.u8", "%h1, %h2", 2},           {"v4.u8", "%h1, %h2, %h3, %h4", 4},
+        {"v2.u16", "%h1, %h2", 4},          {"v4.b16", "%h1, %h2, %h3, %h4", 8},
+        {"v2.u32", "%r1, %r2", 8},          {"v4.f32", "%f1, %f2, %f3, %f4", 16},
+        {"v2.b64", "%rd8, %rd9", 16},       {"v2.f64", "%fd1, %fd2", 16},
+        {"v4.u8", "%r1, %r2, %r3, %r4", 4},
     };
     for (const Case& c : cases) {
         for (const bool reversed : {false, true}) {
@@ -108,7 +114,8 @@ TEST(Vectors, OfEveryWidth) {
             Runner r(kernelWith(std::string(reversed ? "sub.u32 %r9, 31, %t;" : "mov.u32 %r9, %t;") +
                                 "mul.wide.u32 %rd1, %r9, " + bytes + "; add.u64 %rd2, %out, %rd1; ld.global." + c.type +
                                 " {" + c.registers + "}, [%rd2]; mul.wide.u32 %rd1, %t, " + bytes +
-                                "; add.u64 %rd2, %out, %rd1; st.global." + c.type + " [%rd2+512], {" + c.registers + "};"));
+                                "; add.u64 %rd2, %out, %rd1; st.global." + c.type + " [%rd2+512], {" + c.registers +
+                                "};"));
             std::vector<u8> data(1024);
             std::iota(data.begin(), data.begin() + 512, u8{3});
             const auto out = r.upload(data);
@@ -128,9 +135,10 @@ TEST(Vectors, SinkTakesNothing) {
 }
 
 TEST(Vectors, ALoadMayOverwriteItsOwnAddress) {
-    EXPECT_EQ(runBody<u64>("mov.u64 %rd8, data; ld.global.v2.b64 {%rd8, %rd9}, [%rd8]; xor.b64 %rd9, %rd9, %rd8;" + kStore64,
-                           32, kData),
-              expected<u64>([](u32) { return 0xF7E6D5C4B3A29180 ^ 0xF8E7D6C5B4A39281; }));
+    EXPECT_EQ(
+        runBody<u64>("mov.u64 %rd8, data; ld.global.v2.b64 {%rd8, %rd9}, [%rd8]; xor.b64 %rd9, %rd9, %rd8;" + kStore64,
+                     32, kData),
+        expected<u64>([](u32) { return 0xF7E6D5C4B3A29180 ^ 0xF8E7D6C5B4A39281; }));
 }
 
 TEST(Vectors, RegistersDeclaredAsVectors) {
@@ -210,7 +218,9 @@ TEST(Masks, LanesOutsideKeepTheirRegisters) {
         std::iota(data.begin(), data.end(), 0);
         const auto out = r.upload(data);
         r.launch("k", {{}, {32}}, out);
-        const unsigned stride = address[0] == 'm' && address[1] == 'o' ? 0 : std::string(address).find("12") != std::string::npos ? 3 : 1;
+        const unsigned stride = address[0] == 'm' && address[1] == 'o'                 ? 0
+                                : std::string(address).find("12") != std::string::npos ? 3
+                                                                                       : 1;
         EXPECT_EQ(r.download<u32>(out + 512, 32),
                   expected<u32>([&](u32 t) { return (t & 5) == 5 ? t * stride : 7777; }))
             << address;
@@ -590,9 +600,10 @@ TEST(Errors, NameKernelLineInstructionBlockThreadAndAddress) {
         EXPECT_EQ(e.cause, LaunchError::Cause::illegalAddress);
         EXPECT_EQ(e.address, a + 4 * (64 * 3 + 17));
         EXPECT_EQ(std::string(e.what()),
-                  fmt::format("illegal address: kernel vectorAdd, PTX line 11 (ld.global.u32 %r1, [%rd3+0]), block "
-                              "(3,0,0), thread (17,0,0), address {0:#x}: 0 bytes past the nearest allocation [{1:#x}, {0:#x})",
-                              a + 4 * 209, a));
+                  fmt::format(
+                      "illegal address: kernel vectorAdd, PTX line 11 (ld.global.u32 %r1, [%rd3+0]), block "
+                      "(3,0,0), thread (17,0,0), address {0:#x}: 0 bytes past the nearest allocation [{1:#x}, {0:#x})",
+                      a + 4 * 209, a));
     }
     // The program goes on.
     EXPECT_NO_THROW(r.launch("vectorAdd", {{3}, {64}}, a));
@@ -604,15 +615,17 @@ TEST(Errors, ThreadsOfABlockInThreeDimensions) {
         r.launch("k", {{1, 2, 1}, {2, 3, 4}}, r.upload(std::vector<u32>(1)));
         FAIL();
     } catch (const LaunchError& e) {
-        EXPECT_NE(std::string(e.what()).find("block (0,0,0), thread (1,0,0), address 0x4"), std::string::npos) << e.what();
+        EXPECT_NE(std::string(e.what()).find("block (0,0,0), thread (1,0,0), address 0x4"), std::string::npos)
+            << e.what();
     }
 }
 
 TEST(Errors, MisalignedGlobalSharedLocalAndGeneric) {
     using enum LaunchError::Cause;
     expectError("add.u64 %rd2, %out, 2; ld.global.u32 %r1, [%rd2];", misalignedAddress, "misaligned address: kernel k");
-    expectError("setp.eq.u32 %p1, %t, 9; add.u64 %rd2, %out, 4; selp.b64 %rd3, %rd2, %out, %p1; ld.global.u64 %rd4, [%rd3];",
-                misalignedAddress, "thread (9,0,0)");
+    expectError(
+        "setp.eq.u32 %p1, %t, 9; add.u64 %rd2, %out, 4; selp.b64 %rd3, %rd2, %out, %p1; ld.global.u64 %rd4, [%rd3];",
+        misalignedAddress, "thread (9,0,0)");
     expectError("ld.global.v2.u32 {%r1, %r2}, [%out+4];", misalignedAddress, "thread (0,0,0)");
     expectError(".shared .align 8 .b8 s[64]; mov.u32 %r2, s; add.u32 %r2, %r2, 1; st.shared.u16 [%r2], %r1;",
                 misalignedAddress, "address 0x1");
@@ -627,8 +640,10 @@ TEST(Errors, OutsideEachSpace) {
     expectError("mov.u64 %rd2, 0; ld.global.u32 %r1, [%rd2];", illegalAddress, "address 0x0: ");
     expectError("ld.global.u32 %r1, [%out-4];", illegalAddress, "4 bytes before the nearest allocation");
     expectError("ld.global.u64 %rd2, [%out+128];", illegalAddress, "0 bytes past the nearest allocation");
-    expectError(".shared .align 4 .b8 s[64]; st.shared.u32 [s], 0; mov.u32 %r2, s; mad.lo.u32 %r2, %t, 4, %r2; st.shared.u32 [%r2], 1;",
-                illegalAddress, "thread (16,0,0), address 0x40: outside the 64 bytes of the block's shared memory");
+    expectError(
+        ".shared .align 4 .b8 s[64]; st.shared.u32 [s], 0; mov.u32 %r2, s; mad.lo.u32 %r2, %t, 4, %r2; st.shared.u32 "
+        "[%r2], 1;",
+        illegalAddress, "thread (16,0,0), address 0x40: outside the 64 bytes of the block's shared memory");
     expectError("mov.u32 %r2, -4; ld.shared.u32 %r1, [%r2];", illegalAddress,
                 "address 0xfffffffc: outside the 0 bytes of the block's shared memory");
     expectError(".local .align 4 .b8 s[20]; mov.u64 %rd2, s; st.local.u32 [%rd2+32], 1;", illegalAddress,
@@ -637,7 +652,8 @@ TEST(Errors, OutsideEachSpace) {
                 "outside the 8 bytes of the kernel's parameters");
     expectError("mov.u64 %rd2, k; ld.u32 %r1, [%rd2];", illegalAddress, "code, not data");
     expectError("cvta.param.u64 %rd2, out_param; st.u32 [%rd2], 1;", illegalAddress, "parameters cannot be written");
-    expectError("mov.u64 %rd2, c; st.global.u32 [%rd2], 1;", illegalAddress, "may only be read", 32, ".const .u32 c = 1;");
+    expectError("mov.u64 %rd2, c; st.global.u32 [%rd2], 1;", illegalAddress, "may only be read", 32,
+                ".const .u32 c = 1;");
     expectError("red.global.add.u32 [%out+128], 1;", illegalAddress, "(red.global.add.u32 [%out+128], 1)");
     expectError("cp.async.cg.shared.global [%t], [%out], 16;", illegalAddress, "outside the 0 bytes");
 }

@@ -58,7 +58,7 @@ class Runner {
     Cycles now = 0;                      ///< what %clock64 reads; each step adds one
     std::uint64_t warpInstructions = 0;  ///< of the last launch
     std::uint64_t threadInstructions = 0;
-    std::vector<Access> accesses;        ///< of the last launch, in order, if recordAccesses
+    std::vector<Access> accesses;  ///< of the last launch, in order, if recordAccesses
     bool recordAccesses = false;
 
   private:

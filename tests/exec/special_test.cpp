@@ -21,7 +21,8 @@ std::vector<u32> readAll(const std::string& name) {
 {
     .reg .b32 %r<9>; .reg .b64 %rd<4>;
     ld.param.u64 %rd1, [out];
-    mov.u32 %r1, %)" + name + R"(;
+    mov.u32 %r1, %)" +
+             name + R"(;
     mov.u32 %r2, %tid.x; mov.u32 %r3, %tid.y; mov.u32 %r4, %tid.z;
     mad.lo.u32 %r3, %r4, 4, %r3;
     mad.lo.u32 %r2, %r3, 5, %r2;
@@ -64,12 +65,14 @@ TEST(SpecialRegisters, Indices) {
 
 TEST(SpecialRegisters, Extents) {
     const std::pair<const char*, u32> constants[] = {
-        {"ntid.x", 5},   {"ntid.y", 4},   {"ntid.z", 3},  {"nctaid.x", 2}, {"nctaid.y", 3}, {"nctaid.z", 2},
-        {"nwarpid", 48}, {"nsmid", 3},    {"smid", 2},    {"gridid", 7},   {"tid.w", 0},    {"envreg0", 0},
-        {"envreg31", 0}, {"pm0", 0},      {"dynamic_smem_size", 32},       {"total_smem_size", 32},
+        {"ntid.x", 5},           {"ntid.y", 4},   {"ntid.z", 3},
+        {"nctaid.x", 2},         {"nctaid.y", 3}, {"nctaid.z", 2},
+        {"nwarpid", 48},         {"nsmid", 3},    {"smid", 2},
+        {"gridid", 7},           {"tid.w", 0},    {"envreg0", 0},
+        {"envreg31", 0},         {"pm0", 0},      {"dynamic_smem_size", 32},
+        {"total_smem_size", 32},
     };
-    for (const auto& [name, value] : constants)
-        expectRegister(name, [value = value](const Place&) { return value; });
+    for (const auto& [name, value] : constants) expectRegister(name, [value = value](const Place&) { return value; });
 }
 
 TEST(SpecialRegisters, LaneMasks) {
@@ -87,7 +90,9 @@ TEST(SpecialRegisters, AClusterIsOneBlock) {
     expectRegister("cluster_nctaid.x", [](const Place&) { return 1; });
     expectRegister("cluster_ctarank", [](const Place&) { return 0; });
     expectRegister("cluster_nctarank", [](const Place&) { return 1; });
-    EXPECT_EQ(runBody<u32>("mov.pred %p1, %is_explicit_cluster; selp.u32 %r1, 1, 2, %p1; st.global.u32 [%out], %r1;", 1)[0], 2u);
+    EXPECT_EQ(
+        runBody<u32>("mov.pred %p1, %is_explicit_cluster; selp.u32 %r1, 1, 2, %p1; st.global.u32 [%out], %r1;", 1)[0],
+        2u);
 }
 
 TEST(SpecialRegisters, ClocksFollowTime) {
@@ -132,12 +137,14 @@ TEST(SpecialRegisters, InSixteenBitsAndAsOperands) {
 std::string printKernel(const std::string& format, const std::string& stores) {
     std::string bytes;
     for (const char c : format) bytes += std::to_string(static_cast<int>(c)) + ", ";
-    return kernelWith(R"(
+    return kernelWith(
+        R"(
     .local .align 8 .b8 depot[64];
     .reg .b64 %SP, %SPL;
     mov.u64 %SPL, depot;
     cvta.local.u64 %SP, %SPL;
-)" + stores + R"(
+)" + stores +
+            R"(
     { .param .b64 f; .param .b64 a; .param .b32 x;
     mov.u64 %rd2, format;
     cvta.global.u64 %rd2, %rd2;
@@ -147,9 +154,9 @@ std::string printKernel(const std::string& format, const std::string& stores) {
     ld.param.b32 %r1, [x]; }
     st.global.u32 [%out], %r1;
 )",
-                      ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n.global .align 1 .b8 format[" +
-                          std::to_string(format.size() + 1) + "] = {" + bytes + "0};\n" +
-                          ".global .align 1 .b8 word[6] = {104, 101, 108, 108, 111, 0};\n");
+        ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n.global .align 1 .b8 format[" +
+            std::to_string(format.size() + 1) + "] = {" + bytes + "0};\n" +
+            ".global .align 1 .b8 word[6] = {104, 101, 108, 108, 111, 0};\n");
 }
 
 void expectPrinted(const std::string& format, const std::string& stores, const std::string& text, u32 conversions) {
@@ -168,7 +175,9 @@ std::string byHost(const char* format, Arguments... arguments) {
     return buffer;
 }
 
-TEST(Printf, PlainTextAndPercent) { expectPrinted("100%% of it\n", "", "100% of it\n", 0); }
+TEST(Printf, PlainTextAndPercent) {
+    expectPrinted("100%% of it\n", "", "100% of it\n", 0);
+}
 
 TEST(Printf, Integers) {
     for (const char* format : {"[%d]", "[%i]", "[%5d]", "[%-6d]", "[%06d]", "[%+d]", "[% d]", "[%.4d]", "[%8.3d]"})
@@ -190,7 +199,8 @@ TEST(Printf, Lengths) {
 TEST(Printf, Reals) {
     const std::string store = "mov.f64 %fd1, 0dC0934A456D5CFAAD; st.local.f64 [%SPL], %fd1;";
     const double value = -1234.5678;
-    for (const char* format : {"%f", "%F", "%e", "%E", "%g", "%G", "%a", "%.2f", "%12.3e", "%-12.1f|", "%+.0f", "%#.0f"})
+    for (const char* format :
+         {"%f", "%F", "%e", "%E", "%g", "%G", "%a", "%.2f", "%12.3e", "%-12.1f|", "%+.0f", "%#.0f"})
         expectPrinted(format, store, byHost(format, value), 1);
 }
 
@@ -220,7 +230,8 @@ TEST(Printf, WidthAndPrecisionFromArguments) {
 
 TEST(Printf, StringsWithWidthAndPrecision) {
     const std::string store = "mov.u64 %rd1, word; st.local.u64 [%SPL], %rd1;";
-    for (const char* format : {"[%s]", "[%8s]", "[%-8s]", "[%.3s]"}) expectPrinted(format, store, byHost(format, "hello"), 1);
+    for (const char* format : {"[%s]", "[%8s]", "[%-8s]", "[%.3s]"})
+        expectPrinted(format, store, byHost(format, "hello"), 1);
 }
 
 TEST(Printf, OneStringALaneInOrder) {

@@ -21,7 +21,9 @@ Float fromBits(Bits b) {
     return std::bit_cast<Float>(b);
 }
 
-float flushed(float f) { return std::fpclassify(f) == FP_SUBNORMAL ? std::copysign(0.0f, f) : f; }
+float flushed(float f) {
+    return std::fpclassify(f) == FP_SUBNORMAL ? std::copysign(0.0f, f) : f;
+}
 
 /// Which NaN comes out must not depend on the host.
 constexpr std::uint32_t kNan32 = 0x7FFF'FFFF;
@@ -107,13 +109,18 @@ void runAtomic(const Instr& i, Warp& w, LaneMask mask) {
         const Register* c = i.srcCount > 2 ? w.lanes<Register>(i.src[2]) : nullptr;
         for (LaneMask m = a.lanes; m; m &= m - 1) {
             const auto lane = static_cast<unsigned>(std::countr_zero(m));
+            // Operands first: a result may lie in the register of a later element's operand.
+            T operand[4];
+            for (unsigned e = 0; e < i.elements; ++e)
+                operand[e] = static_cast<T>(w.lanes<Register>(i.src[1 + e])[lane]);
+            const T second = c ? static_cast<T>(c[lane]) : T{};
             for (unsigned e = 0; e < i.elements; ++e) {
                 std::uint8_t* at = p.of(a, lane) + e * sizeof(T);
                 const T old = readAs<T>(at);
-                const T b = static_cast<T>(w.lanes<Register>(i.src[1 + e])[lane]);
-                writeAs(at, static_cast<T>(Operation(old, b, c ? static_cast<T>(c[lane]) : T{}, flush)));
+                writeAs(at, static_cast<T>(Operation(old, operand[e], second, flush)));
                 if (i.dstCount)
-                    w.lanes<Register>(i.dst[e])[lane] = static_cast<Register>(static_cast<std::make_unsigned_t<T>>(old));
+                    w.lanes<Register>(i.dst[e])[lane] =
+                        static_cast<Register>(static_cast<std::make_unsigned_t<T>>(old));
             }
         }
     });

@@ -32,7 +32,10 @@ class Arguments {
         for (std::uint8_t& b : bytes) b = readGenericByte(instr_, warp_, lane_, address_++);
         return readAs<T>(bytes);
     }
-    std::string string() { return readGenericString(instr_, warp_, lane_, next<std::uint64_t>()); }
+    std::string string() {
+        const auto address = next<std::uint64_t>();
+        return address ? readGenericString(instr_, warp_, lane_, address) : "(null)";
+    }
 
   private:
     const Instr& instr_;
@@ -96,8 +99,10 @@ std::string convert(const std::string& format, std::size_t& at, Arguments& argum
             if (length == "hh") v = static_cast<std::uint8_t>(v);
             return formatted(specification + "ll" + conversion, static_cast<unsigned long long>(v));
         }
-        case 'c': return formatted(specification + conversion, static_cast<int>(arguments.next<std::int32_t>()));
-        case 's': return formatted(specification + conversion, arguments.string().c_str());
+        case 'c':
+            return formatted(specification + conversion, static_cast<int>(arguments.next<std::int32_t>()));
+        case 's':
+            return formatted(specification + conversion, arguments.string().c_str());
         case 'p':
             return formatted(specification + conversion,
                              reinterpret_cast<void*>(static_cast<std::uintptr_t>(arguments.next<std::uint64_t>())));
@@ -108,8 +113,10 @@ std::string convert(const std::string& format, std::size_t& at, Arguments& argum
         case 'g':
         case 'G':
         case 'a':
-        case 'A': return formatted(specification + conversion, arguments.next<double>());
-        default: return "%" + format.substr(begin, at - begin);
+        case 'A':
+            return formatted(specification + conversion, arguments.next<double>());
+        default:
+            return "%" + format.substr(begin, at - begin);
     }
 }
 

@@ -17,6 +17,7 @@
 
 // Lanes are independent of one another, but a result may lie in a source's own lanes, which restrict would deny.
 #if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"  // some loops do not vectorise; they say so as if it were an error
 #define BULKHEAD_INDEPENDENT_LANES _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define BULKHEAD_INDEPENDENT_LANES _Pragma("GCC ivdep")
@@ -98,8 +99,9 @@ inline __attribute__((always_inline)) void applyLanewise(const Instr& instr, War
             for (int lane = 0; lane < kLanes; ++lane) apply(lane, in...);
         }(warp.lanes<const LaneWord<A>>(instr.src[I])...);
     } else {
-        [&](auto*... in) { forLanes(mask, [&](int lane) { apply(lane, in...); }); }(
-            warp.lanes<const LaneWord<A>>(instr.src[I])...);
+        [&](auto*... in) {
+            forLanes(mask, [&](int lane) { apply(lane, in...); });
+        }(warp.lanes<const LaneWord<A>>(instr.src[I])...);
     }
 }
 
@@ -141,10 +143,10 @@ using Lower = void (*)(const ptx::Instruction&, Operands&, Instr&, const Form&);
 struct Form {
     Handler run = nullptr;
     arch::OpClass opClass = arch::OpClass::integer;
-    ptx::Type result = ptx::Type::none;   ///< pred: a predicate
-    std::vector<ptx::Type> arguments;     ///< pred: a predicate, negated if the bit of Instr::immediate is set
+    ptx::Type result = ptx::Type::none;  ///< pred: a predicate
+    std::vector<ptx::Type> arguments;    ///< pred: a predicate, negated if the bit of Instr::immediate is set
     Lower lower = nullptr;
-    std::int64_t immediate = 0;           ///< put into Instr::immediate
+    std::int64_t immediate = 0;  ///< put into Instr::immediate
     /// Conversions: one lane, for registers wider than the type. Takes the source's low bits, returns the result
     /// sign- or zero-extended by its type.
     std::uint64_t (*scalar)(std::uint64_t) = nullptr;
@@ -157,8 +159,8 @@ struct Form {
 /// modifiers that are not types does not matter.
 class Forms {
   public:
-    Form& add(std::string_view name, Handler, arch::OpClass, ptx::Type result, std::initializer_list<ptx::Type> arguments,
-              Lower = nullptr);
+    Form& add(std::string_view name, Handler, arch::OpClass, ptx::Type result,
+              std::initializer_list<ptx::Type> arguments, Lower = nullptr);
 
     /// A lane-wise operation: R op(A...).
     template <class R, class... A, class Op>

@@ -1,6 +1,6 @@
-#include "sim/exec/compute.h"
-
 #include <array>
+
+#include "sim/exec/compute.h"
 
 namespace bulkhead::sim {
 namespace {
@@ -152,7 +152,8 @@ auto permute(Select) {
     return [](U32 a, U32 b, U32 c) {
         const U64 both = U64{b} << 32 | a;
         U32 result = 0;
-        for (int i = 0; i < 4; ++i) result |= byteAt(both, static_cast<U32>(Select{}(i, static_cast<int>(c & 3)))) << (8 * i);
+        for (int i = 0; i < 4; ++i)
+            result |= byteAt(both, static_cast<U32>(Select{}(i, static_cast<int>(c & 3)))) << (8 * i);
         return result;
     };
 }
@@ -171,13 +172,15 @@ std::array<U32, 8> normalForm(U32 table) {
 
 inline U32 lop3(const std::array<U32, 8>& k, U32 a, U32 b, U32 c) {
     const U32 ab = a & b;
-    return k[0] ^ (k[1] & c) ^ (k[2] & b) ^ (k[3] & b & c) ^ (k[4] & a) ^ (k[5] & a & c) ^ (k[6] & ab) ^ (k[7] & ab & c);
+    return k[0] ^ (k[1] & c) ^ (k[2] & b) ^ (k[3] & b & c) ^ (k[4] & a) ^ (k[5] & a & c) ^ (k[6] & ab) ^
+           (k[7] & ab & c);
 }
 
 void runLop3(const Instr& instr, Warp& warp, LaneMask mask) {
     const std::array<U32, 8> k = normalForm(static_cast<U32>(instr.immediate & 0xff));
     U32* const out = warp.lanes<U32>(instr.dst[0]);
-    const U32 *a = warp.lanes<U32>(instr.src[0]), *b = warp.lanes<U32>(instr.src[1]), *c = warp.lanes<U32>(instr.src[2]);
+    const U32 *a = warp.lanes<U32>(instr.src[0]), *b = warp.lanes<U32>(instr.src[1]),
+              *c = warp.lanes<U32>(instr.src[2]);
     if (mask == kAllLanes) {
         BULKHEAD_INDEPENDENT_LANES
         for (int lane = 0; lane < kLanes; ++lane) out[lane] = lop3(k, a[lane], b[lane], c[lane]);
@@ -265,22 +268,27 @@ void addBitForms(Forms& forms) {
             const U32 at = findBit(a);
             return at == ~U32{0} ? at : kBits<T> - 1 - at;
         });
-        forms.def<T, T, U32, U32>("bfe." + type, OpClass::integer, [](T a, U32 b, U32 c) { return extractField(a, b, c); });
+        forms.def<T, T, U32, U32>("bfe." + type, OpClass::integer,
+                                  [](T a, U32 b, U32 c) { return extractField(a, b, c); });
     };
     perType(U32{}, "u32");
     perType(S32{}, "s32");
     perType(U64{}, "u64");
     perType(std::int64_t{}, "s64");
-    forms.def<U32, U32, U32, U32, U32>("bfi.b32", OpClass::integer,
-                                       [](U32 a, U32 b, U32 c, U32 d) { return insertField(a, b, c, d); })
+    forms
+        .def<U32, U32, U32, U32, U32>("bfi.b32", OpClass::integer,
+                                      [](U32 a, U32 b, U32 c, U32 d) { return insertField(a, b, c, d); })
         .untyped();
-    forms.def<U64, U64, U64, U32, U32>("bfi.b64", OpClass::integer,
-                                       [](U64 a, U64 b, U32 c, U32 d) { return insertField(a, b, c, d); })
+    forms
+        .def<U64, U64, U64, U32, U32>("bfi.b64", OpClass::integer,
+                                      [](U64 a, U64 b, U32 c, U32 d) { return insertField(a, b, c, d); })
         .untyped();
     forms.def<U32, U32, U32, S32>("fns.b32", OpClass::integerMul,
                                   [](U32 a, U32 b, S32 c) { return findNthSet(a, b, c); });
-    forms.def<U32, U32, U32>("bmsk.clamp.b32", OpClass::integer, [](U32 a, U32 b) { return bitMask<true>(a, b); }).untyped();
-    forms.def<U32, U32, U32>("bmsk.wrap.b32", OpClass::integer, [](U32 a, U32 b) { return bitMask<false>(a, b); }).untyped();
+    forms.def<U32, U32, U32>("bmsk.clamp.b32", OpClass::integer, [](U32 a, U32 b) { return bitMask<true>(a, b); })
+        .untyped();
+    forms.def<U32, U32, U32>("bmsk.wrap.b32", OpClass::integer, [](U32 a, U32 b) { return bitMask<false>(a, b); })
+        .untyped();
     forms.def<U32, U32, U32>("szext.clamp.u32", OpClass::integer, [](U32 a, U32 b) { return extend<U32, true>(a, b); });
     forms.def<U32, U32, U32>("szext.wrap.u32", OpClass::integer, [](U32 a, U32 b) { return extend<U32, false>(a, b); });
     forms.def<S32, S32, U32>("szext.clamp.s32", OpClass::integer, [](S32 a, U32 b) { return extend<S32, true>(a, b); });

@@ -11,27 +11,42 @@ using ptx::Operand;
 using ptx::Type;
 
 enum class Comparison : std::uint8_t { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
-constexpr const char* kNames[] = {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
+constexpr const char* kNames[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
+                                  "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
 constexpr int kOrderedCount = 6, kCount = 14;
 
 /// The u forms hold when either operand is NaN, the others (ne included) do not.
 template <Comparison kWhich, class T>
 inline bool compare(T a, T b) {
     switch (kWhich) {
-        case Comparison::eq: return a == b;
-        case Comparison::ne: return a < b || a > b;
-        case Comparison::lt: return a < b;
-        case Comparison::le: return a <= b;
-        case Comparison::gt: return a > b;
-        case Comparison::ge: return a >= b;
-        case Comparison::equ: return !(a < b || a > b);
-        case Comparison::neu: return !(a == b);
-        case Comparison::ltu: return !(a >= b);
-        case Comparison::leu: return !(a > b);
-        case Comparison::gtu: return !(a <= b);
-        case Comparison::geu: return !(a < b);
-        case Comparison::num: return a == a && b == b;
-        case Comparison::nan: return !(a == a && b == b);
+        case Comparison::eq:
+            return a == b;
+        case Comparison::ne:
+            return a < b || a > b;
+        case Comparison::lt:
+            return a < b;
+        case Comparison::le:
+            return a <= b;
+        case Comparison::gt:
+            return a > b;
+        case Comparison::ge:
+            return a >= b;
+        case Comparison::equ:
+            return !(a < b || a > b);
+        case Comparison::neu:
+            return !(a == b);
+        case Comparison::ltu:
+            return !(a >= b);
+        case Comparison::leu:
+            return !(a > b);
+        case Comparison::gtu:
+            return !(a <= b);
+        case Comparison::geu:
+            return !(a < b);
+        case Comparison::num:
+            return a == a && b == b;
+        case Comparison::nan:
+            return !(a == a && b == b);
     }
     return false;
 }
@@ -53,7 +68,8 @@ template <Comparison kWhich, class T, bool kFlush>
 LaneMask compareLanes(const Instr& instr, Warp& warp, LaneMask mask) {
     const auto *a = warp.lanes<const LaneWord<T>>(instr.src[0]), *b = warp.lanes<const LaneWord<T>>(instr.src[1]);
     return gather(mask, [&](int lane) {
-        return compare<kWhich>(comparable<T, kFlush>(fromLane<T>(a[lane])), comparable<T, kFlush>(fromLane<T>(b[lane])));
+        return compare<kWhich>(comparable<T, kFlush>(fromLane<T>(a[lane])),
+                               comparable<T, kFlush>(fromLane<T>(b[lane])));
     });
 }
 
@@ -74,10 +90,14 @@ constexpr int kCombineAt = 8, kTrueAt = 32;
 
 inline LaneMask combined(const Instr& instr, Warp& warp, LaneMask value) {
     switch (static_cast<Combine>(instr.immediate >> kCombineAt & 3)) {
-        case Combine::none: break;
-        case Combine::conjunction: return value & predicateOf(instr, warp, 2);
-        case Combine::disjunction: return value | predicateOf(instr, warp, 2);
-        case Combine::exclusive: return value ^ predicateOf(instr, warp, 2);
+        case Combine::none:
+            break;
+        case Combine::conjunction:
+            return value & predicateOf(instr, warp, 2);
+        case Combine::disjunction:
+            return value | predicateOf(instr, warp, 2);
+        case Combine::exclusive:
+            return value ^ predicateOf(instr, warp, 2);
     }
     return value;
 }
@@ -153,17 +173,18 @@ constexpr SetResult kSetResults[] = {
 };
 
 /// Every BoolOp of one comparison, into a predicate and into a value.
-void addComparison(Forms& forms, const std::string& comparison, const std::string& type, Type operand, Handler intoPredicate,
-                   Handler intoValue) {
+void addComparison(Forms& forms, const std::string& comparison, const std::string& type, Type operand,
+                   Handler intoPredicate, Handler intoValue) {
     constexpr const char* kCombines[] = {"", ".and", ".or", ".xor"};
     for (int combine = 0; combine < 4; ++combine) {
         const std::string name = "." + comparison + kCombines[combine];
-        forms.add("setp" + name + "." + type, intoPredicate, OpClass::integer, Type::pred, {operand}, &lowerSetp).immediate =
-            std::int64_t{combine} << kCombineAt;
+        forms.add("setp" + name + "." + type, intoPredicate, OpClass::integer, Type::pred, {operand}, &lowerSetp)
+            .immediate = std::int64_t{combine} << kCombineAt;
         if (!intoValue) continue;
         for (const SetResult& result : kSetResults)
-            forms.add("set" + name + "." + result.name + "." + type, intoValue, OpClass::integer, result.type, {operand},
-                      &lowerSet)
+            forms
+                .add("set" + name + "." + result.name + "." + type, intoValue, OpClass::integer, result.type, {operand},
+                     &lowerSet)
                 .immediate = static_cast<std::int64_t>(std::uint64_t{result.yes} << kTrueAt) | combine << kCombineAt;
     }
 }
@@ -171,7 +192,8 @@ void addComparison(Forms& forms, const std::string& comparison, const std::strin
 template <class T, bool kFlush, int... kWhich>
 void addComparisons(Forms& forms, const std::string& type, Type operand, std::integer_sequence<int, kWhich...>) {
     const std::string ftz = kFlush ? ".ftz" : "";
-    (addComparison(forms, kNames[kWhich] + ftz, type, operand, &setPredicates<static_cast<Comparison>(kWhich), T, kFlush>,
+    (addComparison(forms, kNames[kWhich] + ftz, type, operand,
+                   &setPredicates<static_cast<Comparison>(kWhich), T, kFlush>,
                    &setValue<static_cast<Comparison>(kWhich), T, kFlush>),
      ...);
 }
@@ -182,7 +204,8 @@ void addIntegerComparisons(Forms& forms, const std::string& type) {
     if constexpr (!std::is_signed_v<T>) {
         // Other names of the same comparisons.
         const auto alias = [&]<Comparison kWhich>(const char* name) {
-            addComparison(forms, name, type, typeOf<T>(), &setPredicates<kWhich, T, false>, &setValue<kWhich, T, false>);
+            addComparison(forms, name, type, typeOf<T>(), &setPredicates<kWhich, T, false>,
+                          &setValue<kWhich, T, false>);
         };
         alias.template operator()<Comparison::lt>("lo");
         alias.template operator()<Comparison::le>("ls");
@@ -205,8 +228,10 @@ void addPairComparisons(Forms& forms, const std::string& type, Type operand, std
      ...);
     constexpr const char* kCombines[] = {"", ".and", ".or", ".xor"};
     for (int combine = 0; combine < 4; ++combine)
-        ((forms.add("set." + (kNames[kWhich] + ftz) + kCombines[combine] + "." + type + "." + type,
-                    &setPairs<static_cast<Comparison>(kWhich), T, kFlush>, OpClass::integer, operand, {operand}, &lowerSet)
+        ((forms
+              .add("set." + (kNames[kWhich] + ftz) + kCombines[combine] + "." + type + "." + type,
+                   &setPairs<static_cast<Comparison>(kWhich), T, kFlush>, OpClass::integer, operand, {operand},
+                   &lowerSet)
               .immediate = static_cast<std::int64_t>(std::uint64_t{yes} << kTrueAt) | combine << kCombineAt),
          ...);
 }
@@ -227,7 +252,8 @@ void addTests(Forms& forms, const std::string& type) {
     using Format = typename FormatOf<T>::type;
     using U = std::uint64_t;
     const auto add = [&]<class Test>(const char* name, Test) {
-        forms.add(std::string("testp.") + name + "." + type, &test<T, Test>, OpClass::integer, Type::pred, {typeOf<T>()});
+        forms.add(std::string("testp.") + name + "." + type, &test<T, Test>, OpClass::integer, Type::pred,
+                  {typeOf<T>()});
     };
     add("finite", [](U a) { return Format::magnitude(a) < Format::kInfinity; });
     add("infinite", [](U a) { return Format::isInfinite(a); });

@@ -11,9 +11,6 @@ using ptx::Operand;
 using ptx::Type;
 
 template <class T>
-constexpr bool kIsFloat = !std::is_integral_v<T>;
-
-template <class T>
 inline std::uint64_t bitsOfAny(T value) {
     return toLane<T>(value);
 }
@@ -52,9 +49,8 @@ inline F roundToIntegral(F value) {
 template <class I, Round kRound, class F>
 inline I toInteger(F value) {
     constexpr int kBits = 8 * sizeof(I);
-    constexpr I kNan = std::is_same_v<F, double> || kBits == 64
-                           ? static_cast<I>(std::make_unsigned_t<I>{1} << (kBits - 1))
-                           : I{0};
+    constexpr I kNan =
+        std::is_same_v<F, double> || kBits == 64 ? static_cast<I>(std::make_unsigned_t<I>{1} << (kBits - 1)) : I{0};
     constexpr F kLow = static_cast<F>(std::numeric_limits<I>::min());
     constexpr F kBeyond = static_cast<F>(std::numeric_limits<I>::max() / 2 + 1) * 2;
     // The host's own conversion rounds towards zero, so anything above kLow - 1 will do; where that is not a number of
@@ -85,15 +81,20 @@ inline double working(double value) {
 template <class F, Round kRound, class I>
 inline F fromInteger(I value) {
     using Format = typename FormatOf<F>::type;
-    if constexpr ((std::is_same_v<F, float> && kRound == Round::nearest) ||
-                  (std::is_same_v<F, double> && (kRound == Round::nearest || sizeof(I) <= 4))) {
+    if constexpr (std::is_same_v<F, float> && kRound == Round::nearest && sizeof(I) == 8) {
+        // Not by the host's conversion: clang 14 vectorises that by way of double, which rounds twice.
+        const double high = static_cast<double>(
+            static_cast<std::conditional_t<std::is_signed_v<I>, std::int32_t, std::uint32_t>>(value >> 32));
+        return static_cast<float>(addToOdd(high * 0x1p32, static_cast<double>(static_cast<std::uint32_t>(value))));
+    } else if constexpr ((std::is_same_v<F, float> && kRound == Round::nearest) ||
+                         (std::is_same_v<F, double> && (kRound == Round::nearest || sizeof(I) <= 4))) {
         return static_cast<F>(value);
     } else if constexpr (std::is_same_v<F, Half> && kRound == Round::nearest && sizeof(I) <= 4) {
         return toHalf(narrowToOdd(static_cast<double>(value)));
     } else {
         const bool negative = value < 0;
-        const std::uint64_t magnitude = negative ? std::uint64_t{0} - static_cast<std::uint64_t>(value)
-                                                 : static_cast<std::uint64_t>(value);
+        const std::uint64_t magnitude =
+            negative ? std::uint64_t{0} - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
         return ofBits<F>(roundTo<Format>({negative, 0, magnitude}, kRound));
     }
 }
@@ -120,7 +121,8 @@ inline To convertFloat(From value) {
     using T = typename FormatOf<To>::type;
     using F = typename FormatOf<From>::type;
     const std::uint64_t bits = bitsOfAny(value);
-    if constexpr (std::is_same_v<From, float> && std::is_same_v<To, Half> && kRound == Round::nearest) return toHalf(value);
+    if constexpr (std::is_same_v<From, float> && std::is_same_v<To, Half> && kRound == Round::nearest)
+        return toHalf(value);
     if constexpr (std::is_same_v<From, float> && std::is_same_v<To, Brain> && kRound == Round::nearest)
         return toBrain(value);
     if constexpr (std::is_same_v<From, Half> && std::is_same_v<To, float>) return canonical(toFloat(value));
@@ -212,7 +214,8 @@ inline std::uint32_t fromByteFloat(std::uint32_t byte) {
 /// One lane at a time: rare conversions, and any where a register is wider than the type it is read or written as. The
 /// conversion itself is in Instr::immediate, the registers' bytes in elementBytes (result) and elements (source).
 void convertLanes(const Instr& instr, Warp& warp, LaneMask mask) {
-    const auto convert = reinterpret_cast<std::uint64_t (*)(std::uint64_t)>(static_cast<std::intptr_t>(instr.immediate));
+    const auto convert =
+        reinterpret_cast<std::uint64_t (*)(std::uint64_t)>(static_cast<std::intptr_t>(instr.immediate));
     const std::uint8_t* const in = warp.at(instr.src[0]);
     std::uint8_t* const out = warp.at(instr.dst[0]);
     const bool wideIn = instr.elements == 8, wideOut = instr.elementBytes == 8;
@@ -271,7 +274,8 @@ std::uint64_t scalarOf(std::uint64_t word) {
 /// A conversion worth a loop of its own.
 template <class To, class From, class Op>
 void convert(Forms& forms, const std::string& name, Op) {
-    Form& form = forms.add(name, &lanewise<Op, To, From>, OpClass::convert, typeOf<To>(), {typeOf<From>()}, &lowerConvert);
+    Form& form =
+        forms.add(name, &lanewise<Op, To, From>, OpClass::convert, typeOf<To>(), {typeOf<From>()}, &lowerConvert);
     form.scalar = &scalarOf<Op, To, From>;
 }
 
@@ -301,8 +305,8 @@ std::string nameOf(std::string_view modifiers) {
 
 template <class... T>
 struct TypeList {};
-using Integers = TypeList<std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::uint32_t, std::int32_t, std::uint64_t,
-                          std::int64_t>;
+using Integers = TypeList<std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::uint32_t, std::int32_t,
+                          std::uint64_t, std::int64_t>;
 
 template <class To, class... From>
 void addIntegerTo(Forms& forms, TypeList<From...>) {
@@ -317,7 +321,8 @@ template <class To, class From, Round kRound>
 void addFloatToInteger(Forms& forms, const std::string& rounding) {
     constexpr auto op = [](From a) { return toInteger<To, kRound>(working(a)); };
     constexpr auto flushed = [](From a) { return toInteger<To, kRound>(working(flushIf32<true>(a))); };
-    constexpr bool kCommon = (kRound == Round::zero || kRound == Round::nearest) && sizeof(From) >= 4 && sizeof(To) >= 4;
+    constexpr bool kCommon =
+        (kRound == Round::zero || kRound == Round::nearest) && sizeof(From) >= 4 && sizeof(To) >= 4;
     for (const char* sat : {"", ".sat"}) {  // it saturates in any case
         if constexpr (kCommon)
             convert<To, From>(forms, nameOf<To, From>(rounding + sat), op);
@@ -414,7 +419,8 @@ inline F integral(F value) {
 template <class F, Round kRound>
 void addIntegral(Forms& forms, const std::string& rounding) {
     convert<F, F>(forms, nameOf<F, F>(rounding), [](F a) { return integral<F, kRound>(a); });
-    convertRare<F, F>(forms, nameOf<F, F>(rounding + ".sat"), [](F a) { return saturateFloat(integral<F, kRound>(a)); });
+    convertRare<F, F>(forms, nameOf<F, F>(rounding + ".sat"),
+                      [](F a) { return saturateFloat(integral<F, kRound>(a)); });
     if constexpr (std::is_same_v<F, float>) {
         convert<F, F>(forms, nameOf<F, F>(rounding + ".ftz"), [](F a) { return integral<F, kRound>(flush<true>(a)); });
         convertRare<F, F>(forms, nameOf<F, F>(rounding + ".ftz.sat"),
@@ -480,12 +486,16 @@ void addByteFloats(Forms& forms, const std::string& name) {
     const std::string relu = kRelu ? ".relu" : "";
     constexpr auto one = [](float a) { return toByteFloat<kMantissa, kBias>(kRelu ? rectify(a) : a); };
     using One = decltype(one);
-    forms.def<U16, float, float>("cvt.rn.satfinite" + relu + "." + name + ".f32", OpClass::convert,
-                                 [](float a, float b) { return One{}(a) << 8 | One{}(b); })
+    forms
+        .def<U16, float, float>("cvt.rn.satfinite" + relu + "." + name + ".f32", OpClass::convert,
+                                [](float a, float b) { return One{}(a) << 8 | One{}(b); })
         .result = Type::b16;
-    forms.def<U16, HalfPair>("cvt.rn.satfinite" + relu + "." + name + ".f16x2", OpClass::convert, [](HalfPair a) {
-             return One{}(toFloat(Half{static_cast<U16>(a.bits >> 16)})) << 8 | One{}(toFloat(Half{static_cast<U16>(a.bits)}));
-         })
+    forms
+        .def<U16, HalfPair>("cvt.rn.satfinite" + relu + "." + name + ".f16x2", OpClass::convert,
+                            [](HalfPair a) {
+                                return One{}(toFloat(Half{static_cast<U16>(a.bits >> 16)})) << 8 |
+                                       One{}(toFloat(Half{static_cast<U16>(a.bits)}));
+                            })
         .result = Type::b16;
     Form& back = forms.def<HalfPair, U16>("cvt.rn" + relu + ".f16x2." + name, OpClass::convert, [](U16 a) {
         const auto half = [](U32 byte) {
@@ -503,7 +513,9 @@ inline std::uint32_t saturatePair(std::int32_t a, std::int32_t b) {
     constexpr std::int32_t kLow = kSigned ? -(1 << (kBits - 1)) : 0;
     constexpr std::int32_t kHigh = kSigned ? (1 << (kBits - 1)) - 1 : (1 << kBits) - 1;
     constexpr std::uint32_t kMask = (1u << kBits) - 1;
-    const auto one = [](std::int32_t v) { return static_cast<std::uint32_t>(v < kLow ? kLow : v > kHigh ? kHigh : v) & kMask; };
+    const auto one = [](std::int32_t v) {
+        return static_cast<std::uint32_t>(v < kLow ? kLow : v > kHigh ? kHigh : v) & kMask;
+    };
     return one(a) << kBits | one(b);
 }
 template <int kBits, bool kSigned>
@@ -560,7 +572,8 @@ void addConvertForms(Forms& forms) {
     addAllPacked<Brain, BrainPair, Round::zero>(forms, ".rz");
     addTf32<Round::nearest>(forms, ".rn");
     addTf32<Round::zero>(forms, ".rz");
-    forms.def<float, float>("cvt.rna.tf32.f32", OpClass::convert, [](float a) { return toTf32Away(a, false); }).untyped();
+    forms.def<float, float>("cvt.rna.tf32.f32", OpClass::convert, [](float a) { return toTf32Away(a, false); })
+        .untyped();
     forms.def<float, float>("cvt.rna.satfinite.tf32.f32", OpClass::convert, [](float a) { return toTf32Away(a, true); })
         .untyped();
     addByteFloats<3, 7, false>(forms, "e4m3x2");

@@ -82,12 +82,12 @@ std::uint64_t roundTo(const Exact& value, Round mode) {
     if (value.significand == 0) return sign;
     const int top = value.exponent + 127 - countLeadingZeros(value.significand);
     constexpr int kLeast = 1 - Format::kBias;
-    const int place = top < kLeast ? kLeast : top;      // of the result's leading bit
+    const int place = top < kLeast ? kLeast : top;  // of the result's leading bit
     const int shift = place - Format::kMantissa - value.exponent;
     // Far above the format: any shift would run off the word.
     if (place > Format::kBias + 1) {
-        const bool infinite = mode == Round::nearest || mode == Round::nearestAway ||
-                              mode == (value.negative ? Round::down : Round::up);
+        const bool infinite =
+            mode == Round::nearest || mode == Round::nearestAway || mode == (value.negative ? Round::down : Round::up);
         return sign | (infinite ? Format::kInfinity : Format::kInfinity - 1);
     }
     std::uint64_t kept;
@@ -104,18 +104,27 @@ std::uint64_t roundTo(const Exact& value, Round mode) {
     }
     bool up = false;
     switch (mode) {
-        case Round::nearest: up = half && (rest || (kept & 1)); break;
-        case Round::nearestAway: up = half; break;
-        case Round::zero: break;
-        case Round::down: up = value.negative && (half || rest); break;
-        case Round::up: up = !value.negative && (half || rest); break;
+        case Round::nearest:
+            up = half && (rest || (kept & 1));
+            break;
+        case Round::nearestAway:
+            up = half;
+            break;
+        case Round::zero:
+            break;
+        case Round::down:
+            up = value.negative && (half || rest);
+            break;
+        case Round::up:
+            up = !value.negative && (half || rest);
+            break;
     }
     // The implicit bit adds one to the exponent field, and a carry out of the fraction another: both are meant.
     const std::uint64_t bits =
         (static_cast<std::uint64_t>(place - kLeast) << Format::kMantissa) + kept + static_cast<std::uint64_t>(up);
     if (bits < Format::kInfinity) return sign | bits;
-    const bool infinite = mode == Round::nearest || mode == Round::nearestAway ||
-                          mode == (value.negative ? Round::down : Round::up);
+    const bool infinite =
+        mode == Round::nearest || mode == Round::nearestAway || mode == (value.negative ? Round::down : Round::up);
     return sign | (infinite ? Format::kInfinity : Format::kInfinity - 1);
 }
 

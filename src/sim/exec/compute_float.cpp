@@ -9,7 +9,6 @@ namespace {
 
 using arch::OpClass;
 
-
 // Double-precision hardware passes a NaN operand on, made quiet and otherwise as it is; of several one has precedence.
 // What is no number out of numbers is kInvalid.
 constexpr std::uint64_t kInvalid = 0xfff8000000000000, kQuiet = 0x0008000000000000;
@@ -166,7 +165,9 @@ bool hasFused() {
 
 template <bool kFlush, bool kSaturate, Round kRound>
 void addFused(Forms& forms, const std::string& name) {
-    constexpr auto op = [](float a, float b, float c) { return Fused<kRound>::template f32<kFlush, kSaturate>(a, b, c); };
+    constexpr auto op = [](float a, float b, float c) {
+        return Fused<kRound>::template f32<kFlush, kSaturate>(a, b, c);
+    };
     Form& form = forms.def<float, float, float, float>(name, OpClass::fp32, op);
 #if defined(__x86_64__) && !defined(__FMA__)
     constexpr auto fast = [](float a, float b, float c) __attribute__((always_inline, target("avx2,fma"))) {
@@ -278,7 +279,8 @@ template <bool kMax, bool kFlush>
 void addExtremes(Forms& forms) {
     const std::string name = std::string(kMax ? "max" : "min") + (kFlush ? ".ftz" : "");
     using F = float;
-    forms.def<F, F, F>(name + ".f32", OpClass::fp32, [](F a, F b) { return extreme32<kMax, kFlush, false, false>(a, b); });
+    forms.def<F, F, F>(name + ".f32", OpClass::fp32,
+                       [](F a, F b) { return extreme32<kMax, kFlush, false, false>(a, b); });
     forms.def<F, F, F>(name + ".NaN.f32", OpClass::fp32,
                        [](F a, F b) { return extreme32<kMax, kFlush, true, false>(a, b); });
     forms.def<F, F, F>(name + ".xorsign.abs.f32", OpClass::fp32,
@@ -313,8 +315,10 @@ void addFloatForms(Forms& forms) {
     using D = double;
     forms.def<D, D, D>("min.f64", OpClass::fp64, [](D a, D b) { return extreme64<false>(a, b); });
     forms.def<D, D, D>("max.f64", OpClass::fp64, [](D a, D b) { return extreme64<true>(a, b); });
-    forms.def<D, D>("abs.f64", OpClass::fp64, [](D a) { return a != a ? quiet(a) : doubleOf(bitsOf(a) & 0x7fffffffffffffff); });
-    forms.def<D, D>("neg.f64", OpClass::fp64, [](D a) { return a != a ? quiet(a) : doubleOf(bitsOf(a) ^ 0x8000000000000000); });
+    forms.def<D, D>("abs.f64", OpClass::fp64,
+                    [](D a) { return a != a ? quiet(a) : doubleOf(bitsOf(a) & 0x7fffffffffffffff); });
+    forms.def<D, D>("neg.f64", OpClass::fp64,
+                    [](D a) { return a != a ? quiet(a) : doubleOf(bitsOf(a) ^ 0x8000000000000000); });
     forms.def<float, float, float>("copysign.f32", OpClass::integer, [](float a, float b) {
         return floatOf((bitsOf(b) & 0x7fffffff) | (bitsOf(a) & 0x80000000));
     });

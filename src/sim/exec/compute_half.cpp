@@ -85,19 +85,20 @@ using U = std::uint32_t;
 
 template <bool kFlush, Clamp kClamp>
 void addHalfArithmetic(Forms& forms) {
-    const std::string suffix = std::string(kFlush ? ".ftz" : "") +
-                               (kClamp == Clamp::unit ? ".sat" : kClamp == Clamp::relu ? ".relu" : "");
+    const std::string suffix = std::string(kFlush ? ".ftz" : "") + (kClamp == Clamp::unit   ? ".sat"
+                                                                    : kClamp == Clamp::relu ? ".relu"
+                                                                                            : "");
     if constexpr (kClamp != Clamp::relu)
         for (const char* rounding : {"", ".rn"}) {
-            both<Half, HalfPair, Half, Half>(forms, std::string("add") + rounding + suffix, "f16", OpClass::fp32, [](U a, U b) {
-                return halfResult<kFlush, kClamp>(halfOperand<kFlush>(a) + halfOperand<kFlush>(b));
-            });
-            both<Half, HalfPair, Half, Half>(forms, std::string("sub") + rounding + suffix, "f16", OpClass::fp32, [](U a, U b) {
-                return halfResult<kFlush, kClamp>(halfOperand<kFlush>(a) - halfOperand<kFlush>(b));
-            });
-            both<Half, HalfPair, Half, Half>(forms, std::string("mul") + rounding + suffix, "f16", OpClass::fp32, [](U a, U b) {
-                return halfResult<kFlush, kClamp>(halfOperand<kFlush>(a) * halfOperand<kFlush>(b));
-            });
+            both<Half, HalfPair, Half, Half>(
+                forms, std::string("add") + rounding + suffix, "f16", OpClass::fp32,
+                [](U a, U b) { return halfResult<kFlush, kClamp>(halfOperand<kFlush>(a) + halfOperand<kFlush>(b)); });
+            both<Half, HalfPair, Half, Half>(
+                forms, std::string("sub") + rounding + suffix, "f16", OpClass::fp32,
+                [](U a, U b) { return halfResult<kFlush, kClamp>(halfOperand<kFlush>(a) - halfOperand<kFlush>(b)); });
+            both<Half, HalfPair, Half, Half>(
+                forms, std::string("mul") + rounding + suffix, "f16", OpClass::fp32,
+                [](U a, U b) { return halfResult<kFlush, kClamp>(halfOperand<kFlush>(a) * halfOperand<kFlush>(b)); });
         }
     both<Half, HalfPair, Half, Half, Half>(forms, "fma.rn" + suffix, "f16", OpClass::fp32, [](U a, U b, U c) {
         return halfResult<kFlush, kClamp>(
@@ -133,12 +134,10 @@ void addExtremes(Forms& forms) {
 /// NaNs become the canonical one, whatever their sign.
 template <class One, class Pair, std::uint32_t kInfinity, bool kFlush>
 void addSigns(Forms& forms, const std::string& ftz, const std::string& type) {
-    both<One, Pair, One>(forms, "abs" + ftz, type, OpClass::fp32, [](U a) -> U {
-        return (a & 0x7fff) > kInfinity ? 0x7fff : flushHalf<kFlush>(a) & 0x7fff;
-    });
-    both<One, Pair, One>(forms, "neg" + ftz, type, OpClass::fp32, [](U a) -> U {
-        return (a & 0x7fff) > kInfinity ? 0x7fff : flushHalf<kFlush>(a) ^ 0x8000;
-    });
+    both<One, Pair, One>(forms, "abs" + ftz, type, OpClass::fp32,
+                         [](U a) -> U { return (a & 0x7fff) > kInfinity ? 0x7fff : flushHalf<kFlush>(a) & 0x7fff; });
+    both<One, Pair, One>(forms, "neg" + ftz, type, OpClass::fp32,
+                         [](U a) -> U { return (a & 0x7fff) > kInfinity ? 0x7fff : flushHalf<kFlush>(a) ^ 0x8000; });
 }
 
 }  // namespace
@@ -152,15 +151,15 @@ void addHalfForms(Forms& forms) {
     addHalfArithmetic<true, Clamp::relu>(forms);
 
     for (const char* rounding : {"", ".rn"}) {
-        both<Brain, BrainPair, Brain, Brain>(
-            forms, std::string("add") + rounding, "bf16", OpClass::fp32,
-            [](U a, U b) { return brainResult<Clamp::none>(brainOperand(a) + brainOperand(b)); });
-        both<Brain, BrainPair, Brain, Brain>(
-            forms, std::string("sub") + rounding, "bf16", OpClass::fp32,
-            [](U a, U b) { return brainResult<Clamp::none>(brainOperand(a) - brainOperand(b)); });
-        both<Brain, BrainPair, Brain, Brain>(
-            forms, std::string("mul") + rounding, "bf16", OpClass::fp32,
-            [](U a, U b) { return brainResult<Clamp::none>(narrowToOdd(brainProduct(a, b))); });
+        both<Brain, BrainPair, Brain, Brain>(forms, std::string("add") + rounding, "bf16", OpClass::fp32, [](U a, U b) {
+            return brainResult<Clamp::none>(brainOperand(a) + brainOperand(b));
+        });
+        both<Brain, BrainPair, Brain, Brain>(forms, std::string("sub") + rounding, "bf16", OpClass::fp32, [](U a, U b) {
+            return brainResult<Clamp::none>(brainOperand(a) - brainOperand(b));
+        });
+        both<Brain, BrainPair, Brain, Brain>(forms, std::string("mul") + rounding, "bf16", OpClass::fp32, [](U a, U b) {
+            return brainResult<Clamp::none>(narrowToOdd(brainProduct(a, b)));
+        });
     }
     addBrainFused<Clamp::none>(forms, "");
     addBrainFused<Clamp::relu>(forms, ".relu");

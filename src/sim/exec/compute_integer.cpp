@@ -1,6 +1,6 @@
-#include "sim/exec/compute.h"
-
 #include <limits>
+
+#include "sim/exec/compute.h"
 
 namespace bulkhead::sim {
 namespace {
@@ -18,9 +18,8 @@ using Unsigned = std::make_unsigned_t<T>;
 template <class T>
 using Wide = std::conditional_t<
     sizeof(T) == 8, std::conditional_t<std::is_signed_v<T>, Int128, Uint128>,
-    std::conditional_t<
-        sizeof(T) == 4, std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
-        std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>>;
+    std::conditional_t<sizeof(T) == 4, std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
+                       std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>>;
 
 // Arithmetic that wraps: done unsigned, and at least 32 bits wide, for narrower types are promoted to int.
 template <class T>
@@ -66,8 +65,10 @@ void addArithmetic(Forms& forms, const std::string& type) {
     forms.def<T, T, T>("max." + type, OpClass::integer, [](T a, T b) { return a < b ? b : a; });
     forms.def<T, T, T>("mul.lo." + type, OpClass::integerMul, [](T a, T b) { return mulLow(a, b); });
     forms.def<T, T, T>("mul.hi." + type, OpClass::integerMul, [](T a, T b) { return mulHigh(a, b); });
-    forms.def<T, T, T, T>("mad.lo." + type, OpClass::integerMul, [](T a, T b, T c) { return addWrap(mulLow(a, b), c); });
-    forms.def<T, T, T, T>("mad.hi." + type, OpClass::integerMul, [](T a, T b, T c) { return addWrap(mulHigh(a, b), c); });
+    forms.def<T, T, T, T>("mad.lo." + type, OpClass::integerMul,
+                          [](T a, T b, T c) { return addWrap(mulLow(a, b), c); });
+    forms.def<T, T, T, T>("mad.hi." + type, OpClass::integerMul,
+                          [](T a, T b, T c) { return addWrap(mulHigh(a, b), c); });
     forms.def<T, T, T, T>("sad." + type, OpClass::integer,
                           [](T a, T b, T c) { return addWrap(c, a < b ? subWrap(b, a) : subWrap(a, b)); });
     // By zero, hardware's instruction sequences leave all ones, both for the quotient and for the remainder.
@@ -89,7 +90,8 @@ void addArithmetic(Forms& forms, const std::string& type) {
     }
     if constexpr (sizeof(T) < 8) {
         using W = Wide<T>;
-        forms.def<W, T, T>("mul.wide." + type, OpClass::integerMul, [](T a, T b) { return static_cast<W>(W{a} * W{b}); });
+        forms.def<W, T, T>("mul.wide." + type, OpClass::integerMul,
+                           [](T a, T b) { return static_cast<W>(W{a} * W{b}); });
         forms.def<W, T, T, W>("mad.wide." + type, OpClass::integerMul,
                               [](T a, T b, W c) { return addWrap(static_cast<W>(W{a} * W{b}), c); });
     }
@@ -175,8 +177,8 @@ void addCarryForms(Forms& forms, const std::string& type) {
               &lowerCarry<kIn, kOut>);
     forms.add("sub" + c + suffix, &withCarry<T, true, Product::none, kIn, kOut>, OpClass::integer, kType, two,
               &lowerCarry<kIn, kOut>);
-    forms.add("mad" + c + ".lo" + suffix, &withCarry<T, false, Product::low, kIn, kOut>, OpClass::integerMul, kType, three,
-              &lowerCarry<kIn, kOut>);
+    forms.add("mad" + c + ".lo" + suffix, &withCarry<T, false, Product::low, kIn, kOut>, OpClass::integerMul, kType,
+              three, &lowerCarry<kIn, kOut>);
     forms.add("mad" + c + ".hi" + suffix, &withCarry<T, false, Product::high, kIn, kOut>, OpClass::integerMul, kType,
               three, &lowerCarry<kIn, kOut>);
 }
@@ -236,9 +238,8 @@ void addIntegerForms(Forms& forms) {
     forms.def<S32, S32, S32>("sub.sat.s32", OpClass::integer, [](S32 a, S32 b) { return saturate(S64{a} - b); });
     forms.def<S32, S32, S32, S32>("mad.hi.sat.s32", OpClass::integerMul,
                                   [](S32 a, S32 b, S32 c) { return saturate(S64{mulHigh(a, b)} + c); });
-    forms.def<S32, S32, S32, S32>("mad24.hi.sat.s32", OpClass::integerMul, [](S32 a, S32 b, S32 c) {
-        return saturate((low24(a) * low24(b) >> 16) + c);
-    });
+    forms.def<S32, S32, S32, S32>("mad24.hi.sat.s32", OpClass::integerMul,
+                                  [](S32 a, S32 b, S32 c) { return saturate((low24(a) * low24(b) >> 16) + c); });
     forms.def<S32, S32, S32>("min.relu.s32", OpClass::integer, [](S32 a, S32 b) {
         const S32 least = b < a ? b : a;
         return least < 0 ? 0 : least;
@@ -248,7 +249,9 @@ void addIntegerForms(Forms& forms) {
         return most < 0 ? 0 : most;
     });
 
-    const auto pair = [&](const char* name, auto op) { forms.def<U32, U32, U32>(name, OpClass::integer, op).untyped(); };
+    const auto pair = [&](const char* name, auto op) {
+        forms.def<U32, U32, U32>(name, OpClass::integer, op).untyped();
+    };
     constexpr auto add = [](auto a, auto b) { return addWrap(a, b); };
     constexpr auto least = [](auto a, auto b) { return b < a ? b : a; };
     constexpr auto most = [](auto a, auto b) { return a < b ? b : a; };

@@ -17,7 +17,8 @@ void pack(const Instr& instr, Warp& warp, LaneMask mask) {
     for (int i = 0; i < kParts; ++i) in[i] = warp.lanes<const LaneWord<Part>>(instr.src[i]);
     forLanes(mask, [&](int lane) {
         Whole whole = 0;
-        for (int i = 0; i < kParts; ++i) whole |= static_cast<Whole>(Whole{static_cast<Part>(in[i][lane])} << (8 * sizeof(Part) * i));
+        for (int i = 0; i < kParts; ++i)
+            whole |= static_cast<Whole>(Whole{static_cast<Part>(in[i][lane])} << (8 * sizeof(Part) * i));
         out[lane] = whole;
     });
 }
@@ -95,8 +96,9 @@ void addType(Forms& forms, const std::string& type, Type t) {
               &lanewise<decltype([](T a, T b, std::int32_t c) { return c >= 0 ? a : b; }), T, T, T, std::int32_t>,
               OpClass::integer, t, {t, t, Type::s32});
     // A NaN selects b, -0 selects a; so does a negative subnormal that is flushed.
-    forms.add("slct." + type + ".f32", &lanewise<decltype([](T a, T b, float c) { return c >= 0 ? a : b; }), T, T, T, float>,
-              OpClass::integer, t, {t, t, Type::f32});
+    forms.add("slct." + type + ".f32",
+              &lanewise<decltype([](T a, T b, float c) { return c >= 0 ? a : b; }), T, T, T, float>, OpClass::integer,
+              t, {t, t, Type::f32});
     forms.add("slct.ftz." + type + ".f32",
               &lanewise<decltype([](T a, T b, float c) { return flush<true>(c) >= 0 ? a : b; }), T, T, T, float>,
               OpClass::integer, t, {t, t, Type::f32});
@@ -120,8 +122,8 @@ void addMoveForms(Forms& forms) {
     addType<U64>(forms, "s64", Type::s64);
     addType<U64>(forms, "f64", Type::f64);
     for (const auto& [name, type] : {std::pair{"f16", Type::f16}, {"bf16", Type::bf16}}) {
-        forms.add(std::string("mov.") + name, &lanewise<decltype([](U16 a) { return a; }), U16, U16>, OpClass::integer, type,
-                  {type}, &lowerMove);
+        forms.add(std::string("mov.") + name, &lanewise<decltype([](U16 a) { return a; }), U16, U16>, OpClass::integer,
+                  type, {type}, &lowerMove);
         forms.add(std::string("selp.") + name, &runSelect<U16>, OpClass::integer, type, {type, type, Type::pred});
     }
 }

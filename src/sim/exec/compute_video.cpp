@@ -86,7 +86,8 @@ void addOperation(Forms& forms, std::string name) {
     if constexpr (kBits == 32) {
         two(name, [](T a, T b) { return elements<Op, T, kBits, false, false>(U32(a), U32(b), 0); });
         two(name + ".sat", [](T a, T b) { return elements<Op, T, kBits, true, false>(U32(a), U32(b), 0); });
-        three(name + ".sat.add", [](T a, T b, T c) { return elements<Op, T, kBits, true, true>(U32(a), U32(b), U32(c)); });
+        three(name + ".sat.add",
+              [](T a, T b, T c) { return elements<Op, T, kBits, true, true>(U32(a), U32(b), U32(c)); });
     } else {
         // The third operand gives the elements a mask would leave out; without a mask there are none.
         three(name, [](T a, T b, T) { return elements<Op, T, kBits, false, false>(U32(a), U32(b), 0); });
@@ -112,8 +113,9 @@ void addCompare(Forms& forms, const std::string& name, Compare) {
         forms.def<U32, T, T>(name, OpClass::integer,
                              [](T a, T b) { return elements<One, T, kBits, false, false>(U32(a), U32(b), 0); });
     } else {
-        forms.def<U32, T, T, U32>(name, OpClass::integer,
-                                  [](T a, T b, U32) { return elements<One, T, kBits, false, false>(U32(a), U32(b), 0); });
+        forms.def<U32, T, T, U32>(name, OpClass::integer, [](T a, T b, U32) {
+            return elements<One, T, kBits, false, false>(U32(a), U32(b), 0);
+        });
     }
     forms.def<U32, T, T, U32>(name + ".add", OpClass::integer,
                               [](T a, T b, U32 c) { return elements<One, T, kBits, false, true>(U32(a), U32(b), c); });
@@ -133,10 +135,13 @@ void addCompares(Forms& forms, const std::string& lanes) {
 template <class T>
 void addShifts(Forms& forms) {
     const std::string types = std::is_signed_v<T> ? ".s32.s32.u32" : ".u32.u32.u32";
-    forms.def<T, T, U32>("vshl" + types + ".clamp", OpClass::integer, [](T a, U32 b) { return b > 31 ? 0 : U32(a) << b; });
+    forms.def<T, T, U32>("vshl" + types + ".clamp", OpClass::integer,
+                         [](T a, U32 b) { return b > 31 ? 0 : U32(a) << b; });
     forms.def<T, T, U32>("vshl" + types + ".wrap", OpClass::integer, [](T a, U32 b) { return U32(a) << (b & 31); });
-    forms.def<T, T, U32>("vshr" + types + ".clamp", OpClass::integer, [](T a, U32 b) { return wide<T>(U32(a)) >> std::min<U32>(b, 32); });
-    forms.def<T, T, U32>("vshr" + types + ".wrap", OpClass::integer, [](T a, U32 b) { return wide<T>(U32(a)) >> (b & 31); });
+    forms.def<T, T, U32>("vshr" + types + ".clamp", OpClass::integer,
+                         [](T a, U32 b) { return wide<T>(U32(a)) >> std::min<U32>(b, 32); });
+    forms.def<T, T, U32>("vshr" + types + ".wrap", OpClass::integer,
+                         [](T a, U32 b) { return wide<T>(U32(a)) >> (b & 31); });
 }
 
 template <class T>

@@ -20,7 +20,8 @@ enum class Shuffle : std::uint8_t { up, down, butterfly, index };
 /// src: value, b, c. dst[1], where present, tells whether the source lane was within the segment.
 template <Shuffle kMode>
 void runShuffle(const Instr& instr, Warp& warp, LaneMask mask) {
-    const U32 *value = warp.lanes<U32>(instr.src[0]), *b = warp.lanes<U32>(instr.src[1]), *c = warp.lanes<U32>(instr.src[2]);
+    const U32 *value = warp.lanes<U32>(instr.src[0]), *b = warp.lanes<U32>(instr.src[1]),
+              *c = warp.lanes<U32>(instr.src[2]);
     U32 result[kLanes];
     LaneMask within = 0;
     forLanes(mask, [&](int lane) {
@@ -103,7 +104,9 @@ void runVote(const Instr& instr, Warp& warp, LaneMask mask) {
             U32* const out = warp.lanes<U32>(instr.dst[0]);
             forLanes(lanes, [&](int lane) { out[lane] = yes; });
         } else {
-            const bool result = kMode == Vote::all ? yes == group : kMode == Vote::any ? yes != 0 : yes == 0 || yes == group;
+            const bool result = kMode == Vote::all   ? yes == group
+                                : kMode == Vote::any ? yes != 0
+                                                     : yes == 0 || yes == group;
             setPredicate(warp.predicate(instr.dst[0]), lanes, result ? kAllLanes : 0);
         }
     };

@@ -22,7 +22,9 @@ constexpr std::uint32_t kWideSlotBytes = kLanes * 8;
 constexpr std::uint32_t kHiddenRegisters = 4;
 constexpr std::uint32_t kMostRegisters = 255;
 
-unsigned laneBytes(Type type) { return ptx::bitsOf(type) == 64 ? 8 : 4; }
+unsigned laneBytes(Type type) {
+    return ptx::bitsOf(type) == 64 ? 8 : 4;
+}
 
 void addUnique(std::vector<std::uint16_t>& ids, std::uint16_t id) {
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
@@ -252,7 +254,9 @@ Instr FunctionLowering::begin(const Instruction& instruction) const {
     return i;
 }
 
-void FunctionLowering::finish(const Instruction& instruction, Instr i) { emit(instruction, i, writes_, reads_); }
+void FunctionLowering::finish(const Instruction& instruction, Instr i) {
+    emit(instruction, i, writes_, reads_);
+}
 
 void FunctionLowering::emit(const Instruction& instruction, Instr i, const std::vector<std::uint16_t>& writes,
                             const std::vector<std::uint16_t>& reads) {
@@ -301,7 +305,9 @@ Slot FunctionLowering::writeRegister(const Operand& operand) {
     return Slot::reg(place.offset);
 }
 
-Slot FunctionLowering::scratch() { return Slot::reg(static_cast<std::int32_t>(extraOffset_)); }
+Slot FunctionLowering::scratch() {
+    return Slot::reg(static_cast<std::int32_t>(extraOffset_));
+}
 
 Slot FunctionLowering::temporary(std::uint16_t& id) {
     const unsigned index = temporaries_++;
@@ -324,7 +330,8 @@ Slot FunctionLowering::source(const Operand& operand, Type type) {
             return readRegister(operand);
         }
         case Operand::Kind::integer: {
-            if (ptx::isFloat(type)) refuse(fmt::format("the integer {} where .{} is wanted", operand.integer, nameOf(type)));
+            if (ptx::isFloat(type))
+                refuse(fmt::format("the integer {} where .{} is wanted", operand.integer, nameOf(type)));
             auto value = static_cast<std::uint64_t>(operand.integer);
             if (bits < 64) value &= (std::uint64_t{1} << bits) - 1;
             return constants_.value(value, laneBytes(type));
@@ -356,7 +363,8 @@ Slot FunctionLowering::source(const Operand& operand, Type type) {
         case Operand::Kind::symbol:
             if (bits < 32) refuse(fmt::format("the address of '{}' where .{} is wanted", operand.name, nameOf(type)));
             return addressSlot(addressOf(operand.name, operand.integer), bits / 8, 0);
-        default: refuse("an operand of the wrong kind");
+        default:
+            refuse("an operand of the wrong kind");
     }
 }
 
@@ -366,7 +374,8 @@ Slot FunctionLowering::result(const Operand& operand, Type type) {
     const unsigned bits = ptx::bitsOf(type), registerBits = ptx::bitsOf(operand.type);
     const bool mayBeWider = current_->opcode == "cvt" || bits == 8;
     if (operand.type == Type::pred || registerBits < bits || (registerBits > bits && !mayBeWider))
-        refuse(fmt::format("'{}' is .{}, but the instruction gives .{}", operand.name, nameOf(operand.type), nameOf(type)));
+        refuse(fmt::format("'{}' is .{}, but the instruction gives .{}", operand.name, nameOf(operand.type),
+                           nameOf(type)));
     return writeRegister(operand);
 }
 

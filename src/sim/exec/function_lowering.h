@@ -22,7 +22,7 @@ class ConstantPool {
   public:
     explicit ConstantPool(Program& program) : program_(program) {}
 
-    Slot value(std::uint64_t, unsigned bytes);                        ///< lanes of 4 or 8 bytes
+    Slot value(std::uint64_t, unsigned bytes);                ///< lanes of 4 or 8 bytes
     Slot address(std::uint32_t global, std::int64_t addend);  ///< filled in by link
 
   private:
@@ -70,8 +70,8 @@ struct MemoryModifiers {
     std::string_view operation;   ///< of atom and red
 };
 
-/// Lowers one function. Spread over several files by kind of instruction: function_lowering.cpp has operands and what all
-/// share, lower_memory.cpp, lower_control.cpp and lower_address.cpp the instructions.
+/// Lowers one function. Spread over several files by kind of instruction: function_lowering.cpp has operands and what
+/// all share, lower_memory.cpp, lower_control.cpp and lower_address.cpp the instructions.
 class FunctionLowering final : public Operands {
   public:
     FunctionLowering(const ptx::Module&, const ptx::Function&, const ModuleSymbols&, Program&, ConstantPool&, Code&);
@@ -187,7 +187,7 @@ class FunctionLowering final : public Operands {
 
     const Instruction* current_ = nullptr;
     int currentIndex_ = 0;
-    bool consumed_ = false;  ///< the instruction has emitted itself
+    bool consumed_ = false;                      ///< the instruction has emitted itself
     std::vector<std::uint16_t> writes_, reads_;  ///< of the current instruction
     std::vector<std::uint32_t> firstInstr_;      ///< per PTX instruction, and one more for the end
 };

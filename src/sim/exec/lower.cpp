@@ -6,8 +6,8 @@
 #include "sim/exec/instruction_details.h"
 #include "sim/exec/program.h"
 
-// A module becomes a program: variables get their places, functions are lowered one by one, and what depends on who calls
-// whom (shared memory, stack, registers) is added up.
+// A module becomes a program: variables get their places, functions are lowered one by one, and what depends on who
+// calls whom (shared memory, stack, registers) is added up.
 
 namespace bulkhead::sim {
 
@@ -35,8 +35,8 @@ const Provided* providedNamed(std::string_view name) {
 
 /// Who mentions whom.
 struct Mentions {
-    std::set<std::uint32_t> calls;   ///< indices into Program::codes
-    std::set<std::string> shared;    ///< names as in ModuleSymbols
+    std::set<std::uint32_t> calls;  ///< indices into Program::codes
+    std::set<std::string> shared;   ///< names as in ModuleSymbols
     bool callsIndirectly = false;
 };
 
@@ -211,10 +211,10 @@ class ModuleLowering {
             for (bool moved = true; moved;) {
                 moved = false;
                 for (const SharedVariable* other : placed) {
-                    const std::uint64_t start = symbols_.shared[other->name].offset, end = start + other->variable->bytes;
-                    const bool together =
-                        std::any_of(v.kernels.begin(), v.kernels.end(),
-                                    [other](std::uint32_t k) { return other->kernels.contains(k); });
+                    const std::uint64_t start = symbols_.shared[other->name].offset,
+                                        end = start + other->variable->bytes;
+                    const bool together = std::any_of(v.kernels.begin(), v.kernels.end(),
+                                                      [other](std::uint32_t k) { return other->kernels.contains(k); });
                     if (together && offset < end && start < offset + v.variable->bytes) {
                         offset = alignUp(end, align);
                         moved = true;
@@ -225,8 +225,7 @@ class ModuleLowering {
             placed.push_back(&v);
             for (const std::uint32_t k : v.kernels) {
                 Code& code = program_->codes[k];
-                code.sharedBytes =
-                    std::max(code.sharedBytes, static_cast<std::uint32_t>(offset + v.variable->bytes));
+                code.sharedBytes = std::max(code.sharedBytes, static_cast<std::uint32_t>(offset + v.variable->bytes));
             }
         }
         for (const SharedVariable& v : shared_) {
@@ -250,8 +249,7 @@ class ModuleLowering {
                 recurses = true;
                 continue;
             }
-            deepest =
-                std::max(deepest, kFrameOverheadBytes + stackBelow(callee, state, depth, recurses));
+            deepest = std::max(deepest, kFrameOverheadBytes + stackBelow(callee, state, depth, recurses));
         }
         state[code] = 2;
         return depth[code] = program_->codes[code].localBytes + deepest;
@@ -271,7 +269,7 @@ class ModuleLowering {
             bool recurses = false;
             const std::uint64_t stack = stackBelow(k, state, depth, recurses) + (recurses ? kRecursionBytes : 0);
             code.stackBytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(stack, ~std::uint32_t{0}));
-            const auto threads = [](const unsigned (&n)[3]) {
+            const auto threads = [](const unsigned(&n)[3]) {
                 return n[0] ? std::uint64_t{n[0]} * std::max(n[1], 1u) * std::max(n[2], 1u) : 0;
             };
             const std::uint64_t most = threads(f.requiredThreads) ? threads(f.requiredThreads) : threads(f.maxThreads);
@@ -297,6 +295,8 @@ class ModuleLowering {
 
 }  // namespace
 
-std::unique_ptr<Program> lower(const ptx::Module& module) { return ModuleLowering(module).run(); }
+std::unique_ptr<Program> lower(const ptx::Module& module) {
+    return ModuleLowering(module).run();
+}
 
 }  // namespace bulkhead::sim

@@ -14,10 +14,14 @@ namespace {
 
 std::uint64_t windowOf(Space space) {
     switch (space) {
-        case Space::shared: return kSharedWindow;
-        case Space::local: return kLocalWindow;
-        case Space::param: return kParamWindow;
-        default: return 0;
+        case Space::shared:
+            return kSharedWindow;
+        case Space::local:
+            return kLocalWindow;
+        case Space::param:
+            return kParamWindow;
+        default:
+            return 0;
     }
 }
 
@@ -73,8 +77,7 @@ FunctionLowering::Address FunctionLowering::addressOf(const std::string& symbol,
 }
 
 Slot FunctionLowering::addressSlot(const Address& a, unsigned bytes, std::uint64_t window) {
-    if (a.kind == Address::Kind::constant)
-        return constants_.value(static_cast<std::uint64_t>(a.value) + window, bytes);
+    if (a.kind == Address::Kind::constant) return constants_.value(static_cast<std::uint64_t>(a.value) + window, bytes);
     if (a.kind == Address::Kind::global) {
         if (bytes != 8) refuse("the address of a global variable has 64 bits");
         return constants_.address(a.global, a.value);

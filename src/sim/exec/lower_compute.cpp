@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "sim/exec/compute.h"
 
@@ -14,10 +14,9 @@ using ptx::Type;
 bool isTypeName(std::string_view modifier) {
     static const std::unordered_map<std::string_view, int> names = [] {
         std::unordered_map<std::string_view, int> map;
-        for (std::string_view name :
-             {"pred",   "b8",  "b16", "b32",   "b64",  "b128",   "u8",  "u16", "u32",  "u64",    "s8",
-              "s16",    "s32", "s64", "f16",   "f16x2", "bf16",  "bf16x2", "f32", "f64", "tf32",  "u16x2",
-              "s16x2",  "u4",  "s4",  "u2",    "s2",   "e4m3x2", "e5m2x2"})
+        for (std::string_view name : {"pred", "b8",    "b16",   "b32", "b64", "b128",  "u8",   "u16",    "u32",   "u64",
+                                      "s8",   "s16",   "s32",   "s64", "f16", "f16x2", "bf16", "bf16x2", "f32",   "f64",
+                                      "tf32", "u16x2", "s16x2", "u4",  "s4",  "u2",    "s2",   "e4m3x2", "e5m2x2"})
             map.emplace(name, 0);
         return map;
     }();
@@ -26,8 +25,8 @@ bool isTypeName(std::string_view modifier) {
 
 /// Types in the order written, the other modifiers sorted: "cvt.rn.ftz.f32.f64" and "cvt.ftz.rn.f32.f64" are one.
 std::string keyOf(std::string_view opcode, std::vector<std::string_view> modifiers) {
-    const auto types = std::stable_partition(modifiers.begin(), modifiers.end(),
-                                             [](std::string_view m) { return !isTypeName(m); });
+    const auto types =
+        std::stable_partition(modifiers.begin(), modifiers.end(), [](std::string_view m) { return !isTypeName(m); });
     std::sort(modifiers.begin(), types);
     std::string key(opcode);
     for (std::string_view modifier : modifiers) (key += '.') += modifier;
@@ -36,11 +35,16 @@ std::string keyOf(std::string_view opcode, std::vector<std::string_view> modifie
 
 Type untypedOf(Type type) {
     switch (ptx::bitsOf(type)) {
-        case 8: return Type::b8;
-        case 16: return Type::b16;
-        case 32: return Type::b32;
-        case 64: return Type::b64;
-        default: return type;
+        case 8:
+            return Type::b8;
+        case 16:
+            return Type::b16;
+        case 32:
+            return Type::b32;
+        case 64:
+            return Type::b64;
+        default:
+            return type;
     }
 }
 
@@ -71,8 +75,8 @@ Form& Form::untyped() {
     return *this;
 }
 
-Form& Forms::add(std::string_view name, Handler run, arch::OpClass opClass, Type result, std::initializer_list<Type> arguments,
-                 Lower lower) {
+Form& Forms::add(std::string_view name, Handler run, arch::OpClass opClass, Type result,
+                 std::initializer_list<Type> arguments, Lower lower) {
     std::vector<std::string_view> parts;
     for (std::string_view rest = name;;) {
         const std::size_t dot = rest.find('.');
@@ -106,8 +110,9 @@ bool Forms::knowsOpcode(std::string_view opcode) const {
 void expectOperands(const Instruction& instruction, Operands& operands, std::size_t least, std::size_t most) {
     const std::size_t count = instruction.operands.size();
     if (count >= least && count <= most) return;
-    operands.refuse(instruction, least == most ? fmt::format("{} operands expected, {} given", least, count)
-                                               : fmt::format("{} to {} operands expected, {} given", least, most, count));
+    operands.refuse(instruction, least == most
+                                     ? fmt::format("{} operands expected, {} given", least, count)
+                                     : fmt::format("{} to {} operands expected, {} given", least, most, count));
 }
 
 void addSource(Instr& instr, Slot slot) {
@@ -126,7 +131,8 @@ void addPredicateSource(const Operand& operand, Operands& operands, Instr& instr
 void lowerPlain(const Instruction& instruction, Operands& operands, Instr& instr, const Form& form) {
     expectOperands(instruction, operands, 1 + form.arguments.size(), 1 + form.arguments.size());
     const Operand& result = instruction.operands[0];
-    addResult(instr, form.result == Type::pred ? operands.predicateResult(result) : operands.result(result, form.result));
+    addResult(instr,
+              form.result == Type::pred ? operands.predicateResult(result) : operands.result(result, form.result));
     for (std::size_t i = 0; i < form.arguments.size(); ++i) {
         const Operand& argument = instruction.operands[i + 1];
         if (form.arguments[i] == Type::pred)
@@ -138,13 +144,14 @@ void lowerPlain(const Instruction& instruction, Operands& operands, Instr& instr
 
 bool lowerCompute(const Instruction& instruction, Operands& operands, Instr& instr) {
     // Addresses and special registers are not computed from lanes: whoever knows them moves them.
-    if (instruction.opcode == "mov" && instruction.operands.size() == 2)
-        switch (instruction.operands[1].kind) {
+    if (instruction.opcode == "mov" && instruction.operands.size() == 2) switch (instruction.operands[1].kind) {
             case Operand::Kind::sreg:
             case Operand::Kind::symbol:
             case Operand::Kind::label:
-            case Operand::Kind::address: return false;
-            default: break;
+            case Operand::Kind::address:
+                return false;
+            default:
+                break;
         }
     const Form* form = table().find(instruction);
     if (!form) {

@@ -80,8 +80,8 @@ bool FunctionLowering::lowerControl(Instr& i) {
     } else if (opcode == "membar") {
         return simple(current_->has("proxy") ? Kind::nop : Kind::fence);
     } else if (opcode == "fence") {
-        const bool orders = current_->has("sc") || current_->has("acq_rel") || current_->has("acquire") ||
-                            current_->has("release");
+        const bool orders =
+            current_->has("sc") || current_->has("acq_rel") || current_->has("acquire") || current_->has("release");
         const bool isProxy = std::any_of(current_->modifiers.begin(), current_->modifiers.end(),
                                          [](const std::string& m) { return m.starts_with("proxy"); });
         return simple(orders && !isProxy ? Kind::fence : Kind::nop);
@@ -120,8 +120,7 @@ void FunctionLowering::lowerIndexedBranch(Instr& i) {
     i.srcCount = 1;
     i.reconverge = static_cast<std::uint32_t>(flow_.reconvergenceOf(currentIndex_));
     const std::string& name = current_->operands.at(1).name;
-    const auto [known, isNew] =
-        branchTables_.try_emplace(name, static_cast<std::uint32_t>(code_.branchTables.size()));
+    const auto [known, isNew] = branchTables_.try_emplace(name, static_cast<std::uint32_t>(code_.branchTables.size()));
     i.target = known->second;
     if (!isNew) return;
     auto& table = code_.branchTables.emplace_back();
@@ -193,9 +192,8 @@ void FunctionLowering::lowerReturn(Instr& i) {
 std::uint32_t FunctionLowering::passArgument(const Operand& operand, const Formal& formal, Type type,
                                              std::uint32_t& scratchOffset) {
     if (operand.kind == Operand::Kind::symbol) {
-        if (const auto local = locals_.find(operand.name); local != locals_.end() &&
-                                                           local->second.space == Space::param &&
-                                                           !local->second.isKernelParam) {
+        if (const auto local = locals_.find(operand.name);
+            local != locals_.end() && local->second.space == Space::param && !local->second.isKernelParam) {
             if (local->second.bytes < formal.bytes)
                 refuse(fmt::format("'{}' has {} bytes, the parameter {}", operand.name, local->second.bytes,
                                    formal.bytes));
@@ -330,7 +328,8 @@ void FunctionLowering::lowerBarrier(Instr& i) {
     i.extra = static_cast<std::uint32_t>(operation);
     if (isReduction) {
         expectOperands(3, 4);
-        i.dst[0] = operation == BarrierOperation::redPopc ? result(operands[0], Type::u32) : predicateResult(operands[0]);
+        i.dst[0] =
+            operation == BarrierOperation::redPopc ? result(operands[0], Type::u32) : predicateResult(operands[0]);
         i.dstCount = 1;
         next = 1;
         i.src[2] = predicateSource(operands.back());

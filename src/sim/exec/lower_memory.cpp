@@ -21,10 +21,10 @@ struct Named {
 };
 
 constexpr Named<Space> kSpaces[] = {
-    {"global", Space::global},        {"shared", Space::shared},
-    {"shared::cta", Space::shared},   {"shared::cluster", Space::shared},  // a cluster is one block
-    {"local", Space::local},          {"const", Space::constant},
-    {"param", Space::param},          {"param::entry", Space::param},
+    {"global", Space::global},      {"shared", Space::shared},
+    {"shared::cta", Space::shared}, {"shared::cluster", Space::shared},  // a cluster is one block
+    {"local", Space::local},        {"const", Space::constant},
+    {"param", Space::param},        {"param::entry", Space::param},
     {"param::func", Space::param},
 };
 constexpr Named<CacheOp> kCacheOps[] = {
@@ -92,7 +92,8 @@ bool FunctionLowering::memoryAddress(const Operand& operand, unsigned bytes, Ins
     i.immediate = operand.integer;
     if (operand.baseIsReg) {
         const unsigned bits = ptx::bitsOf(operand.type);
-        if (bits != 32 && bits != 64) refuse(fmt::format("'{}' is .{}, not an address", operand.name, nameOf(operand.type)));
+        if (bits != 32 && bits != 64)
+            refuse(fmt::format("'{}' is .{}, not an address", operand.name, nameOf(operand.type)));
         i.addressIs32 = bits == 32;
         i.src[0] = readRegister(operand);
         return false;
@@ -253,7 +254,8 @@ void FunctionLowering::lowerStore(Instr& i) {
     i.elements = static_cast<std::uint8_t>(m.elements);
     const Operand& to = current_->operands[0];
     const bool isCallParam = memoryAddress(to, bytes, i);
-    if (const auto local = locals_.find(to.name); !to.baseIsReg && local != locals_.end() && local->second.isKernelParam)
+    if (const auto local = locals_.find(to.name);
+        !to.baseIsReg && local != locals_.end() && local->second.isKernelParam)
         refuse("a kernel's parameters cannot be written");
     i.run = isCallParam ? storeCallParamHandler(m.type, width) : storeHandler(m.type, width);
     if (isCallParam) {
@@ -305,7 +307,8 @@ void FunctionLowering::lowerAsync(Instr& i) {
     }
     if (current_->has("wait_group")) {
         expectOperands(1, 1);
-        if (operands[0].kind != Operand::Kind::integer || operands[0].integer < 0) refuse("a number of groups is wanted");
+        if (operands[0].kind != Operand::Kind::integer || operands[0].integer < 0)
+            refuse("a number of groups is wanted");
         i.kind = Kind::asyncWait;
         i.immediate = operands[0].integer;
         return;

@@ -10,11 +10,21 @@ using ptx::Type;
 
 namespace {
 
-constexpr LaneMask bit(unsigned lane) { return LaneMask{1} << lane; }
-unsigned firstOf(LaneMask m) { return static_cast<unsigned>(std::countr_zero(m)); }
+constexpr LaneMask bit(unsigned lane) {
+    return LaneMask{1} << lane;
+}
+unsigned firstOf(LaneMask m) {
+    return static_cast<unsigned>(std::countr_zero(m));
+}
 
 /// All ones for lanes in the mask: loops over all lanes with a blend vectorise, loops over set bits do not.
-constexpr std::uint64_t select(LaneMask m, unsigned lane) { return -static_cast<std::uint64_t>((m >> lane) & 1); }
+constexpr std::uint64_t select(LaneMask m, unsigned lane) {
+    return -static_cast<std::uint64_t>((m >> lane) & 1);
+}
+
+/// Two lanes' addresses: every host has registers for that. Left to themselves compilers do the 64-bit loops below one
+/// lane at a time.
+using Pair __attribute__((vector_size(16))) = std::uint64_t;
 
 /// 0, or the window's number; windows are 2^40 bytes apart.
 constexpr unsigned kWindowShift = 40;
@@ -58,11 +68,26 @@ struct Span {
     std::uint64_t low, high, all;  ///< all: every address ORed together
 };
 Span spanOf(const Access& a) {
-    Span s{a.address[0], a.address[0], 0};
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-        s.low = std::min(s.low, a.address[lane]);
-        s.high = std::max(s.high, a.address[lane]);
-        s.all |= a.address[lane];
+    constexpr unsigned kChains = 4;
+    Pair low[kChains], high[kChains], all[kChains] = {};
+    for (unsigned c = 0; c < kChains; ++c) std::memcpy(&low[c], a.address + 2 * c, sizeof low[c]);
+    std::copy(low, low + kChains, high);
+    for (unsigned lane = 0; lane < kLanes; lane += 2 * kChains) {
+        for (unsigned c = 0; c < kChains; ++c) {
+            Pair pair;
+            std::memcpy(&pair, a.address + lane + 2 * c, sizeof pair);
+            low[c] = pair < low[c] ? pair : low[c];
+            high[c] = pair > high[c] ? pair : high[c];
+            all[c] |= pair;
+        }
+    }
+    Span s{low[0][0], high[0][0], 0};
+    for (unsigned c = 0; c < kChains; ++c) {
+        for (unsigned k = 0; k < 2; ++k) {
+            s.low = std::min<std::uint64_t>(s.low, low[c][k]);
+            s.high = std::max<std::uint64_t>(s.high, high[c][k]);
+            s.all |= all[c][k];
+        }
     }
     return s;
 }
@@ -89,7 +114,10 @@ void locateGlobal(const Instr& i, Warp& w, Access& a, Places& p, bool writes) {
 void locateFlat(const Instr& i, Warp& w, Access& a, Places& p, std::uint8_t* bytes, std::uint64_t size,
                 const char* what) {
     Span s{a.address[0], a.address[0], a.address[0]};
-    if (a.pattern != AccessPattern::uniform) s = spanOf(a);
+    if (a.pattern == AccessPattern::consecutive)
+        s.high = a.address[kLanes - 1];
+    else if (a.pattern == AccessPattern::scattered)
+        s = spanOf(a);
     if (s.high >= size || size - s.high < a.bytes || (s.all & (a.bytes - 1u))) [[unlikely]] {
         for (LaneMask m = a.lanes; m; m &= m - 1) {
             const unsigned lane = firstOf(m);
@@ -137,16 +165,50 @@ void locateParam(const Instr& i, Warp& w, Access& a, Places& p, bool writes) {
 
 }  // namespace
 
-void findPattern(Access& a) {
-    std::uint64_t notUniform = 0, notConsecutive = 0, expected = a.address[0];
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-        notUniform |= a.address[lane] ^ a.address[0];
-        notConsecutive |= a.address[lane] ^ (expected + lane * std::uint64_t{a.bytes});
+namespace {
+
+/// Fills the addresses from next(lane), which gives those of lanes `lane` and `lane + 1`, and finds their pattern while
+/// they are in registers: reading back what has just been written stalls some hosts. Four chains of dependent
+/// operations side by side, because one would be as slow.
+template <class Next>
+inline __attribute__((always_inline)) void fillWith(Access& a, Next next) {
+    constexpr unsigned kChains = 4;
+    const std::uint64_t base = next(0)[0], bytes = a.bytes;
+    const Pair first = {base, base}, step = {2 * kChains * bytes, 2 * kChains * bytes};
+    Pair notUniform[kChains] = {}, notConsecutive[kChains] = {}, expected[kChains];
+    for (unsigned c = 0; c < kChains; ++c) expected[c] = Pair{base + 2 * c * bytes, base + (2 * c + 1) * bytes};
+    for (unsigned lane = 0; lane < kLanes; lane += 2 * kChains) {
+        for (unsigned c = 0; c < kChains; ++c) {
+            const Pair pair = next(lane + 2 * c);
+            std::memcpy(a.address + lane + 2 * c, &pair, sizeof pair);
+            notUniform[c] |= pair ^ first;
+            notConsecutive[c] |= pair ^ expected[c];
+            expected[c] += step;
+        }
     }
-    a.pattern = notConsecutive == 0 ? AccessPattern::consecutive
-                : notUniform == 0   ? AccessPattern::uniform
-                                    : AccessPattern::scattered;
+    const auto any = [](const Pair(&p)[kChains]) {
+        const Pair all = (p[0] | p[1]) | (p[2] | p[3]);
+        return (all[0] | all[1]) != 0;
+    };
+    a.pattern = !any(notConsecutive) ? AccessPattern::consecutive
+                : !any(notUniform)   ? AccessPattern::uniform
+                                     : AccessPattern::scattered;
 }
+
+/// As next, but lanes outside the mask repeat the first one inside.
+template <class Next>
+inline __attribute__((always_inline)) void fillMasked(Access& a, Next next) {
+    if (a.lanes == kAllLanes) return fillWith(a, next);
+    const unsigned leader = firstOf(a.lanes);
+    const std::uint64_t value = next(leader & ~1u)[leader & 1];
+    const Pair first = {value, value};
+    fillWith(a, [&](unsigned lane) {
+        const Pair keep = {select(a.lanes, lane), select(a.lanes, lane + 1)};
+        return first ^ ((next(lane) ^ first) & keep);
+    });
+}
+
+}  // namespace
 
 void fillAddresses(const Instr& i, Warp& w, Slot slot, bool addressIs32, std::int64_t displacement, Access& a) {
     const auto offset = static_cast<std::uint64_t>(displacement);
@@ -154,21 +216,15 @@ void fillAddresses(const Instr& i, Warp& w, Slot slot, bool addressIs32, std::in
         const std::uint64_t address = offset + (i.frameRelative ? w.localBase() : 0);
         for (std::uint64_t& lane : a.address) lane = address;
         a.pattern = AccessPattern::uniform;
-        return;
-    }
-    if (addressIs32) {
+    } else if (addressIs32) {
         const std::uint32_t* r = w.lanes<std::uint32_t>(slot);
-        for (unsigned lane = 0; lane < kLanes; ++lane) a.address[lane] = static_cast<std::uint32_t>(r[lane] + offset);
+        const auto offset32 = static_cast<std::uint32_t>(offset);
+        fillMasked(a, [=](unsigned lane) { return Pair{r[lane] + offset32, r[lane + 1] + offset32}; });
     } else {
         const std::uint64_t* r = w.lanes<std::uint64_t>(slot);
-        for (unsigned lane = 0; lane < kLanes; ++lane) a.address[lane] = r[lane] + offset;
+        const Pair add = {offset, offset};
+        fillMasked(a, [=](unsigned lane) { return readAs<Pair>(r + lane) + add; });
     }
-    if (a.lanes != kAllLanes) {
-        const std::uint64_t first = a.address[firstOf(a.lanes)];
-        for (unsigned lane = 0; lane < kLanes; ++lane)
-            a.address[lane] = first ^ ((a.address[lane] ^ first) & select(a.lanes, lane));
-    }
-    findPattern(a);
 }
 
 void locate(const Instr& i, Warp& w, Access& a, Places& p, bool writes) {
@@ -180,8 +236,10 @@ void locate(const Instr& i, Warp& w, Access& a, Places& p, bool writes) {
         case Space::local:
             return locatePrivate(i, w, a, p, w.localEnd(), "the thread's local memory",
                                  [&w](unsigned lane, std::uint64_t offset) { return w.local(lane, offset); });
-        case Space::param: return locateParam(i, w, a, p, writes);
-        default: return locateGlobal(i, w, a, p, writes);
+        case Space::param:
+            return locateParam(i, w, a, p, writes);
+        default:
+            return locateGlobal(i, w, a, p, writes);
     }
 }
 
@@ -207,17 +265,24 @@ LaneMask takeOneSpace(const Instr& i, Warp& w, const std::uint64_t* generic, Lan
         if (windowOf(generic[lane]) == window) taken |= bit(lane);
     }
     switch (window) {
-        case 0: a.space = Space::global; break;
-        case kSharedWindow >> kWindowShift: a.space = Space::shared; break;
-        case kLocalWindow >> kWindowShift: a.space = Space::local; break;
-        case kParamWindow >> kWindowShift: a.space = Space::param; break;
+        case 0:
+            a.space = Space::global;
+            break;
+        case kSharedWindow >> kWindowShift:
+            a.space = Space::shared;
+            break;
+        case kLocalWindow >> kWindowShift:
+            a.space = Space::local;
+            break;
+        case kParamWindow >> kWindowShift:
+            a.space = Space::param;
+            break;
         default:
             w.failAddress(LaunchError::Cause::illegalAddress, i, first, generic[first], "code, not data, lies there");
     }
     a.lanes = taken;
-    for (unsigned lane = 0; lane < kLanes; ++lane) a.address[lane] = generic[taken & bit(lane) ? lane : first] - base;
-    findPattern(a);
-    if (taken != kAllLanes && a.pattern == AccessPattern::consecutive) a.pattern = AccessPattern::scattered;
+    const Pair windowBase = {base, base};
+    fillMasked(a, [&](unsigned lane) { return readAs<Pair>(generic + lane) - windowBase; });
     return taken;
 }
 
@@ -382,8 +447,10 @@ Handler chooseLoad(Type memory, unsigned registerBits, Choose choose) {
         case 32:
             if (!wide) return choose(Load<u32, u32, u32>{});
             return negative ? choose(Load<s32, s64, u64>{}) : choose(Load<u32, u64, u64>{});
-        case 64: return choose(Load<u64, u64, u64>{});
-        default: return nullptr;
+        case 64:
+            return choose(Load<u64, u64, u64>{});
+        default:
+            return nullptr;
     }
 }
 
@@ -393,11 +460,16 @@ Handler chooseStore(Type memory, unsigned registerBits, Choose choose) {
     if (registerBits < bits || registerBits > 64) return nullptr;
     const bool wide = registerBits == 64;
     switch (bits) {
-        case 8: return wide ? choose(Store<u8, u64>{}) : choose(Store<u8, u32>{});
-        case 16: return wide ? choose(Store<u16, u64>{}) : choose(Store<u16, u32>{});
-        case 32: return wide ? choose(Store<u32, u64>{}) : choose(Store<u32, u32>{});
-        case 64: return choose(Store<u64, u64>{});
-        default: return nullptr;
+        case 8:
+            return wide ? choose(Store<u8, u64>{}) : choose(Store<u8, u32>{});
+        case 16:
+            return wide ? choose(Store<u16, u64>{}) : choose(Store<u16, u32>{});
+        case 32:
+            return wide ? choose(Store<u32, u64>{}) : choose(Store<u32, u32>{});
+        case 64:
+            return choose(Store<u64, u64>{});
+        default:
+            return nullptr;
     }
 }
 

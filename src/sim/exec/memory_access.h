@@ -23,7 +23,6 @@ struct Places {
 
 /// Each lane's address into a.address, inactive lanes repeating the first active one's; a.pattern.
 void fillAddresses(const Instr&, Warp&, Slot address, bool addressIs32, std::int64_t displacement, Access&);
-void findPattern(Access&);
 
 /// Checks every lane's address (alignment, bounds, whether it may be written) and finds the bytes behind them.
 void locate(const Instr&, Warp&, Access&, Places&, bool writes);
@@ -87,9 +86,9 @@ Handler storeHandler(ptx::Type memory, unsigned registerBits);
 Handler loadCallParamHandler(ptx::Type memory, unsigned registerBits);
 Handler storeCallParamHandler(ptx::Type memory, unsigned registerBits);
 
-/// cp.async: src[0] + immediate in shared memory from src[1] + extra (signed) in global memory, elementBytes long. src[2]
-/// is how many bytes to read, the rest is zero (if srcCount > 2); src[3] a predicate: where true, read none
-/// (if srcCount > 3; negated if Instr::type is pred).
+/// cp.async: src[0] + immediate in shared memory from src[1] + extra (signed) in global memory, elementBytes long.
+/// src[2] is how many bytes to read, the rest is zero (if srcCount > 2); src[3] a predicate: where true, read none (if
+/// srcCount > 3; negated if Instr::type is pred).
 void runAsyncCopy(const Instr&, Warp&, LaneMask);
 
 }  // namespace bulkhead::sim

@@ -51,7 +51,13 @@ struct Slot {
 enum class Kind : std::uint8_t {
     compute,  ///< run() is all there is to it
     memory,   ///< run() moves the data and leaves Warp::accesses for the timing model
-    branch, branchIndexed, call, callIndirect, ret, exit, trap,
+    branch,
+    branchIndexed,
+    call,
+    callIndirect,
+    ret,
+    exit,
+    trap,
     barrier,      ///< bar, barrier, bar.red
     fence,        ///< membar, fence: waits for the warp's own outstanding accesses
     asyncCommit,  ///< cp.async.commit_group
@@ -75,18 +81,18 @@ struct Instr {
     // Memory.
     ptx::Space space = ptx::Space::none;  ///< none = generic
     CacheOp cacheOp = CacheOp::none;
-    std::uint8_t elementBytes = 0;        ///< of one vector element
+    std::uint8_t elementBytes = 0;  ///< of one vector element
     std::uint8_t elements = 1;
-    ptx::Type type = ptx::Type::none;     ///< for sign extension of narrow loads and the type of atomics
-    bool hasAddress = true;               ///< false: the address is `immediate` alone
-    bool addressIs32 = false;             ///< the address lanes are 4 bytes wide (shared memory)
-    bool frameRelative = false;           ///< local: add the function's place in the thread's stack
-    std::int64_t immediate = 0;           ///< displacement of an address; small immediates of other instructions
+    ptx::Type type = ptx::Type::none;  ///< for sign extension of narrow loads and the type of atomics
+    bool hasAddress = true;            ///< false: the address is `immediate` alone
+    bool addressIs32 = false;          ///< the address lanes are 4 bytes wide (shared memory)
+    bool frameRelative = false;        ///< local: add the function's place in the thread's stack
+    std::int64_t immediate = 0;        ///< displacement of an address; small immediates of other instructions
 
     // Control.
-    std::uint32_t target = 0;       ///< branch: instruction index; call: function index; brx: table index
-    std::uint32_t reconverge = 0;   ///< where diverging lanes meet; the function's size = at its end
-    std::uint32_t extra = 0;        ///< index into a side table (call sites, printf...), meaning by kind
+    std::uint32_t target = 0;      ///< branch: instruction index; call: function index; brx: table index
+    std::uint32_t reconverge = 0;  ///< where diverging lanes meet; the function's size = at its end
+    std::uint32_t extra = 0;       ///< index into a side table (call sites, printf...), meaning by kind
 
     // Scoreboard: registers written, then registers read (guard included), as scoreboard ids of this function.
     std::uint16_t registers[12] = {};
@@ -120,25 +126,25 @@ struct Code {
     std::string name;
     bool isKernel = false;
     std::vector<Instr> instrs;
-    std::uint32_t frameBytes = 0;       ///< register block of one warp
+    std::uint32_t frameBytes = 0;  ///< register block of one warp
     std::uint32_t scoreboardIds = 0;
-    std::uint32_t paramBytes = 0;       ///< per lane: formal parameters, results and local .param variables
-    std::uint32_t kernelParamBytes = 0; ///< kernels: size of the parameter block
+    std::uint32_t paramBytes = 0;        ///< per lane: formal parameters, results and local .param variables
+    std::uint32_t kernelParamBytes = 0;  ///< kernels: size of the parameter block
     struct Param {
         std::string name;
         ptx::Type type;
         std::uint32_t offset, bytes;
         bool isPointer;
     };
-    std::vector<Param> params;          ///< kernels: where each argument goes in the block
-    std::uint32_t localBytes = 0;       ///< per thread, this function's own frame
-    std::uint32_t stackBytes = 0;       ///< per thread, with everything it can call
-    std::uint32_t sharedBytes = 0;      ///< static
+    std::vector<Param> params;             ///< kernels: where each argument goes in the block
+    std::uint32_t localBytes = 0;          ///< per thread, this function's own frame
+    std::uint32_t stackBytes = 0;          ///< per thread, with everything it can call
+    std::uint32_t sharedBytes = 0;         ///< static
     std::uint32_t registersPerThread = 0;  ///< estimated by liveness, for occupancy
     std::uint32_t maxThreadsPerBlock = 0;  ///< from .maxntid/.reqntid, 0 = no limit
-    std::vector<Formal> formals;        ///< device functions: results, then parameters
+    std::vector<Formal> formals;           ///< device functions: results, then parameters
     std::vector<CallSite> callSites;
-    std::vector<std::string_view> texts;   ///< each instruction as written, for messages; views into Program::source
+    std::vector<std::string_view> texts;  ///< each instruction as written, for messages; views into Program::source
     std::vector<std::vector<std::uint32_t>> branchTables;  ///< brx.idx
 };
 

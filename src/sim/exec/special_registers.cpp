@@ -19,7 +19,9 @@ void fill(Warp& w, Slot slot, LaneMask mask, Value value) {
     }
 }
 
-std::uint64_t now(const Warp& w) { return w.launch().now ? *w.launch().now : 0; }
+std::uint64_t now(const Warp& w) {
+    return w.launch().now ? *w.launch().now : 0;
+}
 std::uint64_t nanoseconds(const Warp& w) {
     return static_cast<std::uint64_t>(static_cast<double>(now(w)) * w.launch().nsPerCycle);
 }
@@ -42,8 +44,12 @@ constexpr SpecialRegister entry(std::string_view name) {
             runSpecial<read, std::uint64_t, std::uint64_t>};
 }
 
-constexpr std::uint64_t zero(const Warp&, unsigned) { return 0; }
-constexpr std::uint64_t one(const Warp&, unsigned) { return 1; }
+constexpr std::uint64_t zero(const Warp&, unsigned) {
+    return 0;
+}
+constexpr std::uint64_t one(const Warp&, unsigned) {
+    return 1;
+}
 
 // A grid without clusters is a grid of clusters of one block.
 constexpr SpecialRegister kSpecialRegisters[] = {
@@ -160,8 +166,12 @@ Handler specialRegisterHandler(std::string_view name, unsigned bits) {
     return nullptr;
 }
 
-void runCopy32(const Instr& i, Warp& w, LaneMask mask) { copyLanes<std::uint32_t>(i, w, mask); }
-void runCopy64(const Instr& i, Warp& w, LaneMask mask) { copyLanes<std::uint64_t>(i, w, mask); }
+void runCopy32(const Instr& i, Warp& w, LaneMask mask) {
+    copyLanes<std::uint32_t>(i, w, mask);
+}
+void runCopy64(const Instr& i, Warp& w, LaneMask mask) {
+    copyLanes<std::uint64_t>(i, w, mask);
+}
 
 void runAddImmediate(const Instr& i, Warp& w, LaneMask mask) {
     const std::uint64_t* s = w.lanes<std::uint64_t>(i.src[0]);
@@ -178,16 +188,24 @@ void runLocalAddress(const Instr& i, Warp& w, LaneMask mask) {
 void runDynamicShared(const Instr& i, Warp& w, LaneMask mask) {
     fillAddress(i, w, mask, w.launch().code->sharedBytes + static_cast<std::uint64_t>(i.immediate));
 }
-void runClear(const Instr& i, Warp& w, LaneMask mask) { w.predicate(i.dst[0]) &= ~mask; }
+void runClear(const Instr& i, Warp& w, LaneMask mask) {
+    w.predicate(i.dst[0]) &= ~mask;
+}
 
 Handler isSpaceHandler(ptx::Space space) {
     switch (space) {
-        case ptx::Space::global: return runIsGlobal;
-        case ptx::Space::constant: return runIsConstant;
-        case ptx::Space::shared: return runIsWindow<kSharedWindow>;
-        case ptx::Space::local: return runIsWindow<kLocalWindow>;
-        case ptx::Space::param: return runIsWindow<kParamWindow>;
-        default: return nullptr;
+        case ptx::Space::global:
+            return runIsGlobal;
+        case ptx::Space::constant:
+            return runIsConstant;
+        case ptx::Space::shared:
+            return runIsWindow<kSharedWindow>;
+        case ptx::Space::local:
+            return runIsWindow<kLocalWindow>;
+        case ptx::Space::param:
+            return runIsWindow<kParamWindow>;
+        default:
+            return nullptr;
     }
 }
 

@@ -26,16 +26,26 @@ std::string oneLine(std::string_view text) {
 
 std::string_view nameOf(LaunchError::Cause cause) {
     switch (cause) {
-        case LaunchError::Cause::illegalAddress: return "illegal address";
-        case LaunchError::Cause::misalignedAddress: return "misaligned address";
-        case LaunchError::Cause::illegalInstruction: return "illegal instruction";
-        case LaunchError::Cause::trap: return "trap";
-        case LaunchError::Cause::assertion: return "assertion failed";
-        case LaunchError::Cause::deadlock: return "deadlock";
-        case LaunchError::Cause::noProgress: return "no progress";
-        case LaunchError::Cause::stackOverflow: return "stack overflow";
-        case LaunchError::Cause::outOfResources: return "out of resources";
-        case LaunchError::Cause::timeout: return "timeout";
+        case LaunchError::Cause::illegalAddress:
+            return "illegal address";
+        case LaunchError::Cause::misalignedAddress:
+            return "misaligned address";
+        case LaunchError::Cause::illegalInstruction:
+            return "illegal instruction";
+        case LaunchError::Cause::trap:
+            return "trap";
+        case LaunchError::Cause::assertion:
+            return "assertion failed";
+        case LaunchError::Cause::deadlock:
+            return "deadlock";
+        case LaunchError::Cause::noProgress:
+            return "no progress";
+        case LaunchError::Cause::stackOverflow:
+            return "stack overflow";
+        case LaunchError::Cause::outOfResources:
+            return "out of resources";
+        case LaunchError::Cause::timeout:
+            return "timeout";
     }
     return "error";
 }
@@ -148,10 +158,14 @@ Step Warp::step() {
             if (mask) i.run(i, *this, mask);
             advance();
             return {StepKind::memory, lanes};
-        case Kind::branch: return branch(i, mask);
-        case Kind::branchIndexed: return branchIndexed(i, mask);
-        case Kind::call: return call(i, mask);
-        case Kind::callIndirect: return callIndirect(i, mask);
+        case Kind::branch:
+            return branch(i, mask);
+        case Kind::branchIndexed:
+            return branchIndexed(i, mask);
+        case Kind::call:
+            return call(i, mask);
+        case Kind::callIndirect:
+            return callIndirect(i, mask);
         case Kind::ret:
             if (!callers_.empty()) {
                 leave(mask);
@@ -165,13 +179,20 @@ Step Warp::step() {
             if (mask) fail(LaunchError::Cause::trap, i, static_cast<unsigned>(std::countr_zero(mask)), {});
             advance();
             return {StepKind::control, lanes};
-        case Kind::barrier: return barrier(i, mask);
-        case Kind::fence: advance(); return {mask ? StepKind::fence : StepKind::control, lanes};
-        case Kind::asyncCommit: advance(); return {mask ? StepKind::asyncCommit : StepKind::control, lanes};
+        case Kind::barrier:
+            return barrier(i, mask);
+        case Kind::fence:
+            advance();
+            return {mask ? StepKind::fence : StepKind::control, lanes};
+        case Kind::asyncCommit:
+            advance();
+            return {mask ? StepKind::asyncCommit : StepKind::control, lanes};
         case Kind::asyncWait:
             advance();
             return {mask ? StepKind::asyncWait : StepKind::control, lanes, static_cast<std::uint32_t>(i.immediate)};
-        case Kind::nop: advance(); return {StepKind::control, lanes};
+        case Kind::nop:
+            advance();
+            return {StepKind::control, lanes};
     }
     return {StepKind::control};
 }
@@ -319,8 +340,15 @@ void Warp::enter(const Instr& i, const Code& callee, const CallSite& site, LaneM
         fail(LaunchError::Cause::stackOverflow, i, static_cast<unsigned>(std::countr_zero(mask)),
              fmt::format("a call of {} at depth {} needs more than the {} bytes of stack a thread has", callee.name,
                          callers_.size() + 1, launch_->code->stackBytes));
-    callers_.push_back({code_, &site, frameBase_, paramBase_, localBase_, localEnd_, stackBase_,
-                        {pc_ + 1, reconverge_, active_}, mask});
+    callers_.push_back({code_,
+                        &site,
+                        frameBase_,
+                        paramBase_,
+                        localBase_,
+                        localEnd_,
+                        stackBase_,
+                        {pc_ + 1, reconverge_, active_},
+                        mask});
     const std::uint32_t callerParams = paramBase_, callerParamBytes = code_->paramBytes;
     stackBase_ = static_cast<std::uint32_t>(stack_.size());
     frameBase_ = frameEnd_;
@@ -394,9 +422,13 @@ Step Warp::callIndirect(const Instr& i, LaneMask mask) {
 
 void Warp::callBuiltin(const Instr& i, const CallSite& site, LaneMask mask) {
     switch (site.builtin) {
-        case Builtin::none: break;
-        case Builtin::vprintf: runVprintf(i, *this, site, mask); break;
-        case Builtin::assertFail: runAssertFail(i, *this, site, static_cast<unsigned>(std::countr_zero(mask)));
+        case Builtin::none:
+            break;
+        case Builtin::vprintf:
+            runVprintf(i, *this, site, mask);
+            break;
+        case Builtin::assertFail:
+            runAssertFail(i, *this, site, static_cast<unsigned>(std::countr_zero(mask)));
     }
 }
 

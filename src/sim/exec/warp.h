@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -54,8 +55,16 @@ struct Access {
 class LaunchError : public Error {
   public:
     enum class Cause : std::uint8_t {
-        illegalAddress, misalignedAddress, illegalInstruction, trap, assertion, deadlock, noProgress, stackOverflow,
-        outOfResources, timeout,
+        illegalAddress,
+        misalignedAddress,
+        illegalInstruction,
+        trap,
+        assertion,
+        deadlock,
+        noProgress,
+        stackOverflow,
+        outOfResources,
+        timeout,
     };
     LaunchError(Cause cause, const std::string& message) : Error(message), cause(cause) {}
     Cause cause;
@@ -70,12 +79,12 @@ struct LaunchContext {
     std::uint32_t dynamicShared = 0;
     std::vector<std::uint8_t> params;  ///< the kernel's parameter block
     std::uint64_t gridId = 0;
-    AddressSpace* memory = nullptr;    ///< global and constant memory of the launch's context
+    AddressSpace* memory = nullptr;               ///< global and constant memory of the launch's context
     std::function<void(std::string_view)> print;  ///< device printf, whole strings
-    const Cycles* now = nullptr;       ///< %clock, %clock64
-    double nsPerCycle = 1;             ///< %globaltimer
+    const Cycles* now = nullptr;                  ///< %clock, %clock64
+    double nsPerCycle = 1;                        ///< %globaltimer
     std::uint32_t smCount = 0;
-    std::uint32_t warpsPerSm = 0;      ///< %nwarpid
+    std::uint32_t warpsPerSm = 0;  ///< %nwarpid
 };
 
 /// What the warps of a block share.
@@ -87,8 +96,8 @@ class Block {
     const LaunchContext* launch;
     Dim3 index;  ///< ctaid
     std::uint32_t smId;
-    std::uint32_t warps;      ///< in the block
-    std::uint32_t liveWarps;  ///< not yet finished
+    std::uint32_t warps;               ///< in the block
+    std::uint32_t liveWarps;           ///< not yet finished
     std::vector<std::uint8_t> shared;  ///< static + dynamic
 
     /// A warp that arrives counts as 32 threads, also when some of its lanes have exited or never existed.
@@ -116,13 +125,13 @@ enum class StepKind : std::uint8_t {
     barrierPass,  ///< the warp arrived and need not wait; Step::released may hold others to wake
     fence,        ///< wait until the warp's outstanding accesses are done
     asyncCommit,
-    asyncWait,    ///< wait until at most Step::groups commit groups are outstanding
-    finished,     ///< the last lane exited; Step::released may hold warps its exit freed from a barrier
+    asyncWait,  ///< wait until at most Step::groups commit groups are outstanding
+    finished,   ///< the last lane exited; Step::released may hold warps its exit freed from a barrier
 };
 /// Small enough to be returned in registers.
 struct Step {
     StepKind kind;
-    std::uint8_t lanes = 0;      ///< how many lanes executed, for the thread-instruction count
+    std::uint8_t lanes = 0;  ///< how many lanes executed, for the thread-instruction count
     std::uint32_t groups = 0;
     std::uint64_t released = 0;  ///< warps of the block (by index in it) that a completed barrier frees
 };
@@ -160,6 +169,9 @@ class Warp {
     };
     void snapshot(Snapshot&) const;
     bool matches(const Snapshot&) const;
+    /// Whether an atomic has changed memory since this was last asked: a failed compare-and-swap has not.
+    bool takeChange() { return std::exchange(changedMemory_, false); }
+    void noteChange() { changedMemory_ = true; }
 
     // For handlers.
     std::uint8_t* at(Slot s) { return s.offset >= 0 ? frame_ + s.offset : constants_ + ~s.offset; }
@@ -199,10 +211,12 @@ class Warp {
     std::uint8_t* local(unsigned lane, std::uint64_t offset) {
         return local_.data() + ((offset >> 4) << 9) + (lane << 4) + (offset & 15);
     }
-    std::uint32_t localBase() const { return localBase_; }   ///< where the current function's variables begin
-    std::uint32_t localEnd() const { return localEnd_; }     ///< first byte the thread may not touch
+    std::uint32_t localBase() const { return localBase_; }  ///< where the current function's variables begin
+    std::uint32_t localEnd() const { return localEnd_; }    ///< first byte the thread may not touch
     /// The current function's parameter area of one lane: its formals and the .param variables of its calls.
-    std::uint8_t* callParams(unsigned lane) { return params_.data() + paramBase_ + std::size_t{lane} * code_->paramBytes; }
+    std::uint8_t* callParams(unsigned lane) {
+        return params_.data() + paramBase_ + std::size_t{lane} * code_->paramBytes;
+    }
 
     /// Ends the launch: names kernel, PTX line, instruction, block and thread of the lane.
     [[noreturn]] void fail(LaunchError::Cause, const Instr&, unsigned lane, const std::string& what) const;
@@ -256,6 +270,7 @@ class Warp {
     std::uint32_t pc_ = 0;
     LaneMask active_ = 0, live_ = 0;
     std::uint32_t reconverge_ = kNever;
+    bool changedMemory_ = false;
     Block* block_ = nullptr;
     const LaunchContext* launch_ = nullptr;
     std::uint32_t index_ = 0, slot_ = 0;
@@ -263,10 +278,10 @@ class Warp {
     std::uint32_t stackBase_ = 0;  ///< entries of stack_ below this belong to callers
     std::vector<Entry> stack_;
     std::vector<Caller> callers_;
-    AlignedBytes registers_, params_, local_;  ///< grow, never shrink
+    AlignedBytes registers_, params_, local_;    ///< grow, never shrink
     std::uint32_t frameEnd_ = 0, paramEnd_ = 0;  ///< what of them is in use
-    std::uint32_t localTouched_ = 0;           ///< bytes per thread that may not be zero
-    const Instr* waitingAt_ = nullptr;         ///< the bar.red whose result is to come
+    std::uint32_t localTouched_ = 0;             ///< bytes per thread that may not be zero
+    const Instr* waitingAt_ = nullptr;           ///< the bar.red whose result is to come
     LaneMask waitingLanes_ = 0;
     std::uint32_t mappingHints_[kMappingHints] = {};
     std::uint32_t accessCount_ = 0;

@@ -14,7 +14,7 @@ using VirtualAddress = std::uint64_t;
 /// A virtual range backed by host memory and by physical pages.
 struct Mapping {
     VirtualAddress base = 0;
-    Bytes bytes = 0;       ///< what may be accessed: the size that was asked for
+    Bytes bytes = 0;  ///< what may be accessed: the size that was asked for
     std::uint8_t* host = nullptr;
     unsigned pageShift = 21;
     const arch::PhysicalAddress* frames = nullptr;  ///< physical address of each page that the range touches

@@ -64,6 +64,7 @@ void Sm::startBlock(const LaunchContext& context, std::uint32_t launch, const Bl
     freeRegisters_ -= needs.registers;
     freeShared_ -= needs.shared;
     if (residentBlocks_++ == 0) stallLaunch_ = launch;
+    ++sim_.effects;
     ++sim_.counters[launch].blocks;
     if (sim_.observer) sim_.observer->blockStarted(sim_.now, id_, r, launch, number);
 
@@ -200,6 +201,10 @@ void Sm::issue(std::uint32_t slot) {
     const Instr& instr = s.warp.next();
     const auto opClass = static_cast<std::size_t>(instr.opClass);
     occupy(s.unit, static_cast<Cycles>(sim_.profile.interval[opClass]));
+    if (sim_.watching) [[unlikely]] {
+        if (s.moved && !s.loops && s.warp.pc() == s.snapshot.pc) s.loops = s.warp.matches(s.snapshot);
+        s.moved = true;
+    }
     Step step;
     try {
         step = s.warp.step();
@@ -213,7 +218,7 @@ void Sm::issue(std::uint32_t slot) {
     ++s.counters.instructions;
     ready_ &= ~bitOf(slot);
     const auto latency = static_cast<Cycles>(sim_.profile.latency[opClass]);
-    Cycles notBefore = sim_.now + 1;
+    Cycles notBefore = sim_.now;  // a scheduler that issues two may take the next one in this cycle
     switch (step.kind) {
         case StepKind::compute:
             for (std::uint8_t i = 0; i < instr.writes; ++i) s.registerReady[instr.registers[i]] = sim_.now + latency;
@@ -224,11 +229,13 @@ void Sm::issue(std::uint32_t slot) {
             break;
         case StepKind::control: notBefore = sim_.now + latency; break;
         case StepKind::barrierWait:
+            ++sim_.effects;
             s.wait = Wait::barrier;
             waitingBarrier_ |= bitOf(slot);
             policy_->issued(slot);
             return;
         case StepKind::barrierPass:
+            ++sim_.effects;
             notBefore = sim_.now + latency;
             for (std::uint8_t i = 0; i < instr.writes; ++i) s.registerReady[instr.registers[i]] = notBefore;
             release(residents_[s.resident], step.released, notBefore);
@@ -269,6 +276,7 @@ void Sm::issueMemory(std::uint32_t slot, const Instr& instr) {
     Slot& s = slots_[slot];
     const auto accesses = s.warp.accesses();
     if (accesses.empty()) return;  // every lane's guard was false
+    if (accesses.front().kind == AccessKind::store || s.warp.takeChange()) ++sim_.effects;
     const Route route = policy_->watchesCache() ? policy_->route(slot) : Route::l1;
     const LoadStore::Issued issued = loadStore_.issue(s.warp, slot, s.launch, route);
     if (issued.passes > 1) {
@@ -348,6 +356,7 @@ void Sm::release(const Resident& resident, std::uint64_t warps, Cycles notBefore
 }
 
 void Sm::finishWarp(std::uint32_t slot) {
+    ++sim_.effects;
     Slot& s = slots_[slot];
     const WarpMask bit = bitOf(slot);
     occupied_ &= ~bit;
@@ -483,21 +492,50 @@ std::optional<std::uint32_t> Sm::anyLaunch() const {
     return std::nullopt;
 }
 
+/// "kernel K, PTX line L, block (x,y,z), thread (x,y,z)".
+std::string Sm::place(const Slot& s, std::int32_t line, unsigned lane) const {
+    const Block& block = s.warp.block();
+    const Dim3& shape = block.launch->block;
+    const std::uint64_t thread = std::uint64_t{s.warp.indexInBlock()} * kLanes + lane;
+    return fmt::format("kernel {}, PTX line {}, block ({},{},{}), thread ({},{},{})", block.launch->code->name, line,
+                       block.index.x, block.index.y, block.index.z, thread % shape.x, thread / shape.x % shape.y,
+                       thread / shape.x / shape.y);
+}
+
 std::string Sm::explainStuck(std::uint32_t launch) const {
-    for (WarpMask rest = occupied_; rest; rest &= rest - 1) {
+    for (WarpMask rest = waitingBarrier_ & occupied_; rest; rest &= rest - 1) {
         const Slot& s = slots_[static_cast<std::size_t>(std::countr_zero(rest))];
-        if (s.launch != launch || s.wait != Wait::barrier) continue;
-        const Block& block = s.warp.block();
+        if (s.launch != launch) continue;
+        std::uint32_t waiting = 0;
+        for (WarpMask others = waitingBarrier_ & occupied_; others; others &= others - 1)
+            waiting += slots_[static_cast<std::size_t>(std::countr_zero(others))].resident == s.resident;
         // The warp's pc already points behind the barrier it waits at.
-        const Instr& barrier = s.warp.code().instrs[s.warp.pc() - 1];
-        const std::uint64_t thread = std::uint64_t{s.warp.indexInBlock()} * kLanes;
-        const Dim3& shape = block.launch->block;
-        return fmt::format(
-            "barrier that can never complete: kernel {}, PTX line {}, block ({},{},{}), thread ({},{},{}): {} of the "
-            "block's {} warps wait, the others never arrive",
-            block.launch->code->name, barrier.line, block.index.x, block.index.y, block.index.z, thread % shape.x,
-            thread / shape.x % shape.y, thread / shape.x / shape.y,
-            std::popcount(waitingBarrier_ & occupied_), block.warps);
+        return fmt::format("barrier that can never complete: {}: {} of the block's {} warps wait, the others never come",
+                           place(s, s.warp.code().instrs[s.warp.pc() - 1].line, 0), waiting, s.warp.block().warps);
+    }
+    return {};
+}
+
+void Sm::snapshotWarps() {
+    for (WarpMask rest = occupied_ & ~waitingBarrier_; rest; rest &= rest - 1) {
+        Slot& s = slots_[static_cast<std::size_t>(std::countr_zero(rest))];
+        s.warp.snapshot(s.snapshot);
+        s.loops = s.moved = false;
+    }
+}
+
+bool Sm::allWarpsLoop() const {
+    for (WarpMask rest = occupied_ & ~waitingBarrier_; rest; rest &= rest - 1)
+        if (!slots_[static_cast<std::size_t>(std::countr_zero(rest))].loops) return false;
+    return true;
+}
+
+std::string Sm::explainLoop(std::uint32_t launch) const {
+    for (WarpMask rest = occupied_ & ~waitingBarrier_; rest; rest &= rest - 1) {
+        const Slot& s = slots_[static_cast<std::size_t>(std::countr_zero(rest))];
+        if (s.launch != launch) continue;
+        return fmt::format("no progress: {} goes round in circles, and nothing is left that could end it",
+                           place(s, s.warp.next().line, static_cast<unsigned>(std::countr_zero(s.warp.active()))));
     }
     return {};
 }

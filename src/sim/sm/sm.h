@@ -69,8 +69,12 @@ class Sm {
     std::uint32_t activeWarps() const;  ///< resident, and not held back by the policy
     std::uint32_t residentWarps() const;
     const WarpCounters& warpCounters(std::uint32_t slot) const { return slots_[slot].counters; }
-    /// One line per warp that waits: for the message when nothing can go on.
+    /// What a barrier of this launch waits for in vain; empty if no warp of it waits at one.
     std::string explainStuck(std::uint32_t launch) const;
+    /// Notes the state of every warp, and from then on (while SimContext::watching) whether it comes back to it.
+    void snapshotWarps();
+    bool allWarpsLoop() const;
+    std::string explainLoop(std::uint32_t launch) const;
     std::optional<std::uint32_t> anyLaunch() const;  ///< of a resident block
 
   private:
@@ -105,6 +109,9 @@ class Sm {
         std::uint32_t openCopies = 0;            ///< cp.async not yet committed
         std::uint64_t firstGroup = 0;
         std::vector<std::uint32_t> groupCopies;  ///< committed groups: copies under way, oldest first
+        Warp::Snapshot snapshot;
+        bool loops = false;  ///< has come back to the snapshot
+        bool moved = false;  ///< has executed something since it was taken
         WarpCounters counters;
     };
     struct LoadInfo {
@@ -128,6 +135,7 @@ class Sm {
     void copyDone(Slot&, std::uint64_t group);
     bool groupsDone(const Slot&) const;
     Stall stallOf(int scheduler) const;
+    std::string place(const Slot&, std::int32_t line, unsigned lane) const;
     void sleep();
 
     SimContext& sim_;

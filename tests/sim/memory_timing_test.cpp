@@ -1,0 +1,319 @@
+// The way of a load, whole: latencies and bandwidth of every profile, merges, hits under misses, ports, full queues.
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "harness.h"
+
+namespace bulkhead::sim {
+namespace {
+
+using test::Harness;
+using test::kernelText;
+using test::repeat;
+
+const Harness::Shape kOneThread{{1}, {1}};
+
+class EveryProfile : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Profiles, EveryProfile, ::testing::ValuesIn(arch::profileNames()));
+
+/// Cycles a hop of a pointer chase takes, from two lengths of it.
+double hop(Harness& h, VirtualAddress start, const std::string& load) {
+    const std::string text = load + " %rd1, [%rd1];\n";
+    h.cycles(kernelText(text + "add.u64 %rd1, %rd1, 0;"), kOneThread, {start});  // warm
+    const Cycles many = h.cycles(kernelText(repeat(60, text)), kOneThread, {start});
+    const Cycles few = h.cycles(kernelText(repeat(10, text)), kOneThread, {start});
+    return static_cast<double>(many - few) / 50;
+}
+
+TEST_P(EveryProfile, aChaseInL1TakesTheL1Latency) {
+    Harness h(GetParam(), {"l1.cachesGlobal=true"});
+    const VirtualAddress a = h.buffer(8);
+    *h.data<std::uint64_t>(a) = a;
+    EXPECT_EQ(hop(h, a, "ld.global.ca.u64"), static_cast<double>(h.gpu.profile().l1.hitLatency));
+}
+
+TEST_P(EveryProfile, aChaseInL2TakesTheL2Latency) {
+    Harness h(GetParam());
+    const VirtualAddress a = h.buffer(8);
+    *h.data<std::uint64_t>(a) = a;
+    EXPECT_EQ(hop(h, a, "ld.global.cg.u64"), static_cast<double>(h.gpu.profile().l2.hitLatency));
+}
+
+TEST_P(EveryProfile, aChaseThroughClosedBanksTakesTheDramLatency) {
+    Harness h(GetParam());
+    const auto& profile = h.gpu.profile();
+    // One line in each of 60 banks that nobody has touched.
+    const Bytes bytes = 256_MiB;
+    const VirtualAddress area = h.buffer(bytes);
+    std::set<std::pair<std::uint32_t, std::uint32_t>> used;
+    std::vector<VirtualAddress> chain;
+    const std::size_t banks = std::size_t{profile.map.channels()} * profile.map.banksPerChannel();
+    const std::size_t hops = std::min<std::size_t>(60, banks);
+    for (VirtualAddress at = area; at < area + bytes && chain.size() < hops; at += 128) {
+        const auto where = profile.map.locate(h.gpu.memory(h.context).space().physical(at));
+        if (used.insert({where.channel, where.bank}).second) chain.push_back(at);
+    }
+    ASSERT_EQ(chain.size(), hops);
+    for (std::size_t i = 0; i + 1 < chain.size(); ++i) *h.data<std::uint64_t>(chain[i]) = chain[i + 1];
+    const std::string load = "ld.global.cg.u64 %rd1, [%rd1];\n";
+    const int n = static_cast<int>(hops);
+    const Cycles all = h.cycles(kernelText(repeat(n, load) + "add.u64 %rd2, %rd1, 0;"), kOneThread, {chain.front()});
+    Harness fresh(GetParam());
+    const VirtualAddress one = fresh.buffer(8);
+    const Cycles none = fresh.cycles(kernelText("add.u64 %rd2, %rd1, 0;"), kOneThread, {one});
+    const double each = static_cast<double>(all - none) / n;
+    // Crossing into the memory clock and back rounds each way up to an edge: within two core cycles.
+    EXPECT_NEAR(each, static_cast<double>(profile.dram.latency), 2.0);
+    EXPECT_EQ(h.gpu.totals().dramRowMisses, hops);
+    EXPECT_EQ(h.gpu.totals().dramRowConflicts, 0u);
+}
+
+TEST_P(EveryProfile, copyingSaturatesTheDramsBandwidth) {
+    Harness h(GetParam());
+    const auto& profile = h.gpu.profile();
+    // Every thread copies one word of 16 bytes; enough of them that start and end do not matter, much more than L2.
+    const std::string copy =
+        "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mad.lo.u32 %r4, %r2, %r3, %r1;\n"
+        "mul.wide.u32 %rd4, %r4, 16; add.u64 %rd5, %rd1, %rd4; add.u64 %rd6, %rd2, %rd4;\n"
+        "ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%rd5];\nst.global.v4.u32 [%rd6], {%r5, %r6, %r7, %r8};\n";
+    const Bytes bytes = std::max<Bytes>(4_MiB, static_cast<Bytes>(profile.l2.bytes));
+    const VirtualAddress from = h.buffer(bytes), to = h.buffer(bytes);
+    const auto blocks = static_cast<std::uint32_t>(bytes / 16 / 256);
+    const Cycles cycles = h.cycles(kernelText(copy), {{blocks}, {256}}, {from, to});
+    const double gbps = static_cast<double>(h.gpu.totals().bytesDram) / (h.gpu.seconds(cycles) * 1e9);
+    EXPECT_LE(gbps, profile.dramGBps() * 1.001);
+    EXPECT_GE(gbps, profile.dramGBps() * 0.80) << gbps << " of " << profile.dramGBps();
+}
+
+// ---- merges and hits
+
+TEST(L1, twoWarpsThatMissOneLineSendOneRequest) {
+    Harness h;
+    const VirtualAddress a = h.buffer(128);
+    const Counters& c = h.gpu.counters(h.run(kernelText("ld.global.u32 %r1, [%rd1]; add.s32 %r2, %r1, 1;"), {{1}, {64}}, {a}));
+    EXPECT_EQ(c.l1Misses, 2u);
+    EXPECT_EQ(c.l1Merges, 1u);
+    EXPECT_EQ(c.dramReads, 1u);
+    EXPECT_EQ(c.l2Misses, 1u);
+}
+
+TEST(L1, aMergedMissIsAnsweredByTheSameResponse) {
+    // The second warp's load joins the first one's miss a cycle later, and both go on when it comes: one cycle more in all.
+    const std::string text = kernelText("ld.global.u32 %r1, [%rd1]; add.s32 %r2, %r1, 1; add.s32 %r3, %r2, 1;");
+    Harness one("gtx480", {"sm.schedulers=1"}), two("gtx480", {"sm.schedulers=1"});
+    const Cycles alone = one.cycles(text, {{1}, {32}}, {one.buffer(128)});
+    const Cycles both = two.cycles(text, {{1}, {64}}, {two.buffer(128)});
+    // What one warp issues after the load (two dependent adds of 4 cycles, return) the other issues in the gaps.
+    EXPECT_LE(both - alone, 4u);
+    EXPECT_GE(both, alone);
+}
+
+TEST(L1, aHitIsServedWhileAMissIsUnderWay) {
+    Harness h;
+    const VirtualAddress warm = h.buffer(4096), cold = h.buffer(1_MiB);
+    // The warm line is loaded first. Then a miss starts, and ten dependent hits run under it.
+    const std::string begin = "ld.global.u64 %rd5, [%rd1]; add.u64 %rd6, %rd1, %rd5;\n";
+    const std::string miss = "ld.global.u32 %r1, [%rd2];\n";
+    const std::string hits = repeat(10, "ld.global.u64 %rd5, [%rd6]; add.u64 %rd6, %rd1, %rd5;\n");
+    const std::string use = "add.s32 %r1, %r1, 1; add.s32 %r2, %r1, 1;\n";
+    Harness other;
+    const VirtualAddress warm2 = other.buffer(4096), cold2 = other.buffer(1_MiB);
+    const Cycles with = h.cycles(kernelText(begin + miss + hits + use), kOneThread, {warm, cold});
+    const Cycles without = other.cycles(kernelText(begin + miss + use), kOneThread, {warm2, cold2});
+    // Ten times (1 + 4) cycles are less than the DRAM latency: they cost nothing, apart from the miss's own issue.
+    EXPECT_EQ(with, without);
+    EXPECT_EQ(h.gpu.totals().l1Hits, 10u);
+}
+
+TEST(L1, storesGoThroughAndLeaveTheLine) {
+    Harness h;
+    const VirtualAddress a = h.buffer(128);
+    const Counters& c = h.gpu.counters(h.run(
+        kernelText("ld.global.u32 %r1, [%rd1]; add.s32 %r1, %r1, 1; st.global.u32 [%rd1], %r1; ld.global.u32 %r2, [%rd1];"),
+        kOneThread, {a}));
+    EXPECT_EQ(c.l1Misses, 1u);
+    EXPECT_EQ(c.l1Hits, 1u);
+    EXPECT_EQ(*h.data<std::uint32_t>(a), 1u);
+}
+
+TEST(L1, localStoresStayUntilTheyAreEvicted) {
+    Harness h;
+    const std::string text = kernelText(
+        "mov.u64 %rd4, spill; st.local.u32 [spill], %r1; st.local.u32 [spill+4], %r1; ld.local.u32 %r2, [spill+4];",
+        "");
+    const std::string withLocal = text.substr(0, text.find("{\n") + 2) + ".local .align 4 .b8 spill[64];\n" + text.substr(text.find("{\n") + 2);
+    const Counters& c = h.gpu.counters(h.run(withLocal, {{1}, {32}}));
+    EXPECT_EQ(c.l1Hits, 1u);
+    EXPECT_EQ(c.bytesL2, 0u);
+}
+
+TEST(L1, aSetHoldsItsWaysAndNoMore) {
+    // 16 KB, 4 ways, 32 sets; linear index: lines 4 KB apart share a set. Four of them fit, five thrash.
+    for (int lines : {4, 5}) {
+        Harness h("gtx480", {"l1.setHash=linear"});
+        const VirtualAddress a = h.buffer(1_MiB);
+        std::string round;
+        for (int i = 0; i < lines; ++i)
+            round += "ld.global.u32 %r1, [%rd1+" + std::to_string(4096 * i) + "]; add.s32 %r2, %r1, %r2;\n";
+        const Counters& c = h.gpu.counters(h.run(kernelText(repeat(10, round)), kOneThread, {a}));
+        EXPECT_EQ(c.l1Misses, lines == 4 ? 4u : 50u);
+        EXPECT_EQ(c.l1Evictions, lines == 4 ? 0u : 46u);
+    }
+}
+
+TEST(L1, oneMshrMakesMissesWaitForEachOther) {
+    // Eight independent misses. With 32 MSHRs they overlap; with one, each takes the whole DRAM latency.
+    std::string loads, sum;
+    for (int i = 0; i < 8; ++i) {
+        loads += "ld.global.u32 %r" + std::to_string(10 + i) + ", [%rd1+" + std::to_string(256 * i) + "];\n";
+        sum += "add.s32 %r1, %r1, %r" + std::to_string(10 + i) + ";\n";
+    }
+    Harness many, one("gtx480", {"l1.mshrs=1"});
+    const Cycles fast = many.cycles(kernelText(loads + sum), kOneThread, {many.buffer(4096)});
+    const Cycles slow = one.cycles(kernelText(loads + sum), kOneThread, {one.buffer(4096)});
+    // A row hit saves tRCD (12 memory cycles = 10 core cycles), so that a bit less than 7 latencies are added.
+    const auto latency = static_cast<Cycles>(many.gpu.profile().dram.latency);
+    EXPECT_GE(slow - fast, 7 * (latency - 12) - 8);
+    EXPECT_LE(slow - fast, 7 * latency);
+    EXPECT_GT(one.gpu.totals().l1StallMshr, 6 * (latency - 12));
+}
+
+// ---- L2
+
+/// A table of `count` lines that share the slice of the first, for kernels that read one each.
+VirtualAddress linesOfOneSlice(Harness& h, std::size_t count) {
+    const auto& map = h.gpu.profile().map;
+    auto& space = h.gpu.memory(h.context).space();
+    const VirtualAddress area = h.buffer(16_MiB), table = h.buffer(8 * count);
+    const std::uint32_t home = map.locate(space.physical(area)).slice;
+    std::size_t found = 0;
+    for (VirtualAddress at = area; found < count; at += 128)
+        if (map.locate(space.physical(at)).slice == home) h.data<std::uint64_t>(table, count)[found++] = at;
+    return table;
+}
+const std::string kReadOwnLine = "mov.u32 %r1, %tid.x; mul.wide.u32 %rd4, %r1, 8; add.u64 %rd5, %rd1, %rd4; ld.global.cg.u64 %rd6, [%rd5];\n"
+                                 "ld.global.cg.u32 %r2, [%rd6]; add.s32 %r3, %r2, 1;\n";
+
+TEST(L2, aFullSetOfMshrsStallsTheSlice) {
+    Harness many, one("gtx480", {"l2.mshrs=1"});
+    const Cycles fast = many.cycles(kernelText(kReadOwnLine), {{1}, {32}}, {linesOfOneSlice(many, 32)});
+    const Cycles slow = one.cycles(kernelText(kReadOwnLine), {{1}, {32}}, {linesOfOneSlice(one, 32)});
+    EXPECT_EQ(many.gpu.totals().l2StallMshr, 0u);
+    // Every line now waits for the one before it: tCL and two bursts at the least, (12 + 4) x 700 / 924 = 12 cycles.
+    EXPECT_GT(one.gpu.totals().l2StallMshr, 31u * 12);
+    EXPECT_GT(slow, fast + 31 * 6);
+}
+
+TEST(L2, aSliceAnswersOneLineAfterTheOther) {
+    // gtx480: 128 B a response at 32 B a cycle: four cycles each. Thirty-two warm lines of one slice: 31 x 4 cycles more
+    // than one line.
+    Harness h;
+    const VirtualAddress table = linesOfOneSlice(h, 32);
+    h.cycles(kernelText(kReadOwnLine), {{1}, {32}}, {table});  // warm
+    const Cycles all = h.cycles(kernelText(kReadOwnLine), {{1}, {32}}, {table});
+    const Cycles one = h.cycles(kernelText(kReadOwnLine), {{1}, {1}}, {table});
+    // The table itself: 32 entries are two lines, one entry is one; the second line comes four cycles later.
+    EXPECT_EQ(all - one, 31u * 4 + 4);
+}
+
+TEST(L2, linesWrittenAreKeptLongerThanLinesRead) {
+    // One set of sixteen ways (Pascal). Fill it half by writes, half by reads, then read further lines: those read go
+    // first (appendix B of Fractional GPUs).
+    Harness h("gtx1080", {"l2.writeRetention=16"});
+    const auto& map = h.gpu.profile().map;
+    const VirtualAddress area = h.buffer(256_MiB);
+    auto& space = h.gpu.memory(h.context).space();
+    const auto home = map.locate(space.physical(area));
+    std::vector<VirtualAddress> same;
+    for (VirtualAddress at = area; same.size() < 24; at += 128) {
+        const auto where = map.locate(space.physical(at));
+        if (where.slice == home.slice && where.set == home.set) same.push_back(at);
+    }
+    std::string text;
+    const auto access = [&](std::size_t i, bool write) {
+        text += "mov.u64 %rd4, " + std::to_string(same[i]) + ";\n";
+        text += write ? "st.global.u32 [%rd4], %r1;\n" : "ld.global.cg.u32 %r2, [%rd4]; add.s32 %r3, %r3, %r2;\n";
+        text += "membar.gl;\n";
+    };
+    for (std::size_t i = 0; i < 8; ++i) access(i, true);    // written first: the least recently used
+    for (std::size_t i = 8; i < 16; ++i) access(i, false);
+    for (std::size_t i = 16; i < 24; ++i) access(i, false); // eight more: eight must go
+    h.cycles(kernelText(text), kOneThread);
+    const auto hits = [&](std::size_t i) {
+        const LaunchId launch = h.run(kernelText("mov.u64 %rd4, " + std::to_string(same[i]) + "; ld.global.cg.u32 %r2, [%rd4]; add.s32 %r3, %r2, 1;"), kOneThread);
+        return h.gpu.counters(launch).l2Hits;
+    };
+    EXPECT_EQ(hits(0), 1u);  // plain LRU would have thrown it out first
+    EXPECT_EQ(hits(7), 1u);
+}
+
+TEST(L2, dirtyLinesAreWrittenBackWhenTheyAreEvicted) {
+    // 768 KB of L2; 1.5 MB written, so that at least half must have gone to DRAM.
+    Harness h;
+    const VirtualAddress a = h.buffer(1536_KiB);
+    const std::string write = "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 256, %r1; mul.wide.u32 %rd4, %r3, 4;\n"
+                              "add.u64 %rd5, %rd1, %rd4; st.global.u32 [%rd5], %r3;\n";
+    const Counters& c = h.gpu.counters(h.run(kernelText(write), {{1536}, {256}}, {a}));
+    EXPECT_EQ(c.dramReads, 0u);  // whole sectors need no fetch
+    EXPECT_GE(c.bytesDram, 700u << 10);
+    EXPECT_LE(c.bytesDram, 1536u << 10);
+}
+
+TEST(L2, aPartlyWrittenSectorIsFetchedOnlyWhenItIsRead) {
+    Harness h;
+    const VirtualAddress a = h.buffer(128);
+    const Counters& w = h.gpu.counters(h.run(kernelText("st.global.u32 [%rd1], %r1;"), kOneThread, {a}));
+    EXPECT_EQ(w.dramReads, 0u);
+    const Counters& r = h.gpu.counters(h.run(kernelText("ld.global.cg.u32 %r1, [%rd1+64]; add.s32 %r2, %r1, 1;"), kOneThread, {a}));
+    EXPECT_EQ(r.dramReads, 1u);
+}
+
+TEST(L2, atomicsToOneWordFromManyWarpsAllCount) {
+    Harness h("gtx1080");
+    const VirtualAddress a = h.buffer(4);
+    const Counters& c = h.gpu.counters(h.run(kernelText("red.global.add.u32 [%rd1], 1;"), {{40}, {256}}, {a}));
+    EXPECT_EQ(*h.data<std::uint32_t>(a), 40u * 256);
+    EXPECT_EQ(c.l2Atomics, 40u * 8);
+}
+
+TEST(Sides, anAtomicToTheFarSideTakesLonger) {
+    Harness h("h200");
+    const auto& profile = h.gpu.profile();
+    const VirtualAddress area = h.buffer(2_MiB);
+    VirtualAddress side[2] = {0, 0};
+    for (VirtualAddress at = area; at < area + 2_MiB; at += 4096) {
+        const auto slice = profile.map.locate(h.gpu.memory(h.context).space().physical(at)).slice;
+        side[slice * 2 / profile.map.slices()] = at;
+    }
+    ASSERT_TRUE(side[0] && side[1]);
+    std::vector<bool> first(static_cast<std::size_t>(profile.sm.count), false);
+    first[0] = true;
+    const std::string step = "atom.global.exch.b32 %r1, [%rd1], %r1; and.b32 %r2, %r1, 0; cvt.u64.u32 %rd4, %r2; add.u64 %rd1, %rd1, %rd4;\n";
+    const auto chain = [&](VirtualAddress at) {
+        const Harness::Shape shape{{1}, {1}, 0, first, 0};
+        h.cycles(kernelText(repeat(4, step)), shape, {at});
+        return static_cast<double>(h.cycles(kernelText(repeat(40, step)), shape, {at}) - h.cycles(kernelText(repeat(20, step)), shape, {at})) / 20;
+    };
+    EXPECT_NEAR(chain(side[1]) - chain(side[0]), static_cast<double>(profile.l2.farLatency), 1.0);
+}
+
+TEST(Constant, oneAddressServesAllLanesAndEachOtherOneTakesACycle) {
+    const std::string table = ".const .align 4 .b8 table[4096];\n";
+    const std::string warm = "ld.const.u32 %r9, [table]; add.s32 %r9, %r9, 1;\n";
+    const auto chase = [&](const std::string& index) {
+        Harness h("gtx480", {"constant.hitLatency=10"});
+        const std::string setUp = "mov.u32 %r1, %tid.x; " + index + " mov.u64 %rd5, table; cvt.u64.u32 %rd4, %r2; add.u64 %rd5, %rd5, %rd4;\n" + warm;
+        const std::string load = "ld.const.u32 %r3, [%rd5]; cvt.u64.u32 %rd6, %r3; add.u64 %rd5, %rd5, %rd6;\n";
+        h.cycles(kernelText(setUp + repeat(4, load), table), {{1}, {32}});
+        return static_cast<double>(h.cycles(kernelText(setUp + repeat(60, load), table), {{1}, {32}}) -
+                                   h.cycles(kernelText(setUp + repeat(10, load), table), {{1}, {32}})) / 50;
+    };
+    const double broadcast = chase("mov.u32 %r2, 0;");
+    const double distinct = chase("and.b32 %r2, %r1, 7; shl.b32 %r2, %r2, 2;");  // eight words of one line
+    EXPECT_EQ(distinct - broadcast, 7.0);
+}
+
+}  // namespace
+}  // namespace bulkhead::sim

@@ -1,0 +1,358 @@
+// Tags, MSHRs, coalescing, DRAM timing: each unit alone, against arithmetic written beside it.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "harness.h"
+#include "sim/mem/cache_tags.h"
+#include "sim/mem/dram_channel.h"
+#include "sim/mem/mshr.h"
+#include "sim/sm/coalescer.h"
+
+namespace bulkhead::sim {
+namespace {
+
+using test::profileWith;
+
+// ---- tags
+
+TEST(CacheTags, theLeastRecentlyUsedWayIsReplaced) {
+    CacheTags tags(1, 3);
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        const std::uint32_t way = tags.victim(0);
+        tags.place(way, 100 + i, 0);
+        tags.touch(0, way);
+    }
+    tags.touch(0, tags.find(0, 100));
+    EXPECT_EQ(tags.line(tags.victim(0)), 101u);
+}
+
+TEST(CacheTags, aWayWhoseDataAreUnderWayIsNotReplaced) {
+    CacheTags tags(1, 2);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+        tags.place(tags.victim(0), i, 0);
+        tags.state(tags.find(0, i)).pending = 1;
+    }
+    EXPECT_EQ(tags.victim(0), CacheTags::kNoWay);
+    tags.state(tags.find(0, 1)).pending = 0;
+    EXPECT_EQ(tags.line(tags.victim(0)), 1u);
+}
+
+TEST(CacheTags, aLineMadeYoungerOutlivesThatManyAccesses) {
+    // Two ways. Line 0 counts as three accesses younger: stamp 1 + 3 = 4. Lines 1, 2, 3 come with stamps 2, 3, 4 and
+    // replace each other, not line 0; another use of line 3 makes its stamp 5, and line 0 is the older one.
+    CacheTags tags(1, 2);
+    tags.place(tags.victim(0), 0, 0);
+    tags.touch(0, tags.find(0, 0), 3);
+    for (std::uint64_t line = 1; line <= 3; ++line) {
+        const std::uint32_t way = tags.victim(0);
+        EXPECT_NE(tags.line(way), 0u) << line;
+        tags.place(way, line, 0);
+        tags.touch(0, way);
+    }
+    tags.touch(0, tags.find(0, 3));
+    EXPECT_EQ(tags.line(tags.victim(0)), 0u);
+}
+
+// ---- MSHRs
+
+TEST(MshrFile, requestsForOneLineShareAnEntryUpToTheMergeLimit) {
+    MshrFile mshrs(2, 3);
+    const std::uint32_t e = mshrs.allocate(0x1000);
+    mshrs[e].pending = 1;
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        EXPECT_TRUE(mshrs.canMerge(e));
+        mshrs.wait(e, i, 1);
+    }
+    EXPECT_FALSE(mshrs.canMerge(e));
+    EXPECT_EQ(mshrs.find(0x1000), e);
+    EXPECT_FALSE(mshrs.full());
+    mshrs.allocate(0x2000);
+    EXPECT_TRUE(mshrs.full());
+    std::vector<std::uint32_t> done;
+    EXPECT_TRUE(mshrs.arrive(e, 1, [&](std::uint32_t token) { done.push_back(token); }));
+    EXPECT_EQ(done, (std::vector<std::uint32_t>{0, 1, 2}));
+    EXPECT_EQ(mshrs.find(0x1000), MshrFile::kNone);
+    EXPECT_FALSE(mshrs.full());
+}
+
+TEST(MshrFile, aWaiterGoesWhenItsLastSectorComes) {
+    MshrFile mshrs(1, 4);
+    const std::uint32_t e = mshrs.allocate(0);
+    mshrs[e].pending = 0b11;
+    mshrs.wait(e, 7, 0b01);
+    mshrs.wait(e, 8, 0b11);
+    std::vector<std::uint32_t> done;
+    const auto note = [&](std::uint32_t token) { done.push_back(token); };
+    EXPECT_FALSE(mshrs.arrive(e, 0b01, note));
+    EXPECT_EQ(done, (std::vector<std::uint32_t>{7}));
+    EXPECT_TRUE(mshrs.arrive(e, 0b10, note));
+    EXPECT_EQ(done, (std::vector<std::uint32_t>{7, 8}));
+}
+
+// ---- coalescing
+
+Access accessOf(unsigned bytes, AccessKind kind, const std::function<std::uint64_t(unsigned)>& address,
+                LaneMask lanes = kAllLanes) {
+    Access access{};
+    access.space = ptx::Space::global;
+    access.kind = kind;
+    access.bytes = static_cast<std::uint8_t>(bytes);
+    access.lanes = lanes;
+    for (unsigned lane = 0; lane < kLanes; ++lane) access.address[lane] = address(lane);
+    return access;
+}
+
+struct Gathered {
+    Transactions t;
+    Gathered(const Access& access, std::int64_t sector = 32) { Coalescer(128, sector).gather(access, t); }
+};
+
+TEST(Coalescer, consecutiveWordsAreOneLineOfFourSectors) {
+    const Gathered g(accessOf(4, AccessKind::load, [](unsigned l) { return 0x1000 + 4 * l; }));
+    ASSERT_EQ(g.t.count, 1u);
+    EXPECT_EQ(g.t.items[0].sectors, 0b1111);
+    EXPECT_EQ(g.t.items[0].bytes, 128);
+}
+
+TEST(Coalescer, aWordALineTakesALineALaneAndASectorOfEach) {
+    const Gathered g(accessOf(4, AccessKind::load, [](unsigned l) { return 0x1000 + 256 * l + 36; }));
+    ASSERT_EQ(g.t.count, 32u);
+    for (unsigned i = 0; i < 32; ++i) {
+        EXPECT_EQ(g.t.items[i].line, 0x1000 + 256 * i);
+        EXPECT_EQ(g.t.items[i].sectors, 0b0010);
+    }
+}
+
+TEST(Coalescer, aMisalignedWarpTouchesTwoLines) {
+    const Gathered g(accessOf(4, AccessKind::load, [](unsigned l) { return 0x1000 + 64 + 4 * l; }));
+    ASSERT_EQ(g.t.count, 2u);
+    EXPECT_EQ(g.t.items[0].sectors, 0b1100);
+    EXPECT_EQ(g.t.items[1].sectors, 0b0011);
+}
+
+TEST(Coalescer, sixteenBytesALaneTakeFourLines) {
+    const Gathered g(accessOf(16, AccessKind::load, [](unsigned l) { return 16 * l; }));
+    EXPECT_EQ(g.t.count, 4u);
+}
+
+TEST(Coalescer, lanesInAnyOrderShareTheirLines) {
+    const Gathered g(accessOf(4, AccessKind::load, [](unsigned l) { return 0x1000 + 128 * ((l * 5) % 4); }));
+    EXPECT_EQ(g.t.count, 4u);
+}
+
+TEST(Coalescer, onlyActiveLanesCount) {
+    const Gathered g(accessOf(4, AccessKind::load, [](unsigned l) { return 4096 * l; }, 0b1001));
+    ASSERT_EQ(g.t.count, 2u);
+    EXPECT_EQ(g.t.items[1].line, 3u * 4096);
+}
+
+TEST(Coalescer, aSectorIsCompleteOnlyWhenEveryByteIsWritten) {
+    // Lanes 0..7 write sector 0 whole, lane 8 four bytes of sector 1.
+    const Gathered g(accessOf(4, AccessKind::store, [](unsigned l) { return 4 * l; }, 0x1ff));
+    ASSERT_EQ(g.t.count, 1u);
+    EXPECT_EQ(g.t.items[0].sectors, 0b0011);
+    EXPECT_EQ(g.t.items[0].complete, 0b0001);
+    // Eight lanes on one word cover four bytes, not 32.
+    const Gathered same(accessOf(4, AccessKind::store, [](unsigned) { return 0; }, 0xff));
+    EXPECT_EQ(same.t.items[0].complete, 0);
+}
+
+TEST(Coalescer, localMemoryPutsTheSameWordOfAllLanesOnOneLine) {
+    Transactions t;
+    Access access = accessOf(4, AccessKind::load, [](unsigned) { return 8; });
+    Coalescer(128, 32).gatherLocal(access, 0x10000, t);
+    ASSERT_EQ(t.count, 1u);
+    EXPECT_EQ(t.items[0].line, 0x10000 + 2u * 128);
+    access = accessOf(16, AccessKind::load, [](unsigned) { return 0; });
+    Coalescer(128, 32).gatherLocal(access, 0x10000, t);
+    EXPECT_EQ(t.count, 4u);
+}
+
+TEST(SharedBanks, aStrideOfNWordsTakesNPasses) {
+    for (unsigned stride : {1u, 2u, 4u, 8u, 16u, 32u})
+        EXPECT_EQ(bankPasses(accessOf(4, AccessKind::load, [&](unsigned l) { return 4 * stride * l; }), 32, 4), stride);
+    EXPECT_EQ(bankPasses(accessOf(4, AccessKind::load, [](unsigned l) { return 4 * 33 * l; }), 32, 4), 1u);
+}
+
+TEST(SharedBanks, oneWordServesAllLanesButAnAtomicTakesAPassALane) {
+    EXPECT_EQ(bankPasses(accessOf(4, AccessKind::load, [](unsigned) { return 64; }), 32, 4), 1u);
+    EXPECT_EQ(bankPasses(accessOf(4, AccessKind::atomic, [](unsigned) { return 64; }), 32, 4), 32u);
+}
+
+TEST(SharedBanks, eightBytesALaneTakeTwoPasses) {
+    EXPECT_EQ(bankPasses(accessOf(8, AccessKind::load, [](unsigned l) { return 8 * l; }), 32, 4), 2u);
+}
+
+// ---- DRAM: memory clock = core clock here, so that cycles are cycles.
+
+class Dram : public ::testing::Test {
+  protected:
+    // tRCD 12, tRP 12, tCL 12, tRAS 28, tCCD 2, tWR 12 (Table I of CIAO and GPGPU-Sim's GTX 480), 64 B a burst.
+    arch::DeviceProfile profile = profileWith("gtx480", {"clock.memoryMHz=700", "dram.latency=400"});
+    SimContext sim{profile};
+    DramChannel channel{sim, 0};
+    std::map<RequestId, Cycles> done;
+
+    Dram() { sim.counters.emplace_back(); }
+
+    RequestId add(std::uint32_t bank, std::uint64_t row, RequestKind kind = RequestKind::fill, std::uint16_t bytes = 64) {
+        const RequestId id = sim.requests.take();
+        Request& request = sim.requests[id];
+        request.kind = kind;
+        request.bank = bank;
+        request.row = row;
+        request.bytes = bytes;
+        channel.enqueue(id);
+        return id;
+    }
+    void runUntil(Cycles end) {
+        for (sim.now = std::min(sim.events.next(), end); sim.now < end; sim.now = std::min(sim.events.next(), end)) {
+            sim.events.advance(sim.now);
+            Event event;
+            while (sim.events.popAt(sim.now, event)) {
+                if (event.kind == EventKind::channelStep) channel.step();
+                if (event.kind == EventKind::dramDone) done[event.subject] = sim.now;
+            }
+        }
+        sim.events.advance(sim.now = end);
+    }
+};
+
+TEST_F(Dram, aClosedBankTakesActivateReadAndTransfer) {
+    const RequestId a = add(0, 1);
+    runUntil(1000);
+    EXPECT_EQ(done[a], 12u + 12 + 2);  // tRCD + tCL + tCCD
+    EXPECT_EQ(sim.counters[0].dramRowMisses, 1u);
+}
+
+TEST_F(Dram, aRowHitSavesTheActivate) {
+    add(0, 1);
+    runUntil(1000);
+    const RequestId b = add(0, 1);
+    runUntil(2000);
+    EXPECT_EQ(done[b] - 1000, 12u + 2);  // tCL + tCCD
+    EXPECT_EQ(sim.counters[0].dramRowHits, 1u);
+}
+
+TEST_F(Dram, aRowConflictPrechargesFirst) {
+    add(0, 1);
+    runUntil(1000);
+    const RequestId b = add(0, 2);
+    runUntil(2000);
+    EXPECT_EQ(done[b] - 1000, 12u + 12 + 12 + 2);  // tRP + tRCD + tCL + tCCD
+    EXPECT_EQ(sim.counters[0].dramRowConflicts, 1u);
+}
+
+TEST_F(Dram, aRowStaysOpenForTras) {
+    const RequestId a = add(0, 1), b = add(0, 2);
+    runUntil(1000);
+    EXPECT_EQ(done[a], 26u);
+    // Activated at 0: precharge not before tRAS = 28; then tRP + tRCD + tCL + tCCD.
+    EXPECT_EQ(done[b], 28u + 12 + 12 + 12 + 2);
+}
+
+TEST_F(Dram, aWriteHoldsItsRowForTwr) {
+    add(0, 1, RequestKind::writeback);
+    const RequestId b = add(0, 2);
+    runUntil(1000);
+    // The write's data end at 12 + 12 + 2 = 26; + tWR 12 = 38 is later than tRAS; then tRP + tRCD + tCL + tCCD.
+    EXPECT_EQ(done[b], 38u + 12 + 12 + 12 + 2);
+}
+
+TEST_F(Dram, banksWorkSideBySideAndShareTheBus) {
+    std::vector<RequestId> ids;
+    for (std::uint32_t bank = 0; bank < 4; ++bank) ids.push_back(add(bank, 1));
+    runUntil(1000);
+    for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(done[ids[i]], 26u + 2 * i);  // a tCCD apart
+}
+
+TEST_F(Dram, aRequestForTheOpenRowOvertakesAnOlderOneForAnother) {
+    const RequestId first = add(0, 1), other = add(0, 2), hit = add(0, 1);
+    runUntil(1000);
+    EXPECT_EQ(done[first], 26u);
+    EXPECT_EQ(done[hit], 28u);
+    EXPECT_GT(done[other], done[hit]);
+}
+
+TEST_F(Dram, aLargerRequestTakesMoreBursts) {
+    const RequestId a = add(0, 1, RequestKind::fill, 128);
+    runUntil(1000);
+    EXPECT_EQ(done[a], 12u + 12 + 2 * 2);
+}
+
+TEST_F(Dram, theQueueHoldsWhatTheProfileSays) {
+    ASSERT_EQ(channel.room(), static_cast<std::size_t>(profile.dram.queue));
+    for (std::int64_t i = 0; i < profile.dram.queue; ++i) add(0, static_cast<std::uint64_t>(i));
+    EXPECT_EQ(channel.room(), 0u);
+    runUntil(30);
+    EXPECT_EQ(channel.room(), 1u);
+}
+
+// ---- physical pages
+
+TEST(PhysicalMemory, contiguousPagesAreAdjacent) {
+    const auto profile = arch::findProfile("gtx1080");
+    PhysicalMemory memory(profile);
+    const auto pages = memory.allocate(10 << 20, 4096, PhysicalMemory::Placement::contiguous);
+    ASSERT_EQ(pages.size(), 2560u);
+    for (std::size_t i = 1; i < pages.size(); ++i) ASSERT_EQ(pages[i], pages[i - 1] + 4096);
+}
+
+TEST(PhysicalMemory, scatteredPagesAreTheSameForTheSameSeedAndNeverGivenTwice) {
+    auto profile = arch::findProfile("gtx1080");
+    PhysicalMemory one(profile), two(profile);
+    const auto a = one.allocate(4 << 20, 4096, PhysicalMemory::Placement::scattered);
+    EXPECT_EQ(a, two.allocate(4 << 20, 4096, PhysicalMemory::Placement::scattered));
+    const auto b = one.allocate(4 << 20, 65536, PhysicalMemory::Placement::scattered);
+    std::set<std::uint64_t> small(a.begin(), a.end());
+    EXPECT_EQ(small.size(), a.size());
+    for (std::uint64_t page : b)
+        for (std::uint64_t at = page; at < page + 65536; at += 4096) EXPECT_EQ(small.count(at), 0u);
+    applySettings(profile, {"memory.seed=2"});
+    PhysicalMemory other(profile);
+    EXPECT_NE(a, other.allocate(4 << 20, 4096, PhysicalMemory::Placement::scattered));
+}
+
+TEST(PhysicalMemory, pagesOfAColorHaveThatColorAndFreedOnesComeBack) {
+    const auto profile = arch::findProfile("gtx1080");
+    PhysicalMemory memory(profile);
+    const Bytes before = memory.freeBytes();
+    const auto red = memory.allocate(1 << 20, 4096, PhysicalMemory::Placement::scattered, 1);
+    for (std::uint64_t page : red) {
+        EXPECT_EQ(profile.map.color(page, 4096), 1u);
+        // Pascal: the color is the parity of module bit 2 (published hash): bits 12,13,18,19,22,25,26,27,30,31.
+        const std::uint64_t mask = 0xCE4C3000u;
+        EXPECT_EQ(std::popcount(page & mask) & 1, std::popcount(red.front() & mask) & 1);
+    }
+    EXPECT_EQ(memory.freeBytes(), before - (1 << 20));
+    memory.release(red, 4096);
+    EXPECT_EQ(memory.freeBytes(), before);
+}
+
+TEST(PhysicalMemory, askingForTooMuchTakesNothing) {
+    const auto profile = arch::findProfile("tx2");
+    PhysicalMemory memory(profile);
+    const Bytes before = memory.freeBytes();
+    EXPECT_THROW(memory.allocate(before + 1, 4096, PhysicalMemory::Placement::scattered), Error);
+    EXPECT_THROW(memory.allocate(4096, 12345, PhysicalMemory::Placement::scattered), Error);
+    EXPECT_THROW(memory.allocate(4096, 4096, PhysicalMemory::Placement::scattered, 99), Error);
+    EXPECT_EQ(memory.freeBytes(), before);
+}
+
+TEST(ContextMemory, smallAllocationsShareAPageAndAreCheckedOneByOne) {
+    test::Harness h;
+    const VirtualAddress a = h.buffer(100), b = h.buffer(100);
+    EXPECT_EQ(a >> 21, b >> 21);
+    EXPECT_NE(h.gpu.memory(h.context).space().resolve(a, 100), nullptr);
+    EXPECT_EQ(h.gpu.memory(h.context).space().resolve(a, 101), nullptr);
+    h.gpu.memory(h.context).free(a);
+    EXPECT_EQ(h.gpu.memory(h.context).space().resolve(a, 1), nullptr);
+    EXPECT_NE(h.gpu.memory(h.context).space().resolve(b, 100), nullptr);
+    EXPECT_THROW(h.gpu.memory(h.context).free(a), Error);
+}
+
+}  // namespace
+}  // namespace bulkhead::sim
