@@ -18,27 +18,18 @@ class ClockDomain {
         core_ = static_cast<std::uint64_t>(coreMHz / g);
     }
 
-    /// The first edge of this clock at or after a core time.
-    std::uint64_t edgeAt(Cycles core) const {
-        return domain_ == core_ ? core : divideUp(core, domain_, core_);
-    }
-    /// The first core cycle at or after an edge of this clock.
+    /// The core cycle in which an edge of this clock shows: the first at or after it. Several edges of a faster clock show
+    /// in one core cycle.
     Cycles coreAt(std::uint64_t edge) const {
-        return domain_ == core_ ? edge : divideUp(edge, core_, domain_);
+        return domain_ == core_ ? edge : (edge * core_ + domain_ - 1) / domain_;
     }
-
-    /// The edge on which something may start that is possible from core time `now` on but not before edge `free`. An
-    /// edge between the last core cycle and this one is not lost.
-    std::uint64_t startAt(Cycles now, std::uint64_t free) const {
-        const std::uint64_t edge = edgeAt(now);
-        return free >= edge || coreAt(free) == now ? free : edge;
+    /// The first edge that shows in this core cycle or later.
+    std::uint64_t edgeAt(Cycles core) const {
+        return domain_ == core_ || core == 0 ? core : (core - 1) * domain_ / core_ + 1;
     }
 
   private:
     // 64 bits are enough for 2^50 cycles of any clock below 16 GHz.
-    static std::uint64_t divideUp(std::uint64_t value, std::uint64_t by, std::uint64_t over) {
-        return (value * by + over - 1) / over;
-    }
     std::uint64_t domain_ = 1, core_ = 1;
 };
 

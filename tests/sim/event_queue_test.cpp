@@ -63,13 +63,27 @@ TEST(EventQueue, agreesWithASortedListForNearAndFarEvents) {
     EXPECT_EQ(got, expected);
 }
 
-TEST(ClockDomain, edgesLieWhereTheRatioPutsThem) {
+TEST(ClockDomain, edgesShowInTheCoreCycleThatFollowsThem) {
     const ClockDomain memory(924, 700);  // 33 memory cycles in 25 core cycles
-    EXPECT_EQ(memory.edgeAt(25), 33u);
+    EXPECT_EQ(memory.coreAt(1), 1u);     // 0.76
+    EXPECT_EQ(memory.coreAt(2), 2u);     // 1.52
+    EXPECT_EQ(memory.coreAt(32), 25u);   // 24.24
     EXPECT_EQ(memory.coreAt(33), 25u);
-    EXPECT_EQ(memory.edgeAt(1), 2u);  // 1.32, the next edge is 2
-    EXPECT_EQ(memory.coreAt(1), 1u);  // 0.76
-    EXPECT_EQ(memory.coreAt(2), 2u);  // 1.52
+    EXPECT_EQ(memory.edgeAt(25), 32u);   // the first of the two that show there
+    EXPECT_EQ(memory.edgeAt(26), 34u);
+}
+
+TEST(ClockDomain, theTwoDirectionsAgreeForFasterAndSlowerClocks) {
+    for (const auto& [domain, core] : {std::pair{924, 700}, {1660, 1980}, {3201, 1980}, {700, 700}}) {
+        const ClockDomain clock(domain, core);
+        for (Cycles now = 0; now < 5000; ++now) {
+            const std::uint64_t edge = clock.edgeAt(now);
+            EXPECT_GE(clock.coreAt(edge), now);
+            if (edge) {
+                EXPECT_LT(clock.coreAt(edge - 1), now);
+            }
+        }
+    }
 }
 
 TEST(ClockDomain, aFasterClockLosesNoEdges) {
@@ -78,10 +92,8 @@ TEST(ClockDomain, aFasterClockLosesNoEdges) {
     std::uint64_t free = 0;
     int done = 0;
     for (Cycles now = 0; now < 2500; ++now) {
-        while (true) {
-            const std::uint64_t start = memory.startAt(now, free);
-            if (memory.coreAt(start) > now) break;
-            free = start + 1;
+        while (memory.coreAt(std::max(memory.edgeAt(now), free)) <= now) {
+            free = std::max(memory.edgeAt(now), free) + 1;
             ++done;
         }
     }

@@ -38,7 +38,9 @@ TEST_P(EveryProfile, aChaseInL2TakesTheL2Latency) {
     Harness h(GetParam());
     const VirtualAddress a = h.buffer(8);
     *h.data<std::uint64_t>(a) = a;
-    EXPECT_EQ(hop(h, a, "ld.global.cg.u64"), static_cast<double>(h.gpu.profile().l2.hitLatency));
+    // Where L2 has a clock of its own, an access meets its edges a bit earlier or later.
+    const double tolerance = h.gpu.profile().clock.l2MHz == h.gpu.profile().clock.coreMHz ? 0 : 1;
+    EXPECT_NEAR(hop(h, a, "ld.global.cg.u64"), static_cast<double>(h.gpu.profile().l2.hitLatency), tolerance);
 }
 
 TEST_P(EveryProfile, aChaseThroughClosedBanksTakesTheDramLatency) {
@@ -70,21 +72,22 @@ TEST_P(EveryProfile, aChaseThroughClosedBanksTakesTheDramLatency) {
     EXPECT_EQ(h.gpu.totals().dramRowConflicts, 0u);
 }
 
-TEST_P(EveryProfile, copyingSaturatesTheDramsBandwidth) {
+TEST_P(EveryProfile, vectorAddSaturatesTheDramsBandwidth) {
     Harness h(GetParam());
     const auto& profile = h.gpu.profile();
-    // Every thread copies one word of 16 bytes; enough of them that start and end do not matter, much more than L2.
-    const std::string copy =
-        "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mad.lo.u32 %r4, %r2, %r3, %r1;\n"
-        "mul.wide.u32 %rd4, %r4, 16; add.u64 %rd5, %rd1, %rd4; add.u64 %rd6, %rd2, %rd4;\n"
-        "ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%rd5];\nst.global.v4.u32 [%rd6], {%r5, %r6, %r7, %r8};\n";
-    const Bytes bytes = std::max<Bytes>(4_MiB, static_cast<Bytes>(profile.l2.bytes));
-    const VirtualAddress from = h.buffer(bytes), to = h.buffer(bytes);
-    const auto blocks = static_cast<std::uint32_t>(bytes / 16 / 256);
-    const Cycles cycles = h.cycles(kernelText(copy), {{blocks}, {256}}, {from, to});
+    const std::string add =
+        "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r4, %r2, 256, %r1; mul.wide.u32 %rd4, %r4, 4;\n"
+        "add.u64 %rd5, %rd1, %rd4; add.u64 %rd6, %rd2, %rd4; add.u64 %rd7, %rd3, %rd4;\n"
+        "ld.global.f32 %f1, [%rd5]; ld.global.f32 %f2, [%rd6]; add.f32 %f3, %f1, %f2; st.global.f32 [%rd7], %f3;\n";
+    // Three arrays, each larger than L2: what is written must go to DRAM as well.
+    const Bytes bytes = std::max<Bytes>(8_MiB, 2 * static_cast<Bytes>(profile.l2.bytes)) / 1024 * 1024;
+    const VirtualAddress a = h.buffer(bytes), b = h.buffer(bytes), c = h.buffer(bytes);
+    const Cycles cycles = h.cycles(kernelText(add), {{static_cast<std::uint32_t>(bytes / 1024)}, {256}}, {a, b, c});
     const double gbps = static_cast<double>(h.gpu.totals().bytesDram) / (h.gpu.seconds(cycles) * 1e9);
     EXPECT_LE(gbps, profile.dramGBps() * 1.001);
-    EXPECT_GE(gbps, profile.dramGBps() * 0.80) << gbps << " of " << profile.dramGBps();
+    // Three streams on scattered 4 KB pages (tx2) meet in the same banks more often.
+    const bool scattered = profile.memory.placement == arch::DeviceProfile::Placement::scattered;
+    EXPECT_GE(gbps, profile.dramGBps() * (scattered ? 0.80 : 0.95)) << gbps << " of " << profile.dramGBps();
 }
 
 // ---- merges and hits
@@ -234,13 +237,15 @@ TEST(L2, linesWrittenAreKeptLongerThanLinesRead) {
     std::string text;
     const auto access = [&](std::size_t i, bool write) {
         text += "mov.u64 %rd4, " + std::to_string(same[i]) + ";\n";
+        text += "add.u64 %rd4, %rd4, %rd5;\n";
         text += write ? "st.global.u32 [%rd4], %r1;\n" : "ld.global.cg.u32 %r2, [%rd4]; add.s32 %r3, %r3, %r2;\n";
         text += "membar.gl;\n";
     };
     for (std::size_t i = 0; i < 8; ++i) access(i, true);    // written first: the least recently used
     for (std::size_t i = 8; i < 16; ++i) access(i, false);
     for (std::size_t i = 16; i < 24; ++i) access(i, false); // eight more: eight must go
-    h.cycles(kernelText(text), kOneThread);
+    // Eight threads write a sector whole.
+    h.cycles(kernelText("mov.u32 %r4, %tid.x; mul.wide.u32 %rd5, %r4, 4;\n" + text), {{1}, {8}});
     const auto hits = [&](std::size_t i) {
         const LaunchId launch = h.run(kernelText("mov.u64 %rd4, " + std::to_string(same[i]) + "; ld.global.cg.u32 %r2, [%rd4]; add.s32 %r3, %r2, 1;"), kOneThread);
         return h.gpu.counters(launch).l2Hits;

@@ -170,7 +170,7 @@ void addFused(Forms& forms, const std::string& name) {
     };
     Form& form = forms.def<float, float, float, float>(name, OpClass::fp32, op);
 #if defined(__x86_64__) && !defined(__FMA__)
-    constexpr auto fast = [](float a, float b, float c) __attribute__((always_inline, target("avx2,fma"))) {
+    constexpr auto fast = [](float a, float b, float c) {
         return Fused<kRound, true>::template f32<kFlush, kSaturate>(a, b, c);
     };
     if (kRound == Round::nearest && hasFused()) form.run = &lanewiseFused<decltype(fast), float, float, float, float>;

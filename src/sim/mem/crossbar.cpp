@@ -82,7 +82,7 @@ void Crossbar::inject(std::uint32_t sm) {
     --credits_[request.slice];
     port.queue.pop();
     const std::uint64_t edges = requestEdges(request);
-    port.requestFree = sim_.l2Clock.startAt(sim_.now, port.requestFree) + edges;
+    port.requestFree = std::max(sim_.l2Clock.edgeAt(sim_.now), port.requestFree) + edges;
     const Cycles sent = sim_.l2Clock.coreAt(port.requestFree);
     sim_.counters[request.launch].bytesL2 += request.kind == RequestKind::read ? 0 : request.bytes;
     sim_.events.push(sent + requestLatency(request), EventKind::sliceArrive, id);

@@ -48,7 +48,7 @@ void L2Slice::process() {
     if (sim_.now != scheduled_) return;  // overtaken by an earlier one
     scheduled_ = kNever;
     while (!queue_.empty()) {
-        const std::uint64_t edge = sim_.l2Clock.startAt(sim_.now, busyUntil_);
+        const std::uint64_t edge = std::max(sim_.l2Clock.edgeAt(sim_.now), busyUntil_);
         if (sim_.l2Clock.coreAt(edge) > sim_.now) {
             schedule(sim_.l2Clock.coreAt(edge));
             return;
@@ -238,7 +238,7 @@ void L2Slice::respond(RequestId id) {
     const std::uint64_t bytes = bytesOf(request.sectors);
     const std::uint64_t edges =
         std::max<std::uint64_t>(1, divideUp(bytes, sim_.profile.crossbar.responseBytesPerCycle));
-    portFree_ = sim_.l2Clock.startAt(sim_.now, portFree_) + edges;
+    portFree_ = std::max(sim_.l2Clock.edgeAt(sim_.now), portFree_) + edges;
     sim_.counters[request.launch].bytesL2 += bytes;
     sim_.events.push(sim_.l2Clock.coreAt(portFree_) + crossbar_.responseLatency(request), EventKind::respond, id);
 }
