@@ -1,5 +1,5 @@
-// How fast the simulator is: six shapes on the GTX 480, with the full timing model, on one core. Prints the table beside
-// GPGPU-Sim 4.2's figures for the same kernels, and the memory the simulator needs beyond the simulated data.
+// How fast the simulator is: six shapes on the GTX 480, with the full timing model, on one core. Prints the table
+// beside GPGPU-Sim 4.2's figures for the same kernels, and the memory the simulator needs beyond the simulated data.
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -24,9 +24,15 @@ struct Argument {
     std::uint64_t floats = 0;  ///< a buffer of that many, or, if 0, a scalar
     std::uint32_t bits = 0;
 };
-Argument buffer(std::uint64_t floats) { return {floats, 0}; }
-Argument scalar(std::int32_t value) { return {0, static_cast<std::uint32_t>(value)}; }
-Argument scalar(float value) { return {0, std::bit_cast<std::uint32_t>(value)}; }
+Argument buffer(std::uint64_t floats) {
+    return {floats, 0};
+}
+Argument scalar(std::int32_t value) {
+    return {0, static_cast<std::uint32_t>(value)};
+}
+Argument scalar(float value) {
+    return {0, std::bit_cast<std::uint32_t>(value)};
+}
 
 struct Shape {
     const char* name;
@@ -37,11 +43,36 @@ struct Shape {
 };
 
 const std::vector<Shape> kShapes = {
-    {"vector add, 524288 floats", "vectorAdd", {2048}, {256}, {buffer(524288), buffer(524288), buffer(524288), scalar(524288)}, 12.9e3},
-    {"a thread a row of 4096x64", "rowProduct", {16}, {256}, {buffer(4096 * 64), buffer(64), buffer(4096), scalar(4096), scalar(64)}, 1.6e3},
-    {"a thread a column of 256x4096", "columnProduct", {16}, {256}, {buffer(256 * 4096), buffer(256), buffer(4096), scalar(256), scalar(4096)}, 17.3e3},
-    {"SYRK 128x128", "syrk", {8, 8}, {16, 16}, {buffer(128 * 128), buffer(128 * 128), scalar(128), scalar(1.5f), scalar(0.5f)}, 4.1e3},
-    {"tiled GEMM 128", "gemm", {8, 8}, {16, 16}, {buffer(128 * 128), buffer(128 * 128), buffer(128 * 128), scalar(128)}, 25e3},
+    {"vector add, 524288 floats",
+     "vectorAdd",
+     {2048},
+     {256},
+     {buffer(524288), buffer(524288), buffer(524288), scalar(524288)},
+     12.9e3},
+    {"a thread a row of 4096x64",
+     "rowProduct",
+     {16},
+     {256},
+     {buffer(4096 * 64), buffer(64), buffer(4096), scalar(4096), scalar(64)},
+     1.6e3},
+    {"a thread a column of 256x4096",
+     "columnProduct",
+     {16},
+     {256},
+     {buffer(256 * 4096), buffer(256), buffer(4096), scalar(256), scalar(4096)},
+     17.3e3},
+    {"SYRK 128x128",
+     "syrk",
+     {8, 8},
+     {16, 16},
+     {buffer(128 * 128), buffer(128 * 128), scalar(128), scalar(1.5f), scalar(0.5f)},
+     4.1e3},
+    {"tiled GEMM 128",
+     "gemm",
+     {8, 8},
+     {16, 16},
+     {buffer(128 * 128), buffer(128 * 128), buffer(128 * 128), scalar(128)},
+     25e3},
     {"arithmetic chain", "arithmetic", {120}, {256}, {buffer(120 * 256), scalar(200)}, 43e3},
 };
 
@@ -88,7 +119,8 @@ Measured measure(const Shape& shape, const std::string& gpuName) {
 
 int main(int argc, char** argv) {
     const std::string gpu = argc > 1 ? argv[1] : "gtx480";
-    fmt::print("{:<32}{:>12}{:>12}{:>14}{:>14}{:>9}\n", "sim:" + gpu, "cycles", "warp instr", "warp instr/s", "GPGPU-Sim", "ratio");
+    fmt::print("{:<32}{:>12}{:>12}{:>14}{:>14}{:>9}\n", "sim:" + gpu, "cycles", "warp instr", "warp instr/s",
+               "GPGPU-Sim", "ratio");
     double product = 1;
     for (const Shape& shape : kShapes) {
         Measured best;
@@ -98,8 +130,8 @@ int main(int argc, char** argv) {
         }
         const double speed = static_cast<double>(best.instructions) / best.seconds;
         product *= speed / shape.gpgpuSim;
-        fmt::print("{:<32}{:>12}{:>12}{:>14.0f}{:>14.0f}{:>9.0f}\n", shape.name, best.cycles, best.instructions, speed, shape.gpgpuSim,
-                   speed / shape.gpgpuSim);
+        fmt::print("{:<32}{:>12}{:>12}{:>14.0f}{:>14.0f}{:>9.0f}\n", shape.name, best.cycles, best.instructions, speed,
+                   shape.gpgpuSim, speed / shape.gpgpuSim);
     }
     fmt::print("geometric mean of the ratios: {:.0f}\n", std::pow(product, 1.0 / static_cast<double>(kShapes.size())));
     rusage usage{};

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/random.h"
 
 namespace bulkhead::cli {
 namespace {
@@ -19,9 +20,15 @@ struct ElementType {
     unsigned bytes;
 };
 constexpr ElementType kTypes[] = {
-    {"i8", Class::integer, 1},          {"i16", Class::integer, 2},         {"i32", Class::integer, 4},
-    {"i64", Class::integer, 8},         {"u8", Class::unsignedInteger, 1},  {"u16", Class::unsignedInteger, 2},
-    {"u32", Class::unsignedInteger, 4}, {"u64", Class::unsignedInteger, 8}, {"f32", Class::real, 4},
+    {"i8", Class::integer, 1},
+    {"i16", Class::integer, 2},
+    {"i32", Class::integer, 4},
+    {"i64", Class::integer, 8},
+    {"u8", Class::unsignedInteger, 1},
+    {"u16", Class::unsignedInteger, 2},
+    {"u32", Class::unsignedInteger, 4},
+    {"u64", Class::unsignedInteger, 8},
+    {"f32", Class::real, 4},
     {"f64", Class::real, 8},
 };
 
@@ -75,23 +82,17 @@ void storeScalar(KernelArgument& argument, const ElementType& type, std::string_
     bool fits = false;
     const unsigned width = type.bytes * 8;
     if (type.kind == Class::integer) {
-        if (!parseWhole(text, value)) throw Error("--arg {}: '{}' is not a whole number of 64 bits", argument.text, text);
+        if (!parseWhole(text, value))
+            throw Error("--arg {}: '{}' is not a whole number of 64 bits", argument.text, text);
         fits = width == 64 || (value >= -(std::int64_t{1} << (width - 1)) && value < std::int64_t{1} << (width - 1));
         bits = static_cast<std::uint64_t>(value);
     } else {
-        if (!parseWhole(text, bits)) throw Error("--arg {}: '{}' is not a whole number of 64 bits, 0 or more", argument.text, text);
+        if (!parseWhole(text, bits))
+            throw Error("--arg {}: '{}' is not a whole number of 64 bits, 0 or more", argument.text, text);
         fits = width == 64 || bits >> width == 0;
     }
     if (!fits) throw Error("--arg {}: {} does not fit {}", argument.text, text, type.name);
     std::memcpy(argument.bytes.data(), &bits, type.bytes);
-}
-
-/// splitmix64, so that a seed means the same numbers everywhere.
-std::uint64_t mix(std::uint64_t& state) {
-    std::uint64_t z = state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
 }
 
 void fill(KernelArgument& argument, const ElementType& type, std::uint64_t count, std::string_view how) {
@@ -109,10 +110,11 @@ void fill(KernelArgument& argument, const ElementType& type, std::uint64_t count
         return;
     }
     if (how.starts_with("random:")) {
-        std::uint64_t state = 0;
-        if (!parseWhole(how.substr(7), state)) throw Error("--arg {}: '{}' is not a seed", argument.text, how.substr(7));
+        std::uint64_t seed = 0;
+        if (!parseWhole(how.substr(7), seed)) throw Error("--arg {}: '{}' is not a seed", argument.text, how.substr(7));
+        Random random(seed);
         for (std::uint64_t i = 0; i < count; ++i, at += type.bytes) {
-            const std::uint64_t bits = mix(state);
+            const std::uint64_t bits = random.next();
             if (type.kind == Class::real) {
                 store(at, type, static_cast<double>(bits >> 40) * 0x1p-24);  // [0, 1), exact in f32
             } else {
@@ -125,7 +127,8 @@ void fill(KernelArgument& argument, const ElementType& type, std::uint64_t count
         const std::string path(how.substr(5));
         const std::string content = readFile(path);
         if (content.size() != argument.bytes.size())
-            throw Error("--arg {}: {} holds {} bytes, the buffer {}", argument.text, path, content.size(), argument.bytes.size());
+            throw Error("--arg {}: {} holds {} bytes, the buffer {}", argument.text, path, content.size(),
+                        argument.bytes.size());
         std::memcpy(at, content.data(), content.size());
         return;
     }

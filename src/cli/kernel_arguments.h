@@ -10,10 +10,10 @@ namespace bulkhead::cli {
 /// An argument of a kernel as written on the command line: `i32:5`, `f32:1.5`, or a buffer, `f32[1048576]=random:7`
 /// (also =zero, =iota, =file:PATH; without `=`, zero).
 struct KernelArgument {
-    std::string text;                  ///< as written
+    std::string text;  ///< as written
     bool isBuffer = false;
     unsigned elementBytes = 0;
-    std::vector<std::uint8_t> bytes;   ///< the scalar, or the buffer's content
+    std::vector<std::uint8_t> bytes;  ///< the scalar, or the buffer's content
 };
 
 /// Throws Error that says what is wrong with it.

@@ -45,7 +45,8 @@ Dump parseDump(const std::string& text, const std::vector<KernelArgument>& argum
     }
     if (equals == std::string::npos || used != equals || equals + 1 == text.size())
         throw Error("--dump {}: write N=FILE, where N counts the --arg options from 0", text);
-    if (index >= arguments.size()) throw Error("--dump {}: there are {} arguments, counted from 0", text, arguments.size());
+    if (index >= arguments.size())
+        throw Error("--dump {}: there are {} arguments, counted from 0", text, arguments.size());
     if (!arguments[index].isBuffer) throw Error("--dump {}: argument {} is no buffer", text, index);
     return {index, text.substr(equals + 1)};
 }
@@ -54,7 +55,9 @@ const sim::Code& chooseKernel(const sim::Program& program, const std::string& na
     const std::vector<std::string> names = program.kernelNames();
     if (names.empty()) throw Error("{} holds no kernel", program.name);
     if (name.empty()) {
-        if (names.size() > 1) throw Error("{} holds {} kernels: choose one with --kernel: {}", program.name, names.size(), fmt::join(names, ", "));
+        if (names.size() > 1)
+            throw Error("{} holds {} kernels: choose one with --kernel: {}", program.name, names.size(),
+                        fmt::join(names, ", "));
         return *program.kernel(names.front());
     }
     if (const sim::Code* code = program.kernel(name)) return *code;
@@ -73,7 +76,8 @@ std::vector<std::uint8_t> placeArguments(const sim::Code& code, const std::vecto
         const sim::Code::Param& param = code.params[i];
         if (argument.isBuffer) {
             if (param.bytes != 8)
-                throw Error("--arg {}: parameter {} of {} is .{}, no pointer", argument.text, i, code.name, ptx::nameOf(param.type));
+                throw Error("--arg {}: parameter {} of {} is .{}, no pointer", argument.text, i, code.name,
+                            ptx::nameOf(param.type));
             addresses[i] = memory.allocate(argument.bytes.size());
             std::memcpy(memory.host(addresses[i], argument.bytes.size()), argument.bytes.data(), argument.bytes.size());
             std::memcpy(params.data() + param.offset, &addresses[i], 8);
@@ -87,13 +91,25 @@ std::vector<std::uint8_t> placeArguments(const sim::Code& code, const std::vecto
     return params;
 }
 
-nlohmann::ordered_json toJson(const Options& options, const sim::Gpu& gpu, const sim::LaunchRecord& record, double wall) {
+nlohmann::ordered_json toJson(const Options& options, const sim::Gpu& gpu, sim::ContextId context,
+                              const sim::LaunchRecord& record, double wall) {
     using json = nlohmann::ordered_json;
     const sim::Counters& c = gpu.counters(record.id);
     const auto cycles = static_cast<double>(record.ended - record.started);
     const auto dims = [](const sim::Dim3& d) { return json{d.x, d.y, d.z}; };
     json stalls;
     for (int i = 0; i < sim::kStalls; ++i) stalls[std::string(sim::kStallNames[i])] = c.stalls[i];
+    json warps = json::array();
+    for (std::uint32_t slot = 0; slot < static_cast<std::uint32_t>(gpu.profile().maxWarps()); ++slot) {
+        sim::WarpCounters sum;
+        for (std::uint32_t sm = 0; sm < static_cast<std::uint32_t>(gpu.profile().sm.count); ++sm)
+            sum += gpu.sm(context, sm).warpCounters(slot);
+        if (sum.instructions)
+            warps.push_back({{"slot", slot},
+                             {"instructions", sum.instructions},
+                             {"l1_hits", sum.l1Hits},
+                             {"l1_misses", sum.l1Misses}});
+    }
     return {
         {"gpu", "sim:" + gpu.profile().name},
         {"scheduler", options.scheduler},
@@ -130,7 +146,10 @@ nlohmann::ordered_json toJson(const Options& options, const sim::Gpu& gpu, const
           {"atomics", c.l2Atomics},
           {"bytes", c.bytesL2},
           {"stall_cycles",
-           {{"mshr", c.l2StallMshr}, {"response", c.l2StallResponse}, {"dram", c.l2StallDram}, {"line", c.l2StallLine}}},
+           {{"mshr", c.l2StallMshr},
+            {"response", c.l2StallResponse},
+            {"dram", c.l2StallDram},
+            {"line", c.l2StallLine}}},
           {"port_wait_cycles", c.portWait}}},
         {"dram",
          {{"reads", c.dramReads},
@@ -141,6 +160,7 @@ nlohmann::ordered_json toJson(const Options& options, const sim::Gpu& gpu, const
           {"bytes", c.bytesDram},
           {"gb_per_s", static_cast<double>(c.bytesDram) / (gpu.seconds(record.ended - record.started) * 1e9)}}},
         {"stall_cycles", stalls},
+        {"warps", warps},
         {"wall_seconds", wall},
         {"warp_instructions_per_second", static_cast<double>(c.warpInstructions) / wall},
         {"command", commandLine()},
@@ -221,7 +241,7 @@ int run(const Options& options) {
     const sim::LaunchRecord& record = gpu.record(launch);
     if (record.error) throw *record.error;
 
-    const nlohmann::ordered_json json = toJson(options, gpu, record, wall);
+    const nlohmann::ordered_json json = toJson(options, gpu, context, record, wall);
     for (const Dump& dump : dumps) {
         const std::size_t bytes = arguments[dump.argument].bytes.size();
         const auto* at = reinterpret_cast<const char*>(gpu.memory(context).host(addresses[dump.argument], bytes));
@@ -250,9 +270,13 @@ Action setUpRun(CLI::App& app) {
     app.add_option("--shared", o->shared, "bytes of dynamic shared memory");
     app.add_option("--gpu", o->gpu, "sim:NAME or sim:FILE.json")->capture_default_str();
     app.add_option("--scheduler", o->scheduler, "warp scheduler: lrr or gto")->capture_default_str();
-    app.add_option("--set", o->settings, "change a figure of the GPU: KEY=VALUE")->type_name("KEY=VALUE")->allow_extra_args(false);
+    app.add_option("--set", o->settings, "change a figure of the GPU: KEY=VALUE")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
     app.add_option("--max-cycles", o->maxCycles, "end the kernel with an error after that many cycles");
-    app.add_option("--dump", o->dumps, "write a buffer back: N=FILE, arguments counted from 0")->type_name("N=FILE")->allow_extra_args(false);
+    app.add_option("--dump", o->dumps, "write a buffer back: N=FILE, arguments counted from 0")
+        ->type_name("N=FILE")
+        ->allow_extra_args(false);
     app.add_option("--json", o->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
     app.add_option("--timeline", o->timeline, "write a trace for Perfetto or chrome://tracing")->type_name("FILE");
     return [o] { return run(*o); };

@@ -18,11 +18,9 @@ class ClockDomain {
         core_ = static_cast<std::uint64_t>(coreMHz / g);
     }
 
-    /// The core cycle in which an edge of this clock shows: the first at or after it. Several edges of a faster clock show
-    /// in one core cycle.
-    Cycles coreAt(std::uint64_t edge) const {
-        return domain_ == core_ ? edge : (edge * core_ + domain_ - 1) / domain_;
-    }
+    /// The core cycle in which an edge of this clock shows: the first at or after it. Several edges of a faster clock
+    /// show in one core cycle.
+    Cycles coreAt(std::uint64_t edge) const { return domain_ == core_ ? edge : (edge * core_ + domain_ - 1) / domain_; }
     /// The first edge that shows in this core cycle or later.
     std::uint64_t edgeAt(Cycles core) const {
         return domain_ == core_ || core == 0 ? core : (core - 1) * domain_ / core_ + 1;

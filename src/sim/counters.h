@@ -22,41 +22,41 @@ constexpr std::array<std::string_view, kStalls> kStallNames = {"memory", "depend
                                                                "unit",   "throttled",  "idle"};
 
 /// What happened, in numbers. Plain and additive: the counters of a launch, or the difference of two moments.
-#define BULKHEAD_COUNTERS(X)                                                                                         \
-    X(warpInstructions)                                                                                              \
-    X(threadInstructions)                                                                                            \
-    X(memoryInstructions)                                                                                            \
-    X(blocks)                                                                                                        \
-    X(l1Hits) /* transactions: one line of one warp instruction */                                                   \
-    X(l1Misses)                                                                                                      \
-    X(l1Merges) /* misses that joined one under way */                                                               \
-    X(l1Bypasses)                                                                                                    \
-    X(l1Evictions)                                                                                                   \
-    X(l1StallMshr) /* cycles the head of the LD/ST queue could not go on, by cause */                                \
-    X(l1StallQueue)                                                                                                  \
-    X(l1StallLine)                                                                                                   \
-    X(constantHits)                                                                                                  \
-    X(constantMisses)                                                                                                \
-    X(sharedAccesses)                                                                                                \
-    X(sharedConflicts) /* extra passes over the banks */                                                             \
-    X(l2Hits)                                                                                                        \
-    X(l2Misses)                                                                                                      \
-    X(l2Merges)                                                                                                      \
-    X(l2Evictions)                                                                                                   \
-    X(l2Writebacks)                                                                                                  \
-    X(l2Atomics)                                                                                                     \
-    X(l2StallMshr) /* core cycles the head of a slice's queue could not go on, by cause */                           \
-    X(l2StallResponse)                                                                                               \
-    X(l2StallDram)                                                                                                   \
-    X(l2StallLine)                                                                                                   \
-    X(portWait) /* core cycles requests waited for a place at their slice */                                         \
-    X(dramReads)                                                                                                     \
-    X(dramWrites)                                                                                                    \
-    X(dramRowHits)                                                                                                   \
-    X(dramRowMisses)    /* bank closed */                                                                            \
-    X(dramRowConflicts) /* another row open */                                                                       \
-    X(bytesL1)          /* asked of L1D by lanes, in sectors */                                                      \
-    X(bytesL2)          /* carried by the crossbar, both ways */                                                     \
+#define BULKHEAD_COUNTERS(X)                                                               \
+    X(warpInstructions)                                                                    \
+    X(threadInstructions)                                                                  \
+    X(memoryInstructions)                                                                  \
+    X(blocks)                                                                              \
+    X(l1Hits) /* transactions: one line of one warp instruction */                         \
+    X(l1Misses)                                                                            \
+    X(l1Merges) /* misses that joined one under way */                                     \
+    X(l1Bypasses)                                                                          \
+    X(l1Evictions)                                                                         \
+    X(l1StallMshr) /* cycles the head of the LD/ST queue could not go on, by cause */      \
+    X(l1StallQueue)                                                                        \
+    X(l1StallLine)                                                                         \
+    X(constantHits)                                                                        \
+    X(constantMisses)                                                                      \
+    X(sharedAccesses)                                                                      \
+    X(sharedConflicts) /* extra passes over the banks */                                   \
+    X(l2Hits)                                                                              \
+    X(l2Misses)                                                                            \
+    X(l2Merges)                                                                            \
+    X(l2Evictions)                                                                         \
+    X(l2Writebacks)                                                                        \
+    X(l2Atomics)                                                                           \
+    X(l2StallMshr) /* core cycles the head of a slice's queue could not go on, by cause */ \
+    X(l2StallResponse)                                                                     \
+    X(l2StallDram)                                                                         \
+    X(l2StallLine)                                                                         \
+    X(portWait) /* core cycles requests waited for a place at their slice */               \
+    X(dramReads)                                                                           \
+    X(dramWrites)                                                                          \
+    X(dramRowHits)                                                                         \
+    X(dramRowMisses)    /* bank closed */                                                  \
+    X(dramRowConflicts) /* another row open */                                             \
+    X(bytesL1)          /* asked of L1D by lanes, in sectors */                            \
+    X(bytesL2)          /* carried by the crossbar, both ways */                           \
     X(bytesDram)
 
 struct Counters {
@@ -86,14 +86,25 @@ struct Counters {
         for (int i = 0; i < kStalls; ++i) stalls[i] -= o.stalls[i];
         return *this;
     }
-    friend Counters operator-(Counters a, const Counters& b) { return a -= b; }
-    friend Counters operator+(Counters a, const Counters& b) { return a += b; }
+    friend Counters operator-(Counters a, const Counters& b) {
+        return a -= b;
+    }
+    friend Counters operator+(Counters a, const Counters& b) {
+        return a += b;
+    }
 };
 #undef BULKHEAD_COUNTERS
 
 /// Per hardware warp slot of an SM.
 struct WarpCounters {
     std::uint64_t instructions = 0, l1Hits = 0, l1Misses = 0;
+
+    WarpCounters& operator+=(const WarpCounters& o) {
+        instructions += o.instructions;
+        l1Hits += o.l1Hits;
+        l1Misses += o.l1Misses;
+        return *this;
+    }
 };
 
 inline double ratio(std::uint64_t part, std::uint64_t rest) {

@@ -85,7 +85,8 @@ LaunchId Gpu::launch(StreamId streamId, LaunchSpec spec) {
     if (spec.grid.count() == 0)
         throw Error("{}: a grid of ({},{},{}) has no blocks", code.name, spec.grid.x, spec.grid.y, spec.grid.z);
     if (spec.params.size() != code.kernelParamBytes)
-        throw Error("{}: {} bytes of parameters given, {} wanted", code.name, spec.params.size(), code.kernelParamBytes);
+        throw Error("{}: {} bytes of parameters given, {} wanted", code.name, spec.params.size(),
+                    code.kernelParamBytes);
     if (!spec.sms.empty() && (spec.sms.size() != static_cast<std::size_t>(profile_.sm.count) ||
                               std::find(spec.sms.begin(), spec.sms.end(), true) == spec.sms.end()))
         throw Error("{}: the mask of SMs must name at least one of {}", code.name, profile_.sm.count);
@@ -339,22 +340,44 @@ void Gpu::switchTo(std::uint32_t group) {
 
 void Gpu::handle(const Event& event) {
     switch (event.kind) {
-        case EventKind::smWake: smRunnable(event.subject); break;
-        case EventKind::inject: crossbar_.inject(event.subject); break;
-        case EventKind::sliceArrive: slices_[sim_.requests[event.subject].slice]->arrive(event.subject); break;
-        case EventKind::sliceProcess: slices_[event.subject]->process(); break;
-        case EventKind::channelStep: channels_[event.subject]->step(); break;
-        case EventKind::dramDone: slices_[sim_.requests[event.subject].slice]->fill(event.subject); break;
-        case EventKind::sliceAnswer: slices_[sim_.requests[event.subject].slice]->answer(event.subject); break;
-        case EventKind::respond: crossbar_.respond(event.subject); break;
-        case EventKind::deliver: crossbar_.deliver(event.subject); break;
-        case EventKind::dispatch: dispatch(); break;
+        case EventKind::smWake:
+            smRunnable(event.subject);
+            break;
+        case EventKind::inject:
+            crossbar_.inject(event.subject);
+            break;
+        case EventKind::sliceArrive:
+            slices_[sim_.requests[event.subject].slice]->arrive(event.subject);
+            break;
+        case EventKind::sliceProcess:
+            slices_[event.subject]->process();
+            break;
+        case EventKind::channelStep:
+            channels_[event.subject]->step();
+            break;
+        case EventKind::dramDone:
+            slices_[sim_.requests[event.subject].slice]->fill(event.subject);
+            break;
+        case EventKind::sliceAnswer:
+            slices_[sim_.requests[event.subject].slice]->answer(event.subject);
+            break;
+        case EventKind::respond:
+            crossbar_.respond(event.subject);
+            break;
+        case EventKind::deliver:
+            crossbar_.deliver(event.subject);
+            break;
+        case EventKind::dispatch:
+            dispatch();
+            break;
         case EventKind::timeSlice:
             if (event.subject != quantum_) break;
             quantumRunning_ = false;
             if (nextGroupWithWork()) beginSwitch();
             break;
-        case EventKind::switchDone: switchTo(event.subject); break;
+        case EventKind::switchDone:
+            switchTo(event.subject);
+            break;
         case EventKind::command: {
             --pendingCommands_;
             ++sim_.effects;
@@ -443,13 +466,13 @@ bool Gpu::breakDeadlock() {
     return !stuck.empty();
 }
 
-/// A warp that comes back to a state it was in, while nothing happened that it could be waiting for, will do so for ever.
-/// When that holds for every warp, no launch can end any more. States are compared only once nothing has happened for a
-/// whole interval, so that ordinary kernels pay nothing.
+/// A warp that comes back to a state it was in, while nothing happened that it could be waiting for, will do so for
+/// ever. When that holds for every warp, no launch can end any more. States are compared only once nothing has happened
+/// for a whole interval, so that ordinary kernels pay nothing.
 void Gpu::watchProgress() {
     nextWatch_ = sim_.now + kWatchInterval;
-    const bool alone = !draining_ && !groups_.empty() && hasWork(active_) && !nextGroupWithWork() && !pendingCommands_ &&
-                       dispatchAt_ == kNever;
+    const bool alone = !draining_ && !groups_.empty() && hasWork(active_) && !nextGroupWithWork() &&
+                       !pendingCommands_ && dispatchAt_ == kNever;
     if (!alone || sim_.effects != watchedEffects_) {
         watchedEffects_ = sim_.effects;
         sim_.watching = false;
@@ -473,7 +496,9 @@ void Gpu::watchProgress() {
         std::string why;
         for (const auto& sm : sms)
             if (why.empty()) why = sm->explainLoop(id);
-        if (why.empty()) why = fmt::format("no progress: kernel {} waits for one that goes round in circles", launches_[id].record.kernel);
+        if (why.empty())
+            why = fmt::format("no progress: kernel {} waits for one that goes round in circles",
+                              launches_[id].record.kernel);
         launchFailed(id, LaunchError(LaunchError::Cause::noProgress, why));
     }
     sim_.watching = false;

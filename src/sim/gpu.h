@@ -42,8 +42,8 @@ struct LaunchSpec {
     Dim3 grid, block;
     std::uint32_t dynamicShared = 0;
     std::vector<std::uint8_t> params;
-    std::vector<bool> sms;     ///< which SMs it may use; empty = all
-    Cycles maxCycles = 0;      ///< ended with an error after that long; 0 = no limit
+    std::vector<bool> sms;  ///< which SMs it may use; empty = all
+    Cycles maxCycles = 0;   ///< ended with an error after that long; 0 = no limit
     std::function<void(std::string_view)> print;
 };
 
@@ -73,7 +73,9 @@ class Gpu final : private SmOwner {
 
     const arch::DeviceProfile& profile() const { return profile_; }
     Cycles now() const { return sim_.now; }
-    double seconds(Cycles c) const { return static_cast<double>(c) / (static_cast<double>(profile_.clock.coreMHz) * 1e6); }
+    double seconds(Cycles c) const {
+        return static_cast<double>(c) / (static_cast<double>(profile_.clock.coreMHz) * 1e6);
+    }
     PhysicalMemory& physicalMemory() { return physical_; }
 
     ContextId createContext(Sharing = Sharing::timeSliced);
@@ -119,8 +121,8 @@ class Gpu final : private SmOwner {
     /// Contexts that run side by side. Each group has SM state of its own: a switch changes which group is active.
     struct Group {
         std::vector<std::unique_ptr<Sm>> sms;
-        std::vector<LaunchId> running;  ///< launches that have started, oldest first
-        std::uint32_t nextSm = 0;       ///< round robin
+        std::vector<LaunchId> running;        ///< launches that have started, oldest first
+        std::uint32_t nextSm = 0;             ///< round robin
         std::vector<std::uint64_t> runnable;  ///< bit per SM: tick it this cycle
     };
     struct Marker {
@@ -208,7 +210,7 @@ class Gpu final : private SmOwner {
     Cycles watchBegun_ = 0;
     std::uint64_t watchedEffects_ = 0;
     std::uint64_t pendingCommands_ = 0;  ///< begun, with an event to come
-    std::uint64_t unfinished_ = 0;  ///< launches queued or running
+    std::uint64_t unfinished_ = 0;       ///< launches queued or running
     Cycles earliestDeadline_ = kNever;
 };
 

@@ -8,29 +8,35 @@
 namespace bulkhead::sim {
 namespace {
 
-std::int64_t roundUp(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
+std::int64_t roundUp(std::int64_t value, std::int64_t to) {
+    return (value + to - 1) / to * to;
+}
 
 }  // namespace
 
 Occupancy occupancyOf(const arch::DeviceProfile& profile, const Code& code, Dim3 block, std::uint32_t dynamicShared) {
     const auto& sm = profile.sm;
     const auto threads = static_cast<std::int64_t>(block.count());
-    const std::int64_t most = code.maxThreadsPerBlock ? std::min<std::int64_t>(sm.maxThreadsPerBlock, code.maxThreadsPerBlock)
-                                                      : sm.maxThreadsPerBlock;
+    const std::int64_t most = code.maxThreadsPerBlock
+                                  ? std::min<std::int64_t>(sm.maxThreadsPerBlock, code.maxThreadsPerBlock)
+                                  : sm.maxThreadsPerBlock;
     if (threads == 0) throw Error("{}: a block of ({},{},{}) has no threads", code.name, block.x, block.y, block.z);
     if (threads > most) throw Error("{}: a block of {} threads is too large: at most {}", code.name, threads, most);
     const std::int64_t shared = roundUp(std::int64_t{code.sharedBytes} + dynamicShared, sm.sharedGranularity);
     if (shared > sm.maxSharedPerBlock)
-        throw Error("{}: {} bytes of shared memory a block are too many: at most {}", code.name, shared, sm.maxSharedPerBlock);
-    const std::int64_t perThread = std::min<std::int64_t>(std::max<std::int64_t>(code.registersPerThread, 1), sm.maxRegistersPerThread);
+        throw Error("{}: {} bytes of shared memory a block are too many: at most {}", code.name, shared,
+                    sm.maxSharedPerBlock);
+    const std::int64_t perThread =
+        std::min<std::int64_t>(std::max<std::int64_t>(code.registersPerThread, 1), sm.maxRegistersPerThread);
     const std::int64_t warps = (threads + kLanes - 1) / kLanes;
     const std::int64_t registers = warps * roundUp(perThread * kLanes, sm.registerGranularity);
     if (registers > sm.registers)
-        throw Error("{}: a block of {} threads with {} registers each needs {} registers: an SM has {}", code.name, threads,
-                    perThread, registers, sm.registers);
+        throw Error("{}: a block of {} threads with {} registers each needs {} registers: an SM has {}", code.name,
+                    threads, perThread, registers, sm.registers);
 
     Occupancy result;
-    result.needs = {static_cast<std::uint32_t>(warps), static_cast<std::uint32_t>(registers), static_cast<std::uint32_t>(shared)};
+    result.needs = {static_cast<std::uint32_t>(warps), static_cast<std::uint32_t>(registers),
+                    static_cast<std::uint32_t>(shared)};
     const std::pair<std::int64_t, std::string_view> limits[] = {
         {profile.maxWarps() / warps, "threads"},
         {sm.maxBlocks, "blocks"},

@@ -22,7 +22,7 @@ struct SimContext {
     Cycles now = 0;
     EventQueue events;
     RequestPool requests;
-    std::deque<Counters> counters;  ///< by launch; a deque, so that references stay good. [0] is nobody's
+    std::deque<Counters> counters;              ///< by launch; a deque, so that references stay good. [0] is nobody's
     std::vector<std::uint64_t> storesUnderWay;  ///< by launch
     Observer* observer = nullptr;
 

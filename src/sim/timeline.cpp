@@ -14,16 +14,21 @@ void Timeline::nameLaunch(std::uint32_t launch, std::string kernel) {
     kernels_[launch] = std::move(kernel);
 }
 
+void Timeline::l1Eviction(Cycles, std::uint32_t, std::uint64_t, std::uint32_t owner, std::uint32_t evictor) {
+    interference_ += owner != evictor;
+}
 void Timeline::launchStarted(Cycles when, std::uint32_t launch) {
     marks_.push_back({Kind::launchBegin, when, 0, 0, launch, 0});
 }
 void Timeline::launchEnded(Cycles when, std::uint32_t launch) {
     marks_.push_back({Kind::launchEnd, when, 0, 0, launch, 0});
 }
-void Timeline::blockStarted(Cycles when, std::uint32_t sm, std::uint32_t slot, std::uint32_t launch, std::uint64_t block) {
+void Timeline::blockStarted(Cycles when, std::uint32_t sm, std::uint32_t slot, std::uint32_t launch,
+                            std::uint64_t block) {
     marks_.push_back({Kind::blockBegin, when, sm, slot, launch, block});
 }
-void Timeline::blockEnded(Cycles when, std::uint32_t sm, std::uint32_t slot, std::uint32_t launch, std::uint64_t block) {
+void Timeline::blockEnded(Cycles when, std::uint32_t sm, std::uint32_t slot, std::uint32_t launch,
+                          std::uint64_t block) {
     marks_.push_back({Kind::blockEnd, when, sm, slot, launch, block});
 }
 void Timeline::contextSwitched(Cycles when, std::uint32_t toGroup) {
@@ -33,9 +38,11 @@ void Timeline::contextSwitched(Cycles when, std::uint32_t toGroup) {
 void Timeline::sample(Cycles when, const Counters& total, std::span<const std::uint32_t> activeWarpsBySm) {
     const Counters since = total - last_;
     const auto cycles = static_cast<double>(when - lastSample_);
-    samples_.push_back({when, static_cast<double>(since.threadInstructions) / cycles, ratio(since.l1Hits, since.l1Misses),
-                        ratio(since.l2Hits, since.l2Misses),
-                        std::accumulate(activeWarpsBySm.begin(), activeWarpsBySm.end(), std::uint64_t{0})});
+    samples_.push_back({when, static_cast<double>(since.threadInstructions) / cycles,
+                        ratio(since.l1Hits, since.l1Misses), ratio(since.l2Hits, since.l2Misses),
+                        std::accumulate(activeWarpsBySm.begin(), activeWarpsBySm.end(), std::uint64_t{0}),
+                        interference_});
+    interference_ = 0;
     last_ = total;
     lastSample_ = when;
 }
@@ -47,7 +54,8 @@ std::string Timeline::json() const {
         events.push_back({{"ph", "M"}, {"name", what}, {"pid", pid}, {"tid", tid}, {"args", {{"name", name}}}});
     };
     const auto kernel = [&](std::uint32_t launch) {
-        return launch < kernels_.size() && !kernels_[launch].empty() ? kernels_[launch] : "launch " + std::to_string(launch);
+        return launch < kernels_.size() && !kernels_[launch].empty() ? kernels_[launch]
+                                                                     : "launch " + std::to_string(launch);
     };
     meta("process_name", 0, 0, "GPU");
     std::set<std::uint32_t> sms, launches;
@@ -55,9 +63,9 @@ std::string Timeline::json() const {
         const double us = static_cast<double>(mark.when) * usPerCycle_;
         switch (mark.kind) {
             case Kind::launchBegin:
-                if (launches.insert(mark.launch).second)
-                    meta("thread_name", 0, mark.launch, kernel(mark.launch));
-                events.push_back({{"ph", "B"}, {"name", kernel(mark.launch)}, {"pid", 0}, {"tid", mark.launch}, {"ts", us}});
+                if (launches.insert(mark.launch).second) meta("thread_name", 0, mark.launch, kernel(mark.launch));
+                events.push_back(
+                    {{"ph", "B"}, {"name", kernel(mark.launch)}, {"pid", 0}, {"tid", mark.launch}, {"ts", us}});
                 break;
             case Kind::launchEnd:
                 events.push_back({{"ph", "E"}, {"pid", 0}, {"tid", mark.launch}, {"ts", us}});
@@ -93,6 +101,7 @@ std::string Timeline::json() const {
         curve("active warps", s.activeWarps);
         curve("L1 hit rate", s.l1HitRate);
         curve("L2 hit rate", s.l2HitRate);
+        curve("lines evicted by another warp", s.interference);
     }
     return nlohmann::ordered_json{{"displayTimeUnit", "ns"}, {"traceEvents", events}}.dump() + "\n";
 }

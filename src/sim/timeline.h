@@ -7,8 +7,8 @@
 
 namespace bulkhead::sim {
 
-/// Records what ran where and when, for the Chrome and Perfetto trace viewers: launches on one track, the blocks of each
-/// SM on their slots, IPC and active warps as curves. Times are simulated microseconds.
+/// Records what ran where and when, for the Chrome and Perfetto trace viewers: launches on one track, the blocks of
+/// each SM on their slots; IPC, active warps, hit rates and interference as curves. Times are simulated microseconds.
 class Timeline final : public Observer {
   public:
     /// `name` gives a launch's kernel; `microsecondsPerCycle` from the core clock.
@@ -17,6 +17,7 @@ class Timeline final : public Observer {
     void nameLaunch(std::uint32_t launch, std::string kernel);
     std::string json() const;
 
+    void l1Eviction(Cycles, std::uint32_t sm, std::uint64_t line, std::uint32_t owner, std::uint32_t evictor) override;
     void launchStarted(Cycles, std::uint32_t launch) override;
     void launchEnded(Cycles, std::uint32_t launch) override;
     void blockStarted(Cycles, std::uint32_t sm, std::uint32_t slot, std::uint32_t launch, std::uint64_t block) override;
@@ -36,7 +37,7 @@ class Timeline final : public Observer {
     struct Sample {
         Cycles when;
         double ipc, l1HitRate, l2HitRate;
-        std::uint64_t activeWarps;
+        std::uint64_t activeWarps, interference;
     };
     double usPerCycle_;
     Cycles interval_;
@@ -45,6 +46,7 @@ class Timeline final : public Observer {
     std::vector<std::string> kernels_;
     Counters last_;
     Cycles lastSample_ = 0;
+    std::uint64_t interference_ = 0;  ///< since the last sample: lines that one warp pushed out of another's
 };
 
 }  // namespace bulkhead::sim

@@ -151,6 +151,8 @@ TEST(GoldenFile, approximationsAreNearHardwares) {
         const auto found = recordings().find(variant.name);
         if (variant.compare != Compare::approx || found == recordings().end()) continue;
         const std::vector<std::uint64_t> inputs = golden::inputsOf(variant);
+        ASSERT_EQ(found->second.inputHash, hashOf(inputs))
+            << "the inputs have changed since: run golden/run_on_gpu.cpp again";
         const std::vector<std::uint64_t> outputs = simulate(variant, inputs);
         const std::string& name = variant.name;
         const bool pairs = name.find("x2") != std::string::npos;

@@ -624,7 +624,8 @@ std::uint64_t floatValue(const Format& f, Random& random, int index) {
                                           infinity + 1,
                                           infinity + (top >> 1) + 5,
                                           makeFloat(f, false, 0, 0)};
-        return specials[random.below(10)] | (random.next() & 1) << (f.bits - 1);
+        const std::uint64_t value = specials[random.below(10)];  // two statements: the draws must not change places
+        return value | (random.next() & 1) << (f.bits - 1);
     }
     if (index >= kNegative) index = index - kNegative + static_cast<int>(edges.size() / 2);
     if (index >= 0 && static_cast<std::size_t>(index) < edges.size()) return edges[static_cast<std::size_t>(index)];
@@ -676,8 +677,11 @@ std::uint64_t valueOf(const Input& input, Random& random, int index) {
                                                   128, 255, 256, 0x80000000, 0xffffffff, 0x10000001};
             return random.below(2) ? edges[random.below(sizeof edges / sizeof edges[0])] : random.below(40);
         }
-        case Values::field:
-            return random.below(4) ? random.below(70) : random.below(300) + (random.next() << 30 & 0x80000000u);
+        case Values::field: {
+            if (random.below(4)) return random.below(70);
+            const std::uint64_t value = random.below(300);
+            return value + (random.next() << 30 & 0x80000000u);
+        }
         case Values::small:
             return random.below(8);
         case Values::mask: {

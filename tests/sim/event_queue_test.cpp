@@ -69,7 +69,7 @@ TEST(ClockDomain, edgesShowInTheCoreCycleThatFollowsThem) {
     EXPECT_EQ(memory.coreAt(2), 2u);     // 1.52
     EXPECT_EQ(memory.coreAt(32), 25u);   // 24.24
     EXPECT_EQ(memory.coreAt(33), 25u);
-    EXPECT_EQ(memory.edgeAt(25), 32u);   // the first of the two that show there
+    EXPECT_EQ(memory.edgeAt(25), 32u);  // the first of the two that show there
     EXPECT_EQ(memory.edgeAt(26), 34u);
 }
 

@@ -19,7 +19,8 @@ using test::repeat;
 /// Busy for about `rounds` x 8 cycles, then writes its SM's number.
 std::string busy(int rounds) {
     return kernelText("mov.u32 %r1, 0;\nL: add.s32 %r1, %r1, 1; setp.lt.s32 %p1, %r1, " + std::to_string(rounds) +
-                      "; @%p1 bra L;\nmov.u32 %r2, %smid; mov.u32 %r3, %ctaid.x; mul.wide.u32 %rd4, %r3, 4; add.u64 %rd5, %rd1, %rd4; "
+                      "; @%p1 bra L;\nmov.u32 %r2, %smid; mov.u32 %r3, %ctaid.x; mul.wide.u32 %rd4, %r3, 4; add.u64 "
+                      "%rd5, %rd1, %rd4; "
                       "st.global.u32 [%rd5], %r2;");
 }
 
@@ -32,13 +33,17 @@ TEST(Gpu, aReductionOverAllLevelsIsRight) {
     std::uint64_t expected = 0;
     for (std::uint32_t i = 0; i < n; ++i) expected += h.data<std::uint32_t>(in, n)[i] = i * 2654435761u >> 7;
     const std::string body =
-        "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 256, %r1; mov.u32 %r9, " + std::to_string(n) + ";\n"
+        "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 256, %r1; mov.u32 %r9, " + std::to_string(n) +
+        ";\n"
         "mov.u64 %rd9, 0; mov.u32 %r8, %nctaid.x; mul.lo.u32 %r8, %r8, 256;\n"
-        "L: setp.ge.u32 %p1, %r3, %r9; @%p1 bra D; mul.wide.u32 %rd4, %r3, 4; add.u64 %rd5, %rd1, %rd4; ld.global.u32 %r4, [%rd5];\n"
+        "L: setp.ge.u32 %p1, %r3, %r9; @%p1 bra D; mul.wide.u32 %rd4, %r3, 4; add.u64 %rd5, %rd1, %rd4; ld.global.u32 "
+        "%r4, [%rd5];\n"
         "cvt.u64.u32 %rd6, %r4; add.u64 %rd9, %rd9, %rd6; add.u32 %r3, %r3, %r8; bra L;\n"
-        "D: mov.u64 %rd7, part; mul.wide.u32 %rd8, %r1, 8; add.u64 %rd7, %rd7, %rd8; st.shared.u64 [%rd7], %rd9; bar.sync 0;\n"
+        "D: mov.u64 %rd7, part; mul.wide.u32 %rd8, %r1, 8; add.u64 %rd7, %rd7, %rd8; st.shared.u64 [%rd7], %rd9; "
+        "bar.sync 0;\n"
         "setp.ne.u32 %p2, %r1, 0; @%p2 bra E; mov.u64 %rd10, 0; mov.u32 %r5, 0; mov.u64 %rd7, part;\n"
-        "S: ld.shared.u64 %rd11, [%rd7]; add.u64 %rd10, %rd10, %rd11; add.u64 %rd7, %rd7, 8; add.u32 %r5, %r5, 1; setp.lt.u32 %p3, %r5, 256; @%p3 bra S;\n"
+        "S: ld.shared.u64 %rd11, [%rd7]; add.u64 %rd10, %rd10, %rd11; add.u64 %rd7, %rd7, 8; add.u32 %r5, %r5, 1; "
+        "setp.lt.u32 %p3, %r5, 256; @%p3 bra S;\n"
         "red.global.add.u64 [%rd2], %rd10;\nE:\n";
     h.cycles(kernelText(body, ".shared .align 8 .b8 part[2048];\n"), {{30}, {256}}, {in, out});
     EXPECT_EQ(*h.data<std::uint64_t>(out), expected);
@@ -48,9 +53,12 @@ TEST(Gpu, theSameRunTakesTheSameCycles) {
     const auto once = [] {
         Harness h("gtx1080");
         const VirtualAddress a = h.buffer(1 << 20);
-        return h.cycles(kernelText("mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 256, %r1; mul.wide.u32 %rd4, %r3, 68;"
-                                   "and.b64 %rd4, %rd4, 1048572; add.u64 %rd5, %rd1, %rd4; ld.global.u32 %r4, [%rd5]; atom.global.add.u32 %r5, [%rd5], %r4;"),
-                        {{200}, {256}}, {a});
+        return h.cycles(
+            kernelText(
+                "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 256, %r1; mul.wide.u32 %rd4, %r3, 68;"
+                "and.b64 %rd4, %rd4, 1048572; add.u64 %rd5, %rd1, %rd4; ld.global.u32 %r4, [%rd5]; atom.global.add.u32 "
+                "%r5, [%rd5], %r4;"),
+            {{200}, {256}}, {a});
     };
     const Cycles first = once();
     EXPECT_EQ(once(), first);
@@ -62,8 +70,10 @@ TEST(Gpu, everyBlockRunsOnceWhateverTheGrid) {
         Harness h;
         const auto blocks = static_cast<std::uint32_t>(grid.count());
         const VirtualAddress a = h.buffer(4 * blocks);
-        h.cycles(kernelText("mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ctaid.y; mov.u32 %r3, %ctaid.z; mov.u32 %r4, %nctaid.x; mov.u32 %r5, %nctaid.y;"
-                            "mad.lo.u32 %r6, %r3, %r5, %r2; mad.lo.u32 %r6, %r6, %r4, %r1; mul.wide.u32 %rd4, %r6, 4; add.u64 %rd5, %rd1, %rd4;"
+        h.cycles(kernelText("mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ctaid.y; mov.u32 %r3, %ctaid.z; mov.u32 %r4, "
+                            "%nctaid.x; mov.u32 %r5, %nctaid.y;"
+                            "mad.lo.u32 %r6, %r3, %r5, %r2; mad.lo.u32 %r6, %r6, %r4, %r1; mul.wide.u32 %rd4, %r6, 4; "
+                            "add.u64 %rd5, %rd1, %rd4;"
                             "red.global.add.u32 [%rd5], 1;"),
                  {grid, {1}}, {a});
         for (std::uint32_t i = 0; i < blocks; ++i) ASSERT_EQ(h.data<std::uint32_t>(a, blocks)[i], 1u);
@@ -174,7 +184,10 @@ TEST(Sharing, aContextThatIdlesGivesWayAtOnce) {
 TEST(Errors, anAccessOutsideAnAllocationEndsTheLaunchAndOnlyIt) {
     Harness h;
     const VirtualAddress a = h.buffer(128);
-    const LaunchId bad = h.run(kernelText("mov.u32 %r1, %tid.x; mul.wide.u32 %rd4, %r1, 4; add.u64 %rd5, %rd1, %rd4; ld.global.u32 %r2, [%rd5];"), {{3}, {64}}, {a});
+    const LaunchId bad = h.run(
+        kernelText(
+            "mov.u32 %r1, %tid.x; mul.wide.u32 %rd4, %r1, 4; add.u64 %rd5, %rd1, %rd4; ld.global.u32 %r2, [%rd5];"),
+        {{3}, {64}}, {a});
     const LaunchRecord& record = h.gpu.record(bad);
     ASSERT_TRUE(record.error);
     EXPECT_EQ(record.state, LaunchRecord::State::failed);
@@ -190,7 +203,9 @@ TEST(Errors, anAccessOutsideAnAllocationEndsTheLaunchAndOnlyIt) {
 TEST(Errors, aBarrierThatCanNeverCompleteIsNamed) {
     Harness h;
     // Warp 0 waits for 64 threads at barrier 1; warp 1 waits for 64 at barrier 2.
-    const LaunchId bad = h.run(kernelText("mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; @%p1 bra A; bar.sync 2, 64; bra B;\nA: bar.sync 1, 64;\nB:\n"), {{2}, {64}});
+    const LaunchId bad = h.run(kernelText("mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; @%p1 bra A; bar.sync 2, 64; "
+                                          "bra B;\nA: bar.sync 1, 64;\nB:\n"),
+                               {{2}, {64}});
     ASSERT_TRUE(h.gpu.record(bad).error);
     EXPECT_EQ(h.gpu.record(bad).error->cause, LaunchError::Cause::deadlock);
     EXPECT_NE(std::string(h.gpu.record(bad).error->what()).find("barrier"), std::string::npos);
@@ -200,13 +215,16 @@ TEST(Errors, aBarrierThatCanNeverCompleteIsNamed) {
 TEST(Errors, aSpinThatNobodyCanEndIsNoProgress) {
     Harness h;
     const VirtualAddress flag = h.buffer(4);
-    const LaunchId bad = h.run(kernelText("L: ld.volatile.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;"), {{2}, {64}}, {flag});
+    const LaunchId bad = h.run(
+        kernelText("L: ld.volatile.global.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L;"), {{2}, {64}}, {flag});
     ASSERT_TRUE(h.gpu.record(bad).error);
     EXPECT_EQ(h.gpu.record(bad).error->cause, LaunchError::Cause::noProgress);
     EXPECT_NE(std::string(h.gpu.record(bad).error->what()).find("PTX line"), std::string::npos);
     // A lock that lane 0 holds while its own warp spins on it: the classic SIMT deadlock, with an atomic in the loop.
     const VirtualAddress lock = h.buffer(8);
-    const LaunchId simt = h.run(kernelText("L: atom.global.cas.b32 %r1, [%rd1], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L; atom.global.exch.b32 %r2, [%rd1], 0;"), {{1}, {32}}, {lock});
+    const LaunchId simt = h.run(kernelText("L: atom.global.cas.b32 %r1, [%rd1], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 "
+                                           "bra L; atom.global.exch.b32 %r2, [%rd1], 0;"),
+                                {{1}, {32}}, {lock});
     ASSERT_TRUE(h.gpu.record(simt).error);
     EXPECT_EQ(h.gpu.record(simt).error->cause, LaunchError::Cause::noProgress);
     h.cycles(busy(10), {{15}, {32}}, {h.buffer(64)});
@@ -217,8 +235,10 @@ TEST(Errors, aSpinThatAnotherWarpEndsIsNotAnError) {
     const VirtualAddress flag = h.buffer(4);
     // Warp 1 works long (registers change all the time), then sets the flag warp 0 spins on.
     const std::string text = kernelText(
-        "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 32; @%p1 bra W;\nL: ld.volatile.global.u32 %r2, [%rd1]; setp.eq.u32 %p2, %r2, 0; @%p2 bra L; bra E;\n"
-        "W: mov.u32 %r3, 0;\nM: add.s32 %r3, %r3, 1; setp.lt.s32 %p3, %r3, 300000; @%p3 bra M; mov.u32 %r4, 1; st.volatile.global.u32 [%rd1], %r4;\nE:\n");
+        "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 32; @%p1 bra W;\nL: ld.volatile.global.u32 %r2, [%rd1]; "
+        "setp.eq.u32 %p2, %r2, 0; @%p2 bra L; bra E;\n"
+        "W: mov.u32 %r3, 0;\nM: add.s32 %r3, %r3, 1; setp.lt.s32 %p3, %r3, 300000; @%p3 bra M; mov.u32 %r4, 1; "
+        "st.volatile.global.u32 [%rd1], %r4;\nE:\n");
     EXPECT_NO_THROW(h.cycles(text, {{1}, {64}}, {flag}));
 }
 
@@ -243,7 +263,8 @@ TEST(Observation, launchesAreCountedApart) {
     EXPECT_EQ(h.gpu.counters(two).warpInstructions, 4u * (3 + 1 + 3 * 200 + 6 - 1 + 1));
     // Each by 32 threads, but for the last branch of the loop, which none takes.
     EXPECT_EQ(h.gpu.counters(one).threadInstructions, 32 * (h.gpu.counters(one).warpInstructions - 2));
-    EXPECT_EQ(h.gpu.totals().warpInstructions, h.gpu.counters(one).warpInstructions + h.gpu.counters(two).warpInstructions);
+    EXPECT_EQ(h.gpu.totals().warpInstructions,
+              h.gpu.counters(one).warpInstructions + h.gpu.counters(two).warpInstructions);
 }
 
 struct Recorder : Observer {
@@ -268,7 +289,8 @@ TEST(Observation, anEvictionNamesOwnerAndEvictor) {
     // Warp 0 loads four lines of a set, then warp 1 (after a barrier) a fifth: it pushes out warp 0's first.
     const std::string text = kernelText(
         "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 32; @%p1 bra W;\n"
-        "ld.global.u32 %r2, [%rd1]; ld.global.u32 %r3, [%rd1+4096]; ld.global.u32 %r4, [%rd1+8192]; ld.global.u32 %r5, [%rd1+12288];\n"
+        "ld.global.u32 %r2, [%rd1]; ld.global.u32 %r3, [%rd1+4096]; ld.global.u32 %r4, [%rd1+8192]; ld.global.u32 %r5, "
+        "[%rd1+12288];\n"
         "add.s32 %r2, %r2, %r3; add.s32 %r2, %r2, %r4; add.s32 %r2, %r2, %r5; bar.sync 0; bra E;\n"
         "W: bar.sync 0; ld.global.u32 %r6, [%rd1+16384]; add.s32 %r6, %r6, 1;\nE:\n");
     h.cycles(text, {{1}, {64}}, {a});

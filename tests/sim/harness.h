@@ -37,7 +37,9 @@ struct Harness {
                      Gpu::Options options = {})
         : gpu(profileWith(name, settings), options), context(gpu.createContext()), stream(gpu.createStream(context)) {}
 
-    VirtualAddress buffer(Bytes bytes, AllocationOptions options = {}) { return gpu.memory(context).allocate(bytes, options); }
+    VirtualAddress buffer(Bytes bytes, AllocationOptions options = {}) {
+        return gpu.memory(context).allocate(bytes, options);
+    }
     template <class T>
     T* data(VirtualAddress at, std::size_t count = 1) {
         return reinterpret_cast<T*>(gpu.memory(context).host(at, count * sizeof(T)));

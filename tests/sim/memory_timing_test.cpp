@@ -95,7 +95,8 @@ TEST_P(EveryProfile, vectorAddSaturatesTheDramsBandwidth) {
 TEST(L1, twoWarpsThatMissOneLineSendOneRequest) {
     Harness h;
     const VirtualAddress a = h.buffer(128);
-    const Counters& c = h.gpu.counters(h.run(kernelText("ld.global.u32 %r1, [%rd1]; add.s32 %r2, %r1, 1;"), {{1}, {64}}, {a}));
+    const Counters& c =
+        h.gpu.counters(h.run(kernelText("ld.global.u32 %r1, [%rd1]; add.s32 %r2, %r1, 1;"), {{1}, {64}}, {a}));
     EXPECT_EQ(c.l1Misses, 2u);
     EXPECT_EQ(c.l1Merges, 1u);
     EXPECT_EQ(c.dramReads, 1u);
@@ -103,7 +104,8 @@ TEST(L1, twoWarpsThatMissOneLineSendOneRequest) {
 }
 
 TEST(L1, aMergedMissIsAnsweredByTheSameResponse) {
-    // The second warp's load joins the first one's miss a cycle later, and both go on when it comes: one cycle more in all.
+    // The second warp's load joins the first one's miss a cycle later, and both go on when it comes: one cycle more in
+    // all.
     const std::string text = kernelText("ld.global.u32 %r1, [%rd1]; add.s32 %r2, %r1, 1; add.s32 %r3, %r2, 1;");
     Harness one("gtx480", {"sm.schedulers=1"}), two("gtx480", {"sm.schedulers=1"});
     const Cycles alone = one.cycles(text, {{1}, {32}}, {one.buffer(128)});
@@ -134,7 +136,8 @@ TEST(L1, storesGoThroughAndLeaveTheLine) {
     Harness h;
     const VirtualAddress a = h.buffer(128);
     const Counters& c = h.gpu.counters(h.run(
-        kernelText("ld.global.u32 %r1, [%rd1]; add.s32 %r1, %r1, 1; st.global.u32 [%rd1], %r1; ld.global.u32 %r2, [%rd1];"),
+        kernelText(
+            "ld.global.u32 %r1, [%rd1]; add.s32 %r1, %r1, 1; st.global.u32 [%rd1], %r1; ld.global.u32 %r2, [%rd1];"),
         kOneThread, {a}));
     EXPECT_EQ(c.l1Misses, 1u);
     EXPECT_EQ(c.l1Hits, 1u);
@@ -146,7 +149,8 @@ TEST(L1, localStoresStayUntilTheyAreEvicted) {
     const std::string text = kernelText(
         "mov.u64 %rd4, spill; st.local.u32 [spill], %r1; st.local.u32 [spill+4], %r1; ld.local.u32 %r2, [spill+4];",
         "");
-    const std::string withLocal = text.substr(0, text.find("{\n") + 2) + ".local .align 4 .b8 spill[64];\n" + text.substr(text.find("{\n") + 2);
+    const std::string withLocal =
+        text.substr(0, text.find("{\n") + 2) + ".local .align 4 .b8 spill[64];\n" + text.substr(text.find("{\n") + 2);
     const Counters& c = h.gpu.counters(h.run(withLocal, {{1}, {32}}));
     EXPECT_EQ(c.l1Hits, 1u);
     EXPECT_EQ(c.bytesL2, 0u);
@@ -196,8 +200,9 @@ VirtualAddress linesOfOneSlice(Harness& h, std::size_t count) {
         if (map.locate(space.physical(at)).slice == home) h.data<std::uint64_t>(table, count)[found++] = at;
     return table;
 }
-const std::string kReadOwnLine = "mov.u32 %r1, %tid.x; mul.wide.u32 %rd4, %r1, 8; add.u64 %rd5, %rd1, %rd4; ld.global.cg.u64 %rd6, [%rd5];\n"
-                                 "ld.global.cg.u32 %r2, [%rd6]; add.s32 %r3, %r2, 1;\n";
+const std::string kReadOwnLine =
+    "mov.u32 %r1, %tid.x; mul.wide.u32 %rd4, %r1, 8; add.u64 %rd5, %rd1, %rd4; ld.global.cg.u64 %rd6, [%rd5];\n"
+    "ld.global.cg.u32 %r2, [%rd6]; add.s32 %r3, %r2, 1;\n";
 
 TEST(L2, aFullSetOfMshrsStallsTheSlice) {
     Harness many, one("gtx480", {"l2.mshrs=1"});
@@ -210,8 +215,8 @@ TEST(L2, aFullSetOfMshrsStallsTheSlice) {
 }
 
 TEST(L2, aSliceAnswersOneLineAfterTheOther) {
-    // gtx480: 128 B a response at 32 B a cycle: four cycles each. Thirty-two warm lines of one slice: 31 x 4 cycles more
-    // than one line.
+    // gtx480: 128 B a response at 32 B a cycle: four cycles each. Thirty-two warm lines of one slice: 31 x 4 cycles
+    // more than one line.
     Harness h;
     const VirtualAddress table = linesOfOneSlice(h, 32);
     h.cycles(kernelText(kReadOwnLine), {{1}, {32}}, {table});  // warm
@@ -241,13 +246,15 @@ TEST(L2, linesWrittenAreKeptLongerThanLinesRead) {
         text += write ? "st.global.u32 [%rd4], %r1;\n" : "ld.global.cg.u32 %r2, [%rd4]; add.s32 %r3, %r3, %r2;\n";
         text += "membar.gl;\n";
     };
-    for (std::size_t i = 0; i < 8; ++i) access(i, true);    // written first: the least recently used
+    for (std::size_t i = 0; i < 8; ++i) access(i, true);  // written first: the least recently used
     for (std::size_t i = 8; i < 16; ++i) access(i, false);
-    for (std::size_t i = 16; i < 24; ++i) access(i, false); // eight more: eight must go
+    for (std::size_t i = 16; i < 24; ++i) access(i, false);  // eight more: eight must go
     // Eight threads write a sector whole.
     h.cycles(kernelText("mov.u32 %r4, %tid.x; mul.wide.u32 %rd5, %r4, 4;\n" + text), {{1}, {8}});
     const auto hits = [&](std::size_t i) {
-        const LaunchId launch = h.run(kernelText("mov.u64 %rd4, " + std::to_string(same[i]) + "; ld.global.cg.u32 %r2, [%rd4]; add.s32 %r3, %r2, 1;"), kOneThread);
+        const LaunchId launch = h.run(kernelText("mov.u64 %rd4, " + std::to_string(same[i]) +
+                                                 "; ld.global.cg.u32 %r2, [%rd4]; add.s32 %r3, %r2, 1;"),
+                                      kOneThread);
         return h.gpu.counters(launch).l2Hits;
     };
     EXPECT_EQ(hits(0), 1u);  // plain LRU would have thrown it out first
@@ -258,8 +265,9 @@ TEST(L2, dirtyLinesAreWrittenBackWhenTheyAreEvicted) {
     // 768 KB of L2; 1.5 MB written, so that at least half must have gone to DRAM.
     Harness h;
     const VirtualAddress a = h.buffer(1536_KiB);
-    const std::string write = "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 256, %r1; mul.wide.u32 %rd4, %r3, 4;\n"
-                              "add.u64 %rd5, %rd1, %rd4; st.global.u32 [%rd5], %r3;\n";
+    const std::string write =
+        "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 256, %r1; mul.wide.u32 %rd4, %r3, 4;\n"
+        "add.u64 %rd5, %rd1, %rd4; st.global.u32 [%rd5], %r3;\n";
     const Counters& c = h.gpu.counters(h.run(kernelText(write), {{1536}, {256}}, {a}));
     EXPECT_EQ(c.dramReads, 0u);  // whole sectors need no fetch
     EXPECT_GE(c.bytesDram, 700u << 10);
@@ -271,7 +279,8 @@ TEST(L2, aPartlyWrittenSectorIsFetchedOnlyWhenItIsRead) {
     const VirtualAddress a = h.buffer(128);
     const Counters& w = h.gpu.counters(h.run(kernelText("st.global.u32 [%rd1], %r1;"), kOneThread, {a}));
     EXPECT_EQ(w.dramReads, 0u);
-    const Counters& r = h.gpu.counters(h.run(kernelText("ld.global.cg.u32 %r1, [%rd1+64]; add.s32 %r2, %r1, 1;"), kOneThread, {a}));
+    const Counters& r =
+        h.gpu.counters(h.run(kernelText("ld.global.cg.u32 %r1, [%rd1+64]; add.s32 %r2, %r1, 1;"), kOneThread, {a}));
     EXPECT_EQ(r.dramReads, 1u);
 }
 
@@ -295,11 +304,15 @@ TEST(Sides, anAtomicToTheFarSideTakesLonger) {
     ASSERT_TRUE(side[0] && side[1]);
     std::vector<bool> first(static_cast<std::size_t>(profile.sm.count), false);
     first[0] = true;
-    const std::string step = "atom.global.exch.b32 %r1, [%rd1], %r1; and.b32 %r2, %r1, 0; cvt.u64.u32 %rd4, %r2; add.u64 %rd1, %rd1, %rd4;\n";
+    const std::string step =
+        "atom.global.exch.b32 %r1, [%rd1], %r1; and.b32 %r2, %r1, 0; cvt.u64.u32 %rd4, %r2; add.u64 %rd1, %rd1, "
+        "%rd4;\n";
     const auto chain = [&](VirtualAddress at) {
         const Harness::Shape shape{{1}, {1}, 0, first, 0};
         h.cycles(kernelText(repeat(4, step)), shape, {at});
-        return static_cast<double>(h.cycles(kernelText(repeat(40, step)), shape, {at}) - h.cycles(kernelText(repeat(20, step)), shape, {at})) / 20;
+        return static_cast<double>(h.cycles(kernelText(repeat(40, step)), shape, {at}) -
+                                   h.cycles(kernelText(repeat(20, step)), shape, {at})) /
+               20;
     };
     EXPECT_NEAR(chain(side[1]) - chain(side[0]), static_cast<double>(profile.l2.farLatency), 1.0);
 }
@@ -309,11 +322,13 @@ TEST(Constant, oneAddressServesAllLanesAndEachOtherOneTakesACycle) {
     const std::string warm = "ld.const.u32 %r9, [table]; add.s32 %r9, %r9, 1;\n";
     const auto chase = [&](const std::string& index) {
         Harness h("gtx480", {"constant.hitLatency=10"});
-        const std::string setUp = "mov.u32 %r1, %tid.x; " + index + " mov.u64 %rd5, table; cvt.u64.u32 %rd4, %r2; add.u64 %rd5, %rd5, %rd4;\n" + warm;
+        const std::string setUp = "mov.u32 %r1, %tid.x; " + index +
+                                  " mov.u64 %rd5, table; cvt.u64.u32 %rd4, %r2; add.u64 %rd5, %rd5, %rd4;\n" + warm;
         const std::string load = "ld.const.u32 %r3, [%rd5]; cvt.u64.u32 %rd6, %r3; add.u64 %rd5, %rd5, %rd6;\n";
         h.cycles(kernelText(setUp + repeat(4, load), table), {{1}, {32}});
         return static_cast<double>(h.cycles(kernelText(setUp + repeat(60, load), table), {{1}, {32}}) -
-                                   h.cycles(kernelText(setUp + repeat(10, load), table), {{1}, {32}})) / 50;
+                                   h.cycles(kernelText(setUp + repeat(10, load), table), {{1}, {32}})) /
+               50;
     };
     const double broadcast = chase("mov.u32 %r2, 0;");
     const double distinct = chase("and.b32 %r2, %r1, 7; shl.b32 %r2, %r2, 2;");  // eight words of one line

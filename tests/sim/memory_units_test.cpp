@@ -144,19 +144,22 @@ TEST(Coalescer, lanesInAnyOrderShareTheirLines) {
 }
 
 TEST(Coalescer, onlyActiveLanesCount) {
-    const Gathered g(accessOf(4, AccessKind::load, [](unsigned l) { return 4096 * l; }, 0b1001));
+    const Gathered g(accessOf(
+        4, AccessKind::load, [](unsigned l) { return 4096 * l; }, 0b1001));
     ASSERT_EQ(g.t.count, 2u);
     EXPECT_EQ(g.t.items[1].line, 3u * 4096);
 }
 
 TEST(Coalescer, aSectorIsCompleteOnlyWhenEveryByteIsWritten) {
     // Lanes 0..7 write sector 0 whole, lane 8 four bytes of sector 1.
-    const Gathered g(accessOf(4, AccessKind::store, [](unsigned l) { return 4 * l; }, 0x1ff));
+    const Gathered g(accessOf(
+        4, AccessKind::store, [](unsigned l) { return 4 * l; }, 0x1ff));
     ASSERT_EQ(g.t.count, 1u);
     EXPECT_EQ(g.t.items[0].sectors, 0b0011);
     EXPECT_EQ(g.t.items[0].complete, 0b0001);
     // Eight lanes on one word cover four bytes, not 32.
-    const Gathered same(accessOf(4, AccessKind::store, [](unsigned) { return 0; }, 0xff));
+    const Gathered same(accessOf(
+        4, AccessKind::store, [](unsigned) { return 0; }, 0xff));
     EXPECT_EQ(same.t.items[0].complete, 0);
 }
 
@@ -198,7 +201,8 @@ class Dram : public ::testing::Test {
 
     Dram() { sim.counters.emplace_back(); }
 
-    RequestId add(std::uint32_t bank, std::uint64_t row, RequestKind kind = RequestKind::fill, std::uint16_t bytes = 64) {
+    RequestId add(std::uint32_t bank, std::uint64_t row, RequestKind kind = RequestKind::fill,
+                  std::uint16_t bytes = 64) {
         const RequestId id = sim.requests.take();
         Request& request = sim.requests[id];
         request.kind = kind;

@@ -30,7 +30,8 @@ TEST(Pipeline, independentInstructionsIssueOneACycle) {
     Harness h;
     // Eight chains in turn: each register is used again after eight cycles, twice the latency.
     std::string round;
-    for (int i = 0; i < 8; ++i) round += "add.s32 %r" + std::to_string(10 + i) + ", %r" + std::to_string(10 + i) + ", 1;\n";
+    for (int i = 0; i < 8; ++i)
+        round += "add.s32 %r" + std::to_string(10 + i) + ", %r" + std::to_string(10 + i) + ", 1;\n";
     EXPECT_EQ(extra(h, repeat(60, round), repeat(10, round)), 50u * 8);
 }
 
@@ -56,8 +57,8 @@ TEST(Pipeline, theSpecialUnitTakesItsInterval) {
 TEST(Pipeline, sharedLoadsPayAPassPerBankConflict) {
     for (unsigned stride : {1u, 2u, 8u, 32u}) {
         Harness h("gtx480", {"shared.latency=20"});
-        const std::string setUp = "mov.u32 %r1, %tid.x; mul.lo.s32 %r1, %r1, " + std::to_string(4 * stride) +
-                                  "; mov.u32 %r2, 0;\n";
+        const std::string setUp =
+            "mov.u32 %r1, %tid.x; mul.lo.s32 %r1, %r1, " + std::to_string(4 * stride) + "; mov.u32 %r2, 0;\n";
         // A chain: the address of each load depends on the one before (shared memory holds zeros).
         const std::string load = "add.s32 %r3, %r1, %r2; ld.shared.u32 %r2, [%r3];\n";
         const Harness::Shape shape{{1}, {32}, 8192, {}, 0};
@@ -87,7 +88,8 @@ TEST(Pipeline, issueWidthTwoIssuesPairsOfIndependentInstructions) {
 
 // ---- occupancy
 
-Occupancy occupancyFor(const std::string& body, Dim3 block, std::uint32_t shared = 0, const std::vector<std::string>& settings = {}) {
+Occupancy occupancyFor(const std::string& body, Dim3 block, std::uint32_t shared = 0,
+                       const std::vector<std::string>& settings = {}) {
     Harness h("gtx480", settings);
     return h.gpu.record(h.run(kernelText(body), {{1}, block, shared, {}, 0})).occupancy;
 }

@@ -22,7 +22,7 @@ class CacheTags {
         std::uint8_t dirty = 0;    ///< sectors newer than below; may be dirty without being valid (written in part)
         std::uint8_t pending = 0;  ///< sectors on their way
         std::uint8_t pad = 0;
-        std::uint32_t owner = 0;   ///< who brought it in
+        std::uint32_t owner = 0;  ///< who brought it in
     };
 
     static constexpr std::uint64_t kNoLine = ~std::uint64_t{0};

@@ -14,7 +14,9 @@ HostBacking::HostBacking(Bytes bytes) : bytes_(bytes) {
     data_ = static_cast<std::uint8_t*>(at);
 }
 
-HostBacking::~HostBacking() { munmap(data_, bytes_); }
+HostBacking::~HostBacking() {
+    munmap(data_, bytes_);
+}
 
 ContextMemory::ContextMemory(PhysicalMemory& physical, const arch::DeviceProfile& profile)
     : physical_(physical), profile_(profile) {}
@@ -26,9 +28,8 @@ ContextMemory::~ContextMemory() {
 ContextMemory::Chunk& ContextMemory::newChunk(Bytes bytes, const AllocationOptions& options) {
     Chunk chunk;
     chunk.pageBytes = options.pageBytes ? options.pageBytes : static_cast<Bytes>(profile_.memory.pageBytes);
-    chunk.pages = physical_.allocate(bytes, chunk.pageBytes,
-                                     options.placementGiven ? options.placement : profile_.memory.placement,
-                                     options.color);
+    chunk.pages = physical_.allocate(
+        bytes, chunk.pageBytes, options.placementGiven ? options.placement : profile_.memory.placement, options.color);
     chunk.bytes = chunk.pages.size() * chunk.pageBytes;
     try {
         chunk.host = std::make_unique<HostBacking>(chunk.bytes);

@@ -5,12 +5,10 @@
 
 #include "sim/mem/l2_slice.h"
 #include "sim/mem/memory_latency.h"
-#include "sim/sm/sm.h"
 
 namespace bulkhead::sim {
 
-Crossbar::Crossbar(SimContext& sim)
-    : sim_(sim), waiters_(sim.profile.map.slices()) {
+Crossbar::Crossbar(SimContext& sim) : sim_(sim), waiters_(sim.profile.map.slices()) {
     const StageLatencies stages = stageLatencies(sim.profile);
     requestLatency_ = stages.request;
     responseLatency_ = stages.response;
@@ -21,15 +19,15 @@ std::size_t Crossbar::placesPerSlice() const {
     return static_cast<std::size_t>(sim_.profile.crossbar.sliceQueue) + sim_.l2Clock.edgeAt(requestLatency_);
 }
 
-void Crossbar::attach(Sm& sm) {
+void Crossbar::attach(Requester& requester) {
     Port port;
-    port.sm = &sm;
+    port.requester = &requester;
     port.queue = Ring<RequestId>(static_cast<std::size_t>(sim_.profile.crossbar.smQueue));
     ports_.push_back(std::move(port));
 }
 
-/// An atomic or a write goes to the line's home; on a GPU with two L2 sides that may be the far one. Reads are served by
-/// a near copy (H200: only atomics show the side).
+/// An atomic or a write goes to the line's home; on a GPU with two L2 sides that may be the far one. Reads are served
+/// by a near copy (H200: only atomics show the side).
 Cycles Crossbar::far(const Request& request) const {
     const auto& l2 = sim_.profile.l2;
     if (l2.sides == 1 || request.kind == RequestKind::read) return 0;
@@ -87,7 +85,7 @@ void Crossbar::inject(std::uint32_t sm) {
     sim_.counters[request.launch].bytesL2 += request.kind == RequestKind::read ? 0 : request.bytes;
     sim_.events.push(sent + requestLatency(request), EventKind::sliceArrive, id);
     if (!port.queue.empty()) scheduleInject(sm, std::max(sent, sim_.now + 1));
-    port.sm->requestPortFreed();
+    port.requester->requestPortFreed();
 }
 
 void Crossbar::returnCredit(std::uint32_t slice) {
@@ -120,11 +118,13 @@ void Crossbar::respond(RequestId id) {
     }
 }
 
-void Crossbar::deliver(RequestId id) { ports_[sim_.requests[id].sm].sm->receive(id); }
+void Crossbar::deliver(RequestId id) {
+    ports_[sim_.requests[id].sm].requester->receive(id);
+}
 
 void Crossbar::acknowledge(RequestId id) {
     const Request& request = sim_.requests[id];
-    ports_[request.sm].sm->stored(request.warp, request.launch, sim_.now + responseLatency(request));
+    ports_[request.sm].requester->stored(request.warp, request.launch, sim_.now + responseLatency(request));
 }
 
 }  // namespace bulkhead::sim

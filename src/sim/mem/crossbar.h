@@ -9,8 +9,20 @@
 
 namespace bulkhead::sim {
 
-class Sm;
 class L2Slice;
+
+/// Whoever sends requests: an SM.
+class Requester {
+  public:
+    virtual void receive(
+        RequestId) = 0;  ///< the response to a read or atomic; the request is the receiver's to release
+    /// A write or reduction of a warp has been done; the warp may count on it from `doneAt` on.
+    virtual void stored(std::uint32_t warp, std::uint32_t launch, Cycles doneAt) = 0;
+    virtual void requestPortFreed() = 0;  ///< there is room to send again
+
+  protected:
+    ~Requester() = default;
+};
 
 /// Joins SMs and L2 slices. Every SM has a request port and a response port, every slice a bounded queue: a request
 /// leaves its SM only when its slice has a place for it, and holds up those behind it until then.
@@ -18,7 +30,7 @@ class Crossbar {
   public:
     explicit Crossbar(SimContext&);
 
-    void attach(Sm& sm);  ///< as SM number `ports()`
+    void attach(Requester&);  ///< as port number `ports()`
     void attach(L2Slice& slice) { slices_.push_back(&slice); }
     std::size_t ports() const { return ports_.size(); }
     /// Requests that can be between the ports and a slice's tags: its queue, and one a stage of the pipeline that leads
@@ -26,8 +38,8 @@ class Crossbar {
     std::size_t placesPerSlice() const;
 
     bool canSend(std::uint32_t sm) const { return !ports_[sm].queue.full(); }
-    void send(RequestId);  ///< canSend(request.sm) must hold
-    void inject(std::uint32_t sm);       ///< on EventKind::inject
+    void send(RequestId);           ///< canSend(request.sm) must hold
+    void inject(std::uint32_t sm);  ///< on EventKind::inject
     void returnCredit(std::uint32_t slice);
 
     void respond(RequestId);      ///< on EventKind::respond: at the SM's response port
@@ -39,7 +51,7 @@ class Crossbar {
 
   private:
     struct Port {
-        Sm* sm = nullptr;
+        Requester* requester = nullptr;
         Ring<RequestId> queue;
         std::uint64_t requestFree = 0, responseFree = 0;  ///< L2 edges
         bool waiting = false;                             ///< for a credit
@@ -52,7 +64,7 @@ class Crossbar {
     SimContext& sim_;
     std::vector<Port> ports_;
     std::vector<L2Slice*> slices_;
-    std::vector<std::int64_t> credits_;              ///< places left at each slice
+    std::vector<std::int64_t> credits_;               ///< places left at each slice
     std::vector<std::deque<std::uint32_t>> waiters_;  ///< SMs whose head waits for the slice, first come first
     Cycles requestLatency_, responseLatency_;
 };

@@ -54,8 +54,8 @@ void DramChannel::step() {
         for (std::size_t word = 0; word < waiting_.size(); ++word) {
             for (std::uint64_t rest = waiting_[word]; rest; rest &= rest - 1) {
                 const Bank& bank = banks_[word * 64 + static_cast<std::size_t>(std::countr_zero(rest))];
-                next = std::min(next,
-                                bank.hit != kNoRequest ? std::max(bank.columnReady, busFree_) : bank.prechargeReady);
+                next =
+                    std::min(next, bank.hit != kNoRequest ? std::max(bank.columnReady, busFree_) : bank.prechargeReady);
             }
         }
         if (next != kNever) schedule(std::max(next, cycle + 1));
@@ -110,8 +110,8 @@ bool DramChannel::issueColumn(std::uint64_t cycle) {
     if (!request.remaining) ++counters.dramRowHits;
     request.remaining = 0;
     counters.bytesDram += request.bytes;
-    const std::uint64_t bursts = (request.bytes + static_cast<std::uint64_t>(dram.burstBytes) - 1) /
-                                 static_cast<std::uint64_t>(dram.burstBytes);
+    const std::uint64_t bursts =
+        (request.bytes + static_cast<std::uint64_t>(dram.burstBytes) - 1) / static_cast<std::uint64_t>(dram.burstBytes);
     const std::uint64_t transfer = bursts * static_cast<std::uint64_t>(dram.tCCD);
     busFree_ = cycle + transfer;
     const std::uint64_t end = cycle + static_cast<std::uint64_t>(dram.tCL) + transfer;

@@ -45,8 +45,8 @@ class DramChannel {
     std::size_t capacity_, queued_ = 0;
     std::vector<Bank> banks_;
     std::vector<std::uint64_t> waiting_, hits_;  ///< bit per bank: has requests; has one for its open row
-    std::uint64_t busFree_ = 0;  ///< first cycle for the next column command
-    std::uint64_t scheduled_ = kNever;  ///< memory cycle of the next step
+    std::uint64_t busFree_ = 0;                  ///< first cycle for the next column command
+    std::uint64_t scheduled_ = kNever;           ///< memory cycle of the next step
     std::vector<L2Slice*> slices_;
 };
 

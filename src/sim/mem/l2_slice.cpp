@@ -75,11 +75,20 @@ void L2Slice::noteStall(std::uint32_t launch) {
     Counters& counters = sim_.counters[launch];
     const Cycles waited = sim_.now - stalledSince_;
     switch (stalled_) {
-        case Served::yes: break;
-        case Served::mshrFull: counters.l2StallMshr += waited; break;
-        case Served::responseFull: counters.l2StallResponse += waited; break;
-        case Served::dramFull: counters.l2StallDram += waited; break;
-        case Served::lineBusy: counters.l2StallLine += waited; break;
+        case Served::yes:
+            break;
+        case Served::mshrFull:
+            counters.l2StallMshr += waited;
+            break;
+        case Served::responseFull:
+            counters.l2StallResponse += waited;
+            break;
+        case Served::dramFull:
+            counters.l2StallDram += waited;
+            break;
+        case Served::lineBusy:
+            counters.l2StallLine += waited;
+            break;
     }
 }
 

@@ -18,11 +18,11 @@ class L2Slice {
   public:
     L2Slice(SimContext&, std::uint32_t index, Crossbar&, DramChannel&);
 
-    void arrive(RequestId);     ///< a request comes out of the crossbar
-    void process();             ///< on EventKind::sliceProcess: serve the head of the queue
-    void fill(RequestId);       ///< sectors came from DRAM
+    void arrive(RequestId);                    ///< a request comes out of the crossbar
+    void process();                            ///< on EventKind::sliceProcess: serve the head of the queue
+    void fill(RequestId);                      ///< sectors came from DRAM
     void answer(RequestId id) { finish(id); }  ///< on EventKind::sliceAnswer: a miss is over
-    void dramHasRoom();                         ///< the channel's queue is no longer full
+    void dramHasRoom();                        ///< the channel's queue is no longer full
 
     /// Core cycles by which a miss takes longer than the DRAM's own timings: the memory controller's part of the
     /// profile's latency. It delays the answer, not the MSHR, which is free once the data are there.

@@ -14,7 +14,8 @@ StageLatencies stageLatencies(const arch::DeviceProfile& p) {
     const std::int64_t sector = std::max(p.l1.sectorBytes, p.l2.sectorBytes);
     const std::int64_t responseEdges =
         std::max<std::int64_t>(1, (sector + p.crossbar.responseBytesPerCycle - 1) / p.crossbar.responseBytesPerCycle);
-    const auto ports = static_cast<std::int64_t>(1 + l2.coreAt(1) + l2.coreAt(static_cast<std::uint64_t>(responseEdges)));
+    const auto ports =
+        static_cast<std::int64_t>(1 + l2.coreAt(1) + l2.coreAt(static_cast<std::uint64_t>(responseEdges)));
     const std::int64_t flight = p.l2.hitLatency - ports;
     if (flight < 2)
         throw Error("{}: l2.hitLatency is {}, but ports alone take {} cycles: give at least {}", p.name,

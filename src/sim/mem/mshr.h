@@ -26,7 +26,9 @@ class MshrFile {
     };
 
     MshrFile(std::uint32_t entries, std::uint32_t merges)
-        : merges_(merges), entries_(entries), waiters_(std::size_t{entries} * merges),
+        : merges_(merges),
+          entries_(entries),
+          waiters_(std::size_t{entries} * merges),
           heads_(std::bit_ceil(std::size_t{entries} * 2), kNone) {
         for (std::uint32_t i = entries; i-- > 0;) {
             entries_[i].chain = free_;

@@ -10,15 +10,7 @@ PhysicalMemory::PhysicalMemory(const arch::DeviceProfile& profile)
     : map_(profile.map),
       frames_(static_cast<std::size_t>((profile.dram.bytes - profile.memory.reservedBytes) >> kFrameShift), kFree),
       freeBytes_(totalBytes()),
-      state_(static_cast<std::uint64_t>(profile.memory.seed)) {}
-
-/// splitmix64: the same pages on every host.
-std::uint64_t PhysicalMemory::random() {
-    std::uint64_t z = state_ += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
+      random_(static_cast<std::uint64_t>(profile.memory.seed)) {}
 
 bool PhysicalMemory::available(arch::PhysicalAddress page, Bytes pageBytes) const {
     const std::uint32_t frame = frames_[page >> kFrameShift];
@@ -88,7 +80,8 @@ bool PhysicalMemory::findRun(Bytes pages, Bytes pageBytes, arch::PhysicalAddress
     return false;
 }
 
-std::vector<arch::PhysicalAddress> PhysicalMemory::allocate(Bytes bytes, Bytes pageBytes, Placement placement, int color) {
+std::vector<arch::PhysicalAddress> PhysicalMemory::allocate(Bytes bytes, Bytes pageBytes, Placement placement,
+                                                            int color) {
     if (!std::has_single_bit(pageBytes) || pageBytes < (1u << kSmallShift) || pageBytes > (1u << kFrameShift))
         throw Error("a page of {} bytes is not supported: use 4096, 65536 or 2097152", pageBytes);
     const std::uint32_t colors = map_.colors(pageBytes);
@@ -101,7 +94,8 @@ std::vector<arch::PhysicalAddress> PhysicalMemory::allocate(Bytes bytes, Bytes p
     std::vector<arch::PhysicalAddress> pages;
     pages.reserve(wanted);
     const auto fits = [&](arch::PhysicalAddress page) {
-        return available(page, pageBytes) && (color == kAnyColor || map_.color(page, pageBytes) == static_cast<std::uint32_t>(color));
+        return available(page, pageBytes) &&
+               (color == kAnyColor || map_.color(page, pageBytes) == static_cast<std::uint32_t>(color));
     };
     const auto accept = [&](arch::PhysicalAddress page) {
         take(page, pageBytes);
@@ -118,7 +112,7 @@ std::vector<arch::PhysicalAddress> PhysicalMemory::allocate(Bytes bytes, Bytes p
     if (placement == Placement::scattered) {
         // Random tries find a page fast unless memory is nearly full; then the scan below finishes the job.
         for (Bytes tries = 0; pages.size() < wanted && tries < 64 * wanted + 256; ++tries) {
-            const arch::PhysicalAddress page = random() % total * pageBytes;
+            const arch::PhysicalAddress page = random_.next() % total * pageBytes;
             if (fits(page)) accept(page);
         }
     }

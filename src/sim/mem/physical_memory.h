@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "arch/device_profile.h"
+#include "base/random.h"
 
 namespace bulkhead::sim {
 
@@ -39,14 +40,13 @@ class PhysicalMemory {
     void take(arch::PhysicalAddress, Bytes pageBytes);
     void giveBack(arch::PhysicalAddress, Bytes pageBytes);
     bool findRun(Bytes pages, Bytes pageBytes, arch::PhysicalAddress& first) const;
-    std::uint64_t random();
 
     const arch::AddressMap& map_;
     std::vector<std::uint32_t> frames_;
     std::vector<Cut> cut_;
     std::vector<std::uint32_t> spareCuts_;
     Bytes freeBytes_;
-    std::uint64_t state_;
+    Random random_;
 };
 
 }  // namespace bulkhead::sim

@@ -25,7 +25,7 @@ enum class RequestKind : std::uint8_t {
 struct Request {
     arch::PhysicalAddress line = 0;  ///< address of the line's first byte
     std::uint64_t row = 0;
-    Cycles since = 0;          ///< when it began to wait where it now is
+    Cycles since = 0;  ///< when it began to wait where it now is
     std::uint32_t slice = 0, set = 0, bank = 0;
     std::uint32_t sm = 0;      ///< who asked
     std::uint32_t launch = 0;  ///< for whose counters

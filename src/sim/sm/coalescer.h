@@ -8,10 +8,10 @@ namespace bulkhead::sim {
 
 /// One line touched by one warp instruction.
 struct Transaction {
-    std::uint64_t line = 0;      ///< address of the line's first byte, in the space the addresses came in
-    std::uint8_t sectors = 0;    ///< touched
-    std::uint8_t complete = 0;   ///< stores: written whole
-    std::uint16_t bytes = 0;     ///< sectors x sector size
+    std::uint64_t line = 0;     ///< address of the line's first byte, in the space the addresses came in
+    std::uint8_t sectors = 0;   ///< touched
+    std::uint8_t complete = 0;  ///< stores: written whole
+    std::uint16_t bytes = 0;    ///< sectors x sector size
 };
 
 /// A warp instruction of 16 bytes a lane, in local memory, touches at most four lines a lane.

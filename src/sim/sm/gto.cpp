@@ -29,6 +29,8 @@ class Gto final : public WarpScheduler {
 
 }  // namespace
 
-std::unique_ptr<WarpScheduler> makeGto(const SchedulerConfig& config) { return std::make_unique<Gto>(config); }
+std::unique_ptr<WarpScheduler> makeGto(const SchedulerConfig& config) {
+    return std::make_unique<Gto>(config);
+}
 
 }  // namespace bulkhead::sim

@@ -61,8 +61,8 @@ LoadStore::Issued LoadStore::issue(const Warp& warp, std::uint32_t slot, std::ui
                 ++counters.sharedAccesses;
                 counters.sharedConflicts += passes - 1;
                 issued.passes = std::max(issued.passes, passes);
-                issued.readyAt = std::max(
-                    issued.readyAt, sim_.now + static_cast<Cycles>(sim_.profile.shared.latency) + passes - 1);
+                issued.readyAt =
+                    std::max(issued.readyAt, sim_.now + static_cast<Cycles>(sim_.profile.shared.latency) + passes - 1);
                 break;
             }
             case ptx::Space::param:
@@ -172,9 +172,15 @@ void LoadStore::unblock() {
     Counters& counters = sim_.counters[operations_[queue_.front()].launch];
     const Cycles waited = sim_.now - blockedSince_;
     switch (blockedBy_) {
-        case Passed::mshr: counters.l1StallMshr += waited; break;
-        case Passed::port: counters.l1StallQueue += waited; break;
-        default: counters.l1StallLine += waited; break;
+        case Passed::mshr:
+            counters.l1StallMshr += waited;
+            break;
+        case Passed::port:
+            counters.l1StallQueue += waited;
+            break;
+        default:
+            counters.l1StallLine += waited;
+            break;
     }
     sm_.wake();
 }
@@ -206,7 +212,8 @@ LoadStore::Passed LoadStore::passLoad(Operation& op, const Transaction& t) {
     if (entry != MshrFile::kNone ? !mshrs_.canMerge(entry) : mshrs_.full()) return Passed::mshr;
     const std::uint8_t wanted = widen(t.sectors);
     std::uint8_t present = entry == MshrFile::kNone ? std::uint8_t{0} : mshrs_[entry].pending;
-    if (way != CacheTags::kNoWay) present |= static_cast<std::uint8_t>(tags_.state(way).valid | tags_.state(way).pending);
+    if (way != CacheTags::kNoWay)
+        present |= static_cast<std::uint8_t>(tags_.state(way).valid | tags_.state(way).pending);
     const auto missing = static_cast<std::uint8_t>(wanted & ~present);
     if (missing && !crossbar_.canSend(port_)) return Passed::port;
     if (way == CacheTags::kNoWay && sim_.profile.l1.allocate == arch::DeviceProfile::Allocate::onMiss) {
@@ -214,7 +221,8 @@ LoadStore::Passed LoadStore::passLoad(Operation& op, const Transaction& t) {
         if (way == CacheTags::kNoWay) return Passed::line;
         if (!makeRoom(way, op)) return Passed::port;
         tags_.place(way, t.line, op.slot);
-        if (missing && !crossbar_.canSend(port_)) {  // the write-back took the last place; the line is ours when we come again
+        if (missing &&
+            !crossbar_.canSend(port_)) {  // the write-back took the last place; the line is ours when we come again
             tags_.drop(way);
             return Passed::port;
         }
@@ -259,7 +267,8 @@ LoadStore::Passed LoadStore::passStore(Operation& op, const Transaction& t) {
     }
     // Atomics are executed at the slice, so a copy here would go stale.
     if (way != CacheTags::kNoWay && !tags_.state(way).pending) tags_.drop(way);
-    send(op.kind == AccessKind::atomic ? RequestKind::atomic : RequestKind::reduction, op, t.line, t.sectors, 0, op.load);
+    send(op.kind == AccessKind::atomic ? RequestKind::atomic : RequestKind::reduction, op, t.line, t.sectors, 0,
+         op.load);
     return Passed::yes;
 }
 

@@ -32,18 +32,21 @@ class LoadStore {
     struct Issued {
         std::uint32_t load = kNoLoad;
         Cycles readyAt = 0;
-        unsigned passes = 1;     ///< cycles the unit is taken
+        unsigned passes = 1;       ///< cycles the unit is taken
         std::uint32_t stores = 0;  ///< writes and reductions that will be acknowledged
     };
     Issued issue(const Warp&, std::uint32_t slot, std::uint32_t launch, Route);
 
-    void tick();                  ///< one line through the tags
-    void receive(RequestId);      ///< a response
+    void tick();              ///< one line through the tags
+    void receive(RequestId);  ///< a response
     void requestPortFreed() { unblock(); }
 
     /// L1D for the launch that now begins on an empty SM; its clean lines go at every launch.
     void setCapacity(std::int64_t l1Bytes);
-    void invalidate() { tags_.invalidateClean(); constants_.invalidateClean(); }
+    void invalidate() {
+        tags_.invalidateClean();
+        constants_.invalidateClean();
+    }
 
     const CacheTags& l1() const { return tags_; }
 

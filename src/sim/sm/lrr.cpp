@@ -23,6 +23,8 @@ class Lrr final : public WarpScheduler {
 
 }  // namespace
 
-std::unique_ptr<WarpScheduler> makeLrr(const SchedulerConfig& config) { return std::make_unique<Lrr>(config); }
+std::unique_ptr<WarpScheduler> makeLrr(const SchedulerConfig& config) {
+    return std::make_unique<Lrr>(config);
+}
 
 }  // namespace bulkhead::sim

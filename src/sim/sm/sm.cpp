@@ -8,10 +8,14 @@
 namespace bulkhead::sim {
 namespace {
 
-constexpr WarpMask bitOf(std::uint32_t slot) { return WarpMask{1} << slot; }
+constexpr WarpMask bitOf(std::uint32_t slot) {
+    return WarpMask{1} << slot;
+}
 
 /// A function's registers have their own scoreboard numbers: no load may be under way across a call or return.
-bool changesFrame(Kind kind) { return kind == Kind::call || kind == Kind::callIndirect || kind == Kind::ret; }
+bool changesFrame(Kind kind) {
+    return kind == Kind::call || kind == Kind::callIndirect || kind == Kind::ret;
+}
 
 }  // namespace
 
@@ -85,7 +89,6 @@ void Sm::startBlock(const LaunchContext& context, std::uint32_t launch, const Bl
         s.openCopies = 0;
         s.firstGroup = 0;
         s.groupCopies.clear();
-        s.counters = {};
         occupied_ |= bitOf(slot);
         policy_->warpStarted(slot, nextAge_++);
         if (s.warp.finished()) {
@@ -113,7 +116,8 @@ void Sm::tick() {
         for (; woken; woken &= woken - 1) {
             const auto slot = static_cast<std::uint32_t>(std::countr_zero(woken));
             slots_[slot].wait = Wait::none;
-            if (slots_[slot].readyAt > now) makeReadyAt(slot, slots_[slot].readyAt);  // further off than the ring is long
+            if (slots_[slot].readyAt > now)
+                makeReadyAt(slot, slots_[slot].readyAt);  // further off than the ring is long
         }
     }
 
@@ -129,7 +133,8 @@ void Sm::tick() {
         }
         const auto slot = static_cast<std::uint32_t>(policy_->pick(static_cast<int>(scheduler), eligible));
         issue(slot);
-        for (int more = 1; more < issueWidth_ && (ready_ & bitOf(slot)) && unitFree(slots_[slot].unit); ++more) issue(slot);
+        for (int more = 1; more < issueWidth_ && (ready_ & bitOf(slot)) && unitFree(slots_[slot].unit); ++more)
+            issue(slot);
     }
     sleep();
 }
@@ -186,7 +191,9 @@ bool Sm::unitFree(unsigned unit) const {
     return false;
 }
 
-Cycles Sm::unitFreeAt(unsigned unit) const { return *std::min_element(unitBusy_[unit].begin(), unitBusy_[unit].end()); }
+Cycles Sm::unitFreeAt(unsigned unit) const {
+    return *std::min_element(unitBusy_[unit].begin(), unitBusy_[unit].end());
+}
 
 void Sm::occupy(unsigned unit, Cycles cycles) {
     for (Cycles& busy : unitBusy_[unit]) {
@@ -227,7 +234,9 @@ void Sm::issue(std::uint32_t slot) {
             ++counters.memoryInstructions;
             issueMemory(slot, instr);
             break;
-        case StepKind::control: notBefore = sim_.now + latency; break;
+        case StepKind::control:
+            notBefore = sim_.now + latency;
+            break;
         case StepKind::barrierWait:
             ++sim_.effects;
             s.wait = Wait::barrier;
@@ -429,14 +438,17 @@ void Sm::loaded(std::uint32_t load, Cycles readyAt) {
     for (std::uint8_t i = 0; i < info.count; ++i) s.registerReady[info.registers[i]] = readyAt;
     if (info.async) copyDone(s, info.group);
     switch (s.wait) {
-        case Wait::load: refresh(info.slot, sim_.now); break;
+        case Wait::load:
+            refresh(info.slot, sim_.now);
+            break;
         case Wait::fence:
             if (!s.loads && !s.stores) refresh(info.slot, std::max(sim_.now, s.storesDoneAt));
             break;
         case Wait::async:
             if (groupsDone(s)) refresh(info.slot, sim_.now);
             break;
-        default: return;
+        default:
+            return;
     }
     wake();
 }
@@ -484,7 +496,9 @@ void Sm::l1Event(CacheEvent::Kind kind, std::uint32_t warp, std::uint32_t owner,
 std::uint32_t Sm::activeWarps() const {
     return static_cast<std::uint32_t>(std::popcount(occupied_ & policy_->allowed()));
 }
-std::uint32_t Sm::residentWarps() const { return static_cast<std::uint32_t>(std::popcount(occupied_)); }
+std::uint32_t Sm::residentWarps() const {
+    return static_cast<std::uint32_t>(std::popcount(occupied_));
+}
 
 std::optional<std::uint32_t> Sm::anyLaunch() const {
     for (const Resident& resident : residents_)
@@ -510,8 +524,9 @@ std::string Sm::explainStuck(std::uint32_t launch) const {
         for (WarpMask others = waitingBarrier_ & occupied_; others; others &= others - 1)
             waiting += slots_[static_cast<std::size_t>(std::countr_zero(others))].resident == s.resident;
         // The warp's pc already points behind the barrier it waits at.
-        return fmt::format("barrier that can never complete: {}: {} of the block's {} warps wait, the others never come",
-                           place(s, s.warp.code().instrs[s.warp.pc() - 1].line, 0), waiting, s.warp.block().warps);
+        return fmt::format(
+            "barrier that can never complete: {}: {} of the block's {} warps wait, the others never come",
+            place(s, s.warp.code().instrs[s.warp.pc() - 1].line, 0), waiting, s.warp.block().warps);
     }
     return {};
 }

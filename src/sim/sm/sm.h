@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "sim/exec/warp.h"
+#include "sim/mem/crossbar.h"
 #include "sim/sim_context.h"
 #include "sim/sm/load_store.h"
 #include "sim/sm/warp_scheduler.h"
 
 namespace bulkhead::sim {
-
-class Crossbar;
 
 /// What a block takes from an SM.
 struct BlockNeeds {
@@ -35,9 +34,9 @@ class SmOwner {
 ///
 /// Nothing is polled. A warp's next instruction is examined once, when the one before it has issued: either it can
 /// issue (its bit in `ready_` is set), or the cycle is known at which it can (its bit waits in a ring of future
-/// cycles), or it waits for something that will announce itself (a load, a barrier). A cycle is then a few operations on
-/// bit masks, and an SM with no bit set sleeps.
-class Sm {
+/// cycles), or it waits for something that will announce itself (a load, a barrier). A cycle is then a few operations
+/// on bit masks, and an SM with no bit set sleeps.
+class Sm final : public Requester {
   public:
     /// `port`: its number on the crossbar; `id`: what %smid says.
     Sm(SimContext&, Crossbar&, SmOwner&, std::uint32_t port, std::uint32_t id, const SchedulerPolicy&);
@@ -56,9 +55,9 @@ class Sm {
     void beginLaunch(std::int64_t l1Bytes);
 
     // From the memory side.
-    void receive(RequestId id) { loadStore_.receive(id); }
-    void requestPortFreed() { loadStore_.requestPortFreed(); }
-    void stored(std::uint32_t slot, std::uint32_t launch, Cycles doneAt);
+    void receive(RequestId id) override { loadStore_.receive(id); }
+    void requestPortFreed() override { loadStore_.requestPortFreed(); }
+    void stored(std::uint32_t slot, std::uint32_t launch, Cycles doneAt) override;
 
     // From LD/ST.
     void loaded(std::uint32_t load, Cycles readyAt);
@@ -68,6 +67,7 @@ class Sm {
 
     std::uint32_t activeWarps() const;  ///< resident, and not held back by the policy
     std::uint32_t residentWarps() const;
+    /// Of all warps that have had this slot.
     const WarpCounters& warpCounters(std::uint32_t slot) const { return slots_[slot].counters; }
     /// What a barrier of this launch waits for in vain; empty if no warp of it waits at one.
     std::string explainStuck(std::uint32_t launch) const;
@@ -106,7 +106,7 @@ class Sm {
         Wait wait = Wait::none;
         std::uint8_t unit = 0;  ///< of the next instruction
         std::uint32_t waitGroups = 0;
-        std::uint32_t openCopies = 0;            ///< cp.async not yet committed
+        std::uint32_t openCopies = 0;  ///< cp.async not yet committed
         std::uint64_t firstGroup = 0;
         std::vector<std::uint32_t> groupCopies;  ///< committed groups: copies under way, oldest first
         Warp::Snapshot snapshot;

@@ -12,7 +12,9 @@ constexpr SchedulerPolicy kPolicies[] = {
 
 }  // namespace
 
-std::span<const SchedulerPolicy> schedulerPolicies() { return kPolicies; }
+std::span<const SchedulerPolicy> schedulerPolicies() {
+    return kPolicies;
+}
 
 const SchedulerPolicy& findScheduler(std::string_view name) {
     std::string known;
