@@ -120,7 +120,8 @@ int show(const Options& options) {
         } else {
             r.title = "simulated GPUs";
             r.provenance = {commandLine(), "", std::nullopt, version(), currentDate()};
-            writeOutput(options.json, report::json(r).dump(2) + "\n");
+            writeOutput(options.json,
+                        report::json(r).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
         }
         return kDone;
     }

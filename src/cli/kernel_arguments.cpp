@@ -32,8 +32,6 @@ constexpr ElementType kTypes[] = {
     {"f64", Class::real, 8},
 };
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
-
 const ElementType& typeNamed(std::string_view name, std::string_view argument) {
     for (const ElementType& type : kTypes)
         if (type.name == name) return type;
@@ -137,7 +135,7 @@ void fill(KernelArgument& argument, const ElementType& type, std::uint64_t count
 
 }  // namespace
 
-KernelArgument parseKernelArgument(std::string_view text) {
+KernelArgument parseKernelArgument(std::string_view text, Bytes mostBytes) {
     KernelArgument argument;
     argument.text = text;
     const std::size_t open = text.find('['), colon = text.find(':');
@@ -148,7 +146,8 @@ KernelArgument parseKernelArgument(std::string_view text) {
         std::uint64_t count = 0;
         if (!parseWhole(text.substr(open + 1, close - open - 1), count) || count == 0)
             throw Error("--arg {}: the length must be a whole number above 0", text);
-        if (count > kMostBytes / type.bytes) throw Error("--arg {}: the buffer is too large", text);
+        if (count > mostBytes / type.bytes)
+            throw Error("--arg {}: the GPU's memory holds {} bytes", text, mostBytes);
         const std::string_view rest = text.substr(close + 1);
         if (!rest.empty() && !rest.starts_with("=")) throw Error("--arg {}: '=' expected after ']'", text);
         argument.isBuffer = true;
@@ -172,9 +171,12 @@ Extent parseExtent(std::string_view text, std::string_view what) {
         if (count == 3 || !parseWhole(text.substr(from, to - from), values[count]) || values[count] == 0)
             throw Error("{} {}: write one to three numbers above 0, such as 64 or 16x16", what, text);
         ++count;
-        if (to == text.size()) return {values[0], values[1], values[2]};
         from = to + 1;
+        if (to == text.size()) break;
     }
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 63;
+    if (std::uint64_t{values[0]} * values[1] > (kMost - 1) / values[2]) throw Error("{} {}: too many", what, text);
+    return {values[0], values[1], values[2]};
 }
 
 }  // namespace bulkhead::cli

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/units.h"
+
 namespace bulkhead::cli {
 
 /// An argument of a kernel as written on the command line: `i32:5`, `f32:1.5`, or a buffer, `f32[1048576]=random:7`
@@ -16,10 +18,10 @@ struct KernelArgument {
     std::vector<std::uint8_t> bytes;  ///< the scalar, or the buffer's content
 };
 
-/// Throws Error that says what is wrong with it.
-KernelArgument parseKernelArgument(std::string_view);
+/// Throws Error that says what is wrong with it. A buffer of more than `mostBytes` is refused before any of it is made.
+KernelArgument parseKernelArgument(std::string_view, Bytes mostBytes);
 
-/// "8", "8,4", "8x4x2": one to three positive numbers; `what` begins the Error.
+/// "8", "8,4", "8x4x2": one to three positive numbers with a product below 2^63; `what` begins the Error.
 struct Extent {
     std::uint32_t x = 1, y = 1, z = 1;
 };

@@ -1,11 +1,15 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "arch/device_profile.h"
 #include "base/error.h"
@@ -49,6 +53,19 @@ Dump parseDump(const std::string& text, const std::vector<KernelArgument>& argum
         throw Error("--dump {}: there are {} arguments, counted from 0", text, arguments.size());
     if (!arguments[index].isBuffer) throw Error("--dump {}: argument {} is no buffer", text, index);
     return {index, text.substr(equals + 1)};
+}
+
+/// A run may take hours: an output that cannot be written is refused before it, and then leaves no other behind.
+void expectWritable(const std::string& file) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    const fs::file_status status = fs::status(file, error);
+    if (fs::is_directory(status)) throw Error("{}: is a directory, not a file", file);
+    // A file is replaced by another of its directory; a device or a pipe is written itself.
+    const bool replaced = !fs::exists(status) || fs::is_regular_file(status);
+    const std::string place = replaced ? fs::absolute(file).parent_path().string() : file;
+    if (::access(place.c_str(), W_OK) != 0)
+        throw Error("{}: cannot be written: {}", file, std::generic_category().message(errno));
 }
 
 const sim::Code& chooseKernel(const sim::Program& program, const std::string& name) {
@@ -201,9 +218,15 @@ int run(const Options& options) {
     arch::applySettings(profile, options.settings);
     const Extent grid = parseExtent(options.grid, "--grid"), block = parseExtent(options.block, "--block");
     std::vector<KernelArgument> arguments;
-    for (const std::string& text : options.arguments) arguments.push_back(parseKernelArgument(text));
+    for (const std::string& text : options.arguments) 
+        arguments.push_back(parseKernelArgument(text, static_cast<Bytes>(profile.dram.bytes)));
     std::vector<Dump> dumps;
-    for (const std::string& text : options.dumps) dumps.push_back(parseDump(text, arguments));
+    for (const std::string& text : options.dumps) {
+        dumps.push_back(parseDump(text, arguments));
+        expectWritable(dumps.back().file);
+    }
+    if (!options.timeline.empty()) expectWritable(options.timeline);
+    if (!options.json.empty() && options.json != "-") expectWritable(options.json);
     const ptx::Module module = ptx::parse(readFile(options.file), options.file);
 
     const double usPerCycle = 1.0 / static_cast<double>(profile.clock.coreMHz);
@@ -251,7 +274,8 @@ int run(const Options& options) {
     if (options.json.empty()) {
         writeOutput("-", toText(json));
     } else {
-        writeOutput(options.json, json.dump(2) + "\n");
+        // The command may hold bytes that are no UTF-8, such as those of a file's name.
+        writeOutput(options.json, json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     }
     return kDone;
 }

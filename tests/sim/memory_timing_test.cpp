@@ -90,6 +90,28 @@ TEST_P(EveryProfile, vectorAddSaturatesTheDramsBandwidth) {
     EXPECT_GE(gbps, profile.dramGBps() * (scattered ? 0.80 : 0.95)) << gbps << " of " << profile.dramGBps();
 }
 
+// ---- tx2: what the cache-interference paper saw
+
+TEST(Tx2, aSecondPassOverACacheSizedArrayHitsInAThirdToAHalfOfItsLines) {
+    // Section 4.2.1: eight arrays of 512 KB, each walked twice; 36 % to 55 % of the second pass are hits (Figure 1).
+    Harness h("tx2");
+    const std::string walk =
+        "mov.u32 %r1, 0;\nL: ld.global.cg.u32 %r2, [%rd1]; add.u64 %rd1, %rd1, 128; add.s32 %r1, %r1, 1; "
+        "add.s32 %r3, %r3, %r2; setp.lt.s32 %p1, %r1, 4096; @%p1 bra L;\n";
+    double least = 1, most = 0;
+    for (int array = 0; array < 8; ++array) {
+        const VirtualAddress a = h.buffer(512_KiB);
+        h.run(kernelText(walk), kOneThread, {a});
+        const Counters& second = h.gpu.counters(h.run(kernelText(walk), kOneThread, {a}));
+        EXPECT_EQ(second.l2Hits + second.l2Misses, 4096u);
+        const double share = static_cast<double>(second.l2Hits) / 4096;
+        least = std::min(least, share);
+        most = std::max(most, share);
+    }
+    EXPECT_GE(least, 0.36);
+    EXPECT_LE(most, 0.55);
+}
+
 // ---- merges and hits
 
 TEST(L1, twoWarpsThatMissOneLineSendOneRequest) {
