@@ -58,7 +58,7 @@ inline I toInteger(F value) {
     const F whole = kRound == Round::zero ? value : roundToIntegral<kRound>(value);
     const bool fits = (kRound == Round::zero ? whole > kLow - 1 : whole >= kLow) && whole < kBeyond;
     const I inside = static_cast<I>(fits ? whole : F{0});
-    const I limit = whole < kLow ? std::numeric_limits<I>::min() : std::numeric_limits<I>::max();
+    const I limit = whole <= kLow ? std::numeric_limits<I>::min() : std::numeric_limits<I>::max();
     return value != value ? kNan : fits ? inside : limit;
 }
 
