@@ -1,9 +1,11 @@
 #include "cli/command.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -44,6 +46,15 @@ Outcome run(const std::vector<std::string>& arguments) {
     std::filesystem::remove(out);
     std::filesystem::remove(err);
     return outcome;
+}
+
+void expectRefused(const std::vector<std::string>& arguments, const std::string& part) {
+    const Outcome o = run(arguments);
+    EXPECT_EQ(o.exitCode, 2) << o.err;
+    EXPECT_EQ(o.out, "");
+    EXPECT_TRUE(o.err.starts_with("bulkhead: ")) << o.err;
+    EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1) << o.err;
+    EXPECT_NE(o.err.find(part), std::string::npos) << "expected " << part << "\n" << o.err;
 }
 
 }  // namespace bulkhead::cli

@@ -13,4 +13,7 @@ struct Outcome {
 /// Runs the program with these arguments and waits for it.
 Outcome run(const std::vector<std::string>& arguments);
 
+/// Bad usage or input: exit code 2, nothing on standard output, one line on standard error that holds `part`.
+void expectRefused(const std::vector<std::string>& arguments, const std::string& part);
+
 }  // namespace bulkhead::cli

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -12,16 +11,6 @@ namespace bulkhead::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Bad usage or input: exit code 2, nothing on standard output, one line on standard error.
-void expectRefused(const std::vector<std::string>& arguments, const std::string& part) {
-    const Outcome o = run(arguments);
-    EXPECT_EQ(o.exitCode, 2) << o.err;
-    EXPECT_EQ(o.out, "");
-    EXPECT_TRUE(o.err.starts_with("bulkhead: ")) << o.err;
-    EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1) << o.err;
-    EXPECT_NE(o.err.find(part), std::string::npos) << o.err;
-}
 
 TEST(Cli, VersionAndHelp) {
     EXPECT_EQ(run({"--version"}).exitCode, 0);

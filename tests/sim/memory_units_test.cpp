@@ -163,6 +163,31 @@ TEST(Coalescer, aSectorIsCompleteOnlyWhenEveryByteIsWritten) {
     EXPECT_EQ(same.t.items[0].complete, 0);
 }
 
+TEST(Coalescer, theShortWayForKnownPatternsGivesTheSameLines) {
+    for (const AccessKind kind : {AccessKind::load, AccessKind::store}) {
+        for (const unsigned bytes : {1u, 2u, 4u, 8u, 16u}) {
+            for (std::uint64_t start = 0x1000; start < 0x1100; start += bytes) {
+                for (const AccessPattern pattern : {AccessPattern::consecutive, AccessPattern::uniform}) {
+                    const bool all = pattern == AccessPattern::consecutive;
+                    Access access = accessOf(bytes, kind, [&](unsigned l) { return start + (all ? l * bytes : 0); });
+                    const Gathered slow(access);
+                    access.pattern = pattern;
+                    const Gathered fast(access);
+                    ASSERT_EQ(fast.t.count, slow.t.count);
+                    for (std::size_t i = 0; i < fast.t.count; ++i) {
+                        EXPECT_EQ(fast.t.items[i].line, slow.t.items[i].line);
+                        EXPECT_EQ(fast.t.items[i].sectors, slow.t.items[i].sectors);
+                        EXPECT_EQ(fast.t.items[i].bytes, slow.t.items[i].bytes);
+                        if (kind == AccessKind::store) {
+                            EXPECT_EQ(fast.t.items[i].complete, slow.t.items[i].complete);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 TEST(Coalescer, localMemoryPutsTheSameWordOfAllLanesOnOneLine) {
     Transactions t;
     Access access = accessOf(4, AccessKind::load, [](unsigned) { return 8; });

@@ -57,7 +57,30 @@ void Coalescer::finish(Transactions& out, const Coverage* coverage, bool store) 
     }
 }
 
+/// One stretch of bytes, every one of them touched.
+void Coalescer::gatherRange(std::uint64_t from, std::uint64_t to, Transactions& out) const {
+    out.count = 0;
+    for (std::uint64_t line = from >> lineShift_ << lineShift_; line < to; line += std::uint64_t{1} << lineShift_) {
+        const auto first = static_cast<unsigned>(std::max(from, line) - line);
+        const auto last =
+            static_cast<unsigned>(std::min(to, line + (std::uint64_t{1} << lineShift_)) - line);  // beyond
+        const unsigned sectorMask = (1u << sectorShift_) - 1;
+        const unsigned low = first >> sectorShift_, high = (last + sectorMask) >> sectorShift_;
+        const unsigned wholeLow = (first + sectorMask) >> sectorShift_, wholeHigh = last >> sectorShift_;
+        const auto sectors = static_cast<std::uint8_t>((1u << high) - (1u << low));
+        const auto complete =
+            static_cast<std::uint8_t>(wholeLow < wholeHigh ? (1u << wholeHigh) - (1u << wholeLow) : 0);
+        out.items[out.count++] = {line, sectors, complete, static_cast<std::uint16_t>((high - low) << sectorShift_)};
+    }
+}
+
 void Coalescer::gather(const Access& access, Transactions& out) const {
+    if (access.pattern == AccessPattern::consecutive)
+        return gatherRange(access.address[0], access.address[0] + std::uint64_t{kLanes} * access.bytes, out);
+    if (access.pattern == AccessPattern::uniform) {
+        const std::uint64_t at = access.address[std::countr_zero(access.lanes)];
+        return gatherRange(at, at + access.bytes, out);
+    }
     Coverage coverage[kMaxTransactions];
     const bool store = access.kind == AccessKind::store;
     out.count = 0;
@@ -86,6 +109,9 @@ void Coalescer::gatherLocal(const Access& access, std::uint64_t base, Transactio
 unsigned bankPasses(const Access& access, unsigned banks, unsigned bankBytes) {
     const auto shift = static_cast<unsigned>(std::countr_zero(bankBytes));
     const bool serial = access.kind == AccessKind::atomic || access.kind == AccessKind::reduction;
+    if (!serial && access.pattern == AccessPattern::consecutive)
+        return std::max(1u, kLanes * access.bytes / (banks * bankBytes));
+    if (!serial && access.pattern == AccessPattern::uniform && access.bytes <= banks * bankBytes) return 1;
     constexpr std::uint8_t kEnd = 0xff;
     std::uint64_t word[kLanes * 4];
     std::uint8_t next[kLanes * 4], first[64], load[64];

@@ -38,6 +38,7 @@ class Coalescer {
     struct Coverage {
         std::uint64_t low = 0, high = 0;  ///< bit per byte of a line of up to 128 bytes
     };
+    void gatherRange(std::uint64_t from, std::uint64_t to, Transactions&) const;
     void add(Transactions&, Coverage*, std::uint64_t address, unsigned bytes, bool store) const;
     void finish(Transactions&, const Coverage*, bool store) const;
 

@@ -20,6 +20,7 @@ LoadStore::LoadStore(SimContext& sim, Crossbar& crossbar, Sm& sm, std::uint32_t 
       crossbar_(crossbar),
       sm_(sm),
       port_(port),
+      lineShift_(static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(sim.profile.l1.lineBytes)))),
       coalescer_(sim.profile.l2.lineBytes, sim.profile.l2.sectorBytes),
       tags_(setsOf(sim.profile.l1.bytes, sim.profile.l1.lineBytes, sim.profile.l1.ways),
             static_cast<std::uint32_t>(sim.profile.l1.ways)),
@@ -352,7 +353,7 @@ void LoadStore::lineDone(std::uint32_t load, Cycles when) {
 }
 
 std::uint32_t LoadStore::setOf(std::uint64_t line) const {
-    const std::uint64_t number = line / static_cast<std::uint64_t>(sim_.profile.l1.lineBytes);
+    const std::uint64_t number = line >> lineShift_;
     const std::uint32_t sets = tags_.sets();
     if (sim_.profile.l1.setHash == arch::DeviceProfile::SetHash::linear)
         return static_cast<std::uint32_t>(number % sets);

@@ -87,6 +87,7 @@ class LoadStore {
     Crossbar& crossbar_;
     Sm& sm_;
     std::uint32_t port_;
+    unsigned lineShift_;
     Coalescer coalescer_;
     CacheTags tags_, constants_;
     MshrFile mshrs_;
