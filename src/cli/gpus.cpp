@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/result.h"
 #include "cli/verbs.h"
+#include "gpu/device_info.h"
+#include "gpu/real_driver.h"
 #include "report/report.h"
 
 namespace bulkhead::cli {
@@ -57,6 +59,28 @@ Result listed() {
                hashKind(p.map), p.description});
     }
     return r;
+}
+
+/// Adds the GPUs of this machine; returns why there are none, or nothing.
+std::string addReal(Result& r) {
+    try {
+        const driver::DriverApi& api = gpu::realDriver();
+        const std::vector<gpu::DeviceInfo> devices = gpu::listDevices(api);
+        if (devices.empty()) return "the NVIDIA driver finds none";
+        for (std::size_t i = 0; i < devices.size(); ++i) {
+            const gpu::DeviceInfo& d = devices[i];
+            // Two transfers a clock.
+            const double peak = d.memoryMHz * 2e6 * d.memoryBusBits / 8 / 1e9;
+            r.add({fmt::format("cuda:{}", i), std::int64_t{d.multiprocessors},
+                   size(static_cast<std::int64_t>(d.l2Bytes)), Value(), size(static_cast<std::int64_t>(d.memoryBytes)),
+                   peak, Value(),
+                   fmt::format("{}, compute capability {}.{}, CUDA {}", d.name, d.computeMajor, d.computeMinor,
+                               gpu::cudaVersion(api))});
+        }
+        return {};
+    } catch (const Error& e) {
+        return e.what();
+    }
 }
 
 std::string bitList(std::uint64_t bits) {
@@ -115,10 +139,11 @@ int show(const Options& options) {
     if (options.name.empty()) {
         if (!options.changes.empty()) throw Error("gpus: --set needs the name of a GPU");
         Result r = listed();
+        const std::string none = addReal(r);
         if (options.json.empty()) {
-            writeOutput("-", report::text(r));
+            writeOutput("-", report::text(r) + (none.empty() ? "" : fmt::format("no real GPU: {}\n", none)));
         } else {
-            r.title = "simulated GPUs";
+            r.title = "GPUs, simulated and real";
             r.provenance = {commandLine(), "", std::nullopt, version(), currentDate()};
             writeOutput(options.json,
                         report::json(r).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

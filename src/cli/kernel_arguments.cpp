@@ -146,8 +146,7 @@ KernelArgument parseKernelArgument(std::string_view text, Bytes mostBytes) {
         std::uint64_t count = 0;
         if (!parseWhole(text.substr(open + 1, close - open - 1), count) || count == 0)
             throw Error("--arg {}: the length must be a whole number above 0", text);
-        if (count > mostBytes / type.bytes)
-            throw Error("--arg {}: the GPU's memory holds {} bytes", text, mostBytes);
+        if (count > mostBytes / type.bytes) throw Error("--arg {}: the GPU's memory holds {} bytes", text, mostBytes);
         const std::string_view rest = text.substr(close + 1);
         if (!rest.empty() && !rest.starts_with("=")) throw Error("--arg {}: '=' expected after ']'", text);
         argument.isBuffer = true;

@@ -218,7 +218,7 @@ int run(const Options& options) {
     arch::applySettings(profile, options.settings);
     const Extent grid = parseExtent(options.grid, "--grid"), block = parseExtent(options.block, "--block");
     std::vector<KernelArgument> arguments;
-    for (const std::string& text : options.arguments) 
+    for (const std::string& text : options.arguments)
         arguments.push_back(parseKernelArgument(text, static_cast<Bytes>(profile.dram.bytes)));
     std::vector<Dump> dumps;
     for (const std::string& text : options.dumps) {

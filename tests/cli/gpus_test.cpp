@@ -48,7 +48,7 @@ TEST(Gpus, ListsTheProfiles) {
 TEST(Gpus, ListsAsJson) {
     const Outcome o = run({"gpus", "--json", "-"});
     const auto j = nlohmann::json::parse(o.out);
-    EXPECT_EQ(j["rows"].size(), 6u);
+    EXPECT_GE(j["rows"].size(), 6u);
     EXPECT_EQ(j["provenance"]["command"], "bulkhead gpus --json -");
 }
 

@@ -1,0 +1,55 @@
+#include "gpu/real_driver.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "base/error.h"
+
+namespace bulkhead::gpu {
+
+using driver::CUresult;
+using driver::DriverApi;
+
+namespace {
+
+/// BULKHEAD_LIBCUDA names another library, for tests and unusual installations.
+std::string libraryName() {
+    const char* other = std::getenv("BULKHEAD_LIBCUDA");
+    return other && *other ? other : "libcuda.so.1";
+}
+
+DriverApi loadDriver() {
+    const std::string name = libraryName();
+    void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) throw Error("no NVIDIA driver: {} cannot be loaded", name);
+    DriverApi api;
+    const auto find = [&](const char* symbol) {
+        void* address = dlsym(library, symbol);
+        if (!address) throw Error("the NVIDIA driver is too old: {} has no {}", name, symbol);
+        return address;
+    };
+#define BULKHEAD_FIND_CALL(call, symbol, parameters) api.call = reinterpret_cast<decltype(api.call)>(find(symbol));
+    BULKHEAD_DRIVER_CALLS(BULKHEAD_FIND_CALL)
+#undef BULKHEAD_FIND_CALL
+    check(api, api.cuInit(0), "the NVIDIA driver cannot start");
+    return api;
+}
+
+}  // namespace
+
+const DriverApi& realDriver() {
+    static const DriverApi api = loadDriver();  // never unloaded: its threads outlive any order of destruction
+    return api;
+}
+
+void check(const DriverApi& api, CUresult result, const char* what) {
+    if (result == driver::CUDA_SUCCESS) return;
+    const char *name = nullptr, *text = nullptr;
+    api.cuGetErrorName(result, &name);
+    api.cuGetErrorString(result, &text);
+    throw Error("{}: {} ({})", what, text ? text : "unknown error", name ? name : std::to_string(result));
+}
+
+}  // namespace bulkhead::gpu

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "driver/driver_api.h"
+
+namespace bulkhead::gpu {
+
+/// The installed NVIDIA driver, loaded at the first call. Throws Error, in one line: no driver, one that lacks a call,
+/// or one that finds no GPU. The only place that loads it.
+const driver::DriverApi& realDriver();
+
+/// Throws Error with the driver's own name for what went wrong.
+void check(const driver::DriverApi&, driver::CUresult, const char* what);
+
+}  // namespace bulkhead::gpu
