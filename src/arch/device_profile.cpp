@@ -172,7 +172,7 @@ std::vector<Descriptor> makeTable() {
     }
 
     const std::vector<Descriptor> rest = {
-        number("shared.banks", "", 1, 1024, "shared-memory banks", FIELD(shared.banks)),
+        number("shared.banks", "", 1, 64, "shared-memory banks", FIELD(shared.banks)),
         number("shared.bankBytes", "B", 1, 64, "width of a bank", FIELD(shared.bankBytes)),
         number("shared.latency", "cycles", 1, kCycles, "load-to-use, no conflict", FIELD(shared.latency)),
 
@@ -466,6 +466,9 @@ void checkLines(const Profile& p) {
     };
     check("l1", p.l1.lineBytes, p.l1.sectorBytes);
     check("l2", p.l2.lineBytes, p.l2.sectorBytes);
+    // The simulator keeps a bit a byte of a line in 128 bits.
+    if (p.l2.lineBytes > 128) refuse(p, "l2.lineBytes", "must be at most 128");
+    if (p.l1.lineBytes != p.l2.lineBytes) refuse(p, "l1.lineBytes", "must equal l2.lineBytes = {}", p.l2.lineBytes);
     if (p.l2.lineBytes % p.l1.sectorBytes != 0)
         refuse(p, "l1.sectorBytes", "must divide l2.lineBytes = {}", p.l2.lineBytes);
     if (!isPowerOfTwo(p.constant.lineBytes)) refuse(p, "constant.lineBytes", "must be a power of two");
@@ -477,6 +480,7 @@ void checkLines(const Profile& p) {
 void checkSm(const Profile& p) {
     const auto& sm = p.sm;
     if (sm.maxThreads % 32 != 0) refuse(p, "sm.maxThreads", "must be a multiple of the 32 threads of a warp");
+    if (sm.maxThreads > 2048) refuse(p, "sm.maxThreads", "must be at most 2048: an SM has up to 64 warps");
     if (sm.maxThreadsPerBlock % 32 != 0)
         refuse(p, "sm.maxThreadsPerBlock", "must be a multiple of the 32 threads of a warp");
     if (sm.maxThreadsPerBlock > sm.maxThreads)

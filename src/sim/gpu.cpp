@@ -82,6 +82,9 @@ StreamId Gpu::createStream(ContextId context) {
 LaunchId Gpu::launch(StreamId streamId, LaunchSpec spec) {
     const Stream& stream = streams_.at(streamId);
     const Code& code = *spec.code;
+    if (spec.grid.x > 0x7fff'ffff || spec.grid.y > 0xffff || spec.grid.z > 0xffff)
+        throw Error("{}: a grid of ({},{},{}) is too large: at most (2147483647,65535,65535)", code.name, spec.grid.x,
+                    spec.grid.y, spec.grid.z);
     if (spec.grid.count() == 0)
         throw Error("{}: a grid of ({},{},{}) has no blocks", code.name, spec.grid.x, spec.grid.y, spec.grid.z);
     if (spec.params.size() != code.kernelParamBytes)

@@ -21,7 +21,11 @@ Occupancy occupancyOf(const arch::DeviceProfile& profile, const Code& code, Dim3
                                   ? std::min<std::int64_t>(sm.maxThreadsPerBlock, code.maxThreadsPerBlock)
                                   : sm.maxThreadsPerBlock;
     if (threads == 0) throw Error("{}: a block of ({},{},{}) has no threads", code.name, block.x, block.y, block.z);
-    if (threads > most) throw Error("{}: a block of {} threads is too large: at most {}", code.name, threads, most);
+    // The product may not fit 64 bits.
+    if (static_cast<double>(block.x) * block.y * block.z > static_cast<double>(most))
+        throw Error("{}: a block of {:.0f} threads is too large: at most {}", code.name,
+                    static_cast<double>(block.x) * block.y * block.z, most);
+    if (block.z > 64) throw Error("{}: a block is at most 64 threads deep, not {}", code.name, block.z);
     const std::int64_t shared = roundUp(std::int64_t{code.sharedBytes} + dynamicShared, sm.sharedGranularity);
     if (shared > sm.maxSharedPerBlock)
         throw Error("{}: {} bytes of shared memory a block are too many: at most {}", code.name, shared,

@@ -178,6 +178,47 @@ TEST(L1, localStoresStayUntilTheyAreEvicted) {
     EXPECT_EQ(c.bytesL2, 0u);
 }
 
+TEST(L1, aFullQueueHoldsUpTheNextMemoryInstruction) {
+    // A load of 32 lines takes L1D 32 cycles, from the cycle after its issue. With room for one instruction, the next
+    // memory instruction issues when the last line has passed; with room for two, at once, and what follows it as well.
+    const std::string addresses = "mov.u32 %r1, %tid.x; mul.wide.u32 %rd4, %r1, 128; add.u64 %rd5, %rd1, %rd4;\n";
+    const std::string text = addresses +
+                             "ld.global.u32 %r2, [%rd5]; ld.global.u32 %r3, [%rd1];\n"
+                             "mov.u32 %r4, %clock; mul.wide.u32 %rd6, %r1, 4; add.u64 %rd7, %rd2, %rd6; st.global.u32 "
+                             "[%rd7], %r4; add.u32 %r5, %r2, %r3;\n";
+    const auto clock = [&](const std::string& queue) {
+        Harness h("gtx480", {"l1.queue=" + queue});
+        const VirtualAddress a = h.buffer(4096), out = h.buffer(128);
+        h.cycles(kernelText(text), {{1}, {32}}, {a, out});
+        return *h.data<std::uint32_t>(out);
+    };
+    EXPECT_EQ(clock("1") - clock("2"), 31u);
+}
+
+TEST(L1, aGenericLoadOfGlobalAndLocalMemoryFindsRoomForBoth) {
+    // Even lanes read their own stack, odd lanes global memory, in one instruction, with every queue full.
+    for (const std::string queue : {"1", "2", "4"}) {
+        Harness h("gtx480", {"l1.queue=" + queue});
+        const VirtualAddress in = h.buffer(4096), out = h.buffer(30 * 1024 * 4);
+        for (std::uint32_t i = 0; i < 1024; ++i) h.data<std::uint32_t>(in, 1024)[i] = i;
+        const std::string text = kernelText(
+            "mov.u32 %r1, %tid.x; mov.u32 %r9, %ctaid.x; mov.u64 %rd4, spill; cvta.local.u64 %rd4, %rd4; add.u32 %r2, "
+            "%r1, 5000; st.u32 [%rd4], %r2;\n"
+            "mul.wide.u32 %rd5, %r1, 4; add.u64 %rd6, %rd1, %rd5; and.b32 %r3, %r1, 1; setp.eq.u32 %p1, %r3, 0; "
+            "selp.b64 %rd7, %rd4, %rd6, %p1;\n" +
+            repeat(5, "ld.u32 %r4, [%rd7]; add.u32 %r5, %r5, %r4;\n") +
+            "mad.lo.u32 %r8, %r9, 1024, %r1; mul.wide.u32 %rd8, %r8, 4; add.u64 %rd9, %rd2, %rd8; st.global.u32 "
+            "[%rd9], %r5;\n");
+        const std::size_t body = text.find("{\n") + 2;
+        h.cycles(text.substr(0, body) + ".local .align 4 .b8 spill[16];\n" + text.substr(body), {{30}, {1024}},
+                 {in, out});
+        for (std::uint32_t i = 0; i < 30 * 1024; ++i) {
+            const std::uint32_t thread = i % 1024;
+            ASSERT_EQ(h.data<std::uint32_t>(out, 30 * 1024)[i], 5 * (thread % 2 ? thread : thread + 5000));
+        }
+    }
+}
+
 TEST(L1, aSetHoldsItsWaysAndNoMore) {
     // 16 KB, 4 ways, 32 sets; linear index: lines 4 KB apart share a set. Four of them fit, five thrash.
     for (int lines : {4, 5}) {

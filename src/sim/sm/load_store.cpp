@@ -27,11 +27,9 @@ LoadStore::LoadStore(SimContext& sim, Crossbar& crossbar, Sm& sm, std::uint32_t 
       constants_(setsOf(sim.profile.constant.bytes, sim.profile.constant.lineBytes, sim.profile.constant.ways),
                  static_cast<std::uint32_t>(sim.profile.constant.ways)),
       mshrs_(static_cast<std::uint32_t>(sim.profile.l1.mshrs), static_cast<std::uint32_t>(sim.profile.l1.mshrMerges)),
-      queue_(static_cast<std::size_t>(sim.profile.l1.queue)),
-      // A generic access may touch global and local memory in one instruction: room for its second half.
+      queue_(static_cast<std::size_t>(sim.profile.l1.queue) + 1),
       operations_(static_cast<std::size_t>(sim.profile.l1.queue) + 1) {
     for (std::uint32_t i = 0; i < operations_.size(); ++i) freeOperations_.push_back(i);
-    queue_ = Ring<std::uint32_t>(operations_.size());
 }
 
 void LoadStore::setCapacity(std::int64_t l1Bytes) {

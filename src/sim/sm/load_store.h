@@ -22,7 +22,8 @@ class LoadStore {
   public:
     LoadStore(SimContext&, Crossbar&, Sm&, std::uint32_t port);
 
-    bool full() const { return queue_.full(); }
+    /// A generic access may need two places, one for global and one for local memory: the last one is kept for that.
+    bool full() const { return queue_.size() + 1 >= operations_.size(); }
     bool working() const { return !queue_.empty() && !blocked_; }
     bool idle() const { return queue_.empty(); }
 
