@@ -20,8 +20,11 @@ std::string count(double n) {
 
 ProgressLine::ProgressLine() : terminal_(isatty(2) != 0), start_(Clock::now()), last_(start_) {}
 
-ProgressLine::~ProgressLine() {
-    if (shown_) fmt::print(stderr, "\r\x1b[K");
+void ProgressLine::clear() {
+    if (!shown_) return;
+    fmt::print(stderr, "\r\x1b[K");
+    std::fflush(stderr);
+    shown_ = false;
 }
 
 void ProgressLine::update(std::uint64_t cycles, std::uint64_t warpInstructions, double fraction) {

@@ -10,7 +10,9 @@ namespace bulkhead::cli {
 class ProgressLine {
   public:
     ProgressLine();
-    ~ProgressLine();  ///< clears the line
+    ~ProgressLine() { clear(); }
+
+    void clear();  ///< before anything else is written
 
     /// Shown at most a few times a second. `fraction` in [0, 1] gives the time left.
     void update(std::uint64_t cycles, std::uint64_t warpInstructions, double fraction);

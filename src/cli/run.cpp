@@ -260,6 +260,7 @@ int run(const Options& options) {
     launch = gpu.launch(stream, std::move(spec));
     if (timeline) timeline->nameLaunch(launch, code.name);
     gpu.finishLaunch(launch);
+    progress.clear();
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const sim::LaunchRecord& record = gpu.record(launch);
     if (record.error) throw *record.error;

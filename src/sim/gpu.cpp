@@ -450,7 +450,7 @@ void Gpu::run(Done&& done) {
         } else if (!breakDeadlock()) {
             return;
         }
-        if ((++beats & 0xffff) == 0 && options_.heartbeat) options_.heartbeat(*this);
+        if ((++beats & 0x3ff) == 0 && options_.heartbeat) options_.heartbeat(*this);
     }
 }
 
