@@ -22,7 +22,6 @@ bool changesFrame(Kind kind) {
 Sm::Sm(SimContext& sim, Crossbar& crossbar, SmOwner& owner, std::uint32_t port, std::uint32_t id,
        const SchedulerPolicy& policy)
     : sim_(sim),
-      crossbar_(crossbar),
       owner_(owner),
       port_(port),
       id_(id),

@@ -139,7 +139,6 @@ class Sm final : public Requester {
     void sleep();
 
     SimContext& sim_;
-    Crossbar& crossbar_;
     SmOwner& owner_;
     std::uint32_t port_, id_;
     std::unique_ptr<WarpScheduler> policy_;
@@ -166,7 +165,6 @@ class Sm final : public Requester {
     int issueWidth_;
 
     Cycles lastTick_ = 0;
-    Cycles wakeAt_ = kNever;
     std::vector<Stall> sleepCause_;  ///< by scheduler
     std::uint32_t stallLaunch_ = 0;  ///< who bears the cycles without an issue
 };
