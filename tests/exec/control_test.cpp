@@ -702,21 +702,13 @@ TEST(Barriers, ABarrierNobodyElseReachesIsSeenAsWaiting) {
 // ------------------------------------------------------------------ state
 
 TEST(Snapshot, ALoopThatChangesNothingComesBackToItsState) {
-    Runner r(kernelWith(R"(
+    SingleWarp single(R"(
     setp.eq.u32 %p1, %t, 0;
 LOOP:
     add.u32 %r2, %t, 1;
     @%p1 bra LOOP;
-)"));
-    LaunchContext context;
-    context.program = r.program.get();
-    context.code = r.program->kernel("k");
-    context.block = {32};
-    context.params.resize(8);
-    context.memory = &r.memory;
-    Block block(context, {0, 0, 0}, 0);
-    Warp w;
-    w.start(block, 0, 0);
+)");
+    Warp& w = single.warp;
     for (int i = 0; i < 5; ++i) w.step();  // two before the loop, setp, add, and the branch that parts the lanes
     Warp::Snapshot s;
     w.snapshot(s);
@@ -729,16 +721,8 @@ LOOP:
 }
 
 TEST(Snapshot, ALoopThatCountsDoesNot) {
-    Runner r(kernelWith("LOOP: add.u32 %r2, %r2, 1; bra LOOP;"));
-    LaunchContext context;
-    context.program = r.program.get();
-    context.code = r.program->kernel("k");
-    context.block = {32};
-    context.params.resize(8);
-    context.memory = &r.memory;
-    Block block(context, {0, 0, 0}, 0);
-    Warp w;
-    w.start(block, 0, 0);
+    SingleWarp single("LOOP: add.u32 %r2, %r2, 1; bra LOOP;");
+    Warp& w = single.warp;
     w.step();
     w.step();
     Warp::Snapshot s;

@@ -539,16 +539,8 @@ TEST(AsyncCopy, ACopyCutShortMayReachPastTheEnd) {
 }
 
 TEST(AsyncCopy, WaitAndCommitAreStepsOfTheirOwn) {
-    Runner r(kernelWith("cp.async.commit_group; cp.async.wait_group 3; cp.async.wait_all;"));
-    LaunchContext context;
-    context.program = r.program.get();
-    context.code = r.program->kernel("k");
-    context.block = {32};
-    context.params.resize(8);
-    context.memory = &r.memory;
-    Block block(context, {0, 0, 0}, 0);
-    Warp w;
-    w.start(block, 0, 0);
+    SingleWarp single("cp.async.commit_group; cp.async.wait_group 3; cp.async.wait_all;");
+    Warp& w = single.warp;
     w.step();
     w.step();
     EXPECT_EQ(w.step().kind, StepKind::asyncCommit);

@@ -71,6 +71,28 @@ class Runner {
 /// A kernel `k` around a body, with the usual registers declared and its first parameter, a pointer `out`, in %out.
 std::string kernelWith(const std::string& body, const std::string& before = {});
 
+/// One warp of the kernel of kernelWith(body), at its first instruction, to be stepped by hand.
+struct SingleWarp {
+    explicit SingleWarp(const std::string& body) : runner(kernelWith(body)), block(prepared(), {0, 0, 0}, 0) {
+        warp.start(block, 0, 0);
+    }
+
+    Runner runner;
+    LaunchContext context;
+    Block block;
+    Warp warp;
+
+  private:
+    const LaunchContext& prepared() {
+        context.program = runner.program.get();
+        context.code = runner.program->kernel("k");
+        context.block = {32};
+        context.params.resize(8);
+        context.memory = &runner.memory;
+        return context;
+    }
+};
+
 /// Runs the kernel of kernelWith(body) on one block and returns what it wrote to `out`, one value a thread.
 template <class T>
 std::vector<T> runBody(const std::string& body, unsigned threads = 32, const std::string& before = {}) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "sim/exec/compute_float.h"
 #include "sim/exec/memory_access.h"
 
 namespace bulkhead::sim {
@@ -44,53 +45,30 @@ std::uint64_t addF64(std::uint64_t a, std::uint64_t b) {
     return std::isnan(sum) ? kNan64 : std::bit_cast<std::uint64_t>(sum);
 }
 
-/// A 16-bit format of 1 sign, E exponent and M mantissa bits. Sums of two of them are added in f32 and rounded
-/// again, which is exact rounding: f32 has more than twice their precision.
-template <int E, int M>
-struct Half {
-    static constexpr int kBias = (1 << (E - 1)) - 1;
-    static constexpr std::uint16_t kInfinity = ((1 << E) - 1) << M;
-    static constexpr std::uint16_t kNan = 0x7FFF;
-
-    static float toFloat(std::uint16_t h) {
-        const float sign = h & 0x8000 ? -1.0f : 1.0f;
-        const int exponent = (h & kInfinity) >> M, mantissa = h & ((1 << M) - 1);
-        if (exponent == (1 << E) - 1)
-            return mantissa ? std::numeric_limits<float>::quiet_NaN() : sign * std::numeric_limits<float>::infinity();
-        if (exponent == 0) return sign * std::ldexp(static_cast<float>(mantissa), 1 - kBias - M);
-        return sign * std::ldexp(static_cast<float>(mantissa | 1 << M), exponent - kBias - M);
+/// Arithmetic on a 16-bit format kept as bits. Sums of two of them are added in f32 and rounded again, which is exact
+/// rounding: f32 has more than twice their precision.
+template <class Format, Format (*kRound)(float)>
+struct Sixteen {
+    static std::uint16_t add(std::uint16_t a, std::uint16_t b) {
+        return kRound(toFloat(Format{a}) + toFloat(Format{b})).bits;
     }
-
-    static std::uint16_t fromFloat(float f) {
-        if (std::isnan(f)) return kNan;
-        const auto sign = static_cast<std::uint16_t>(std::signbit(f) ? 0x8000 : 0);
-        const float size = std::fabs(f);
-        if (size == 0) return sign;
-        if (std::isinf(size)) return sign | kInfinity;
-        const int exponent = std::max(std::ilogb(size), 1 - kBias);
-        // In units of the last place; nearbyint rounds to nearest even, the mode the program never changes. A carry
-        // out of the mantissa moves into the exponent, where it belongs.
-        const auto units = static_cast<int>(std::nearbyint(std::ldexp(size, M - exponent)));
-        const int bits = units < 1 << M ? units : ((exponent + kBias - 1) << M) + units;
-        return static_cast<std::uint16_t>(sign | std::min<int>(bits, kInfinity));
-    }
-
-    static std::uint16_t add(std::uint16_t a, std::uint16_t b) { return fromFloat(toFloat(a) + toFloat(b)); }
     static std::uint16_t smaller(std::uint16_t a, std::uint16_t b) { return pick(a, b, true); }
     static std::uint16_t larger(std::uint16_t a, std::uint16_t b) { return pick(a, b, false); }
 
   private:
+    static constexpr std::uint16_t kNan = 0x7FFF;
+
     /// A NaN loses against a number; -0 is below +0.
     static std::uint16_t pick(std::uint16_t a, std::uint16_t b, bool wantSmaller) {
-        const float x = toFloat(a), y = toFloat(b);
+        const float x = toFloat(Format{a}), y = toFloat(Format{b});
         if (std::isnan(x)) return std::isnan(y) ? kNan : b;
         if (std::isnan(y)) return a;
         const bool below = x < y || (x == y && std::signbit(x) && !std::signbit(y));
         return below == wantSmaller ? a : b;
     }
 };
-using F16 = Half<5, 10>;
-using Bf16 = Half<8, 7>;
+using F16 = Sixteen<Half, toHalf>;
+using Bf16 = Sixteen<Brain, toBrain>;
 
 template <class F>
 std::uint32_t onPairs(std::uint32_t a, std::uint32_t b, F f) {

@@ -38,9 +38,7 @@ Cycles Crossbar::far(const Request& request) const {
 }
 
 std::uint64_t Crossbar::requestEdges(const Request& request) const {
-    if (request.kind == RequestKind::read) return 1;
-    const auto width = static_cast<std::uint64_t>(sim_.profile.crossbar.requestBytesPerCycle);
-    return std::max<std::uint64_t>(1, (request.bytes + width - 1) / width);
+    return request.kind == RequestKind::read ? 1 : portEdges(request.bytes, sim_.profile.crossbar.requestBytesPerCycle);
 }
 
 void Crossbar::send(RequestId id) {
@@ -107,8 +105,7 @@ void Crossbar::respond(RequestId id) {
     // here only if responses from other slices still occupy this one.
     const auto bytes = static_cast<std::uint64_t>(std::popcount(request.sectors)) *
                        static_cast<std::uint64_t>(sim_.profile.l2.sectorBytes);
-    const auto width = static_cast<std::uint64_t>(sim_.profile.crossbar.responseBytesPerCycle);
-    const std::uint64_t edges = std::max<std::uint64_t>(1, (bytes + width - 1) / width);
+    const std::uint64_t edges = portEdges(bytes, sim_.profile.crossbar.responseBytesPerCycle);
     port.responseFree = std::max(sim_.l2Clock.edgeAt(sim_.now), port.responseFree + edges);
     const Cycles when = sim_.l2Clock.coreAt(port.responseFree);
     if (when <= sim_.now) {

@@ -11,6 +11,12 @@ namespace bulkhead::sim {
 
 class L2Slice;
 
+/// L2 edges that a port of this width is taken by a payload: one at the least.
+inline std::uint64_t portEdges(std::uint64_t bytes, std::int64_t bytesPerCycle) {
+    const auto width = static_cast<std::uint64_t>(bytesPerCycle);
+    return bytes > width ? (bytes + width - 1) / width : 1;
+}
+
 /// Whoever sends requests: an SM.
 class Requester {
   public:

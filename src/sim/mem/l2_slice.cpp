@@ -7,14 +7,6 @@
 #include "sim/mem/dram_channel.h"
 
 namespace bulkhead::sim {
-namespace {
-
-std::uint64_t divideUp(std::uint64_t a, std::int64_t b) {
-    return (a + static_cast<std::uint64_t>(b) - 1) / static_cast<std::uint64_t>(b);
-}
-
-}  // namespace
-
 L2Slice::L2Slice(SimContext& sim, std::uint32_t index, Crossbar& crossbar, DramChannel& channel)
     : sim_(sim),
       index_(index),
@@ -24,8 +16,8 @@ L2Slice::L2Slice(SimContext& sim, std::uint32_t index, Crossbar& crossbar, DramC
       mshrs_(static_cast<std::uint32_t>(sim.profile.l2.mshrs), static_cast<std::uint32_t>(sim.profile.l2.mshrMerges)),
       queue_(crossbar.placesPerSlice()),
       responseBacklog_(static_cast<std::uint64_t>(sim.profile.l2.responseQueue) *
-                       divideUp(static_cast<std::uint64_t>(sim.profile.l2.sectorBytes),
-                                sim.profile.crossbar.responseBytesPerCycle)) {
+                       portEdges(static_cast<std::uint64_t>(sim.profile.l2.sectorBytes),
+                                 sim.profile.crossbar.responseBytesPerCycle)) {
     channel.notifyWhenRoom(*this);
 }
 
@@ -99,7 +91,7 @@ L2Slice::Served L2Slice::serve(RequestId id, std::uint64_t edge) {
     if (!writes && portFree_ >= edge + responseBacklog_) return Served::responseFull;
     std::uint64_t service = 1;
     if (writes) {
-        service = std::max<std::uint64_t>(1, divideUp(request.bytes, sim_.profile.crossbar.requestBytesPerCycle));
+        service = portEdges(request.bytes, sim_.profile.crossbar.requestBytesPerCycle);
     } else if (request.kind != RequestKind::read) {
         service = static_cast<std::uint64_t>(sim_.profile.l2.atomicInterval) *
                   static_cast<std::uint64_t>(std::popcount(request.sectors));
@@ -245,8 +237,7 @@ void L2Slice::finish(RequestId id) {
 void L2Slice::respond(RequestId id) {
     const Request& request = sim_.requests[id];
     const std::uint64_t bytes = bytesOf(request.sectors);
-    const std::uint64_t edges =
-        std::max<std::uint64_t>(1, divideUp(bytes, sim_.profile.crossbar.responseBytesPerCycle));
+    const std::uint64_t edges = portEdges(bytes, sim_.profile.crossbar.responseBytesPerCycle);
     portFree_ = std::max(sim_.l2Clock.edgeAt(sim_.now), portFree_) + edges;
     sim_.counters[request.launch].bytesL2 += bytes;
     sim_.events.push(sim_.l2Clock.coreAt(portFree_) + crossbar_.responseLatency(request), EventKind::respond, id);

@@ -363,22 +363,30 @@ void Sm::release(const Resident& resident, std::uint64_t warps, Cycles notBefore
     }
 }
 
-void Sm::finishWarp(std::uint32_t slot) {
-    ++sim_.effects;
+/// Nobody has this slot any more.
+void Sm::vacate(std::uint32_t slot) {
     Slot& s = slots_[slot];
-    const WarpMask bit = bitOf(slot);
-    occupied_ &= ~bit;
-    ready_ &= ~bit;
-    waitingLoad_ &= ~bit;
-    waitingBarrier_ &= ~bit;
-    needs_[s.unit] &= ~bit;
+    const WarpMask others = ~bitOf(slot);
+    occupied_ &= others;
+    ready_ &= others;
+    waitingLoad_ &= others;
+    waitingBarrier_ &= others;
+    needs_[s.unit] &= others;
     s.wait = Wait::none;
     ++s.generation;
     policy_->warpFinished(slot);
-    if (--residents_[s.resident].warpsLeft == 0) endBlock(s.resident);
 }
 
-void Sm::endBlock(std::uint32_t r) {
+void Sm::finishWarp(std::uint32_t slot) {
+    ++sim_.effects;
+    vacate(slot);
+    const std::uint32_t r = slots_[slot].resident;
+    if (--residents_[r].warpsLeft) return;
+    removeBlock(r);
+    owner_.blockFinished(port_, residents_[r].launch);
+}
+
+void Sm::removeBlock(std::uint32_t r) {
     Resident& resident = residents_[r];
     freeWarps_ += resident.needs.warps;
     freeRegisters_ += resident.needs.registers;
@@ -386,32 +394,17 @@ void Sm::endBlock(std::uint32_t r) {
     resident.block.reset();
     if (--residentBlocks_ == 0) stallLaunch_ = 0;
     if (sim_.observer) sim_.observer->blockEnded(sim_.now, id_, r, resident.launch, resident.number);
-    owner_.blockFinished(port_, resident.launch);
 }
 
 void Sm::abandon(std::uint32_t launch) {
     for (std::uint32_t r = 0; r < residents_.size(); ++r) {
-        Resident& resident = residents_[r];
-        if (!resident.block || resident.launch != launch) continue;
+        if (!residents_[r].block || residents_[r].launch != launch) continue;
         for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
-            Slot& s = slots_[slot];
-            if (!(occupied_ & bitOf(slot)) || s.resident != r) continue;
-            const WarpMask gone = ~bitOf(slot);
-            occupied_ &= gone;
-            ready_ &= gone;
-            waitingLoad_ &= gone;
-            waitingBarrier_ &= gone;
-            needs_[s.unit] &= gone;
-            for (WarpMask& mask : ring_) mask &= gone;
-            ++s.generation;
-            s.wait = Wait::none;
-            policy_->warpFinished(slot);
+            if (!(occupied_ & bitOf(slot)) || slots_[slot].resident != r) continue;
+            for (WarpMask& mask : ring_) mask &= ~bitOf(slot);
+            vacate(slot);
         }
-        freeWarps_ += resident.needs.warps;
-        freeRegisters_ += resident.needs.registers;
-        freeShared_ += resident.needs.shared;
-        resident.block.reset();
-        if (--residentBlocks_ == 0) stallLaunch_ = 0;
+        removeBlock(r);
     }
 }
 

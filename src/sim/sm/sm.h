@@ -126,7 +126,8 @@ class Sm final : public Requester {
     void issueMemory(std::uint32_t slot, const Instr&);
     void release(const Resident&, std::uint64_t warps, Cycles notBefore);
     void finishWarp(std::uint32_t slot);
-    void endBlock(std::uint32_t resident);
+    void vacate(std::uint32_t slot);
+    void removeBlock(std::uint32_t resident);
     void refresh(std::uint32_t slot, Cycles notBefore);
     void makeReadyAt(std::uint32_t slot, Cycles when);
     bool unitFree(unsigned unit) const;
