@@ -15,6 +15,10 @@ class Random {
         z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
         return z ^ (z >> 31);
     }
+    /// Uniform in [0, 1).
+    double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+    /// Uniform in [0, bound).
+    std::uint64_t below(std::uint64_t bound) { return next() % bound; }
 
   private:
     std::uint64_t state_;
