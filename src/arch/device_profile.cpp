@@ -25,15 +25,17 @@ using nlohmann::json;
 using Profile = DeviceProfile;
 
 constexpr std::int64_t kMost = std::int64_t{1} << 50;  ///< more than any figure can mean
+constexpr std::int64_t kMillion = 1'000'000;
 
 /// One figure. Everything that is known of a key is here: reading, writing, `--set`, ranges and display follow.
 struct Descriptor {
-    enum class Kind { integer, flag, choice, list };
+    enum class Kind { integer, decimal, flag, choice, list };  ///< decimal: kept in millionths
 
     Kind kind = Kind::integer;
     std::string key, unit, meaning;
     std::int64_t least = 0, most = kMost;
     std::vector<std::string> choices;
+    std::string source;  ///< of the value that holds where a profile gives none; empty: it must give one
 
     std::function<std::int64_t(const Profile&)> get;
     std::function<void(Profile&, std::int64_t)> put;
@@ -55,6 +57,19 @@ Descriptor number(std::string key, std::string unit, std::int64_t least, std::in
         auto& member = field(p);
         member = static_cast<std::remove_reference_t<decltype(member)>>(v);
     };
+    return d;
+}
+
+/// A figure between 0 and 1.
+template <class F>
+Descriptor fraction(std::string key, std::string meaning, F field) {
+    Descriptor d = number(std::move(key), "", 0, kMillion, std::move(meaning), field);
+    d.kind = Descriptor::Kind::decimal;
+    return d;
+}
+
+Descriptor optional(Descriptor d, std::string source) {
+    d.source = std::move(source);
     return d;
 }
 
@@ -243,8 +258,51 @@ std::vector<Descriptor> makeTable() {
                FIELD(sharing.quantumUs)),
         number("sharing.switchUs", "us", 0, 10'000'000, "cost of changing the context", FIELD(sharing.switchUs)),
 
+        number("hostLink.mbPerS", "MB/s", 1, 10'000'000, "copies from and to the host, each way",
+               FIELD(hostLink.mbPerS)),
+
         number("launch.latency", "cycles", 0, 100'000'000, "from launch to the first block", FIELD(launch.latency)),
         number("launch.blockInterval", "cycles", 1, kCycles, "between two blocks placed", FIELD(launch.blockInterval)),
+
+        optional(choice("ciao.instructions", {"warps", "threads"},
+                        "what CIAO's epochs count: warp instructions, or one for each thread (scores count warps')",
+                        FIELD(ciao.instructions)),
+                 "assumed: CIAO (IPDPS 2018) counts threads' in Table II (APKI) and Figure 9 (IPC)"),
+        optional(number("ciao.vtaTags", "", 1, 1024, "tags of a warp in CIAO's victim tag array", FIELD(ciao.vtaTags)),
+                 "published: CIAO (IPDPS 2018), Table I"),
+        optional(number("ciao.counterBits", "", 1, 7, "width of the counters in CIAO's interference list",
+                        FIELD(ciao.counterBits)),
+                 "published: CIAO (IPDPS 2018), III-A"),
+        optional(fraction("ciao.highCutoff", "score above which an interfered warp has another isolated or stalled",
+                          FIELD(ciao.highCutoff)),
+                 "published: CIAO (IPDPS 2018), IV-A"),
+        optional(fraction("ciao.lowCutoff", "score down to which it keeps the other isolated or stalled",
+                          FIELD(ciao.lowCutoff)),
+                 "published: CIAO (IPDPS 2018), IV-A"),
+        optional(number("ciao.highEpoch", "instructions", 1, kMost, "between two looks at the high cut-off",
+                        FIELD(ciao.highEpoch)),
+                 "published: CIAO (IPDPS 2018), IV-A"),
+        optional(number("ciao.lowEpoch", "instructions", 1, kMost, "between two looks at the low cut-off",
+                        FIELD(ciao.lowEpoch)),
+                 "published: CIAO (IPDPS 2018), IV-A"),
+        optional(number("ccws.vtaTags", "", 1, 1024, "tags of a warp in the victim tag array of CCWS",
+                        FIELD(ccws.vtaTags)),
+                 "published: Rogers et al. (MICRO 2012), twice CIAO's by CIAO (IPDPS 2018), V-F"),
+        optional(number("ccws.baseScore", "", 1, 1'000'000, "lost-locality score of a warp that has lost none",
+                        FIELD(ccws.baseScore)),
+                 "published: Rogers et al. (MICRO 2012) (cited from memory, not looked up)"),
+        optional(number("ccws.throttle", "", 1, 1'000'000, "K of the lost-locality detected score",
+                        FIELD(ccws.throttle)),
+                 "published: Rogers et al. (MICRO 2012) (cited from memory, not looked up)"),
+        optional(number("ccws.interval", "cycles", 1, kCycles, "between two rankings of the warps by score",
+                        FIELD(ccws.interval)),
+                 "assumed: ranking 48 scores takes a sorter about as long"),
+        optional(number("pcal.window", "cycles", 1, kCycles, "over which statPCAL measures bandwidth",
+                        FIELD(pcal.window)),
+                 "assumed: longer than a load takes, shorter than a phase of a kernel"),
+        optional(fraction("pcal.busy", "share of the peak from which bandwidth is not idle to statPCAL",
+                          FIELD(pcal.busy)),
+                 "assumed: loads that pass L1D crowd single slices long before all of L2 is at its peak"),
     };
     t.insert(t.end(), rest.begin(), rest.end());
     return t;
@@ -273,10 +331,16 @@ std::vector<std::int64_t>& listOf(const Descriptor& d, const Profile& p) {
     return d.list(const_cast<Profile&>(p));  // the accessor only names the member
 }
 
+double inUnits(std::int64_t millionths) {
+    return static_cast<double>(millionths) / static_cast<double>(kMillion);
+}
+
 std::string asText(const Descriptor& d, const Profile& p) {
     switch (d.kind) {
         case Descriptor::Kind::integer:
             return std::to_string(d.get(p));
+        case Descriptor::Kind::decimal:
+            return fmt::format("{}", inUnits(d.get(p)));
         case Descriptor::Kind::flag:
             return d.get(p) != 0 ? "true" : "false";
         case Descriptor::Kind::choice:
@@ -291,6 +355,8 @@ json asJson(const Descriptor& d, const Profile& p) {
     switch (d.kind) {
         case Descriptor::Kind::integer:
             return d.get(p);
+        case Descriptor::Kind::decimal:
+            return inUnits(d.get(p));
         case Descriptor::Kind::flag:
             return d.get(p) != 0;
         case Descriptor::Kind::choice:
@@ -306,6 +372,8 @@ std::string wanted(const Descriptor& d) {
         case Descriptor::Kind::integer:
             return d.most == kMost ? fmt::format("an integer of at least {}", d.least)
                                    : fmt::format("an integer from {} to {}", d.least, d.most);
+        case Descriptor::Kind::decimal:
+            return fmt::format("a number from {} to {}", inUnits(d.least), inUnits(d.most));
         case Descriptor::Kind::flag:
             return "true or false";
         case Descriptor::Kind::choice:
@@ -328,6 +396,14 @@ bool assign(const Descriptor& d, Profile& p, const json& value) {
             if (!fits(value)) return false;
             d.put(p, value.get<std::int64_t>());
             return true;
+        case Descriptor::Kind::decimal: {
+            if (!value.is_number()) return false;
+            const double millionths = std::round(value.get<double>() * static_cast<double>(kMillion));
+            if (!(millionths >= static_cast<double>(d.least) && millionths <= static_cast<double>(d.most)))
+                return false;
+            d.put(p, static_cast<std::int64_t>(millionths));
+            return true;
+        }
         case Descriptor::Kind::flag:
             if (!value.is_boolean()) return false;
             d.put(p, value.get<bool>() ? 1 : 0);
@@ -360,11 +436,19 @@ json parseInteger(std::string_view text, bool isBytes) {
     return n << (10 * (power + 1));
 }
 
+json parseDecimal(std::string_view text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() ? json(value) : json(nullptr);
+}
+
 json parseValue(const Descriptor& d, std::string_view text) {
     const bool isBytes = d.unit == "B";
     switch (d.kind) {
         case Descriptor::Kind::integer:
             return parseInteger(text, isBytes);
+        case Descriptor::Kind::decimal:
+            return parseDecimal(text);
         case Descriptor::Kind::flag:
             return text == "true" ? json(true) : text == "false" ? json(false) : json(nullptr);
         case Descriptor::Kind::choice:
@@ -532,6 +616,11 @@ void checkL2(const Profile& p) {
     if (p.l2.sides == 1 && p.l2.farLatency != 0) refuse(p, "l2.farLatency", "must be 0 where l2.sides is 1");
 }
 
+void checkPolicies(const Profile& p) {
+    if (p.ciao.lowCutoff > p.ciao.highCutoff)
+        refuse(p, "ciao.lowCutoff", "must be at most ciao.highCutoff = {}", inUnits(p.ciao.highCutoff));
+}
+
 void checkDram(const Profile& p) {
     const auto& dram = p.dram;
     if (!isPowerOfTwo(dram.rowBytes)) refuse(p, "dram.rowBytes", "must be a power of two");
@@ -570,8 +659,11 @@ DeviceProfile DeviceProfile::fromJson(const json& value, const std::string& wher
     groups.erase("description");
     groups.erase("map");
     readGroup(groups, "", p, where);
-    for (const Descriptor& d : table())
-        if (!p.provenance.contains(d.key)) throw Error("{}: {} is missing: {}, {}", where, d.key, d.meaning, wanted(d));
+    for (const Descriptor& d : table()) {
+        if (p.provenance.contains(d.key)) continue;
+        if (d.source.empty()) throw Error("{}: {} is missing: {}, {}", where, d.key, d.meaning, wanted(d));
+        p.provenance[d.key] = d.source;
+    }
     if (!value.contains("map")) throw Error("{}: map is missing: the address map", where);
     const json& map = readFigure(value["map"], "map", where);
     p.provenance["map"] = readSource(value["map"], "map", where);
@@ -595,6 +687,7 @@ json DeviceProfile::toJson() const {
     };
     json value = {{"name", name}, {"description", description}};
     for (const Descriptor& d : table()) {
+        if (!d.source.empty() && source(d.key) == d.source) continue;  // holds without being said
         std::string path = "/" + d.key;
         std::replace(path.begin(), path.end(), '.', '/');
         value[json::json_pointer(path)] = {{"value", asJson(d, *this)}, {"from", source(d.key)}};
@@ -616,6 +709,7 @@ void DeviceProfile::validate() const {
     checkSm(*this);
     checkL2(*this);
     checkDram(*this);
+    checkPolicies(*this);
 }
 
 double DeviceProfile::dramGBps() const {

@@ -149,10 +149,41 @@ struct DeviceProfile {
         std::int64_t switchUs = 0;   ///< cost of changing the context
     } sharing;
 
+    struct HostLink {
+        std::int64_t mbPerS = 0;  ///< what a copy from or to the host gets, each way
+    } hostLink;
+
     struct Launch {
         std::int64_t latency = 0;        ///< core cycles from launch to the first block
         std::int64_t blockInterval = 1;  ///< core cycles between two blocks placed
     } launch;
+
+    // Mechanisms that no GPU has yet. A profile need not give these figures: they are then those of the papers.
+    // Fractions are kept in millionths.
+
+    enum class Instructions : std::uint8_t { warps, threads };
+
+    /// CIAO (IPDPS 2018): detection of interference and the thresholds of its decisions.
+    struct Ciao {
+        Instructions instructions = Instructions::threads;
+        std::int64_t vtaTags = 8;      ///< of a warp's set of the victim tag array
+        std::int64_t counterBits = 2;  ///< of the saturating counter in the interference list
+        std::int64_t highCutoff = 10'000, lowCutoff = 5'000;
+        std::int64_t highEpoch = 5000, lowEpoch = 100;  ///< instructions of an SM
+    } ciao;
+
+    /// Cache-conscious wavefront scheduling (MICRO 2012).
+    struct Ccws {
+        std::int64_t vtaTags = 16;
+        std::int64_t baseScore = 100, throttle = 8;
+        std::int64_t interval = 32;  ///< cycles between two rankings
+    } ccws;
+
+    /// Priority-based cache allocation (HPCA 2015).
+    struct Pcal {
+        std::int64_t window = 500;    ///< cycles over which bandwidth is measured
+        std::int64_t busy = 200'000;  ///< share of the peak from which L2 or DRAM count as busy
+    } pcal;
 
     AddressMap map;
 

@@ -30,8 +30,13 @@ DriverApi loadDriver() {
         if (!address) throw Error("the NVIDIA driver is too old: {} has no {}", name, symbol);
         return address;
     };
-#define BULKHEAD_FIND_CALL(call, symbol, parameters) api.call = reinterpret_cast<decltype(api.call)>(find(symbol));
-    BULKHEAD_DRIVER_CALLS(BULKHEAD_FIND_CALL)
+#define BULKHEAD_FIND_CALL(call, symbol, variant, parameters, arguments) \
+    api.call = reinterpret_cast<decltype(api.call)>(find(#symbol));
+    BULKHEAD_REQUIRED_CALLS(BULKHEAD_FIND_CALL)
+#undef BULKHEAD_FIND_CALL
+#define BULKHEAD_FIND_CALL(call, symbol, variant, parameters, arguments) \
+    api.call = reinterpret_cast<decltype(api.call)>(dlsym(library, #symbol));
+    BULKHEAD_OPTIONAL_CALLS(BULKHEAD_FIND_CALL)
 #undef BULKHEAD_FIND_CALL
     check(api, api.cuInit(0), "the NVIDIA driver cannot start");
     return api;

@@ -121,6 +121,7 @@ struct Variable {
     std::vector<std::uint8_t> initial;  ///< empty = zero; else exactly `bytes`
     std::vector<Relocation> relocations;
     bool isPointer = false;  ///< kernel parameter with .ptr
+    bool isManaged = false;  ///< .attribute(.managed): the host has it at the same address
     Position position;
 };
 

@@ -664,17 +664,22 @@ class Parser {
         unsigned vector = 1;
         std::uint64_t align = 0;
         bool isPointer = false;
+        bool isManaged = false;
     };
 
-    void attribute() {
+    /// Skips .attribute(...); true if .managed is among them.
+    bool attribute() {
+        bool isManaged = false;
         advance();
         expect('(');
         int depth = 1;
         while (depth > 0) {
             if (token_.kind == Token::Kind::end || token_.is(';') || token_.is('{')) failExpected("')'");
             depth += token_.is('(') ? 1 : token_.is(')') ? -1 : 0;
+            isManaged |= token_.isDotWord("managed");
             advance();
         }
+        return isManaged;
     }
 
     std::uint64_t alignment() {
@@ -695,7 +700,7 @@ class Parser {
             if (word == "align") {
                 result.align = alignment();
             } else if (word == "attribute") {
-                attribute();
+                result.isManaged |= attribute();
             } else if (word == "v2" || word == "v4" || word == "v8") {
                 result.vector = static_cast<unsigned>(word[1] - '0');
                 advance();
@@ -771,6 +776,7 @@ class Parser {
         result.type = declarator.type;
         result.vector = declarator.vector;
         result.isPointer = declarator.isPointer;
+        result.isManaged = declarator.isManaged;
         result.isArray = !extents.counts.empty();
         result.position = position;
         std::uint64_t elementBytes = (bitsOf(declarator.type) + 7) / 8 * declarator.vector;

@@ -108,6 +108,9 @@ void locateGlobal(const Instr& i, Warp& w, Access& a, Places& p, bool writes) {
         [[unlikely]]
         return locateGlobalLanes(i, w, a, p, writes);
     p.linear = reinterpret_cast<std::uintptr_t>(mapping->host) - mapping->base;
+    // Memory shared with the host lies at its own address, and no distance stands for lanes of their own.
+    if (p.linear == 0) [[unlikely]]
+        locateGlobalLanes(i, w, a, p, writes);
 }
 
 /// Memory that begins at offset 0 and is one piece for all lanes.

@@ -164,6 +164,7 @@ struct Program {
         std::vector<std::uint8_t> initial;
         std::vector<ptx::Relocation> relocations;
         std::uint64_t address = 0;  ///< given by link
+        bool isManaged = false;     ///< the host reads and writes it at the same address
     };
     std::vector<Global> globals;
 

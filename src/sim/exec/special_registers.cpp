@@ -57,6 +57,9 @@ constexpr SpecialRegister kSpecialRegisters[] = {
     entry<[](const Warp& w, unsigned lane) -> std::uint64_t { return w.tid(1)[lane]; }>("tid.y"),
     entry<[](const Warp& w, unsigned lane) -> std::uint64_t { return w.tid(2)[lane]; }>("tid.z"),
     entry<zero>("tid.w"),
+    // Where cooperative groups find what a grid synchronises by: the address's upper half, then the lower.
+    entry<[](const Warp& w, unsigned) -> std::uint64_t { return (w.launch().gridWorkspace >> 32); }>("envreg1"),
+    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.launch().gridWorkspace & 0xffff'ffff; }>("envreg2"),
     entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.launch().block.x; }>("ntid.x"),
     entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.launch().block.y; }>("ntid.y"),
     entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.launch().block.z; }>("ntid.z"),
@@ -158,8 +161,8 @@ void runIsGlobal(const Instr& i, Warp& w, LaneMask mask) {
 
 Handler specialRegisterHandler(std::string_view name, unsigned bits) {
     // Set by OpenCL drivers, by profilers, or by the system; nobody does here.
-    if (name.starts_with("envreg") || name.starts_with("pm") || name.starts_with("reserved_smem_offset") ||
-        name == "current_graph_exec")
+    if ((name.starts_with("envreg") && name != "envreg1" && name != "envreg2") || name.starts_with("pm") ||
+        name.starts_with("reserved_smem_offset") || name == "current_graph_exec")
         name = "tid.w";
     for (const SpecialRegister& r : kSpecialRegisters)
         if (r.name == name) return bits == 16 ? r.into16 : bits == 32 ? r.into32 : bits == 64 ? r.into64 : nullptr;

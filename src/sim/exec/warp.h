@@ -79,6 +79,7 @@ struct LaunchContext {
     std::uint32_t dynamicShared = 0;
     std::vector<std::uint8_t> params;  ///< the kernel's parameter block
     std::uint64_t gridId = 0;
+    std::uint64_t gridWorkspace = 0;              ///< of a cooperative launch: what its blocks synchronise by
     AddressSpace* memory = nullptr;               ///< global and constant memory of the launch's context
     std::function<void(std::string_view)> print;  ///< device printf, whole strings
     const Cycles* now = nullptr;                  ///< %clock, %clock64

@@ -10,7 +10,8 @@
 
 namespace bulkhead::sim {
 
-/// Host bytes that stand for device memory: zero at first, and only touched pages take room.
+/// Host bytes that stand for device memory: zero at first, and only touched pages take room. They begin on a multiple
+/// of 2 MB, at the same address in every run where the host leaves it free.
 class HostBacking {
   public:
     explicit HostBacking(Bytes);
@@ -20,8 +21,9 @@ class HostBacking {
     std::uint8_t* data() const { return data_; }
 
   private:
+    void* reserved_;
+    Bytes reservedBytes_;
     std::uint8_t* data_;
-    Bytes bytes_;
 };
 
 /// How an allocation is to be laid out; what is left at 0 comes from the profile.
@@ -32,15 +34,48 @@ struct AllocationOptions {
     PhysicalMemory::Placement placement = PhysicalMemory::Placement::contiguous;
 };
 
+/// Physical pages and the bytes in them, apart from any address: contexts map it where they want it.
+class PhysicalBlock {
+  public:
+    PhysicalBlock(PhysicalMemory&, const arch::DeviceProfile&, Bytes, const AllocationOptions& = {});
+    ~PhysicalBlock();
+    PhysicalBlock(const PhysicalBlock&) = delete;
+    PhysicalBlock& operator=(const PhysicalBlock&) = delete;
+    Bytes bytes() const { return pages_.size() * pageBytes_; }
+    Bytes pageBytes() const { return pageBytes_; }
+    const std::vector<arch::PhysicalAddress>& pages() const { return pages_; }
+    std::uint8_t* data() const { return backing_->data(); }
+
+  private:
+    PhysicalMemory& physical_;
+    Bytes pageBytes_;
+    std::vector<arch::PhysicalAddress> pages_;
+    std::unique_ptr<HostBacking> backing_;
+};
+
 /// The device memory of one context: virtual addresses, the physical pages under them, and the bytes in them.
+/// Addresses lie above any that a host process has, so that a pointer says whose it is; memory that the host shares
+/// has the host's addresses.
 class ContextMemory {
   public:
-    ContextMemory(PhysicalMemory&, const arch::DeviceProfile&);
-    ~ContextMemory();
+    /// The addresses of context `index` of a GPU are no other's.
+    ContextMemory(PhysicalMemory&, const arch::DeviceProfile&, std::uint32_t index = 0);
 
     VirtualAddress allocate(Bytes, const AllocationOptions& = {});
+    /// Device memory whose bytes the host reads and writes at the same address.
+    VirtualAddress allocateManaged(Bytes, const AllocationOptions& = {});
     void free(VirtualAddress);  ///< throws Error if nothing was allocated there
     Bytes sizeOf(VirtualAddress base) const;
+
+    /// Lets kernels reach host memory at its own address. Takes no device memory; for timing it counts as DRAM at an
+    /// address that follows from the host's.
+    void mapHost(void* host, Bytes);
+    void unmapHost(void* host);
+
+    /// Addresses without memory, and memory put there.
+    VirtualAddress reserve(Bytes, Bytes alignment);
+    void map(VirtualAddress, const PhysicalBlock&, Bytes offset, Bytes, bool writable);
+    void unmap(VirtualAddress base) { space_.unmap(base); }
 
     AddressSpace& space() { return space_; }
     std::uint8_t* host(VirtualAddress, Bytes);  ///< throws Error if any of it is outside an allocation
@@ -49,22 +84,25 @@ class ContextMemory {
     /// Small allocations share pages, as the driver's do.
     struct Chunk {
         VirtualAddress base = 0;
-        Bytes bytes = 0, used = 0, pageBytes = 0;
+        Bytes bytes = 0, used = 0;
         unsigned allocations = 0;
-        std::vector<arch::PhysicalAddress> pages;
-        std::unique_ptr<HostBacking> host;
+        std::unique_ptr<PhysicalBlock> block;
     };
-    Chunk& newChunk(Bytes, const AllocationOptions&);
+    Chunk& newChunk(Bytes, const AllocationOptions&, bool atHostAddress);
+    VirtualAddress place(Chunk&, Bytes);
 
     static constexpr Bytes kAlignment = 512;
+    static constexpr VirtualAddress kFirst = VirtualAddress{1} << 48;
+    static constexpr Bytes kPerContext = Bytes{1} << 40;
 
     PhysicalMemory& physical_;
     const arch::DeviceProfile& profile_;
     AddressSpace space_;
-    VirtualAddress nextBase_ = 0x7f00'0000'0000;
+    VirtualAddress nextBase_;
     std::map<VirtualAddress, Chunk> chunks_;
     std::map<VirtualAddress, VirtualAddress> chunkOf_;  ///< allocation -> chunk
     VirtualAddress open_ = 0;                           ///< chunk that takes small allocations, 0 = none
+    std::map<void*, std::vector<arch::PhysicalAddress>> hostPages_;
 };
 
 }  // namespace bulkhead::sim

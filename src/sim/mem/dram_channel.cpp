@@ -110,6 +110,7 @@ bool DramChannel::issueColumn(std::uint64_t cycle) {
     if (!request.remaining) ++counters.dramRowHits;
     request.remaining = 0;
     counters.bytesDram += request.bytes;
+    sim_.traffic.dram += request.bytes;
     const std::uint64_t bursts =
         (request.bytes + static_cast<std::uint64_t>(dram.burstBytes) - 1) / static_cast<std::uint64_t>(dram.burstBytes);
     const std::uint64_t transfer = bursts * static_cast<std::uint64_t>(dram.tCCD);

@@ -240,6 +240,7 @@ void L2Slice::respond(RequestId id) {
     const std::uint64_t edges = portEdges(bytes, sim_.profile.crossbar.responseBytesPerCycle);
     portFree_ = std::max(sim_.l2Clock.edgeAt(sim_.now), portFree_) + edges;
     sim_.counters[request.launch].bytesL2 += bytes;
+    sim_.traffic.l2 += bytes;
     sim_.events.push(sim_.l2Clock.coreAt(portFree_) + crossbar_.responseLatency(request), EventKind::respond, id);
 }
 

@@ -18,6 +18,8 @@ class MshrFile {
         std::uint32_t waiters = 0;
         std::uint32_t chain = kNone;
         std::uint8_t pending = 0;  ///< sectors asked for and not yet here
+        /// Where in shared memory the data go, which then serves as a cache (CIAO IV-B); kNone: to the cache itself.
+        std::uint32_t sharedPlace = kNone;
     };
     struct Waiter {
         std::uint32_t token = 0;
@@ -103,6 +105,11 @@ class MshrFile {
         if (entries_[entry].waiters || entries_[entry].pending) return false;
         release(entry);
         return true;
+    }
+
+    /// Shared memory is divided differently from now on: what was to go there goes to the cache.
+    void forgetSharedPlaces() {
+        for (Entry& entry : entries_) entry.sharedPlace = kNone;
     }
 
   private:

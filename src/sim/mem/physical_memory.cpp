@@ -87,8 +87,8 @@ std::vector<arch::PhysicalAddress> PhysicalMemory::allocate(Bytes bytes, Bytes p
     const std::uint32_t colors = map_.colors(pageBytes);
     if (color != kAnyColor && (color < 0 || static_cast<std::uint32_t>(color) >= colors))
         throw Error("color {} of {} KB pages does not exist: there are {}", color, pageBytes >> 10, colors);
-    const Bytes wanted = (bytes + pageBytes - 1) / pageBytes;
-    if (wanted * pageBytes > freeBytes_)
+    const Bytes wanted = bytes / pageBytes + (bytes % pageBytes ? 1 : 0);
+    if (wanted > freeBytes_ / pageBytes)
         throw Error("out of device memory: {} bytes asked for, {} free", bytes, freeBytes_);
 
     std::vector<arch::PhysicalAddress> pages;

@@ -1,0 +1,360 @@
+// Copies and fills. Each takes its turn in a stream: it lasts as long as the host link or the DRAM needs for its bytes,
+// and the bytes move at its end.
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "driver/state.h"
+
+namespace bulkhead::driver {
+namespace {
+
+/// A box of bytes; a linear copy is one row.
+struct Shape {
+    Bytes width = 0, height = 1, depth = 1;
+    Bytes bytes() const { return width * height * depth; }
+};
+
+/// Where a box begins, and how far apart its rows and slices are.
+struct Side {
+    CUdeviceptr address = 0;
+    Bytes pitch = 0, slice = 0;
+    Location at = {};
+
+    CUdeviceptr row(Bytes y, Bytes z) const { return address + y * pitch + z * slice; }
+    Bytes extent(const Shape& s) const { return (s.depth - 1) * slice + (s.height - 1) * pitch + s.width; }
+    bool onDevice() const { return at.kind == MemoryKind::device; }
+    /// The bytes live in the device's memory, whoever can reach them.
+    bool deviceSide() const { return onDevice() || at.kind == MemoryKind::managed; }
+    std::uint8_t* host(Bytes y, Bytes z) const { return reinterpret_cast<std::uint8_t*>(row(y, z)); }
+};
+
+enum class Wait : bool { no, yes };
+
+/// No memory holds more, and arithmetic on less does not overflow.
+void requirePossible(const Shape& shape) {
+    constexpr double kMost = 0x1p46;
+    const bool fits =
+        shape.width < kMost && shape.height < kMost && shape.depth < kMost &&
+        static_cast<double>(shape.width) * static_cast<double>(shape.height) * static_cast<double>(shape.depth) < kMost;
+    require(fits, CUDA_ERROR_INVALID_VALUE, "more than any memory holds");
+}
+
+void find(CUcontext context, Side& side, const Shape& shape) {
+    require(side.address != 0, CUDA_ERROR_INVALID_VALUE, "a null pointer");
+    side.at = locate(context, side.address);
+    if (side.onDevice()) {
+        requireDeviceRange(side.at.context, side.address, side.extent(shape));
+    } else if (side.at.kind != MemoryKind::pageable) {
+        require(side.extent(shape) <= side.at.base + side.at.bytes - side.address, CUDA_ERROR_INVALID_VALUE,
+                "more than the allocation holds");
+    }
+}
+
+void moveRow(const Side& to, const Side& from, Bytes y, Bytes z, Bytes width) {
+    if (!from.onDevice()) {
+        if (to.onDevice())
+            writeDevice(to.at.context, to.row(y, z), from.host(y, z), width);
+        else
+            std::memmove(to.host(y, z), from.host(y, z), width);
+    } else if (!to.onDevice()) {
+        readDevice(from.at.context, from.row(y, z), to.host(y, z), width);
+    } else {
+        moveDevice(to.at.context, to.row(y, z), from.at.context, from.row(y, z), width);
+    }
+}
+
+void move(const Shape& shape, const Side& to, const Side& from) {
+    for (Bytes z = 0; z < shape.depth; ++z)
+        for (Bytes y = 0; y < shape.height; ++y) moveRow(to, from, y, z, shape.width);
+}
+
+/// A copy of pageable memory as it is now, for one that happens later.
+std::shared_ptr<std::vector<std::uint8_t>> stage(const Shape& shape, Side& from) {
+    auto staged = std::make_shared<std::vector<std::uint8_t>>(shape.bytes());
+    const Side to = {reinterpret_cast<CUdeviceptr>(staged->data()), shape.width, shape.width * shape.height, {}};
+    move(shape, to, from);
+    from = to;
+    return staged;
+}
+
+/// Runs `body` as part of a stream: memory that has gone since the call is the program's fault, not a reason to stop.
+std::function<void()> inStream(CUcontext context, std::function<void()> body) {
+    return [context, body = std::move(body)] {
+        try {
+            body();
+        } catch (const Error& error) {
+            markFailed(context, CUDA_ERROR_ILLEGAL_ADDRESS, error.what());
+        }
+    };
+}
+
+/// With Wait::yes the caller's memory is the program's again when this returns.
+void copy(CUcontext context, CUstream stream, Shape shape, Side to, Side from, Wait wait) {
+    requirePossible(shape);
+    if (shape.bytes() == 0) return;
+    find(context, to, shape);
+    find(context, from, shape);
+    std::shared_ptr<std::vector<std::uint8_t>> staged;
+    const bool fromPageable = from.at.kind == MemoryKind::pageable, toPageable = to.at.kind == MemoryKind::pageable;
+    if (wait == Wait::no && fromPageable) staged = stage(shape, from);
+    order(stream);
+    std::function<void()> action = inStream(context, [shape, to, from, staged] { move(shape, to, from); });
+    Device& device = *stream->context->device;
+    if (to.deviceSide() && from.deviceSide()) {
+        enqueue(stream, deviceSeconds(context, 2 * shape.bytes()), std::move(action));
+        return;
+    }
+    if (to.deviceSide())
+        enqueueOnEngine(stream, device.copyIn, linkSeconds(context, shape.bytes()), std::move(action));
+    else if (from.deviceSide())
+        enqueueOnEngine(stream, device.copyOut, linkSeconds(context, shape.bytes()), std::move(action));
+    else
+        enqueue(stream, 0, std::move(action));
+    if (wait == Wait::yes || toPageable) waitFor(stream);
+}
+
+CUresult copyNow(const Shape& shape, const Side& to, const Side& from) {
+    return call([&] {
+        CUcontext context = current();
+        copy(context, defaultStream(context), shape, to, from, Wait::yes);
+    });
+}
+CUresult copyLater(const Shape& shape, const Side& to, const Side& from, CUstream stream) {
+    return call([&] {
+        CUcontext context = current();
+        copy(context, streamOf(context, stream), shape, to, from, Wait::no);
+    });
+}
+
+CUdeviceptr addressOf(const void* pointer) {
+    return reinterpret_cast<CUdeviceptr>(pointer);
+}
+Side at(CUdeviceptr address) {
+    return {address, 0, 0, {}};
+}
+
+/// Calls that say which side is the device's refuse a host pointer there.
+CUresult requireDevice(CUdeviceptr address, std::size_t bytes) {
+    return call([&] {
+        require(bytes == 0 || locate(current(), address).kind != MemoryKind::pageable, CUDA_ERROR_INVALID_VALUE,
+                "a host pointer in place of a device's");
+    });
+}
+
+/// CUmemorytype.
+constexpr CUmemorytype kHost = 1, kDevice = 2, kUnified = 4;
+
+CUdeviceptr baseOf(CUmemorytype type, const void* host, CUdeviceptr device) {
+    if (type == kHost) return addressOf(host);
+    require(type == kDevice || type == kUnified, CUDA_ERROR_NOT_SUPPORTED, "CUDA arrays are not supported");
+    return device;
+}
+
+struct Box {
+    Shape shape;
+    Side to, from;
+};
+
+Box boxOf(const CUDA_MEMCPY3D* c) {
+    requireOutput(c);
+    const auto side = [&](CUmemorytype type, const void* host, CUdeviceptr device, Bytes x, Bytes y, Bytes z,
+                          Bytes pitch, Bytes rows) {
+        if (pitch == 0) pitch = x + c->WidthInBytes;
+        if (rows == 0) rows = y + c->Height;
+        require(pitch < (Bytes{1} << 40) && rows < (Bytes{1} << 24), CUDA_ERROR_INVALID_VALUE, "a pitch too large");
+        require(c->Height <= 1 || pitch >= x + c->WidthInBytes, CUDA_ERROR_INVALID_VALUE, "rows that overlap");
+        const Bytes slice = pitch * rows;
+        return Side{baseOf(type, host, device) + z * slice + y * pitch + x, pitch, slice, {}};
+    };
+    Box box;
+    box.shape = {c->WidthInBytes, c->Height, c->Depth};
+    box.to =
+        side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstZ, c->dstPitch, c->dstHeight);
+    box.from =
+        side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, c->srcZ, c->srcPitch, c->srcHeight);
+    return box;
+}
+
+CUDA_MEMCPY3D flat(const CUDA_MEMCPY2D& c) {
+    CUDA_MEMCPY3D box = {};
+    box.srcXInBytes = c.srcXInBytes, box.srcY = c.srcY, box.srcPitch = c.srcPitch;
+    box.srcMemoryType = c.srcMemoryType, box.srcHost = c.srcHost, box.srcDevice = c.srcDevice;
+    box.dstXInBytes = c.dstXInBytes, box.dstY = c.dstY, box.dstPitch = c.dstPitch;
+    box.dstMemoryType = c.dstMemoryType, box.dstHost = c.dstHost, box.dstDevice = c.dstDevice;
+    box.WidthInBytes = c.WidthInBytes, box.Height = c.Height, box.Depth = 1;
+    return box;
+}
+
+CUresult copyBox(const CUDA_MEMCPY3D* description, std::optional<CUstream> stream) {
+    return call([&] {
+        CUcontext context = current();
+        const Box box = boxOf(description);
+        copy(context, stream ? streamOf(context, *stream) : defaultStream(context), box.shape, box.to, box.from,
+             stream ? Wait::no : Wait::yes);
+    });
+}
+
+/// Sets every element of a box to a value of 1, 2 or 4 bytes.
+CUresult fill(CUdeviceptr to, Bytes pitch, unsigned value, unsigned elementBytes, Bytes width, Bytes height,
+              std::optional<CUstream> stream) {
+    return call([&] {
+        CUcontext context = current();
+        CUstream on = stream ? streamOf(context, *stream) : defaultStream(context);
+        requirePossible({width, height, elementBytes});
+        const Shape shape = {width * elementBytes, height, 1};
+        if (shape.bytes() == 0) return;
+        require(to % elementBytes == 0 && (height == 1 || (pitch % elementBytes == 0 && pitch >= shape.width)),
+                CUDA_ERROR_INVALID_VALUE, "a misaligned address or pitch");
+        Side side = {to, pitch, 0, {}};
+        find(context, side, shape);
+        require(side.at.kind != MemoryKind::pageable, CUDA_ERROR_INVALID_VALUE,
+                "a host pointer in place of a device's");
+        order(on);
+        enqueue(on, deviceSeconds(context, shape.bytes()), inStream(context, [=] {
+                    std::vector<std::uint8_t> row(shape.width);
+                    for (Bytes i = 0; i < shape.width; i += elementBytes)
+                        std::memcpy(row.data() + i, &value, elementBytes);
+                    const Side source = {addressOf(row.data()), 0, 0, {}};
+                    for (Bytes y = 0; y < height; ++y) moveRow(side, source, y, 0, shape.width);
+                }));
+        if (!side.deviceSide() && !stream) waitFor(on);
+    });
+}
+
+}  // namespace
+
+namespace simulated {
+
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+    return copyNow({bytes}, at(to), at(from));
+}
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+    return copyLater({bytes}, at(to), at(from), stream);
+}
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, std::size_t bytes) {
+    if (const CUresult bad = requireDevice(to, bytes)) return bad;
+    return copyNow({bytes}, at(to), at(addressOf(from)));
+}
+CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, std::size_t bytes) {
+    if (const CUresult bad = requireDevice(from, bytes)) return bad;
+    return copyNow({bytes}, at(addressOf(to)), at(from));
+}
+CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+    if (const CUresult bad = requireDevice(to, bytes)) return bad;
+    if (const CUresult bad = requireDevice(from, bytes)) return bad;
+    return copyNow({bytes}, at(to), at(from));
+}
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
+    if (const CUresult bad = requireDevice(to, bytes)) return bad;
+    return copyLater({bytes}, at(to), at(addressOf(from)), stream);
+}
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+    if (const CUresult bad = requireDevice(from, bytes)) return bad;
+    return copyLater({bytes}, at(addressOf(to)), at(from), stream);
+}
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+    if (const CUresult bad = requireDevice(to, bytes)) return bad;
+    if (const CUresult bad = requireDevice(from, bytes)) return bad;
+    return copyLater({bytes}, at(to), at(from), stream);
+}
+
+namespace {
+
+/// The memory of a context that need not be current, as cuMemcpyPeer names it.
+CUdeviceptr requirePeer(CUcontext context, CUdeviceptr address, std::size_t bytes) {
+    requireDeviceRange(liveContext(context)->root, address, bytes);
+    return address;
+}
+
+CUresult copyPeer(CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUcontext fromContext, std::size_t bytes,
+                  std::optional<CUstream> stream) {
+    return call([&] {
+        CUcontext context = current();
+        if (bytes == 0) return;
+        CUstream on = stream ? streamOf(context, *stream) : defaultStream(context);
+        Side target = at(requirePeer(toContext, to, bytes)), source = at(requirePeer(fromContext, from, bytes));
+        target.at = {MemoryKind::device, toContext->root, to, bytes};
+        source.at = {MemoryKind::device, fromContext->root, from, bytes};
+        if (!stream && toContext->device != fromContext->device) waitForAll(fromContext), waitForAll(toContext);
+        order(on);
+        const bool sameDevice = toContext->device == fromContext->device;
+        const double seconds = sameDevice ? deviceSeconds(context, 2 * bytes) : linkSeconds(context, bytes);
+        enqueue(on, seconds, inStream(context, [=] { move({bytes}, target, source); }));
+        if (!stream) waitFor(on);
+    });
+}
+
+}  // namespace
+
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUcontext fromContext, std::size_t bytes) {
+    return copyPeer(to, toContext, from, fromContext, bytes, std::nullopt);
+}
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUcontext fromContext,
+                           std::size_t bytes, CUstream stream) {
+    return copyPeer(to, toContext, from, fromContext, bytes, stream);
+}
+
+CUresult cuMemcpy2D(const CUDA_MEMCPY2D* copy) {
+    if (!copy) return CUDA_ERROR_INVALID_VALUE;
+    const CUDA_MEMCPY3D box = flat(*copy);
+    return copyBox(&box, std::nullopt);
+}
+CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D* copy) {
+    return cuMemcpy2D(copy);
+}
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* copy, CUstream stream) {
+    if (!copy) return CUDA_ERROR_INVALID_VALUE;
+    const CUDA_MEMCPY3D box = flat(*copy);
+    return copyBox(&box, stream);
+}
+CUresult cuMemcpy3D(const CUDA_MEMCPY3D* copy) {
+    return copyBox(copy, std::nullopt);
+}
+CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D* copy, CUstream stream) {
+    return copyBox(copy, stream);
+}
+
+CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, std::size_t count) {
+    return fill(to, 0, value, 1, count, 1, std::nullopt);
+}
+CUresult cuMemsetD16(CUdeviceptr to, unsigned short value, std::size_t count) {
+    return fill(to, 0, value, 2, count, 1, std::nullopt);
+}
+CUresult cuMemsetD32(CUdeviceptr to, unsigned value, std::size_t count) {
+    return fill(to, 0, value, 4, count, 1, std::nullopt);
+}
+CUresult cuMemsetD2D8(CUdeviceptr to, std::size_t pitch, unsigned char value, std::size_t width, std::size_t height) {
+    return fill(to, pitch, value, 1, width, height, std::nullopt);
+}
+CUresult cuMemsetD2D16(CUdeviceptr to, std::size_t pitch, unsigned short value, std::size_t width, std::size_t height) {
+    return fill(to, pitch, value, 2, width, height, std::nullopt);
+}
+CUresult cuMemsetD2D32(CUdeviceptr to, std::size_t pitch, unsigned value, std::size_t width, std::size_t height) {
+    return fill(to, pitch, value, 4, width, height, std::nullopt);
+}
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream stream) {
+    return fill(to, 0, value, 1, count, 1, stream);
+}
+CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, std::size_t count, CUstream stream) {
+    return fill(to, 0, value, 2, count, 1, stream);
+}
+CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, std::size_t count, CUstream stream) {
+    return fill(to, 0, value, 4, count, 1, stream);
+}
+CUresult cuMemsetD2D8Async(CUdeviceptr to, std::size_t pitch, unsigned char value, std::size_t width,
+                           std::size_t height, CUstream stream) {
+    return fill(to, pitch, value, 1, width, height, stream);
+}
+CUresult cuMemsetD2D16Async(CUdeviceptr to, std::size_t pitch, unsigned short value, std::size_t width,
+                            std::size_t height, CUstream stream) {
+    return fill(to, pitch, value, 2, width, height, stream);
+}
+CUresult cuMemsetD2D32Async(CUdeviceptr to, std::size_t pitch, unsigned value, std::size_t width, std::size_t height,
+                            CUstream stream) {
+    return fill(to, pitch, value, 4, width, height, stream);
+}
+
+}  // namespace simulated
+}  // namespace bulkhead::driver

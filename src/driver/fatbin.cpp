@@ -1,0 +1,137 @@
+#include "driver/fatbin.h"
+
+#include <lz4.h>
+#include <zstd.h>
+
+#include <cstring>
+
+#include "base/error.h"
+
+namespace bulkhead::driver {
+namespace {
+
+constexpr std::uint64_t kLz4 = 0x2000, kZstd = 0x8000;
+constexpr std::size_t kEntryBytes = 64;        ///< what every entry's header has at least
+constexpr Bytes kMostText = Bytes{256} << 20;  ///< more than any compiler writes
+
+/// A number at an offset that is known to be inside.
+template <class T>
+T at(std::span<const std::uint8_t> bytes, std::size_t offset) {
+    T value;
+    std::memcpy(&value, bytes.data() + offset, sizeof value);
+    return value;
+}
+
+Fatbin::Packing packingOf(std::uint64_t flags) {
+    return flags & kZstd ? Fatbin::Packing::zstd : flags & kLz4 ? Fatbin::Packing::lz4 : Fatbin::Packing::none;
+}
+
+/// One entry at the beginning of `rest`, which moves on to the next.
+std::optional<Fatbin::Entry> readEntry(std::span<const std::uint8_t>& rest) {
+    if (rest.size() < kEntryBytes) throw Error("a fatbin ends inside the header of an entry");
+    const auto kind = at<std::uint16_t>(rest, 0);
+    const auto headerBytes = at<std::uint32_t>(rest, 4);
+    const auto paddedBytes = at<std::uint64_t>(rest, 8);
+    const auto packedBytes = at<std::uint32_t>(rest, 16);
+    if (headerBytes < kEntryBytes || headerBytes > rest.size())
+        throw Error("an entry of a fatbin has a header of {} bytes", headerBytes);
+    if (paddedBytes > rest.size() - headerBytes)
+        throw Error("an entry of a fatbin has {} bytes, of which {} are there", paddedBytes, rest.size() - headerBytes);
+    Fatbin::Entry entry;
+    entry.sm = at<std::uint32_t>(rest, 28);
+    entry.packing = packingOf(at<std::uint64_t>(rest, 40));
+    entry.unpackedBytes = at<std::uint64_t>(rest, 56);
+    entry.payload = rest.subspan(headerBytes, paddedBytes);
+    if (packedBytes > paddedBytes)
+        throw Error("an entry of a fatbin has {} packed bytes in a room of {}", packedBytes, paddedBytes);
+    if (entry.packing != Fatbin::Packing::none) entry.payload = entry.payload.first(packedBytes);
+    rest = rest.subspan(headerBytes + paddedBytes);
+    if (kind != static_cast<std::uint16_t>(Fatbin::Kind::ptx) && kind != static_cast<std::uint16_t>(Fatbin::Kind::elf))
+        return std::nullopt;  // intermediate code of a linker, sources: nothing to run
+    entry.kind = static_cast<Fatbin::Kind>(kind);
+    return entry;
+}
+
+std::string unpackLz4(std::span<const std::uint8_t> packed, Bytes bytes) {
+    std::string text(bytes, '\0');
+    const int got = LZ4_decompress_safe(reinterpret_cast<const char*>(packed.data()), text.data(),
+                                        static_cast<int>(packed.size()), static_cast<int>(bytes));
+    if (got < 0) throw Error("the LZ4 block of a fatbin is damaged");
+    text.resize(static_cast<std::size_t>(got));
+    return text;
+}
+
+std::string unpackZstd(std::span<const std::uint8_t> packed, Bytes bytes) {
+    std::string text(bytes, '\0');
+    const std::size_t got = ZSTD_decompress(text.data(), text.size(), packed.data(), packed.size());
+    if (ZSTD_isError(got)) throw Error("the zstd frame of a fatbin is damaged: {}", ZSTD_getErrorName(got));
+    text.resize(got);
+    return text;
+}
+
+}  // namespace
+
+Fatbin Fatbin::read(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < kHeaderBytes || at<std::uint32_t>(bytes, 0) != kMagic) throw Error("not a fatbin");
+    const auto headerBytes = at<std::uint16_t>(bytes, 6);
+    const auto size = at<std::uint64_t>(bytes, 8);
+    if (headerBytes < kHeaderBytes || headerBytes > bytes.size() || size > bytes.size() - headerBytes)
+        throw Error("a fatbin of {} bytes is cut off at {}", size, bytes.size());
+    Fatbin fatbin;
+    std::span<const std::uint8_t> rest = bytes.subspan(headerBytes, size);
+    while (!rest.empty())
+        if (const auto entry = readEntry(rest)) fatbin.entries_.push_back(*entry);
+    return fatbin;
+}
+
+std::span<const std::uint8_t> Fatbin::bytesAt(const void* image) {
+    const auto* header = static_cast<const std::uint8_t*>(image);
+    std::uint32_t magic;
+    std::memcpy(&magic, header, sizeof magic);
+    if (magic == kWrapperMagic) {
+        // u32 magic, u32 version, pointer to the fatbin
+        std::memcpy(&header, header + 8, sizeof header);
+        if (!header) throw Error("the wrapper of a fatbin points to nothing");
+        std::memcpy(&magic, header, sizeof magic);
+        if (magic != kMagic) throw Error("the wrapper of a fatbin points to something else");
+    }
+    if (magic != kMagic) return {};
+    std::uint16_t headerBytes;
+    std::uint64_t size;
+    std::memcpy(&headerBytes, header + 6, sizeof headerBytes);
+    std::memcpy(&size, header + 8, sizeof size);
+    return {header, headerBytes + size};
+}
+
+const Fatbin::Entry* Fatbin::bestPtx(unsigned sm) const {
+    const Entry* best = nullptr;
+    for (const Entry& entry : entries_) {
+        if (entry.kind != Kind::ptx) continue;
+        const bool better = !best || (entry.sm <= sm ? best->sm > sm || entry.sm > best->sm : entry.sm < best->sm);
+        if (better) best = &entry;
+    }
+    return best;
+}
+
+std::string Fatbin::machineTargets() const {
+    std::string list;
+    for (const Entry& entry : entries_)
+        if (entry.kind == Kind::elf) list += fmt::format("{}sm_{}", list.empty() ? "" : ", ", entry.sm);
+    return list;
+}
+
+std::string Fatbin::text(const Entry& entry) {
+    std::string text;
+    if (entry.packing == Packing::none) {
+        text.assign(reinterpret_cast<const char*>(entry.payload.data()), entry.payload.size());
+    } else {
+        if (entry.unpackedBytes > kMostText)
+            throw Error("an entry of a fatbin claims to unpack to {} bytes", entry.unpackedBytes);
+        text = entry.packing == Packing::lz4 ? unpackLz4(entry.payload, entry.unpackedBytes)
+                                             : unpackZstd(entry.payload, entry.unpackedBytes);
+    }
+    text.resize(std::min(text.size(), text.find('\0')));  // entries are padded
+    return text;
+}
+
+}  // namespace bulkhead::driver

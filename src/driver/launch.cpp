@@ -1,0 +1,213 @@
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "driver/state.h"
+
+namespace bulkhead::driver {
+namespace {
+
+/// One launch, however it was asked for.
+struct Launch {
+    CUfunction function = nullptr;
+    sim::Dim3 grid, block;
+    unsigned sharedBytes = 0;
+    CUstream stream = nullptr;
+    void** parameters = nullptr;
+    void** extra = nullptr;
+    bool cooperative = false;
+};
+
+/// CUlaunchAttributeID: hints are passed over; what would change a kernel's meaning is refused.
+enum class LaunchAttribute : CUlaunchAttributeID {
+    ignore = 0,
+    accessPolicyWindow = 1,
+    cooperative = 2,
+    synchronizationPolicy = 3,
+    clusterDimension = 4,
+    clusterScheduling = 5,
+    programmaticSerialization = 6,
+    programmaticEvent = 7,
+    priority = 8,
+    memorySyncDomainMap = 9,
+    memorySyncDomain = 10,
+    preferredClusterDimension = 11,
+    launchCompletionEvent = 12,
+    deviceUpdatableNode = 13,
+    sharedCarveout = 14,
+    nvlinkScheduling = 16,
+};
+
+void apply(const CUlaunchAttribute& attribute, Launch& launch) {
+    switch (static_cast<LaunchAttribute>(attribute.id)) {
+        case LaunchAttribute::cooperative:
+            launch.cooperative = attribute.value.cooperative != 0;
+            return;
+        case LaunchAttribute::clusterDimension: {
+            const auto& cluster = attribute.value.clusterDim;
+            require(cluster.x <= 1 && cluster.y <= 1 && cluster.z <= 1, CUDA_ERROR_NOT_SUPPORTED,
+                    "clusters of several blocks are not supported");
+            return;
+        }
+        case LaunchAttribute::programmaticEvent:
+        case LaunchAttribute::launchCompletionEvent:
+            throw Failure{CUDA_ERROR_NOT_SUPPORTED, "events that a kernel triggers are not supported"};
+        case LaunchAttribute::deviceUpdatableNode:
+            throw Failure{CUDA_ERROR_NOT_SUPPORTED, "graphs are not supported"};
+        // A launch that may begin early waits all the same.
+        case LaunchAttribute::programmaticSerialization:
+        case LaunchAttribute::ignore:
+        case LaunchAttribute::accessPolicyWindow:
+        case LaunchAttribute::synchronizationPolicy:
+        case LaunchAttribute::clusterScheduling:
+        case LaunchAttribute::priority:
+        case LaunchAttribute::memorySyncDomainMap:
+        case LaunchAttribute::memorySyncDomain:
+        case LaunchAttribute::preferredClusterDimension:
+        case LaunchAttribute::sharedCarveout:
+        case LaunchAttribute::nvlinkScheduling:
+            return;
+    }
+    throw Failure{CUDA_ERROR_INVALID_VALUE, fmt::format("no launch attribute has the number {}", attribute.id)};
+}
+
+/// The parameter block from `extra`: a list of keys and values that ends with 0.
+std::vector<std::uint8_t> packedParameters(void** extra, std::uint32_t wanted) {
+    constexpr std::uintptr_t kEnd = 0, kPointer = 1, kSize = 2;
+    const void* buffer = nullptr;
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; reinterpret_cast<std::uintptr_t>(extra[i]) != kEnd; i += 2) {
+        const auto key = reinterpret_cast<std::uintptr_t>(extra[i]);
+        require(key == kPointer || key == kSize, CUDA_ERROR_INVALID_VALUE, "an unknown key among the extra parameters");
+        if (key == kPointer) buffer = extra[i + 1];
+        if (key == kSize) bytes = *static_cast<const std::size_t*>(extra[i + 1]);
+    }
+    require(bytes == 0 || buffer, CUDA_ERROR_INVALID_VALUE, "a size without a buffer");
+    require(bytes >= wanted, CUDA_ERROR_INVALID_VALUE, "the buffer is smaller than the kernel's parameters");
+    std::vector<std::uint8_t> packed(wanted);
+    if (wanted) std::memcpy(packed.data(), buffer, wanted);
+    return packed;
+}
+
+std::vector<std::uint8_t> parametersOf(const Launch& launch, const sim::Code& code) {
+    require(!launch.parameters || !launch.extra, CUDA_ERROR_INVALID_VALUE, "parameters given in both ways");
+    if (launch.extra) return packedParameters(launch.extra, code.kernelParamBytes);
+    require(launch.parameters || code.params.empty(), CUDA_ERROR_INVALID_VALUE, "the kernel has parameters");
+    std::vector<std::uint8_t> packed(code.kernelParamBytes);
+    for (std::size_t i = 0; i < code.params.size(); ++i) {
+        require(launch.parameters[i] != nullptr, CUDA_ERROR_INVALID_VALUE, "a parameter without a value");
+        std::memcpy(packed.data() + code.params[i].offset, launch.parameters[i], code.params[i].bytes);
+    }
+    return packed;
+}
+
+/// Sizes that no GPU takes are bad values; those that this kernel cannot have are too many resources.
+sim::Occupancy occupancyOf(const Launch& launch, CUfunction function) {
+    const arch::DeviceProfile& profile = gpuOf(function->module->context).profile();
+    const auto most = static_cast<std::uint64_t>(profile.sm.maxThreadsPerBlock);
+    const sim::Dim3 &g = launch.grid, &b = launch.block;
+    require(g.x && g.y && g.z && b.x && b.y && b.z, CUDA_ERROR_INVALID_VALUE, "a launch of no threads");
+    require(g.x <= 0x7fff'ffff && g.y <= 0xffff && g.z <= 0xffff, CUDA_ERROR_INVALID_VALUE, "the grid is too large");
+    require(b.x <= most && b.y <= most && b.z <= 64 && std::uint64_t{b.x} * b.y * b.z <= most, CUDA_ERROR_INVALID_VALUE,
+            "the block is too large");
+    const std::uint32_t bound = function->code->maxThreadsPerBlock;
+    require(!bound || b.count() <= bound, CUDA_ERROR_INVALID_VALUE, "more threads than the kernel was compiled for");
+    require(launch.sharedBytes <= dynamicSharedLimit(function), CUDA_ERROR_INVALID_VALUE,
+            "more dynamic shared memory than the kernel has opted into "
+            "(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)");
+    try {
+        return sim::occupancyOf(profile, *function->code, launch.block, launch.sharedBytes);
+    } catch (const Error& error) {
+        throw Failure{CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, error.what()};
+    }
+}
+
+/// What the blocks of a cooperative grid synchronise by: a zeroed word or two, freed behind the launch.
+constexpr Bytes kWorkspaceBytes = 256;
+
+CUdeviceptr gridWorkspace(CUcontext context) {
+    const CUdeviceptr address = memoryOf(context).allocate(kWorkspaceBytes);
+    const std::vector<std::uint8_t> zeros(kWorkspaceBytes);
+    writeDevice(context->root, address, zeros.data(), zeros.size());
+    return address;
+}
+
+void requireCoResident(const Launch& launch, const sim::Occupancy& occupancy, CUstream on) {
+    const std::vector<bool>& sms = on->context->sms;
+    const auto count = sms.empty() ? static_cast<std::uint64_t>(gpuOf(on->context).profile().sm.count)
+                                   : static_cast<std::uint64_t>(std::count(sms.begin(), sms.end(), true));
+    require(launch.grid.count() <= count * occupancy.blocksPerSm, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+            "not all blocks of the cooperative grid fit the GPU at once");
+}
+
+void run(const Launch& launch) {
+    CUcontext context = current();
+    CUfunction function = resolveFunction(launch.function);
+    CUstream on = streamOf(context, launch.stream);
+    require(function->module->context == context->root, CUDA_ERROR_INVALID_HANDLE, "a function of another context");
+    const sim::Occupancy occupancy = occupancyOf(launch, function);
+    sim::LaunchSpec spec;
+    spec.program = function->module->loaded.program;
+    spec.code = function->code;
+    spec.grid = launch.grid;
+    spec.block = launch.block;
+    spec.dynamicShared = launch.sharedBytes;
+    spec.params = parametersOf(launch, *function->code);
+    spec.sms = on->context->sms;
+    spec.print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+    if (launch.cooperative) {
+        requireCoResident(launch, occupancy, on);
+        spec.gridWorkspace = gridWorkspace(context);
+    }
+    order(on);
+    const CUdeviceptr workspace = spec.gridWorkspace;
+    const sim::LaunchId id = gpuOf(context).launch(on->id, std::move(spec));
+    context->root->launches.push_back(id);
+    context->root->unchecked.push_back(id);
+    if (workspace) enqueue(on, 0, [context, workspace] { memoryOf(context).free(workspace); });
+}
+
+}  // namespace
+
+namespace simulated {
+
+CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
+                        unsigned blockY, unsigned blockZ, unsigned sharedBytes, CUstream stream, void** parameters,
+                        void** extra) {
+    return call([&] {
+        run({function, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, stream, parameters, extra, false});
+    });
+}
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
+                                   unsigned blockY, unsigned blockZ, unsigned sharedBytes, CUstream stream,
+                                   void** parameters) {
+    return call([&] {
+        run({function,
+             {gridX, gridY, gridZ},
+             {blockX, blockY, blockZ},
+             sharedBytes,
+             stream,
+             parameters,
+             nullptr,
+             true});
+    });
+}
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
+    return call([&] {
+        requireOutput(config);
+        require(config->numAttrs == 0 || config->attrs, CUDA_ERROR_INVALID_VALUE, "attributes without values");
+        Launch launch = {function,
+                         {config->gridDimX, config->gridDimY, config->gridDimZ},
+                         {config->blockDimX, config->blockDimY, config->blockDimZ},
+                         config->sharedMemBytes,
+                         config->hStream,
+                         parameters,
+                         extra,
+                         false};
+        for (unsigned i = 0; i < config->numAttrs; ++i) apply(config->attrs[i], launch);
+        run(launch);
+    });
+}
+
+}  // namespace simulated
+}  // namespace bulkhead::driver

@@ -1,0 +1,87 @@
+#include "driver/simulator_api.h"
+
+#include "driver/state.h"
+
+namespace bulkhead::driver {
+namespace {
+
+int addDevice(arch::DeviceProfile profile, sim::Gpu::Options options) {
+    auto device = std::make_unique<Device>();
+    device->gpu = std::make_unique<sim::Gpu>(std::move(profile), std::move(options));
+    const std::lock_guard lock(state().mutex);
+    device->ordinal = state().nextOrdinal++;
+    const CUdevice ordinal = device->ordinal;
+    state().devices[ordinal] = std::move(device);
+    return ordinal;
+}
+
+void removeDevice(CUdevice ordinal) {
+    const std::lock_guard lock(state().mutex);
+    const auto found = state().devices.find(ordinal);
+    if (found == state().devices.end()) return;
+    destroyDevice(*found->second);
+    state().devices.erase(found);
+}
+
+sim::Gpu* machine(CUdevice ordinal) {
+    sim::Gpu* gpu = nullptr;
+    const std::lock_guard lock(state().mutex);
+    if (const auto found = state().devices.find(ordinal); found != state().devices.end())
+        gpu = found->second->gpu.get();
+    return gpu;
+}
+
+CUresult newSharingContext(CUcontext* context, CUdevice device, bool concurrent) {
+    return call([&] {
+        requireOutput(context);
+        *context = createContext(deviceAt(device), concurrent ? sim::Sharing::concurrent : sim::Sharing::timeSliced, 0);
+    });
+}
+
+CUresult setAllocation(const sim::AllocationOptions& options) {
+    return call([&] { current()->root->placement = options; });
+}
+
+/// The mapping of the current context's that holds an address of the device's.
+const sim::Mapping& mappingOf(CUdeviceptr address) {
+    const sim::Mapping* mapping = memoryOf(currentContext()).space().find(address);
+    require(mapping != nullptr, CUDA_ERROR_INVALID_VALUE, "there is no device memory at that address");
+    return *mapping;
+}
+
+CUresult physicalAddress(std::uint64_t* physical, CUdeviceptr address) {
+    return call([&] {
+        requireOutput(physical);
+        *physical = mappingOf(address).physical(address);
+    });
+}
+
+CUresult pageColor(std::uint32_t* color, CUdeviceptr address) {
+    return call([&] {
+        requireOutput(color);
+        const sim::Mapping& mapping = mappingOf(address);
+        const Bytes pageBytes = Bytes{1} << mapping.pageShift;
+        *color = gpuOf(currentContext()).profile().map.color(mapping.physical(address), pageBytes);
+    });
+}
+
+CUresult launches(std::vector<sim::LaunchId>* ids) {
+    return call([&] {
+        requireOutput(ids);
+        *ids = currentContext()->root->launches;
+    });
+}
+
+std::string lastError() {
+    return lastErrorText();
+}
+
+}  // namespace
+
+const SimulatorApi& simulator() {
+    static const SimulatorApi api = {addDevice,       removeDevice, machine,  newSharingContext, setAllocation,
+                                     physicalAddress, pageColor,    launches, lastError};
+    return api;
+}
+
+}  // namespace bulkhead::driver

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arch/device_profile.h"
+#include "driver/simulated_driver.h"
+#include "sim/gpu.h"
+
+namespace bulkhead::driver {
+
+/// What a simulated GPU can do and tell beyond any CUDA driver. The second table: code that uses it says so by its
+/// name.
+struct SimulatorApi {
+    /// Makes a simulated GPU a device of the simulated driver. Returns its ordinal, which is not used again.
+    int (*addDevice)(arch::DeviceProfile, sim::Gpu::Options) = nullptr;
+    /// Takes it away with everything made on it.
+    void (*removeDevice)(CUdevice) = nullptr;
+    /// The machine itself.
+    sim::Gpu* (*machine)(CUdevice) = nullptr;
+    /// Another context: time-sliced with the others, or beside them as under MPS.
+    CUresult (*createContext)(CUcontext*, CUdevice, bool concurrent) = nullptr;
+    /// How the current context's memory is placed from now on: page size, color, placement.
+    CUresult (*setAllocation)(const sim::AllocationOptions&) = nullptr;
+    /// Where a device address of the current context lies, and the color of its page.
+    CUresult (*physicalAddress)(std::uint64_t* physical, CUdeviceptr) = nullptr;
+    CUresult (*pageColor)(std::uint32_t* color, CUdeviceptr) = nullptr;
+    /// Every launch of the current context so far, in order.
+    CUresult (*launches)(std::vector<sim::LaunchId>*) = nullptr;
+    /// What went wrong in this thread's last call that failed, in words: kernel, PTX line, block, thread, address.
+    std::string (*lastError)() = nullptr;
+};
+
+const SimulatorApi& simulator();
+
+}  // namespace bulkhead::driver

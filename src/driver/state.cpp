@@ -1,0 +1,115 @@
+#include "driver/state.h"
+
+namespace bulkhead::driver {
+
+namespace {
+
+thread_local std::vector<CUcontext> stackOfContexts;
+thread_local std::string errorText;
+thread_local bool inHostFunction = false;
+thread_local bool perThreadDefault = false;
+
+}  // namespace
+
+Driver& state() {
+    static Driver* driver = new Driver;  // outlives every static object that might still call
+    return *driver;
+}
+
+std::vector<CUcontext>& contextStack() {
+    return stackOfContexts;
+}
+std::string& lastErrorText() {
+    return errorText;
+}
+bool& insideHostFunction() {
+    return inHostFunction;
+}
+
+CUctx_st::~CUctx_st() = default;
+
+CUresult guarded(void (*body)(void*), void* data) {
+    if (inHostFunction) {
+        errorText = "a function that a stream runs may not call the driver";
+        return CUDA_ERROR_NOT_PERMITTED;
+    }
+    const std::lock_guard lock(state().mutex);
+    try {
+        body(data);
+        return CUDA_SUCCESS;
+    } catch (const Failure& failure) {
+        errorText = failure.why;
+        return failure.code;
+    } catch (const ptx::PtxError& error) {
+        errorText = error.what();
+        return CUDA_ERROR_INVALID_PTX;
+    } catch (const std::bad_alloc&) {
+        errorText = "the host is out of memory";
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    } catch (const std::exception& error) {
+        errorText = error.what();
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+void requireInitialized() {
+    require(state().initialized, CUDA_ERROR_NOT_INITIALIZED, "cuInit has not been called");
+}
+
+Device& deviceAt(CUdevice ordinal) {
+    requireInitialized();
+    const auto found = state().devices.find(ordinal);
+    require(found != state().devices.end(), CUDA_ERROR_INVALID_DEVICE, "no such device");
+    return *found->second;
+}
+
+CUcontext currentContext() {
+    requireInitialized();
+    CUcontext context = stackOfContexts.empty() ? nullptr : stackOfContexts.back();
+    require(context != nullptr, CUDA_ERROR_INVALID_CONTEXT, "no context is current");
+    require(!context->destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED, "the current context has been destroyed");
+    return context;
+}
+
+CUcontext current() {
+    CUcontext context = currentContext();
+    if (context->root->failed) throw Failure{context->root->failed, context->root->why};
+    return context;
+}
+
+CUcontext liveContext(CUcontext context) {
+    requireInitialized();
+    require(isKnown(context), CUDA_ERROR_INVALID_CONTEXT, "a context that the driver never gave out");
+    require(!context->destroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED, "the context has been destroyed");
+    return context;
+}
+
+CUcontext contextOrCurrent(CUcontext context) {
+    return context ? liveContext(context) : currentContext();
+}
+
+PerThreadDefaultStream::PerThreadDefaultStream() : before_(perThreadDefault) {
+    perThreadDefault = true;
+}
+PerThreadDefaultStream::~PerThreadDefaultStream() {
+    perThreadDefault = before_;
+}
+
+CUstream defaultStream(CUcontext context) {
+    if (!perThreadDefault) return context->null.get();
+    return streamOf(context, kPerThreadStream);
+}
+
+CUstream streamOf(CUcontext context, CUstream stream) {
+    if (!stream) return defaultStream(context);
+    if (stream == kLegacyStream) return context->null.get();
+    if (stream == kPerThreadStream) {
+        auto& own = context->perThread[std::this_thread::get_id()];
+        if (!own) own = newStream(context, true, 0);
+        return own.get();
+    }
+    require(known(stream)->context->root == context->root, CUDA_ERROR_INVALID_HANDLE, "a stream of another context");
+    return stream;
+}
+
+}  // namespace bulkhead::driver

@@ -1,0 +1,368 @@
+#pragma once
+
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "driver/driver_api.h"
+#include "ptx/module.h"
+#include "sim/gpu.h"
+
+// What the simulated driver knows, shared by the files that implement its calls. Everything here is under one lock,
+// which a call holds from its beginning to its end: the simulation runs inside the calls that wait.
+
+namespace bulkhead::driver {
+
+/// The calls themselves, spread over the files of this folder by area.
+namespace simulated {
+#define BULKHEAD_DECLARE_CALL(name, symbol, variant, parameters, arguments) CUresult name parameters;
+BULKHEAD_DRIVER_CALLS(BULKHEAD_DECLARE_CALL)
+#undef BULKHEAD_DECLARE_CALL
+}  // namespace simulated
+
+/// How a range of device addresses came to be.
+struct Allocation {
+    enum class Kind : std::uint8_t { device, managed, pooled } kind = Kind::device;
+    Bytes bytes = 0;
+    unsigned long long id = 0;
+    CUmemoryPool pool = nullptr;
+};
+
+/// Addresses that were reserved, and what is mapped there.
+struct Reservation {
+    struct Piece {
+        Bytes bytes = 0, offset = 0;
+        std::shared_ptr<struct PhysicalHandle> memory;
+        bool accessible = false, writable = false;
+    };
+    Bytes bytes = 0;
+    std::map<CUdeviceptr, Piece> pieces;
+};
+
+/// Physical memory without an address, of cuMemCreate.
+struct PhysicalHandle {
+    CUdevice device = 0;
+    CUmemAllocationProp properties = {};
+    std::unique_ptr<sim::PhysicalBlock> block;
+    unsigned references = 1;  ///< of the program's; mappings hold the memory as well
+};
+
+/// Host memory that devices reach at its own address.
+struct HostRange {
+    Bytes bytes = 0;
+    unsigned flags = 0;
+    enum class Kind : std::uint8_t { allocated, registered, managed } kind = Kind::allocated;
+    CUcontext owner = nullptr;
+    unsigned long long id = 0;
+    std::shared_ptr<sim::HostBacking> memory;  ///< of allocated ones
+};
+
+struct Device;
+
+struct CUctx_st {
+    Device* device = nullptr;
+    /// Whose memory and modules it uses: its own, or, of a green context, the primary one's.
+    CUcontext root = nullptr;
+    sim::ContextId id = 0;
+    unsigned long long number = 0;
+    unsigned flags = 0;
+    bool isPrimary = false, destroyed = false;
+    std::vector<bool> sms;  ///< which SMs it may use; empty = all
+    CUgreenCtx green = nullptr;
+
+    std::unique_ptr<CUstream_st> null;  ///< the legacy default stream
+    std::map<std::thread::id, std::unique_ptr<CUstream_st>> perThread;
+    std::vector<std::unique_ptr<CUstream_st>> streams;
+    std::vector<sim::StreamId> spareStreams;
+    std::list<std::unique_ptr<CUevent_st>> events;
+    std::list<std::unique_ptr<CUmod_st>> modules;
+
+    // Of a root.
+    std::map<CUdeviceptr, Allocation> allocations;
+    std::map<CUdeviceptr, Reservation> reservations;
+    sim::AllocationOptions placement;
+    std::map<CUlimit, std::size_t> limits;
+    CUfunc_cache cacheConfig = 0;
+    CUsharedconfig sharedConfig = 0;
+    std::vector<sim::LaunchId> launches;   ///< all so far
+    std::vector<sim::LaunchId> unchecked;  ///< launches whose end nobody has looked at yet
+    CUresult failed = CUDA_SUCCESS;        ///< a kernel's fault stays with its context
+    std::string why;
+
+    ~CUctx_st();
+};
+
+struct CUgreenCtx_st {
+    std::unique_ptr<CUctx_st> context;
+};
+
+struct CUmod_st {
+    CUcontext context = nullptr;  ///< a root
+    CUlibrary library = nullptr;  ///< that it is the image of, in that context
+    sim::LoadedModule loaded;
+    int ptxVersion = 0, target = 0;  ///< 75 stands for 7.5, and for sm_75
+    std::map<std::string, std::unique_ptr<CUfunc_st>> functions;
+};
+
+/// What a program may set of a function, or of a kernel for all contexts.
+struct FunctionSettings {
+    int maxDynamicShared = -1;  ///< -1: what needs no opt-in
+    int sharedCarveout = -1;
+    CUfunc_cache cacheConfig = 0;
+};
+
+struct CUfunc_st {
+    CUmodule module = nullptr;
+    const sim::Code* code = nullptr;
+    CUkernel kernel = nullptr;
+    FunctionSettings settings;
+};
+
+struct CUkern_st {
+    CUlibrary library = nullptr;
+    std::string name;
+    FunctionSettings settings;
+};
+
+/// Code of no context yet: each that uses it gets a module of its own.
+struct CUlib_st {
+    std::shared_ptr<const ptx::Module> module;
+    std::map<std::string, std::unique_ptr<CUkern_st>> kernels;
+    std::map<CUcontext, CUmodule> loaded;
+};
+
+struct CUstream_st {
+    CUcontext context = nullptr;
+    sim::StreamId id = 0;
+    bool blocking = true;  ///< waits for the default stream, and it for this one
+    int priority = 0;
+    unsigned long long number = 0;
+};
+
+struct CUevent_st {
+    CUcontext context = nullptr;
+    bool timed = true;
+    std::optional<sim::MarkerId> marker;  ///< of its last record
+};
+
+struct CUmemPoolHandle_st {
+    Device* device = nullptr;
+    std::uint64_t releaseThreshold = 0, used = 0, usedHigh = 0;
+    std::map<CUmemPool_attribute, int> reuse;
+};
+
+struct Device {
+    CUdevice ordinal = 0;
+    std::unique_ptr<sim::Gpu> gpu;
+    CUcontext primary = nullptr;
+    int retained = 0;
+    unsigned primaryFlags = 0;
+    std::unique_ptr<CUmemPoolHandle_st> defaultPool;
+    CUmemoryPool pool = nullptr;
+    /// Copies from and to the host take turns on an engine each way.
+    std::optional<sim::StreamId> copyIn, copyOut;
+};
+
+struct CUlinkState_st {
+    std::string image;
+};
+
+struct CUdevResourceDesc_st {
+    std::vector<bool> sms;
+};
+
+enum class HandleKind : std::uint8_t { context, green, module, library, kernel, function, stream, event, pool, link };
+
+template <class Handle>
+constexpr HandleKind kindOf() {
+    if constexpr (std::is_same_v<Handle, CUcontext>) return HandleKind::context;
+    if constexpr (std::is_same_v<Handle, CUgreenCtx>) return HandleKind::green;
+    if constexpr (std::is_same_v<Handle, CUmodule>) return HandleKind::module;
+    if constexpr (std::is_same_v<Handle, CUlibrary>) return HandleKind::library;
+    if constexpr (std::is_same_v<Handle, CUkernel>) return HandleKind::kernel;
+    if constexpr (std::is_same_v<Handle, CUfunction>) return HandleKind::function;
+    if constexpr (std::is_same_v<Handle, CUstream>) return HandleKind::stream;
+    if constexpr (std::is_same_v<Handle, CUevent>) return HandleKind::event;
+    if constexpr (std::is_same_v<Handle, CUmemoryPool>) return HandleKind::pool;
+    if constexpr (std::is_same_v<Handle, CUlinkState>) return HandleKind::link;
+}
+
+struct Driver {
+    std::mutex mutex;
+    bool initialized = false;
+    CUdevice nextOrdinal = 0;
+    std::map<CUdevice, std::unique_ptr<Device>> devices;
+    std::map<std::uintptr_t, HostRange> hostRanges;
+    std::map<CUmemGenericAllocationHandle, std::shared_ptr<PhysicalHandle>> physical;
+    std::map<CUlibrary, std::unique_ptr<CUlib_st>> libraries;
+    std::map<CUmemoryPool, std::unique_ptr<CUmemPoolHandle_st>> pools;
+    std::map<CUlinkState, std::unique_ptr<CUlinkState_st>> links;
+    std::map<CUdevResourceDesc, std::unique_ptr<CUdevResourceDesc_st>> resources;
+    std::list<std::unique_ptr<CUctx_st>> contexts;  ///< destroyed ones too: a stale handle must be known for one
+    std::list<std::unique_ptr<CUgreenCtx_st>> greens;
+    std::unordered_map<const void*, HandleKind> handles;  ///< every one that was given out and not destroyed
+    unsigned long long nextId = 1;                        ///< of contexts, streams, buffers and physical memory
+};
+
+Driver& state();
+
+/// Leaves a call with a code of the driver's.
+struct Failure {
+    CUresult code;
+    std::string why;
+};
+
+/// What is said of the calling thread's last call that failed.
+std::string& lastErrorText();
+/// True while a function of the program runs inside a call: it may call nothing.
+bool& insideHostFunction();
+
+/// Carries out a call under the lock; what is thrown becomes its result.
+CUresult guarded(void (*body)(void*), void* data);
+template <class Body>
+CUresult call(Body&& body) {
+    return guarded([](void* data) { (*static_cast<std::remove_reference_t<Body>*>(data))(); }, &body);
+}
+void requireInitialized();
+
+inline void require(bool condition, CUresult code, const char* why) {
+    if (!condition) throw Failure{code, why};
+}
+template <class... Pointers>
+void requireOutput(Pointers... pointers) {
+    require(((pointers != nullptr) && ...), CUDA_ERROR_INVALID_VALUE, "no place for a result");
+}
+
+template <class Handle>
+Handle remember(Handle handle) {
+    state().handles[handle] = kindOf<Handle>();
+    return handle;
+}
+template <class Handle>
+void forget(Handle handle) {
+    state().handles.erase(handle);
+}
+template <class Handle>
+bool isKnown(Handle handle) {
+    const auto found = state().handles.find(handle);
+    return found != state().handles.end() && found->second == kindOf<Handle>();
+}
+template <class Handle>
+Handle known(Handle handle) {
+    require(isKnown(handle), CUDA_ERROR_INVALID_HANDLE, "a handle that the driver never gave out, or has destroyed");
+    return handle;
+}
+
+Device& deviceAt(CUdevice);
+
+/// The context that is current, whatever its state.
+CUcontext currentContext();
+/// The context that is current, fit for work: throws its sticky error.
+CUcontext current();
+/// A context named by its handle: known, and not destroyed.
+CUcontext liveContext(CUcontext);
+/// The current one for null.
+CUcontext contextOrCurrent(CUcontext);
+std::vector<CUcontext>& contextStack();
+
+/// A context on a device. `root`: of a green one, whose memory it uses.
+std::unique_ptr<CUctx_st> newContext(Device&, sim::Sharing, CUcontext root = nullptr);
+CUcontext createContext(Device&, sim::Sharing, unsigned flags);
+CUcontext primaryContext(Device&);  ///< made if need be
+/// Ends everything made in it. The handle stays known as a destroyed one.
+void destroyContext(CUcontext);
+/// The same for one of a device that goes away.
+void destroyDevice(Device&);
+
+inline sim::Gpu& gpuOf(CUcontext context) {
+    return *context->device->gpu;
+}
+inline sim::ContextMemory& memoryOf(CUcontext context) {
+    return gpuOf(context).memory(context->root->id);
+}
+
+/// Looks at launches that have ended since; the first that failed marks the context, and is thrown.
+void checkLaunches(CUcontext);
+void markFailed(CUcontext, CUresult, std::string why);
+void waitFor(CUstream);
+void waitForAll(CUcontext);
+
+/// The stream that a handle names in the current context, default streams among them.
+CUstream streamOf(CUcontext, CUstream);
+/// The stream that calls without one work in.
+CUstream defaultStream(CUcontext);
+std::unique_ptr<CUstream_st> newStream(CUcontext, bool blocking, int priority);
+CUstream createStream(CUcontext, unsigned flags, int priority);
+/// The default stream and the blocking ones wait for each other: whatever is about to be put into the stream comes
+/// after what the other side holds now.
+void order(CUstream);
+/// Puts something that takes a while into a stream.
+void enqueue(CUstream, double seconds, std::function<void()> action);
+/// The same on an engine that serves one at a time.
+void enqueueOnEngine(CUstream, std::optional<sim::StreamId>& engine, double seconds, std::function<void()> action);
+/// Lets simulated time pass for a program that polls.
+void poll(CUcontext);
+
+/// Calls of this thread, for as long as it lives, take the thread's own default stream for the default one.
+class PerThreadDefaultStream {
+  public:
+    PerThreadDefaultStream();
+    ~PerThreadDefaultStream();
+    PerThreadDefaultStream(const PerThreadDefaultStream&) = delete;
+    PerThreadDefaultStream& operator=(const PerThreadDefaultStream&) = delete;
+
+  private:
+    bool before_;
+};
+
+// Modules.
+/// The PTX in an image: text, a fatbin or its wrapper. Throws Failure for what cannot be executed.
+std::string ptxOf(const void* image, const arch::DeviceProfile*);
+CUmodule loadModule(CUcontext, const ptx::Module&, CUlibrary = nullptr);
+void unloadModule(CUmodule);
+CUfunction functionOf(CUmodule, const std::string& name);
+/// A function by its handle, or by a kernel's in the current context.
+CUfunction resolveFunction(CUfunction);
+CUmodule moduleOf(CUlibrary, CUcontext);
+/// What a dynamic shared size may be, with what the program opted into.
+std::int64_t dynamicSharedLimit(CUfunction);
+
+// Memory.
+enum class MemoryKind : std::uint8_t { device, managed, pinned, pageable };
+/// What a pointer of the program points into.
+struct Location {
+    MemoryKind kind = MemoryKind::pageable;
+    CUcontext context = nullptr;  ///< a root: of device memory
+    CUdeviceptr base = 0;         ///< of the allocation, reservation or host range
+    Bytes bytes = 0;
+};
+Location locate(CUcontext current, CUdeviceptr);
+/// Reads or writes device memory of a context piece by piece. Throws Error where there is none.
+void readDevice(CUcontext, CUdeviceptr, void* to, Bytes);
+void writeDevice(CUcontext, CUdeviceptr, const void* from, Bytes);
+void moveDevice(CUcontext toContext, CUdeviceptr to, CUcontext fromContext, CUdeviceptr from, Bytes);
+/// Throws Failure unless all of it is memory that the device may use.
+void requireDeviceRange(CUcontext, CUdeviceptr, Bytes);
+CUdeviceptr allocateDevice(CUcontext, Bytes, Allocation::Kind, CUmemoryPool = nullptr);
+void freeDevice(CUcontext, CUdeviceptr);
+void mapHostRanges(CUcontext);  ///< into a new context
+void dropHostRangesOf(CUcontext);
+/// Lets every context reach a range, and no longer.
+void publishHostRange(CUdeviceptr, const HostRange&);
+void withdrawHostRange(CUdeviceptr);
+double deviceSeconds(CUcontext, Bytes moved);
+double linkSeconds(CUcontext, Bytes moved);
+
+/// The address of a call for a program that asks by name; null if there is none.
+void* callAddress(std::string_view symbol, bool perThread);
+
+}  // namespace bulkhead::driver

@@ -1,0 +1,286 @@
+#include <algorithm>
+
+#include "driver/state.h"
+
+namespace bulkhead::driver {
+namespace {
+
+/// What a program that polls sees pass between two looks: a few microseconds, as a call to a real driver takes.
+constexpr double kPollSeconds = 5e-6;
+constexpr unsigned kNonBlocking = 1;
+
+CUresult codeOf(sim::LaunchError::Cause cause) {
+    using Cause = sim::LaunchError::Cause;
+    switch (cause) {
+        case Cause::illegalAddress:
+            return CUDA_ERROR_ILLEGAL_ADDRESS;
+        case Cause::misalignedAddress:
+            return CUDA_ERROR_MISALIGNED_ADDRESS;
+        case Cause::illegalInstruction:
+            return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+        case Cause::assertion:
+            return CUDA_ERROR_ASSERT;
+        case Cause::stackOverflow:
+            return CUDA_ERROR_HARDWARE_STACK_ERROR;
+        case Cause::outOfResources:
+            return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+        case Cause::timeout:
+            return CUDA_ERROR_LAUNCH_TIMEOUT;
+        default:
+            return CUDA_ERROR_LAUNCH_FAILED;
+    }
+}
+
+Cycles cyclesOf(CUcontext context, double seconds) {
+    return static_cast<Cycles>(seconds * static_cast<double>(gpuOf(context).profile().clock.coreMHz) * 1e6 + 0.5);
+}
+
+/// Calls a function of the program, which must not call the driver.
+void runHostFunction(const std::function<void()>& function) {
+    insideHostFunction() = true;
+    function();
+    insideHostFunction() = false;
+}
+
+void enqueueHostFunction(CUstream stream, std::function<void()> function) {
+    order(stream);
+    enqueue(stream, 0, [function = std::move(function)] { runHostFunction(function); });
+}
+
+[[noreturn]] void refuseCapture() {
+    throw Failure{CUDA_ERROR_NOT_SUPPORTED, "the simulated driver does not capture streams into graphs"};
+}
+
+/// Leaves everything else alone: a stream is never being captured.
+void answerNotCapturing(CUstreamCaptureStatus* status, std::uint64_t* id) {
+    requireOutput(status);
+    *status = 0;
+    if (id) *id = 0;
+}
+
+}  // namespace
+
+void markFailed(CUcontext context, CUresult code, std::string why) {
+    if (context->root->failed) return;
+    context->root->failed = code;
+    context->root->why = std::move(why);
+}
+
+void checkLaunches(CUcontext context) {
+    CUcontext root = context->root;
+    std::erase_if(root->unchecked, [&](sim::LaunchId id) {
+        const sim::LaunchRecord& record = gpuOf(root).record(id);
+        if (record.error) markFailed(root, codeOf(record.error->cause), record.error->what());
+        return record.over();
+    });
+    if (root->failed) throw Failure{root->failed, root->why};
+}
+
+void waitFor(CUstream stream) {
+    gpuOf(stream->context).finishStream(stream->id);
+    checkLaunches(stream->context);
+}
+
+void waitForAll(CUcontext context) {
+    waitFor(context->null.get());
+    for (const auto& [thread, stream] : context->perThread) waitFor(stream.get());
+    for (const auto& stream : context->streams) waitFor(stream.get());
+}
+
+std::unique_ptr<CUstream_st> newStream(CUcontext context, bool blocking, int priority) {
+    auto stream = std::make_unique<CUstream_st>();
+    stream->context = context;
+    stream->blocking = blocking;
+    stream->priority = priority;
+    stream->number = state().nextId++;
+    auto& spare = context->root->spareStreams;
+    if (spare.empty()) {
+        stream->id = gpuOf(context).createStream(context->root->id);
+    } else {
+        stream->id = spare.back();
+        spare.pop_back();
+    }
+    return stream;
+}
+
+CUstream createStream(CUcontext context, unsigned flags, int priority) {
+    require((flags & ~kNonBlocking) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags of a stream");
+    context->streams.push_back(newStream(context, !(flags & kNonBlocking), priority));
+    return remember(context->streams.back().get());
+}
+
+void order(CUstream stream) {
+    CUcontext context = stream->context;
+    sim::Gpu& gpu = gpuOf(context);
+    const auto after = [&](CUstream first) {
+        if (gpu.idle(first->id)) return;
+        const sim::MarkerId marker = gpu.createMarker();
+        gpu.record(first->id, marker);
+        gpu.wait(stream->id, marker);
+    };
+    if (stream == context->null.get()) {
+        for (const auto& [thread, other] : context->perThread) after(other.get());
+        for (const auto& other : context->streams)
+            if (other->blocking) after(other.get());
+    } else if (stream->blocking) {
+        after(context->null.get());
+    }
+}
+
+void enqueue(CUstream stream, double seconds, std::function<void()> action) {
+    gpuOf(stream->context).enqueue(stream->id, cyclesOf(stream->context, seconds), std::move(action));
+}
+
+void enqueueOnEngine(CUstream stream, std::optional<sim::StreamId>& engine, double seconds,
+                     std::function<void()> action) {
+    sim::Gpu& gpu = gpuOf(stream->context);
+    if (!engine) engine = gpu.createStream(stream->context->root->id);
+    const sim::MarkerId ready = gpu.createMarker(), done = gpu.createMarker();
+    gpu.record(stream->id, ready);
+    gpu.wait(*engine, ready);
+    gpu.enqueue(*engine, cyclesOf(stream->context, seconds), std::move(action));
+    gpu.record(*engine, done);
+    gpu.wait(stream->id, done);
+}
+
+void poll(CUcontext context) {
+    gpuOf(context).runFor(cyclesOf(context, kPollSeconds));
+    checkLaunches(context);
+}
+
+namespace simulated {
+
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+    return cuStreamCreateWithPriority(stream, flags, 0);
+}
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
+    return call([&] {
+        requireOutput(stream);
+        // One level of priorities: others are taken for the nearest, as CUDA does.
+        static_cast<void>(priority);
+        *stream = createStream(current(), flags, 0);
+    });
+}
+CUresult cuStreamDestroy(CUstream stream) {
+    return call([&] {
+        requireInitialized();
+        CUcontext context = known(stream)->context;
+        require(stream != context->null.get(), CUDA_ERROR_INVALID_HANDLE, "a default stream cannot be destroyed");
+        gpuOf(context).finishStream(stream->id);
+        context->root->spareStreams.push_back(stream->id);
+        forget(stream);
+        std::erase_if(context->streams, [&](const auto& owned) { return owned.get() == stream; });
+    });
+}
+CUresult cuStreamQuery(CUstream stream) {
+    return call([&] {
+        CUcontext context = current();
+        CUstream on = streamOf(context, stream);
+        if (!gpuOf(context).idle(on->id)) poll(context);
+        checkLaunches(context);
+        require(gpuOf(context).idle(on->id), CUDA_ERROR_NOT_READY, "the stream has work left");
+    });
+}
+CUresult cuStreamSynchronize(CUstream stream) {
+    return call([&] { waitFor(streamOf(current(), stream)); });
+}
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
+    return call([&] {
+        CUstream on = streamOf(current(), stream);
+        require(flags <= 1, CUDA_ERROR_INVALID_VALUE, "unknown flags of a wait");
+        require(known(event)->context->device == on->context->device, CUDA_ERROR_NOT_SUPPORTED,
+                "streams of one simulated GPU cannot wait for another");
+        if (!event->marker) return;
+        order(on);
+        gpuOf(on->context).wait(on->id, *event->marker);
+    });
+}
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* data, unsigned flags) {
+    return call([&] {
+        CUcontext context = current();
+        require(callback && flags == 0, CUDA_ERROR_INVALID_VALUE, "a callback without a function, or with flags");
+        enqueueHostFunction(streamOf(context, stream),
+                            [context, stream, callback, data] { callback(stream, context->root->failed, data); });
+    });
+}
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
+    return call([&] {
+        CUcontext context = current();
+        require(function != nullptr, CUDA_ERROR_INVALID_VALUE, "no function");
+        enqueueHostFunction(streamOf(context, stream), [function, data] { function(data); });
+    });
+}
+CUresult cuStreamGetFlags(CUstream stream, unsigned* flags) {
+    return call([&] {
+        requireOutput(flags);
+        *flags = streamOf(currentContext(), stream)->blocking ? 0 : kNonBlocking;
+    });
+}
+CUresult cuStreamGetPriority(CUstream stream, int* priority) {
+    return call([&] {
+        requireOutput(priority);
+        *priority = streamOf(currentContext(), stream)->priority;
+    });
+}
+CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
+    return call([&] {
+        requireOutput(context);
+        *context = streamOf(currentContext(), stream)->context;
+    });
+}
+CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
+    return call([&] {
+        requireOutput(id);
+        *id = streamOf(currentContext(), stream)->number;
+    });
+}
+CUresult cuStreamGetDevice(CUstream stream, CUdevice* device) {
+    return call([&] {
+        requireOutput(device);
+        *device = streamOf(currentContext(), stream)->context->device->ordinal;
+    });
+}
+CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, std::size_t, unsigned) {
+    return call([&] {
+        CUcontext context = current();
+        streamOf(context, stream);
+        require(locate(context, address).kind == MemoryKind::managed, CUDA_ERROR_INVALID_VALUE, "not managed memory");
+    });
+}
+
+CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode) {
+    return call([] { refuseCapture(); });
+}
+CUresult cuStreamEndCapture(CUstream, CUgraph*) {
+    return call([] { refuseCapture(); });
+}
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+    return call([&] {
+        streamOf(current(), stream);
+        answerNotCapturing(status, nullptr);
+    });
+}
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status, std::uint64_t* id, CUgraph*,
+                                   const CUgraphNode**, std::size_t*) {
+    return call([&] {
+        streamOf(current(), stream);
+        answerNotCapturing(status, id);
+    });
+}
+CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status, std::uint64_t* id, CUgraph*,
+                                   const CUgraphNode**, const CUgraphEdgeData**, std::size_t*) {
+    return call([&] {
+        streamOf(current(), stream);
+        answerNotCapturing(status, id);
+    });
+}
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+    return call([&] {
+        requireOutput(mode);
+        thread_local CUstreamCaptureMode captureMode = 0;
+        std::swap(*mode, captureMode);
+    });
+}
+
+}  // namespace simulated
+}  // namespace bulkhead::driver

@@ -1,0 +1,225 @@
+// Addresses and memory apart: reserve, create, map, grant access.
+
+#include <algorithm>
+
+#include "driver/state.h"
+
+namespace bulkhead::driver {
+namespace {
+
+constexpr CUmemLocationType kDeviceLocation = 1;
+constexpr CUmemAllocationType kPinned = 1;
+constexpr CUmemAccess_flags kNone = 0, kRead = 1, kReadWrite = 3;
+constexpr Bytes kGranularity = Bytes{2} << 20;
+
+Device& deviceOf(const CUmemAllocationProp* properties) {
+    requireOutput(properties);
+    require(properties->type == kPinned && properties->location.type == kDeviceLocation, CUDA_ERROR_INVALID_VALUE,
+            "only pinned memory of a device can be created");
+    require(properties->requestedHandleTypes == 0, CUDA_ERROR_NOT_SUPPORTED, "memory is not shared between processes");
+    return deviceAt(properties->location.id);
+}
+
+std::shared_ptr<PhysicalHandle>& physicalAt(CUmemGenericAllocationHandle handle) {
+    const auto found = state().physical.find(handle);
+    require(found != state().physical.end(), CUDA_ERROR_INVALID_VALUE, "no such allocation handle");
+    return found->second;
+}
+
+/// The reservation that holds all of a range.
+Reservation& reservationOf(CUcontext root, CUdeviceptr address, Bytes bytes) {
+    auto found = root->reservations.upper_bound(address);
+    const bool inside = found != root->reservations.begin() &&
+                        address - std::prev(found)->first < std::prev(found)->second.bytes &&
+                        bytes <= std::prev(found)->second.bytes - (address - std::prev(found)->first);
+    require(inside, CUDA_ERROR_INVALID_VALUE, "addresses that were not reserved");
+    return std::prev(found)->second;
+}
+
+/// Mapped pieces that lie in a range, which must consist of whole ones.
+std::vector<CUdeviceptr> piecesIn(const Reservation& reservation, CUdeviceptr address, Bytes bytes) {
+    std::vector<CUdeviceptr> found;
+    CUdeviceptr next = address;
+    for (auto it = reservation.pieces.find(address); next < address + bytes; ++it) {
+        require(it != reservation.pieces.end() && it->first == next, CUDA_ERROR_INVALID_VALUE,
+                "not all of the range is mapped");
+        found.push_back(next);
+        next += it->second.bytes;
+    }
+    require(next == address + bytes, CUDA_ERROR_INVALID_VALUE, "a part of what was mapped at once");
+    return found;
+}
+
+void requireMultiple(Bytes bytes) {
+    require(bytes > 0 && bytes % kGranularity == 0, CUDA_ERROR_INVALID_VALUE, "sizes are multiples of 2 MB");
+}
+
+}  // namespace
+
+namespace simulated {
+
+CUresult cuMemGetAllocationGranularity(std::size_t* granularity, const CUmemAllocationProp* properties,
+                                       CUmemAllocationGranularity_flags option) {
+    return call([&] {
+        requireOutput(granularity);
+        deviceOf(properties);
+        require(option == 0 || option == 1, CUDA_ERROR_INVALID_VALUE, "minimum or recommended granularity");
+        *granularity = kGranularity;
+    });
+}
+CUresult cuMemAddressReserve(CUdeviceptr* address, std::size_t bytes, std::size_t alignment, CUdeviceptr,
+                             unsigned long long flags) {
+    return call([&] {
+        CUcontext root = current()->root;
+        requireOutput(address);
+        requireMultiple(bytes);
+        require((alignment & (alignment - 1)) == 0 && flags == 0, CUDA_ERROR_INVALID_VALUE,
+                "an alignment that is no power of 2, or unknown flags");
+        require(bytes < (Bytes{1} << 39) && alignment < (Bytes{1} << 39), CUDA_ERROR_OUT_OF_MEMORY,
+                "no room for so many addresses");
+        // The address that is asked for is a wish.
+        *address = memoryOf(root).reserve(bytes, alignment);
+        root->reservations[*address].bytes = bytes;
+    });
+}
+CUresult cuMemAddressFree(CUdeviceptr address, std::size_t bytes) {
+    return call([&] {
+        CUcontext root = current()->root;
+        const auto found = root->reservations.find(address);
+        require(found != root->reservations.end() && found->second.bytes == bytes, CUDA_ERROR_INVALID_VALUE,
+                "not a range that was reserved");
+        require(found->second.pieces.empty(), CUDA_ERROR_INVALID_VALUE, "memory is still mapped there");
+        root->reservations.erase(found);
+    });
+}
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes, const CUmemAllocationProp* properties,
+                     unsigned long long flags) {
+    return call([&] {
+        requireOutput(handle);
+        Device& device = deviceOf(properties);
+        requireMultiple(bytes);
+        require(flags == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
+        auto made = std::make_shared<PhysicalHandle>();
+        made->device = device.ordinal;
+        made->properties = *properties;
+        sim::AllocationOptions options;
+        if (!contextStack().empty() && !contextStack().back()->destroyed)
+            options = contextStack().back()->root->placement;
+        try {
+            made->block = std::make_unique<sim::PhysicalBlock>(device.gpu->physicalMemory(), device.gpu->profile(),
+                                                               bytes, options);
+        } catch (const Error& error) {
+            throw Failure{CUDA_ERROR_OUT_OF_MEMORY, error.what()};
+        }
+        *handle = state().nextId++;
+        state().physical[*handle] = std::move(made);
+    });
+}
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+    return call([&] {
+        requireInitialized();
+        if (--physicalAt(handle)->references == 0) state().physical.erase(handle);
+    });
+}
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void* wanted) {
+    return call([&] {
+        CUcontext root = current()->root;
+        requireOutput(handle);
+        const auto address = reinterpret_cast<CUdeviceptr>(wanted);
+        Reservation& reservation = reservationOf(root, address, 1);
+        const auto after = reservation.pieces.upper_bound(address);
+        const bool mapped =
+            after != reservation.pieces.begin() && address - std::prev(after)->first < std::prev(after)->second.bytes;
+        require(mapped, CUDA_ERROR_INVALID_VALUE, "nothing is mapped there");
+        const std::shared_ptr<PhysicalHandle>& memory = std::prev(after)->second.memory;
+        const auto known = std::find_if(state().physical.begin(), state().physical.end(),
+                                        [&](const auto& entry) { return entry.second == memory; });
+        if (known != state().physical.end()) {
+            ++memory->references;
+            *handle = known->first;
+        } else {
+            memory->references = 1;
+            *handle = state().nextId++;
+            state().physical[*handle] = memory;
+        }
+    });
+}
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* properties, CUmemGenericAllocationHandle handle) {
+    return call([&] {
+        requireInitialized();
+        requireOutput(properties);
+        *properties = physicalAt(handle)->properties;
+    });
+}
+CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle handle,
+                  unsigned long long flags) {
+    return call([&] {
+        CUcontext root = current()->root;
+        requireMultiple(bytes);
+        require(address % kGranularity == 0 && offset % kGranularity == 0 && flags == 0, CUDA_ERROR_INVALID_VALUE,
+                "addresses and offsets are multiples of 2 MB");
+        const std::shared_ptr<PhysicalHandle>& memory = physicalAt(handle);
+        require(memory->device == root->device->ordinal, CUDA_ERROR_INVALID_DEVICE, "memory of another device");
+        require(offset <= memory->block->bytes() && bytes <= memory->block->bytes() - offset, CUDA_ERROR_INVALID_VALUE,
+                "more than was created");
+        Reservation& reservation = reservationOf(root, address, bytes);
+        for (const auto& [base, piece] : reservation.pieces)
+            require(address + bytes <= base || base + piece.bytes <= address, CUDA_ERROR_INVALID_VALUE,
+                    "something is mapped there already");
+        reservation.pieces[address] = {bytes, offset, memory, false, false};
+    });
+}
+CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
+    return call([&] {
+        CUcontext root = current()->root;
+        Reservation& reservation = reservationOf(root, address, bytes);
+        const std::vector<CUdeviceptr> pieces = piecesIn(reservation, address, bytes);
+        waitForAll(root);
+        for (const CUdeviceptr base : pieces) {
+            if (reservation.pieces.at(base).accessible) memoryOf(root).unmap(base);
+            reservation.pieces.erase(base);
+        }
+    });
+}
+CUresult cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc* description, std::size_t count) {
+    return call([&] {
+        CUcontext root = current()->root;
+        requireOutput(description);
+        Reservation& reservation = reservationOf(root, address, bytes);
+        const std::vector<CUdeviceptr> pieces = piecesIn(reservation, address, bytes);
+        for (std::size_t i = 0; i < count; ++i) {
+            const CUmemAccess_flags flags = description[i].flags;
+            require(
+                description[i].location.type == kDeviceLocation && description[i].location.id == root->device->ordinal,
+                CUDA_ERROR_INVALID_DEVICE, "only the memory's own device can reach it");
+            require(flags == kNone || flags == kRead || flags == kReadWrite, CUDA_ERROR_INVALID_VALUE,
+                    "no such kind of access");
+            for (const CUdeviceptr base : pieces) {
+                Reservation::Piece& piece = reservation.pieces.at(base);
+                if (piece.accessible) memoryOf(root).unmap(base);
+                piece.accessible = flags != kNone;
+                piece.writable = flags == kReadWrite;
+                if (piece.accessible)
+                    memoryOf(root).map(base, *piece.memory->block, piece.offset, piece.bytes, piece.writable);
+            }
+        }
+    });
+}
+CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location, CUdeviceptr address) {
+    return call([&] {
+        CUcontext root = current()->root;
+        requireOutput(flags, location);
+        Reservation& reservation = reservationOf(root, address, 1);
+        const auto after = reservation.pieces.upper_bound(address);
+        *flags = kNone;
+        if (after == reservation.pieces.begin() || location->type != kDeviceLocation ||
+            location->id != root->device->ordinal)
+            return;
+        const auto& [base, piece] = *std::prev(after);
+        if (address - base < piece.bytes && piece.accessible)
+            *flags = static_cast<unsigned long long>(piece.writable ? kReadWrite : kRead);
+    });
+}
+
+}  // namespace simulated
+}  // namespace bulkhead::driver
