@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "ptx/module.h"
+
+namespace bulkhead::ptx {
+
+/// Where the parts of a function with a body are in its module's text.
+struct FunctionText {
+    std::string_view name;
+    const char* parametersEnd = nullptr;  ///< the closing parenthesis; null where there are none
+    const char* bodyBegin = nullptr;      ///< after the opening brace
+    const char* bodyEnd = nullptr;        ///< the closing one
+};
+
+std::vector<FunctionText> functionTexts(const Module&);
+/// Null if there is none of that name.
+const FunctionText* find(const std::vector<FunctionText>&, std::string_view name);
+
+}  // namespace bulkhead::ptx

@@ -1,0 +1,197 @@
+#include "ptx/persistent_blocks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ptx/function_text.h"
+#include "ptx/source_edit.h"
+#include "ptx/uniformity.h"
+
+namespace bulkhead::ptx {
+namespace {
+
+bool isLeave(const Instruction& i) {
+    return i.opcode == "ret" || i.opcode == "exit";
+}
+bool isBarrier(const Instruction& i) {
+    return i.opcode == "bar" || i.opcode == "barrier";
+}
+bool isBlockIndex(std::string_view sreg) {
+    return sreg.starts_with("ctaid") || sreg.starts_with("nctaid");
+}
+bool readsBlockIndex(const Operand& operand) {
+    return (operand.kind == Operand::Kind::sreg && isBlockIndex(operand.name)) ||
+           std::any_of(operand.parts.begin(), operand.parts.end(), readsBlockIndex);
+}
+
+[[noreturn]] void refuse(const Module& module, const Instruction& i, std::string_view why) {
+    throw PtxError(module.name, i.position, why, i.text);
+}
+
+/// A thread that leaves is no longer waited for at barriers; one that only goes back to the queue is. So no thread may
+/// leave, or part from the others, before a barrier that the others come to.
+void expectBarriersForAll(const Module& module, const Function& kernel) {
+    if (std::none_of(kernel.body.begin(), kernel.body.end(), isBarrier)) return;
+    const ControlFlow flow = analyseControlFlow(kernel);
+    const std::vector<bool> uniform = uniformRegisters(kernel, flow);
+    const auto barrierFrom = [&](std::vector<int> open, int meet, int first) {
+        std::vector<bool> seen(flow.blocks.size(), false);
+        const auto holds = [&](int from, int to) {
+            return std::any_of(kernel.body.begin() + from, kernel.body.begin() + to, isBarrier);
+        };
+        if (first >= 0 && holds(first, flow.blocks[flow.blockOf[first]].last)) return true;
+        while (!open.empty()) {
+            const int block = open.back();
+            open.pop_back();
+            if (seen[block] || flow.blocks[block].first == meet) continue;
+            seen[block] = true;
+            if (holds(flow.blocks[block].first, flow.blocks[block].last)) return true;
+            for (int next : flow.blocks[block].successors) open.push_back(next);
+        }
+        return false;
+    };
+    for (std::size_t i = 0; i < kernel.body.size(); ++i) {
+        const Instruction& instruction = kernel.body[i];
+        if (instruction.guard < 0 || uniform[instruction.guard]) continue;
+        const auto index = static_cast<int>(i);
+        const std::vector<int>& successors = flow.blocks[flow.blockOf[i]].successors;
+        if (isLeave(instruction) && barrierFrom(successors, -1, index))
+            refuse(module, instruction, "some threads may leave here before a barrier: the kernel cannot be walled");
+        if (instruction.opcode == "bra" && barrierFrom(successors, flow.reconvergenceOf(index), -1))
+            refuse(module, instruction, "some threads may pass by a barrier here: the kernel cannot be walled");
+    }
+}
+
+/// The instruction's text with %ctaid and %nctaid replaced by the registers that stand for them.
+std::string withBlockIndex(const Module& module, const Instruction& i) {
+    std::string text(i.text);
+    for (const char* name : {"%ctaid", "%nctaid"}) {
+        std::size_t at = 0;
+        const std::string_view word(name);
+        while ((at = text.find(word, at)) != std::string::npos) {
+            const std::size_t end = at + word.size();
+            if (end + 1 >= text.size() || text[end] != '.')
+                refuse(module, i, "a block index of all dimensions at once cannot be walled");
+            const std::string replacement = fmt::format("%bulkhead_{}_{}", word.substr(1), text[end + 1]);
+            text.replace(at, word.size() + 2, replacement);
+            at += replacement.size();
+        }
+    }
+    return text;
+}
+
+std::string prologue(std::string_view kernel) {
+    return fmt::format(R"(
+	.reg .pred %bulkhead_p<4>;
+	.reg .b32 %bulkhead_r<8>;
+	.reg .b32 %bulkhead_ctaid_x, %bulkhead_ctaid_y, %bulkhead_ctaid_z;
+	.reg .b32 %bulkhead_nctaid_x, %bulkhead_nctaid_y, %bulkhead_nctaid_z;
+	.reg .b64 %bulkhead_q<2>;
+	.shared .align 4 .u32 {0}_bulkhead_block;
+	ld.param.u64 %bulkhead_q0, [{0}_bulkhead_queue];
+	cvta.to.global.u64 %bulkhead_q0, %bulkhead_q0;
+	ld.param.u32 %bulkhead_nctaid_x, [{0}_bulkhead_grid_x];
+	ld.param.u32 %bulkhead_nctaid_y, [{0}_bulkhead_grid_y];
+	ld.param.u32 %bulkhead_nctaid_z, [{0}_bulkhead_grid_z];
+	mul.lo.u32 %bulkhead_r0, %bulkhead_nctaid_x, %bulkhead_nctaid_y;
+	mul.lo.u32 %bulkhead_r0, %bulkhead_r0, %bulkhead_nctaid_z;
+	mov.u32 %bulkhead_r1, %tid.x;
+	mov.u32 %bulkhead_r2, %tid.y;
+	or.b32 %bulkhead_r1, %bulkhead_r1, %bulkhead_r2;
+	mov.u32 %bulkhead_r2, %tid.z;
+	or.b32 %bulkhead_r1, %bulkhead_r1, %bulkhead_r2;
+	setp.eq.u32 %bulkhead_p0, %bulkhead_r1, 0;
+	mov.u32 %bulkhead_r1, %smid;
+	shr.u32 %bulkhead_r2, %bulkhead_r1, 5;
+	mul.wide.u32 %bulkhead_q1, %bulkhead_r2, 4;
+	add.u64 %bulkhead_q1, %bulkhead_q0, %bulkhead_q1;
+	ld.global.u32 %bulkhead_r2, [%bulkhead_q1+{1}];
+	and.b32 %bulkhead_r1, %bulkhead_r1, 31;
+	shr.u32 %bulkhead_r2, %bulkhead_r2, %bulkhead_r1;
+	and.b32 %bulkhead_r2, %bulkhead_r2, 1;
+	setp.eq.u32 %bulkhead_p1, %bulkhead_r2, 0;
+	@%bulkhead_p1 bra $bulkhead_leave;
+$bulkhead_next:
+	bar.sync 0;
+	@!%bulkhead_p0 bra $bulkhead_taken;
+	atom.global.add.u32 %bulkhead_r3, [%bulkhead_q0+{2}], 1;
+	st.shared.u32 [{0}_bulkhead_block], %bulkhead_r3;
+$bulkhead_taken:
+	bar.sync 0;
+	ld.shared.u32 %bulkhead_r3, [{0}_bulkhead_block];
+	setp.ge.u32 %bulkhead_p2, %bulkhead_r3, %bulkhead_r0;
+	@%bulkhead_p2 bra $bulkhead_leave;
+	rem.u32 %bulkhead_ctaid_x, %bulkhead_r3, %bulkhead_nctaid_x;
+	div.u32 %bulkhead_r4, %bulkhead_r3, %bulkhead_nctaid_x;
+	rem.u32 %bulkhead_ctaid_y, %bulkhead_r4, %bulkhead_nctaid_y;
+	div.u32 %bulkhead_ctaid_z, %bulkhead_r4, %bulkhead_nctaid_y;
+)",
+                       kernel, 4 * PersistentQueue::kSms, 4 * PersistentQueue::kNext);
+}
+
+std::string epilogue() {
+    return fmt::format(R"(
+	bra $bulkhead_next;
+$bulkhead_leave:
+	@!%bulkhead_p0 bra $bulkhead_end;
+	membar.gl;
+	atom.global.add.u32 %bulkhead_r5, [%bulkhead_q0+{1}], 1;
+	mov.u32 %bulkhead_r6, %nctaid.x;
+	sub.u32 %bulkhead_r6, %bulkhead_r6, 1;
+	setp.ne.u32 %bulkhead_p3, %bulkhead_r5, %bulkhead_r6;
+	@%bulkhead_p3 bra $bulkhead_end;
+	mov.u32 %bulkhead_r7, 0;
+	st.global.u32 [%bulkhead_q0+{0}], %bulkhead_r7;
+	st.global.u32 [%bulkhead_q0+{1}], %bulkhead_r7;
+$bulkhead_end:
+	ret;
+)",
+                       4 * PersistentQueue::kNext, 4 * PersistentQueue::kDone);
+}
+
+std::string parameters(const Function& kernel) {
+    return fmt::format(
+        "{1}\n\t.param .u64 {0}_bulkhead_queue,\n\t.param .u32 {0}_bulkhead_grid_x,\n\t.param .u32 {0}_bulkhead_grid_y,"
+        "\n\t.param .u32 {0}_bulkhead_grid_z\n",
+        kernel.name, kernel.params.empty() ? "" : ",");
+}
+
+void rewriteKernel(const Module& module, const Function& kernel, const FunctionText& text, SourceEdit& edit) {
+    expectBarriersForAll(module, kernel);
+    if (text.parametersEnd) {
+        edit.insert(text.parametersEnd, parameters(kernel));
+    } else {
+        edit.insert(text.name.data() + text.name.size(), "(" + parameters(kernel) + ")");
+    }
+    edit.insert(text.bodyBegin, prologue(kernel.name));
+    for (const Instruction& i : kernel.body) {
+        if (isLeave(i)) {
+            // A guard, if there is one, stands before the opcode and stays.
+            const std::size_t at = i.text.rfind(i.opcode);
+            edit.replace(i.text.substr(at), "bra $bulkhead_next;");
+        } else if (std::any_of(i.operands.begin(), i.operands.end(), readsBlockIndex)) {
+            edit.replace(i.text, withBlockIndex(module, i));
+        }
+    }
+    edit.insert(text.bodyEnd, epilogue());
+}
+
+}  // namespace
+
+std::string withPersistentBlocks(const Module& module) {
+    SourceEdit edit(*module.source);
+    const std::vector<FunctionText> texts = functionTexts(module);
+    for (const Function& function : module.functions) {
+        if (function.isKernel) {
+            if (const FunctionText* text = find(texts, function.name)) rewriteKernel(module, function, *text, edit);
+            continue;
+        }
+        for (const Instruction& i : function.body)
+            if (i.opcode == "exit" || std::any_of(i.operands.begin(), i.operands.end(), readsBlockIndex))
+                refuse(module, i, "a function that asks for its block, or ends its thread, cannot be walled");
+    }
+    return edit.apply();
+}
+
+}  // namespace bulkhead::ptx

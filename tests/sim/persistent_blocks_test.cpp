@@ -1,0 +1,147 @@
+// Kernels rewritten to persistent blocks do what they did, on the SMs they may use.
+
+#include "ptx/persistent_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+#include "harness.h"
+
+namespace bulkhead::sim::test {
+namespace {
+
+using ptx::PersistentQueue;
+using ptx::withPersistentBlocks;
+
+std::string walled(const std::string& text) {
+    return withPersistentBlocks(ptx::parse(text, "test.ptx"));
+}
+
+/// Launches a walled kernel of three pointers the way the real thing is launched: a row of blocks that fills the GPU.
+struct Walls {
+    Harness h{"gtx1080"};
+    VirtualAddress queue = h.buffer(4096);
+    unsigned smCount = static_cast<unsigned>(h.gpu.profile().sm.count);
+
+    void allow(const std::set<unsigned>& sms) {
+        for (unsigned sm = 0; sm < smCount; ++sm) {
+            std::uint32_t& word = h.data<std::uint32_t>(queue, 64)[PersistentQueue::kSms + sm / 32];
+            const std::uint32_t bit = 1u << sm % 32;
+            word = sms.count(sm) ? word | bit : word & ~bit;
+        }
+    }
+    LaunchRecord run(const std::string& text, Dim3 grid, Dim3 block, std::vector<std::uint64_t> arguments,
+                     unsigned physicalBlocks) {
+        arguments.resize(3);
+        arguments.push_back(queue);
+        arguments.push_back(grid.x | std::uint64_t{grid.y} << 32);
+        const LoadedModule module = h.gpu.load(h.context, ptx::parse(text, "test.ptx"));
+        LaunchSpec spec;
+        spec.program = module.program;
+        spec.code = module.program->kernel("k");
+        spec.grid = {physicalBlocks, 1, 1};
+        spec.block = block;
+        spec.params.resize(spec.code->kernelParamBytes);
+        if (spec.params.size() != 8 * arguments.size() + 4) throw Error("the kernel has no walls");
+        std::memcpy(spec.params.data(), arguments.data(), 8 * arguments.size());
+        std::memcpy(spec.params.data() + 8 * arguments.size(), &grid.z, 4);
+        const LaunchId launch = h.gpu.launch(h.stream, std::move(spec));
+        h.gpu.finishLaunch(launch);
+        return h.gpu.record(launch);
+    }
+};
+
+/// Counts how often each block (of a grid of X x Y x Z) ran, and notes its SM.
+const char* const kCount =
+    "mov.u32 %r1, %ctaid.z; mov.u32 %r2, %nctaid.y; mov.u32 %r3, %ctaid.y; mad.lo.u32 %r4, %r1, %r2, %r3;\n"
+    "mov.u32 %r2, %nctaid.x; mov.u32 %r3, %ctaid.x; mad.lo.u32 %r4, %r4, %r2, %r3; mul.wide.u32 %rd4, %r4, 4;\n"
+    "add.u64 %rd5, %rd1, %rd4; red.global.add.u32 [%rd5], 1; mov.u32 %r5, %smid; add.u64 %rd6, %rd2, %rd4;\n"
+    "st.global.u32 [%rd6], %r5;";
+
+TEST(PersistentBlocks, EveryBlockOfTheGridRunsOnceOnAnAllowedSm) {
+    Walls w;
+    w.allow({1, 4, 7});
+    const Dim3 grid{5, 7, 3};
+    const std::size_t blocks = 105, threads = 96;
+    const VirtualAddress counts = w.h.buffer(4 * blocks), sms = w.h.buffer(4 * blocks);
+    const LaunchRecord record = w.run(walled(kernelText(kCount)), grid, {48, 2, 1}, {counts, sms}, 200);
+    ASSERT_FALSE(record.error) << record.error->what();
+    std::set<std::uint32_t> used;
+    for (std::size_t i = 0; i < blocks; ++i) {
+        EXPECT_EQ(w.h.data<std::uint32_t>(counts, blocks)[i], threads);
+        used.insert(w.h.data<std::uint32_t>(sms, blocks)[i]);
+    }
+    EXPECT_EQ(used, (std::set<std::uint32_t>{1, 4, 7}));
+}
+
+TEST(PersistentBlocks, TheQueueIsReadyForTheNextLaunch) {
+    Walls w;
+    w.allow({0, 1});
+    const VirtualAddress counts = w.h.buffer(4 * 10), sms = w.h.buffer(4 * 10);
+    for (int round = 1; round <= 3; ++round) {
+        w.run(walled(kernelText(kCount)), {10, 1, 1}, {32, 1, 1}, {counts, sms}, 60);
+        EXPECT_EQ(w.h.data<std::uint32_t>(counts, 10)[9], 32u * round);
+        EXPECT_EQ(w.h.data<std::uint32_t>(w.queue, 2)[0], 0u);
+        EXPECT_EQ(w.h.data<std::uint32_t>(w.queue, 2)[1], 0u);
+    }
+}
+
+TEST(PersistentBlocks, KernelsKeepTheirOwnBarriersAndSharedMemory) {
+    // Each block reverses 64 numbers through shared memory.
+    const std::string body =
+        "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 64, %r1; mul.wide.u32 %rd4, %r3, 4;\n"
+        "add.u64 %rd5, %rd1, %rd4; ld.global.u32 %r4, [%rd5]; mov.u32 %r5, tile; shl.b32 %r6, %r1, 2;\n"
+        "add.u32 %r7, %r5, %r6; st.shared.u32 [%r7], %r4; bar.sync 0; sub.u32 %r8, 252, %r6; add.u32 %r9, %r5, %r8;\n"
+        "ld.shared.u32 %r10, [%r9]; st.global.u32 [%rd5], %r10;";
+    Walls w;
+    w.allow({2, 3});
+    const unsigned n = 64 * 300;
+    const VirtualAddress x = w.h.buffer(4 * n);
+    std::iota(w.h.data<std::uint32_t>(x, n), w.h.data<std::uint32_t>(x, n) + n, 0u);
+    const std::string text = kernelText(body, ".shared .align 4 .b8 tile[256];");
+    const LaunchRecord record = w.run(walled(text), {300, 1, 1}, {64, 1, 1}, {x}, 640);
+    ASSERT_FALSE(record.error) << record.error->what();
+    for (unsigned i = 0; i < n; ++i)
+        ASSERT_EQ(w.h.data<std::uint32_t>(x, n)[i], i / 64 * 64 + 63 - i % 64) << "element " << i;
+}
+
+TEST(PersistentBlocks, ThreadsThatReturnEarlyTakePartInTheNextBlock) {
+    // Threads past 10 return at once; the others count their block.
+    const std::string body =
+        "mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 10; @%p1 ret; mov.u32 %r2, %ctaid.x; mul.wide.u32 %rd4, %r2, 4;\n"
+        "add.u64 %rd5, %rd1, %rd4; red.global.add.u32 [%rd5], 1;";
+    Walls w;
+    w.allow({0});
+    const VirtualAddress counts = w.h.buffer(4 * 50);
+    const LaunchRecord record = w.run(walled(kernelText(body)), {50, 1, 1}, {64, 1, 1}, {counts}, 100);
+    ASSERT_FALSE(record.error) << record.error->what();
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(w.h.data<std::uint32_t>(counts, 50)[i], 11u);
+}
+
+TEST(PersistentBlocks, AKernelWhoseThreadsLeaveBeforeABarrierIsRefused) {
+    const std::string leaves = "mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 10; @%p1 ret; bar.sync 0;";
+    EXPECT_THROW(walled(kernelText(leaves)), ptx::PtxError);
+    const std::string passes = "mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 10; @%p1 bra END; bar.sync 0;\nEND:";
+    EXPECT_THROW(walled(kernelText(passes)), ptx::PtxError);
+}
+
+TEST(PersistentBlocks, LeavingOrLoopingTogetherBeforeABarrierIsFine) {
+    const std::string whole = "mov.u32 %r1, %ctaid.x; setp.gt.u32 %p1, %r1, 10; @%p1 ret; bar.sync 0;";
+    EXPECT_NO_THROW(walled(kernelText(whole)));
+    const std::string loop =
+        "mov.u32 %r1, 0; ld.param.u32 %r2, [c];\nLOOP: bar.sync 0; add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, %r2;\n"
+        "@%p1 bra LOOP;";
+    EXPECT_NO_THROW(walled(kernelText(loop)));
+}
+
+TEST(PersistentBlocks, AFunctionThatAsksForItsBlockIsRefused) {
+    const std::string text =
+        ".version 7.0\n.target sm_80\n.address_size 64\n.func (.param .b32 r) f()\n{\n.reg .b32 %r<2>;\n"
+        "mov.u32 %r1, %ctaid.x; st.param.b32 [r], %r1; ret;\n}\n";
+    EXPECT_THROW(walled(text), ptx::PtxError);
+}
+
+}  // namespace
+}  // namespace bulkhead::sim::test

@@ -1,0 +1,69 @@
+// Accesses moved to where their bytes are: kernels see one array, memory holds it in pieces.
+
+#include "ptx/translated_accesses.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <numeric>
+
+#include "harness.h"
+
+namespace bulkhead::sim::test {
+namespace {
+
+/// Piece i of 4 KB goes to piece 2 i + the parity of bits of 2 i: one half of the memory, chosen as a hash would.
+constexpr std::uint64_t kPiece = 4096, kMask = 0xAB000;
+
+std::uint64_t movedOffset(std::uint64_t offset) {
+    const std::uint64_t doubled = offset / kPiece * 2 * kPiece;
+    return doubled + static_cast<std::uint64_t>(std::popcount(doubled & kMask) & 1) * kPiece + offset % kPiece;
+}
+
+ptx::AccessTranslation translationOf(std::uint64_t base, std::uint64_t bytes) {
+    ptx::AccessTranslation t;
+    t.base = base;
+    t.bytes = bytes;
+    t.declarations = ".reg .b64 %mv<3>; .reg .b32 %mw;";
+    t.translate = [](std::string_view from, std::string_view to) {
+        return fmt::format(
+            "and.b64 %mv0, {0}, 4095; sub.u64 %mv1, {0}, %mv0; shl.b64 %mv1, %mv1, 1; and.b64 %mv2, %mv1, {2}; "
+            "popc.b64 %mw, %mv2; and.b32 %mw, %mw, 1; shl.b32 %mw, %mw, 12; cvt.u64.u32 %mv2, %mw; "
+            "add.u64 {1}, %mv1, %mv0; add.u64 {1}, {1}, %mv2;",
+            from, to, kMask);
+    };
+    return t;
+}
+
+TEST(TranslatedAccesses, KernelsReadAndWriteWhereTheBytesAre) {
+    // a[i] += 7, by one thread an element; c[0] counts the threads, outside the window.
+    const std::string body =
+        "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mad.lo.u32 %r3, %r1, 128, %r2; mul.wide.u32 %rd4, %r3, 4;\n"
+        "add.u64 %rd5, %rd1, %rd4; ld.global.u32 %r4, [%rd5]; add.u32 %r4, %r4, 7; st.global.u32 [%rd5+0], %r4;\n"
+        "red.global.add.u32 [%rd3], 1;";
+    Harness h;
+    const std::uint32_t n = 256 * 1024;
+    const VirtualAddress window = h.buffer(8 * n), counter = h.buffer(4);
+    const auto element = [&](std::uint64_t i) { return h.data<std::uint32_t>(window + movedOffset(4 * i), 1); };
+    for (std::uint32_t i = 0; i < n; ++i) *element(i) = i;
+    const std::string text =
+        ptx::withTranslatedAccesses(ptx::parse(kernelText(body), "test.ptx"), translationOf(window, 4 * n));
+    const LaunchRecord& record = h.gpu.record(h.run(text, {{n / 128}, {128}}, {window, 0, counter}));
+    ASSERT_FALSE(record.error) << record.error->what();
+    for (std::uint32_t i = 0; i < n; ++i) ASSERT_EQ(*element(i), i + 7) << "element " << i;
+    EXPECT_EQ(*h.data<std::uint32_t>(counter), n);
+}
+
+TEST(TranslatedAccesses, SharedMemoryAndParametersStayWhereTheyAre) {
+    const std::string body =
+        "mov.u32 %r1, 5; st.shared.u32 [tile], %r1; ld.shared.u32 %r2, [tile]; st.global.u32 [%rd1], %r2;";
+    Harness h;
+    const VirtualAddress window = h.buffer(4 * kPiece);
+    const std::string text = ptx::withTranslatedAccesses(
+        ptx::parse(kernelText(body, ".shared .align 4 .u32 tile;"), "test.ptx"), translationOf(window, 2 * kPiece));
+    h.run(text, {{1}, {1}}, {window + kPiece});
+    EXPECT_EQ(*h.data<std::uint32_t>(window + movedOffset(kPiece)), 5u);
+}
+
+}  // namespace
+}  // namespace bulkhead::sim::test
