@@ -87,4 +87,15 @@ nlohmann::json parseJson(std::string_view text, const std::string& where) {
     }
 }
 
+void expectWritable(const std::string& file) {
+    std::error_code error;
+    const fs::file_status status = fs::status(file, error);
+    if (fs::is_directory(status)) throw Error("{}: is a directory, not a file", file);
+    // A file is replaced by another of its directory; a device or a pipe is written itself.
+    const bool replaced = !fs::exists(status) || fs::is_regular_file(status);
+    const std::string place = replaced ? fs::absolute(file).parent_path().string() : file;
+    if (::access(place.c_str(), W_OK) != 0)
+        throw Error("{}: cannot be written: {}", file, why(errno));
+}
+
 }  // namespace bulkhead

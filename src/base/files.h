@@ -16,4 +16,8 @@ void writeFile(const std::filesystem::path&, std::string_view bytes);
 /// Parses JSON; `where` begins the message of the Error, which names line and column.
 nlohmann::json parseJson(std::string_view text, const std::string& where);
 
+/// A run may take hours: throws Error beforehand if this file could not be written at its end, so that a refused run
+/// leaves nothing behind.
+void expectWritable(const std::string& path);
+
 }  // namespace bulkhead

@@ -9,6 +9,29 @@ namespace bulkhead::gpu {
 using driver::DeviceAttribute;
 using driver::DriverApi;
 
+DeviceInfo describeDevice(const DriverApi& api, driver::CUdevice device) {
+    const auto attribute = [&](DeviceAttribute which) {
+        int value = 0;
+        check(api, api.cuDeviceGetAttribute(&value, static_cast<int>(which), device), "cannot ask a GPU");
+        return value;
+    };
+    DeviceInfo info;
+    char name[256] = {};
+    check(api, api.cuDeviceGetName(name, sizeof name, device), "cannot name a GPU");
+    std::size_t bytes = 0;
+    check(api, api.cuDeviceTotalMem(&bytes, device), "cannot ask for a GPU's memory");
+    info.name = name;
+    info.memoryBytes = bytes;
+    info.computeMajor = attribute(DeviceAttribute::computeMajor);
+    info.computeMinor = attribute(DeviceAttribute::computeMinor);
+    info.multiprocessors = attribute(DeviceAttribute::multiprocessors);
+    info.l2Bytes = static_cast<Bytes>(attribute(DeviceAttribute::l2Bytes));
+    info.coreMHz = attribute(DeviceAttribute::clockRateKHz) / 1e3;
+    info.memoryMHz = attribute(DeviceAttribute::memoryClockKHz) / 1e3;
+    info.memoryBusBits = attribute(DeviceAttribute::memoryBusBits);
+    return info;
+}
+
 std::vector<DeviceInfo> listDevices(const DriverApi& api) {
     int count = 0;
     check(api, api.cuDeviceGetCount(&count), "cannot count the GPUs");
@@ -16,26 +39,7 @@ std::vector<DeviceInfo> listDevices(const DriverApi& api) {
     for (int ordinal = 0; ordinal < count; ++ordinal) {
         driver::CUdevice device = 0;
         check(api, api.cuDeviceGet(&device, ordinal), "cannot open a GPU");
-        const auto attribute = [&](DeviceAttribute which) {
-            int value = 0;
-            check(api, api.cuDeviceGetAttribute(&value, static_cast<int>(which), device), "cannot ask a GPU");
-            return value;
-        };
-        DeviceInfo info;
-        char name[256] = {};
-        check(api, api.cuDeviceGetName(name, sizeof name, device), "cannot name a GPU");
-        std::size_t bytes = 0;
-        check(api, api.cuDeviceTotalMem(&bytes, device), "cannot ask for a GPU's memory");
-        info.name = name;
-        info.memoryBytes = bytes;
-        info.computeMajor = attribute(DeviceAttribute::computeMajor);
-        info.computeMinor = attribute(DeviceAttribute::computeMinor);
-        info.multiprocessors = attribute(DeviceAttribute::multiprocessors);
-        info.l2Bytes = static_cast<Bytes>(attribute(DeviceAttribute::l2Bytes));
-        info.coreMHz = attribute(DeviceAttribute::clockRateKHz) / 1e3;
-        info.memoryMHz = attribute(DeviceAttribute::memoryClockKHz) / 1e3;
-        info.memoryBusBits = attribute(DeviceAttribute::memoryBusBits);
-        devices.push_back(info);
+        devices.push_back(describeDevice(api, device));
     }
     return devices;
 }

@@ -18,6 +18,7 @@ struct DeviceInfo {
     int memoryBusBits = 0;
 };
 
+DeviceInfo describeDevice(const driver::DriverApi&, driver::CUdevice);
 std::vector<DeviceInfo> listDevices(const driver::DriverApi&);
 /// "13.0", as the driver counts CUDA versions.
 std::string cudaVersion(const driver::DriverApi&);

@@ -69,6 +69,8 @@ class Buffer {
     void fill(std::uint8_t value);
     /// A fill that takes its turn in a stream.
     void fill(std::uint8_t value, const Stream&);
+    /// The first bytes of another buffer, copied on the GPU when the stream comes to it.
+    void copyFrom(const Buffer&, std::size_t bytes, const Stream&);
 
   private:
     friend class Context;
@@ -90,6 +92,11 @@ class Array {
     std::size_t size() const { return size_; }
     driver::CUdeviceptr address() const { return buffer_.address(); }
     Buffer& buffer() { return buffer_; }
+    const Buffer& buffer() const { return buffer_; }
+    /// All of another array, copied on the GPU when the stream comes to it.
+    void copyFrom(const Array& from, const Stream& stream) {
+        buffer_.copyFrom(from.buffer_, from.size_ * sizeof(T), stream);
+    }
     void upload(std::span<const T> from) { buffer_.copyIn(from.data(), from.size_bytes()); }
     std::vector<T> download() const {
         std::vector<T> to(size_);
@@ -106,8 +113,8 @@ class Array {
 class Kernel {
   public:
     Kernel() = default;
-    /// Puts a launch into the stream. Each argument has the type that the kernel's parameter has (their number and sizes
-    /// are checked); an Array stands for its address.
+    /// Puts a launch into the stream. Each argument has the type that the kernel's parameter has (their number and
+    /// sizes are checked); an Array stands for its address.
     template <class... Arguments>
     void launch(const Stream& stream, Dim3 grid, Dim3 block, std::size_t sharedBytes, const Arguments&... arguments) {
         std::vector<Argument> list;
@@ -115,6 +122,8 @@ class Kernel {
         (list.push_back(argument(arguments)), ...);
         launchWith(stream, grid, block, sharedBytes, list);
     }
+    /// Needed before launches with more dynamic shared memory than a kernel has by default (48 KB).
+    void allowDynamicShared(std::size_t bytes);
     /// Blocks of that many threads that fit on one multiprocessor.
     int blocksPerMultiprocessor(unsigned threads, std::size_t dynamicSharedBytes = 0) const;
     const std::string& name() const { return name_; }
@@ -142,7 +151,8 @@ class Kernel {
     std::shared_ptr<driver::CUmod_st> module_;
     driver::CUfunction handle_ = nullptr;
     std::string name_;
-    std::vector<std::size_t> parameterBytes_;  ///< empty where the driver cannot tell
+    bool parametersKnown_ = false;  ///< whether the driver can tell
+    std::vector<std::size_t> parameterBytes_;
 };
 
 /// Device code in a context.
@@ -204,8 +214,8 @@ struct SimulationOptions {
 /// A GPU, simulated or real.
 class Gpu {
   public:
-    /// "sim:NAME" or "sim:FILE.json" makes a simulated GPU; "cuda:N" opens a real one. Throws Error: no such profile, no
-    /// driver, no such GPU, or a driver that is too old.
+    /// "sim:NAME" or "sim:FILE.json" makes a simulated GPU; "cuda:N" opens a real one. Throws Error: no such profile,
+    /// no driver, no such GPU, or a driver that is too old.
     static Gpu open(const std::string& name, const SimulationOptions& = {});
 
     const std::string& name() const { return name_; }
@@ -213,11 +223,11 @@ class Gpu {
     const driver::DriverApi& api() const { return primary_.api(); }
     /// The context that a process has by default.
     Context& context() { return primary_; }
-    /// Another address space on the same GPU. Contexts take turns; on a simulated GPU, `concurrent` ones run side by side,
-    /// as processes do under MPS (a real GPU has that between processes only: Error).
+    /// Another address space on the same GPU. Contexts take turns; on a simulated GPU, `concurrent` ones run side by
+    /// side, as processes do under MPS (a real GPU has that between processes only: Error).
     Context createContext(bool concurrent = false);
-    /// A context whose work stays on a share of the multiprocessors, as many as asked for rounded up to what the hardware
-    /// can give. Throws Error where the driver has no green contexts.
+    /// A context whose work stays on a share of the multiprocessors, as many as asked for rounded up to what the
+    /// hardware can give. Throws Error where the driver has no green contexts.
     Context createGreenContext(unsigned multiprocessors);
     /// The machine itself, for what no driver tells; null for a real GPU.
     sim::Gpu* simulator();

@@ -1,0 +1,350 @@
+#include "gpu/gpu.h"
+
+#include <charconv>
+
+#include "arch/device_profile.h"
+#include "base/error.h"
+#include "driver/simulated_driver.h"
+#include "driver/simulator_api.h"
+#include "gpu/real_driver.h"
+#include "sim/gpu.h"
+
+namespace bulkhead::gpu {
+
+using driver::CUcontext;
+using driver::CUdeviceptr;
+using driver::CUresult;
+using driver::DriverApi;
+
+/// A device for as long as anything is made on it.
+struct DeviceHold {
+    const DriverApi* api = nullptr;
+    driver::CUdevice ordinal = 0;
+    bool simulated = false;
+
+    DeviceHold(const DriverApi& a, driver::CUdevice device, bool isSimulated)
+        : api(&a), ordinal(device), simulated(isSimulated) {}
+    DeviceHold(const DeviceHold&) = delete;
+    DeviceHold& operator=(const DeviceHold&) = delete;
+    ~DeviceHold() {
+        if (simulated) driver::simulator().removeDevice(ordinal);
+    }
+};
+
+struct ContextState {
+    enum class Kind { primary, created, green };
+    std::shared_ptr<DeviceHold> device;
+    DeviceInfo info;
+    Kind kind = Kind::primary;
+    CUcontext handle = nullptr;
+    driver::CUgreenCtx green = nullptr;
+
+    ContextState() = default;
+    ContextState(const ContextState&) = delete;
+    ContextState& operator=(const ContextState&) = delete;
+    ~ContextState() {
+        if (kind == Kind::primary) api().cuDevicePrimaryCtxRelease(device->ordinal);
+        if (kind == Kind::created) api().cuCtxDestroy(handle);
+        if (kind == Kind::green && green) api().cuGreenCtxDestroy(green);
+    }
+
+    const DriverApi& api() const { return *device->api; }
+    /// A simulated driver says what happened in more words than a code has.
+    void check(CUresult result, const std::string& what) const {
+        if (result == driver::CUDA_SUCCESS) return;
+        const std::string why = device->simulated ? driver::simulator().lastError() : "";
+        if (why.empty()) gpu::check(api(), result, what.c_str());
+        const char* name = nullptr;
+        api().cuGetErrorName(result, &name);
+        throw Error("{}: {} ({})", what, why, name ? name : std::to_string(result));
+    }
+    void makeCurrent() const { check(api().cuCtxSetCurrent(handle), "cannot use the context"); }
+};
+
+namespace {
+
+/// A handle with what it stands on; destroyed in its own context.
+template <class Handle>
+std::shared_ptr<Handle> own(const ContextRef& context, Handle* handle, CUresult (*destroy)(Handle*)) {
+    return {handle, [context, destroy](Handle* h) {
+                if (context->api().cuCtxSetCurrent(context->handle) == driver::CUDA_SUCCESS) destroy(h);
+            }};
+}
+
+ContextRef makeContext(std::shared_ptr<DeviceHold> device) {
+    auto state = std::make_shared<ContextState>();
+    state->device = std::move(device);
+    const DriverApi& api = state->api();
+    state->info = describeDevice(api, state->device->ordinal);
+    check(api, api.cuDevicePrimaryCtxRetain(&state->handle, state->device->ordinal), "cannot make a context");
+    return state;
+}
+
+}  // namespace
+
+Stream::Stream(ContextRef context, bool isDefault) : context_(std::move(context)) {
+    if (isDefault) return;
+    context_->makeCurrent();
+    driver::CUstream stream = nullptr;
+    const DriverApi& api = context_->api();
+    constexpr unsigned kNonBlocking = 1;
+    if (context_->green) {
+        context_->check(api.cuGreenCtxStreamCreate(&stream, context_->green, kNonBlocking, 0), "cannot make a stream");
+    } else {
+        context_->check(api.cuStreamCreate(&stream, kNonBlocking), "cannot make a stream");
+    }
+    handle_ = own(context_, stream, api.cuStreamDestroy);
+}
+
+void Stream::synchronize() {
+    context_->makeCurrent();
+    context_->check(context_->api().cuStreamSynchronize(handle()), "a kernel failed");
+}
+
+Event::Event(ContextRef context) : context_(std::move(context)) {
+    context_->makeCurrent();
+    driver::CUevent event = nullptr;
+    context_->check(context_->api().cuEventCreate(&event, 0), "cannot make an event");
+    handle_ = own(context_, event, context_->api().cuEventDestroy);
+}
+
+void Event::record(const Stream& stream) {
+    context_->makeCurrent();
+    context_->check(context_->api().cuEventRecord(handle_.get(), stream.handle()), "cannot record an event");
+}
+
+void Event::synchronize() {
+    context_->makeCurrent();
+    context_->check(context_->api().cuEventSynchronize(handle_.get()), "a kernel failed");
+}
+
+double Event::secondsSince(const Event& start) const {
+    context_->makeCurrent();
+    float milliseconds = 0;
+    context_->check(context_->api().cuEventElapsedTime(&milliseconds, start.handle_.get(), handle_.get()),
+                    "cannot tell the time between events");
+    return static_cast<double>(milliseconds) * 1e-3;
+}
+
+Buffer::Buffer(ContextRef context, std::size_t bytes) : context_(std::move(context)), bytes_(bytes) {
+    if (bytes == 0) return;
+    context_->makeCurrent();
+    context_->check(context_->api().cuMemAlloc(&address_, bytes), fmt::format("cannot allocate {} bytes", bytes));
+    owner_ = {nullptr, [context = context_, address = address_](void*) {
+                  if (context->api().cuCtxSetCurrent(context->handle) == driver::CUDA_SUCCESS)
+                      context->api().cuMemFree(address);
+              }};
+}
+
+void Buffer::copyIn(const void* from, std::size_t bytes, std::size_t offset) {
+    if (bytes == 0) return;
+    if (offset > bytes_ || bytes > bytes_ - offset)
+        throw Error("{} bytes do not fit into a buffer of {}", bytes, bytes_);
+    context_->makeCurrent();
+    context_->check(context_->api().cuMemcpyHtoD(address_ + offset, from, bytes), "cannot copy to the GPU");
+    // A copy from pageable memory may return while its last part is on the way, and our streams do not wait for it.
+    context_->check(context_->api().cuStreamSynchronize(nullptr), "cannot copy to the GPU");
+}
+
+void Buffer::copyOut(void* to, std::size_t bytes, std::size_t offset) const {
+    if (bytes == 0) return;
+    if (offset > bytes_ || bytes > bytes_ - offset) throw Error("{} bytes are not in a buffer of {}", bytes, bytes_);
+    context_->makeCurrent();
+    context_->check(context_->api().cuMemcpyDtoH(to, address_ + offset, bytes), "cannot copy from the GPU");
+}
+
+void Buffer::fill(std::uint8_t value) {
+    if (bytes_ == 0) return;
+    context_->makeCurrent();
+    context_->check(context_->api().cuMemsetD8(address_, value, bytes_), "cannot fill memory");
+}
+
+void Buffer::fill(std::uint8_t value, const Stream& stream) {
+    if (bytes_ == 0) return;
+    context_->makeCurrent();
+    context_->check(context_->api().cuMemsetD8Async(address_, value, bytes_, stream.handle()), "cannot fill memory");
+}
+
+void Buffer::copyFrom(const Buffer& from, std::size_t bytes, const Stream& stream) {
+    if (bytes == 0) return;
+    if (bytes > bytes_ || bytes > from.bytes_)
+        throw Error("cannot copy {} bytes from a buffer of {} to one of {}", bytes, from.bytes_, bytes_);
+    context_->makeCurrent();
+    context_->check(context_->api().cuMemcpyDtoDAsync(address_, from.address_, bytes, stream.handle()),
+                    "cannot copy on the GPU");
+}
+
+Module::Module(ContextRef context, const char* image) : context_(std::move(context)) {
+    context_->makeCurrent();
+    driver::CUmodule module = nullptr;
+    context_->check(context_->api().cuModuleLoadData(&module, image), "cannot load device code");
+    handle_ = own(context_, module, context_->api().cuModuleUnload);
+}
+
+Kernel Module::kernel(const std::string& name) const {
+    const DriverApi& api = context_->api();
+    context_->makeCurrent();
+    Kernel kernel;
+    kernel.context_ = context_;
+    kernel.module_ = handle_;
+    kernel.name_ = name;
+    context_->check(api.cuModuleGetFunction(&kernel.handle_, handle_.get(), name.c_str()),
+                    fmt::format("no kernel {}", name));
+    std::size_t offset = 0, bytes = 0;
+    if (api.cuFuncGetParamInfo) {
+        kernel.parametersKnown_ = true;
+        while (api.cuFuncGetParamInfo(kernel.handle_, kernel.parameterBytes_.size(), &offset, &bytes) ==
+               driver::CUDA_SUCCESS)
+            kernel.parameterBytes_.push_back(bytes);
+    }
+    return kernel;
+}
+
+std::pair<CUdeviceptr, std::size_t> Module::variable(const std::string& name) const {
+    context_->makeCurrent();
+    CUdeviceptr address = 0;
+    std::size_t bytes = 0;
+    context_->check(context_->api().cuModuleGetGlobal(&address, &bytes, handle_.get(), name.c_str()),
+                    fmt::format("no variable {}", name));
+    return {address, bytes};
+}
+
+void Kernel::launchWith(const Stream& stream, Dim3 grid, Dim3 block, std::size_t sharedBytes,
+                        std::vector<Argument>& arguments) {
+    if (parametersKnown_) {
+        if (arguments.size() != parameterBytes_.size())
+            throw Error("kernel {} has {} parameters, not {}", name_, parameterBytes_.size(), arguments.size());
+        for (std::size_t i = 0; i < arguments.size(); ++i)
+            if (arguments[i].bytes != parameterBytes_[i])
+                throw Error("parameter {} of kernel {} has {} bytes, not {}", i, name_, parameterBytes_[i],
+                            arguments[i].bytes);
+    }
+    std::vector<void*> pointers;
+    for (Argument& argument : arguments)
+        pointers.push_back(argument.data ? const_cast<void*>(argument.data) : &argument.address);
+    context_->makeCurrent();
+    context_->check(
+        context_->api().cuLaunchKernel(handle_, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                       static_cast<unsigned>(sharedBytes), stream.handle(), pointers.data(), nullptr),
+        fmt::format("cannot launch {}", name_));
+}
+
+void Kernel::allowDynamicShared(std::size_t bytes) {
+    context_->makeCurrent();
+    constexpr int kMaxDynamicSharedBytes = 8;
+    context_->check(context_->api().cuFuncSetAttribute(handle_, kMaxDynamicSharedBytes, static_cast<int>(bytes)),
+                    fmt::format("kernel {} cannot have {} bytes of shared memory", name_, bytes));
+}
+
+int Kernel::blocksPerMultiprocessor(unsigned threads, std::size_t dynamicSharedBytes) const {
+    context_->makeCurrent();
+    int blocks = 0;
+    context_->check(context_->api().cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                        &blocks, handle_, static_cast<int>(threads), dynamicSharedBytes),
+                    fmt::format("cannot tell the occupancy of {}", name_));
+    return blocks;
+}
+
+Module Context::load(const char* ptx) {
+    return {state_, ptx};
+}
+Buffer Context::allocate(std::size_t bytes) {
+    return {state_, bytes};
+}
+Stream Context::createStream() {
+    return {state_, false};
+}
+Stream Context::defaultStream() {
+    return {state_, true};
+}
+Event Context::createEvent() {
+    return Event(state_);
+}
+void Context::synchronize() {
+    state_->makeCurrent();
+    state_->check(state_->api().cuCtxSynchronize(), "a kernel failed");
+}
+void Context::makeCurrent() {
+    state_->makeCurrent();
+}
+const DeviceInfo& Context::info() const {
+    return state_->info;
+}
+const DriverApi& Context::api() const {
+    return state_->api();
+}
+
+Gpu Gpu::open(const std::string& name, const SimulationOptions& options) {
+    if (name.starts_with("cuda:")) {
+        int ordinal = -1;
+        const char *first = name.data() + 5, *last = name.data() + name.size();
+        const auto [end, error] = std::from_chars(first, last, ordinal);
+        if (error != std::errc() || end != last || ordinal < 0)
+            throw Error("no GPU {}: write cuda:0, cuda:1, ...", name);
+        const DriverApi& api = realDriver();
+        int count = 0;
+        check(api, api.cuDeviceGetCount(&count), "cannot count the GPUs");
+        if (ordinal >= count) throw Error("no GPU {}: this machine has {}", name, count);
+        driver::CUdevice device = 0;
+        check(api, api.cuDeviceGet(&device, ordinal), "cannot open a GPU");
+        return {name, Context(makeContext(std::make_shared<DeviceHold>(api, device, false)))};
+    }
+    arch::DeviceProfile profile = arch::findProfile(name);
+    arch::applySettings(profile, options.settings);
+    sim::Gpu::Options simulation;
+    simulation.scheduler = options.scheduler;
+    simulation.observer = options.observer;
+    simulation.heartbeat = options.heartbeat;
+    const DriverApi& api = driver::simulatedDriver();
+    const int ordinal = driver::simulator().addDevice(std::move(profile), std::move(simulation));
+    auto hold = std::make_shared<DeviceHold>(api, ordinal, true);
+    check(api, api.cuInit(0), "the simulated driver cannot start");
+    return {name, Context(makeContext(std::move(hold)))};
+}
+
+Context Gpu::createContext(bool concurrent) {
+    auto state = std::make_shared<ContextState>();
+    const std::shared_ptr<DeviceHold>& device = primary_.state_->device;
+    if (concurrent && !device->simulated)
+        throw Error("contexts of one process take turns on a real GPU: use processes under MPS, or green contexts");
+    CUcontext handle = nullptr;
+    const CUresult result = device->simulated ? driver::simulator().createContext(&handle, device->ordinal, concurrent)
+                                              : api().cuCtxCreate(&handle, 0, device->ordinal);
+    primary_.state_->check(result, "cannot make a context");
+    state->device = device;
+    state->info = info();
+    state->kind = ContextState::Kind::created;
+    state->handle = handle;
+    return Context(std::move(state));
+}
+
+Context Gpu::createGreenContext(unsigned multiprocessors) {
+    if (!api().cuGreenCtxCreate) throw Error("the driver is too old for green contexts");
+    const auto check = [&](CUresult result) { primary_.state_->check(result, "cannot make a green context"); };
+    const std::shared_ptr<DeviceHold>& device = primary_.state_->device;
+    primary_.makeCurrent();
+    driver::CUdevResource whole = {}, part = {};
+    constexpr driver::CUdevResourceType kMultiprocessors = 1;
+    check(api().cuDeviceGetDevResource(device->ordinal, &whole, kMultiprocessors));
+    unsigned groups = 1;
+    check(api().cuDevSmResourceSplitByCount(&part, &groups, &whole, nullptr, 0, multiprocessors));
+    if (groups == 0) throw Error("cannot make a green context of {} multiprocessors", multiprocessors);
+    driver::CUdevResourceDesc description = nullptr;
+    check(api().cuDevResourceGenerateDesc(&description, &part, 1));
+    auto state = std::make_shared<ContextState>();
+    state->device = device;
+    state->info = info();
+    state->kind = ContextState::Kind::green;
+    constexpr unsigned kDefaultStream = 1;
+    check(api().cuGreenCtxCreate(&state->green, description, device->ordinal, kDefaultStream));
+    check(api().cuCtxFromGreenCtx(&state->handle, state->green));
+    state->info.multiprocessors = static_cast<int>(part.sm.smCount);
+    return Context(std::move(state));
+}
+
+sim::Gpu* Gpu::simulator() {
+    const std::shared_ptr<DeviceHold>& device = primary_.state_->device;
+    return device->simulated ? driver::simulator().machine(device->ordinal) : nullptr;
+}
+
+}  // namespace bulkhead::gpu
