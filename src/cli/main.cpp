@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -119,6 +120,11 @@ void writeOutput(const std::string& file, const std::string& bytes) {
     if (file != "-") return writeFile(file, bytes);
     if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0)
         throw Error("standard output cannot be written");
+}
+
+void writeJson(const std::string& file, const nlohmann::ordered_json& json) {
+    // A command may hold bytes that are no UTF-8, such as those of a file's name.
+    writeOutput(file, json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace bulkhead::cli

@@ -4,7 +4,10 @@ namespace bulkhead::cli {
 
 const std::vector<Verb>& verbs() {
     static const std::vector<Verb> all = {
-        {"run", "run a kernel of a PTX file on a simulated GPU", setUpRun},
+        {"run", "run a workload, or a kernel of a PTX file", setUpRun},
+        {"workloads", "list the workloads, or measure them", setUpWorkloads},
+        {"cc", "build a CUDA program with clang and our own headers", setUpCc},
+        {"exec", "run a CUDA program on a simulated GPU", setUpExec},
         {"gpus", "list the simulated GPUs, or show every figure of one", setUpGpus},
     };
     return all;

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,17 @@ std::string version();
 
 /// Writes to a file, or to standard output where the name is "-".
 void writeOutput(const std::string& file, const std::string& bytes);
+void writeJson(const std::string& file, const nlohmann::ordered_json&);
+
+/// The folder with libcuda.so.1, libcudart.so.13 and libcudart_static.a: beside this program, or where it was installed.
+/// Throws Error if they are not there.
+std::string libraryFolder();
 
 // One file each.
+Action setUpCc(CLI::App&);
+Action setUpExec(CLI::App&);
 Action setUpGpus(CLI::App&);
 Action setUpRun(CLI::App&);
+Action setUpWorkloads(CLI::App&);
 
 }  // namespace bulkhead::cli

@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/result.h"
+#include "cli/verbs.h"
+#include "report/report.h"
+#include "sim/gpu.h"
+#include "workloads/measure.h"
+
+namespace bulkhead::cli {
+namespace {
+
+struct Options {
+    std::vector<std::string> names;
+    bool measure = false;
+    std::string size = "test", gpu = "sim:gtx480", json;
+    std::uint64_t seed = 1;
+};
+
+Value orNothing(bool known, Value value) {
+    return known ? std::move(value) : Value();
+}
+
+/// What the papers say of each.
+Result listed(const std::vector<const workloads::Workload*>& chosen) {
+    Result r;
+    r.columns = {{"name", ""},           {"suite", ""},    {"class", ""}, {"paper's input", "KB"}, {"paper's APKI", ""},
+                 {"shared memory", "%"}, {"barriers", ""}, {"FGPU", ""},  {"description", ""}};
+    for (const workloads::Workload* w : chosen) {
+        const bool known = w->ciao.has_value();
+        const workloads::CiaoFigures figures = w->ciao.value_or(workloads::CiaoFigures{});
+        r.add({std::string(w->name), std::string(w->suite),
+               orNothing(known, std::string(known ? figures.workloadClass : "")),
+               orNothing(known, static_cast<double>(figures.inputBytes) / 1024), orNothing(known, figures.apki),
+               orNothing(known, 100 * figures.sharedMemoryShare),
+               orNothing(known, std::string(figures.barriers ? "yes" : "no")), std::string(w->fgpu ? "yes" : ""),
+               std::string(w->description)});
+    }
+    return r;
+}
+
+/// Each run once and checked. A workload that fails is told with the others, and makes the verb fail.
+Result measured(const std::vector<const workloads::Workload*>& chosen, const Options& options, bool& allRight) {
+    Result r;
+    r.title = fmt::format("workloads, size {}, on {}", options.size, options.gpu);
+    r.columns = {{"name", ""}, {"class", ""}, {"footprint", "KB"},  {"time", "us"},         {"warp instructions", ""},
+                 {"IPC", ""},  {"APKI", ""},  {"paper's APKI", ""}, {"shared memory", "%"}, {"paper's", "%"},
+                 {"check", ""}};
+    const workloads::Size size = workloads::parseSize(options.size);
+    for (const workloads::Workload* w : chosen) {
+        const bool known = w->ciao.has_value();
+        const workloads::CiaoFigures figures = w->ciao.value_or(workloads::CiaoFigures{});
+        workloads::Measurement m;
+        std::size_t footprint = 0;
+        std::string verdict = "equals the CPU's";
+        // A GPU of its own for each: what one did cannot touch the next.
+        gpu::Gpu gpu = gpu::Gpu::open(options.gpu);
+        const bool simulated = gpu.simulator() != nullptr;
+        try {
+            gpu::Stream stream = gpu.context().createStream();
+            const auto instance = w->create(gpu.context(), size, options.seed);
+            footprint = instance->footprint();
+            m = workloads::measure(gpu, stream, *instance);
+            instance->check();
+        } catch (const Error& error) {
+            verdict = error.what();
+            allRight = false;
+        }
+        r.add({std::string(w->name), orNothing(known, std::string(known ? figures.workloadClass : "")),
+               static_cast<double>(footprint) / 1024, m.seconds * 1e6,
+               orNothing(simulated, static_cast<std::int64_t>(m.counters.warpInstructions)),
+               orNothing(simulated, m.ipc()), orNothing(simulated, m.apki()), orNothing(known, figures.apki),
+               orNothing(simulated, 100 * m.sharedMemoryShare()), orNothing(known, 100 * figures.sharedMemoryShare),
+               verdict});
+    }
+    return r;
+}
+
+int run(const Options& options) {
+    std::vector<const workloads::Workload*> chosen;
+    for (const std::string& name : options.names) chosen.push_back(&workloads::find(name));
+    if (chosen.empty())
+        for (const workloads::Workload& w : workloads::all()) chosen.push_back(&w);
+    if (!options.json.empty() && options.json != "-") expectWritable(options.json);
+
+    bool allRight = true;
+    Result result = options.measure ? measured(chosen, options, allRight) : listed(chosen);
+    if (options.measure) {
+        result.provenance.gpu = options.gpu;
+        result.provenance.seed = static_cast<std::int64_t>(options.seed);
+    }
+    result.provenance.command = commandLine();
+    result.provenance.version = version();
+    result.provenance.date = currentDate();
+    if (options.json.empty()) {
+        writeOutput("-", report::text(result));
+    } else {
+        writeJson(options.json, report::json(result));
+    }
+    return allRight ? kDone : kCheckFailed;
+}
+
+}  // namespace
+
+Action setUpWorkloads(CLI::App& app) {
+    const auto o = std::make_shared<Options>();
+    app.add_option("NAME", o->names, "only these");
+    app.add_flag("--measure", o->measure, "run each and check it against the CPU");
+    app.add_option("--size", o->size, "with --measure: test, default or paper")->capture_default_str();
+    app.add_option("--gpu", o->gpu, "with --measure: sim:NAME, sim:FILE.json or cuda:N")->capture_default_str();
+    app.add_option("--seed", o->seed, "with --measure: what their input is made from")->capture_default_str();
+    app.add_option("--json", o->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
+    return [o] { return run(*o); };
+}
+
+}  // namespace bulkhead::cli

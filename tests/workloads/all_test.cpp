@@ -1,0 +1,77 @@
+// Every workload of the table, at test size, on every profile: its result equals its CPU reference.
+
+#include <gtest/gtest.h>
+
+#include "arch/device_profile.h"
+#include "base/error.h"
+#include "workloads/measure.h"
+
+namespace bulkhead::workloads {
+namespace {
+
+using Case = std::tuple<std::string, std::string>;
+
+class EveryWorkload : public ::testing::TestWithParam<Case> {};
+
+TEST_P(EveryWorkload, EqualsItsReference) {
+    const auto& [name, profile] = GetParam();
+    gpu::Gpu gpu = gpu::Gpu::open("sim:" + profile);
+    gpu::Stream stream = gpu.context().createStream();
+    const auto instance = find(name).create(gpu.context(), Size::test, 7);
+    const Measurement first = measure(gpu, stream, *instance);
+    EXPECT_NO_THROW(instance->check());
+    EXPECT_GT(first.counters.warpInstructions, 0u);
+    EXPECT_GT(instance->footprint(), 0u);
+}
+
+TEST_P(EveryWorkload, RunsAgainFromTheSameInput) {
+    const auto& [name, profile] = GetParam();
+    if (profile != "gtx480") GTEST_SKIP() << "looked at on one profile only";
+    gpu::Gpu gpu = gpu::Gpu::open("sim:" + profile);
+    gpu::Stream stream = gpu.context().createStream();
+    const auto instance = find(name).create(gpu.context(), Size::test, 7);
+    const Measurement first = measure(gpu, stream, *instance);
+    const Measurement second = measure(gpu, stream, *instance);
+    EXPECT_NO_THROW(instance->check());
+    EXPECT_EQ(first.counters.warpInstructions, second.counters.warpInstructions);
+}
+
+std::vector<Case> cases() {
+    std::vector<Case> list;
+    for (const Workload& workload : all())
+        for (const std::string& profile : arch::profileNames()) list.emplace_back(std::string(workload.name), profile);
+    return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(, EveryWorkload, ::testing::ValuesIn(cases()),
+                         [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+
+TEST(Workloads, AreFoundWhateverTheirCase) {
+    for (const Workload& workload : all()) {
+        std::string lower(workload.name);
+        for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        EXPECT_EQ(&find(lower), &workload);
+    }
+}
+
+TEST(Workloads, AMistypedNameIsSuggested) {
+    try {
+        find("ATAXX");
+        FAIL();
+    } catch (const Error& e) {
+        EXPECT_NE(std::string(e.what()).find("did you mean ATAX?"), std::string::npos) << e.what();
+    }
+}
+
+TEST(Workloads, HaveTheClassesOfTheCiaoPaper) {
+    // Table II: 5 LWS, 8 SWS and 8 CI.
+    std::map<std::string, int> count;
+    for (const Workload& workload : all())
+        if (workload.ciao) ++count[workload.ciao->workloadClass];
+    EXPECT_EQ(count["LWS"], 5);
+    EXPECT_EQ(count["SWS"], 8);
+    EXPECT_EQ(count["CI"], 8);
+}
+
+}  // namespace
+}  // namespace bulkhead::workloads
