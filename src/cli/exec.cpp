@@ -1,0 +1,143 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "arch/device_profile.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "cli/elf_file.h"
+#include "cli/verbs.h"
+#include "sim/sm/warp_scheduler.h"
+
+namespace bulkhead::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+    std::string gpu = "sim:gtx1080", scheduler = "gto", stats;
+    std::vector<std::string> settings, command;
+    bool quiet = false;
+};
+
+/// The file that the system would start: a name without a slash is looked for along PATH.
+fs::path findProgram(const std::string& name) {
+    if (name.find('/') != std::string::npos) return name;
+    const char* path = std::getenv("PATH");
+    for (std::string rest = path ? path : ""; !rest.empty();) {
+        const std::size_t colon = rest.find(':');
+        const fs::path candidate = fs::path(rest.substr(0, colon)) / name;
+        if (fs::is_regular_file(candidate) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
+        rest = colon == std::string::npos ? std::string() : rest.substr(colon + 1);
+    }
+    throw Error("{}: no such program along PATH; write ./{} for one in this folder", name, name);
+}
+
+/// Where NVIDIA's libraries that hold GPU code of their own are needed, nothing can run: it is not PTX.
+bool holdsNvidiaCode(const std::string& library) {
+    static constexpr std::array<const char*, 8> kinds = {"libcublas",   "libcudnn",    "libcufft", "libcurand",
+                                                         "libcusolver", "libcusparse", "libnccl",  "libnpp"};
+    for (const char* kind : kinds)
+        if (library.starts_with(kind)) return true;
+    return false;
+}
+
+void checkLibrary(const std::string& program, const std::string& library) {
+    if (library.starts_with("libcudart.so.") && library != "libcudart.so.13")
+        throw Error("{}: is built for {}, and there is only libcudart.so.13 here: build it with CUDA 13 or bulkhead cc",
+                    program, library);
+    if (holdsNvidiaCode(library))
+        throw Error("{}: needs {}, which cannot run: it holds machine code of NVIDIA's GPUs, no PTX", program, library);
+}
+
+/// Refuses what could only fail in a less clear way once it runs.
+void checkProgram(const fs::path& program) {
+    const std::string name = program.string();
+    if (!fs::exists(program)) throw Error("{}: no such program", name);
+    if (fs::is_directory(program)) throw Error("{}: is a directory, no program", name);
+    if (::access(program.c_str(), X_OK) != 0) throw Error("{}: is not executable", name);
+    const std::string bytes = readFile(program);
+    if (bytes.starts_with("#!")) return;
+    const std::optional<ElfFile> elf = ElfFile::read(bytes);
+    if (!elf) throw Error("{}: is neither a program nor a script", name);
+    if (!elf->is64Bit || elf->machine != ownMachine())
+        throw Error("{}: is built for {}{}, and this machine is {}", name, elf->is64Bit ? "" : "32-bit ",
+                    machineName(elf->machine), machineName(ownMachine()));
+    bool sharedRuntime = false;
+    for (const std::string& library : elf->needed) {
+        checkLibrary(name, library);
+        sharedRuntime |= library.starts_with("libcudart.so");
+    }
+    // NVIDIA's runtime asks the driver for tables that no document describes; no other code names this call.
+    if (elf->hasDeviceCode && !sharedRuntime && bytes.find("cuGetExportTable") != std::string::npos)
+        throw Error(
+            "{}: NVIDIA's CUDA runtime is linked into it: link again with nvcc -cudart shared, or with -L{} before "
+            "other -L options",
+            name, libraryFolder());
+}
+
+void set(const char* name, const std::string& value) {
+    if (::setenv(name, value.c_str(), 1) != 0) throw Error("the environment is full");
+}
+
+void prepareEnvironment(const Options& options) {
+    set("BULKHEAD_GPU", options.gpu);
+    set("BULKHEAD_SCHEDULER", options.scheduler);
+    set("BULKHEAD_SET", fmt::format("{}", fmt::join(options.settings, " ")));
+    set("BULKHEAD_STATS", options.stats.empty() ? "" : fs::absolute(options.stats).string());
+    set("BULKHEAD_SUMMARY", options.quiet ? "0" : "1");
+    const char* before = std::getenv("LD_LIBRARY_PATH");
+    set("LD_LIBRARY_PATH", libraryFolder() + (before && *before ? ":" + std::string(before) : ""));
+}
+
+int exec(const Options& options) {
+    if (options.gpu.starts_with("cuda:"))
+        throw Error("--gpu {}: on a real GPU a program runs by itself; exec is for sim:NAME", options.gpu);
+    arch::DeviceProfile profile = arch::findProfile(options.gpu);
+    arch::applySettings(profile, options.settings);
+    sim::findScheduler(options.scheduler);
+    if (!options.stats.empty()) expectWritable(options.stats);
+    const fs::path program = findProgram(options.command.front());
+    checkProgram(program);
+    prepareEnvironment(options);
+
+    std::vector<std::string> words = options.command;
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    ::execv(program.c_str(), arguments.data());
+    throw Error("{}: cannot be started: {}", program.string(), std::generic_category().message(errno));
+}
+
+}  // namespace
+
+std::string libraryFolder() {
+    const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
+    for (const fs::path& folder : {program / "lib", program.parent_path() / "lib" / "bulkhead"})
+        if (fs::exists(folder / "libcuda.so.1")) return folder.string();
+    throw Error("libcuda.so.1 of Bulkhead is neither in {} nor in {}", (program / "lib").string(),
+                (program.parent_path() / "lib" / "bulkhead").string());
+}
+
+Action setUpExec(CLI::App& app) {
+    const auto o = std::make_shared<Options>();
+    app.add_option("PROGRAM", o->command, "a CUDA program and its arguments; put -- before them")->required();
+    app.add_option("--gpu", o->gpu, "sim:NAME or sim:FILE.json")->capture_default_str();
+    app.add_option("--scheduler", o->scheduler, "warp scheduler")->capture_default_str();
+    app.add_option("--set", o->settings, "change a figure of the GPU: KEY=VALUE")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    app.add_option("--stats", o->stats, "write what the kernels did to FILE, as JSON")->type_name("FILE");
+    app.add_flag("--quiet", o->quiet, "no table of the kernels at the end");
+    return [o] { return exec(*o); };
+}
+
+}  // namespace bulkhead::cli

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "cudart/runtime.h"
+
+namespace bulkhead::cudart {
+
+/// Where the bytes of a copy come from and go to.
+struct Route {
+    bool fromHost, toHost;
+};
+
+/// The route that the pointers show; what they leave open, the kind decides.
+Route routeOf(CopyKind, const void* to, const void* from);
+
+/// When a call returns: with the copy done, or with it put into its stream.
+enum class Completion { done, enqueued };
+
+void copyBytes(void* to, const void* from, std::size_t bytes, CopyKind, CUstream, Completion);
+
+}  // namespace bulkhead::cudart

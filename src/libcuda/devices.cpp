@@ -1,0 +1,95 @@
+#include "libcuda/devices.h"
+
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "arch/device_profile.h"
+#include "base/error.h"
+#include "driver/simulated_driver.h"
+#include "driver/simulator_api.h"
+#include "libcuda/statistics.h"
+
+namespace bulkhead::libcuda {
+namespace {
+
+std::string environment(const char* name, const char* otherwise) {
+    const char* value = std::getenv(name);
+    return value && *value ? value : otherwise;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+    std::vector<std::string> parts;
+    std::istringstream in(text);
+    for (std::string part; std::getline(in, part, separator);)
+        if (!part.empty()) parts.push_back(part);
+    return parts;
+}
+
+void addDevice(const std::string& name, const std::string& scheduler, const std::vector<std::string>& settings) {
+    arch::DeviceProfile profile = arch::findProfile(name);
+    arch::applySettings(profile, settings);
+    sim::Gpu::Options options;
+    options.scheduler = scheduler;
+    options.observer = &Statistics::instance().watch(scheduler);
+    const int ordinal = driver::simulator().addDevice(std::move(profile), std::move(options));
+    Statistics::instance().began(*driver::simulator().machine(ordinal));
+}
+
+bool addDevices() {
+    try {
+        const std::vector<std::string> settings = split(environment("BULKHEAD_SET", ""), ' ');
+        const std::string scheduler = environment("BULKHEAD_SCHEDULER", "gto");
+        for (const std::string& gpu : split(environment("BULKHEAD_GPU", "sim:gtx1080"), ','))
+            addDevice(gpu, scheduler, settings);
+    } catch (const Error& error) {
+        fmt::print(stderr, "bulkhead: {}\n", error.what());
+    }
+    return true;
+}
+
+bool worthExplaining(driver::CUresult code) {
+    using namespace driver;
+    switch (code) {
+        case CUDA_ERROR_INVALID_IMAGE:
+        case CUDA_ERROR_NO_BINARY_FOR_GPU:
+        case CUDA_ERROR_INVALID_PTX:
+        case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+        case CUDA_ERROR_ILLEGAL_ADDRESS:
+        case CUDA_ERROR_LAUNCH_TIMEOUT:
+        case CUDA_ERROR_ASSERT:
+        case CUDA_ERROR_HARDWARE_STACK_ERROR:
+        case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+        case CUDA_ERROR_MISALIGNED_ADDRESS:
+        case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+        case CUDA_ERROR_INVALID_PC:
+        case CUDA_ERROR_LAUNCH_FAILED:
+        case CUDA_ERROR_NOT_SUPPORTED:
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+const driver::DriverApi& simulated() {
+    static const bool added = addDevices();
+    (void)added;
+    return driver::simulatedDriver();
+}
+
+driver::CUresult explained(driver::CUresult code) {
+    if (!worthExplaining(code)) return code;
+    static std::mutex* mutex = new std::mutex;
+    static auto* said = new std::set<std::string>;
+    const std::string why = driver::simulator().lastError();
+    const std::lock_guard lock(*mutex);
+    if (!why.empty() && said->insert(why).second) fmt::print(stderr, "bulkhead: {}\n", why);
+    return code;
+}
+
+}  // namespace bulkhead::libcuda

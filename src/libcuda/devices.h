@@ -1,0 +1,16 @@
+#pragma once
+
+#include "driver/driver_api.h"
+
+namespace bulkhead::libcuda {
+
+/// The simulated driver, with the GPUs that the environment asks for: BULKHEAD_GPU (sim:NAME or sim:FILE.json, several
+/// with commas between), BULKHEAD_SCHEDULER and BULKHEAD_SET (KEY=VALUE, several with spaces between). What is wrong
+/// with them is said on standard error, and then there is no device.
+const driver::DriverApi& simulated();
+
+/// Passes a call's result on, and says on standard error why it failed where a code alone would not help: device code
+/// that cannot be loaded, a kernel's fault. Each reason once.
+driver::CUresult explained(driver::CUresult);
+
+}  // namespace bulkhead::libcuda

@@ -1,0 +1,182 @@
+#include "libcuda/statistics.h"
+
+#include <cxxabi.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/result.h"
+#include "report/report.h"
+
+namespace bulkhead::libcuda {
+namespace {
+
+constexpr std::array<const char*, kTransfers> kTransferNames = {"host_to_device", "device_to_host", "device_to_device",
+                                                                "unified", "fill"};
+
+/// As the source has it: void scale<float>(float*, int).
+std::string signatureOf(const std::string& kernel) {
+    int status = 0;
+    const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(kernel.c_str(), nullptr, nullptr, &status),
+                                                      std::free);
+    return status == 0 && text ? text.get() : kernel;
+}
+
+/// Without its parameters and the void that templates begin with, for a narrow column.
+std::string shortName(const std::string& kernel) {
+    constexpr std::string_view nothing = "void ";
+    std::string name = signatureOf(kernel);
+    if (name.starts_with(nothing)) name.erase(0, nothing.size());
+    return name.substr(0, name.find('('));
+}
+
+/// The words that started this process.
+nlohmann::ordered_json command() {
+    auto words = nlohmann::ordered_json::array();
+    std::ifstream in("/proc/self/cmdline", std::ios::binary);
+    for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
+    return words;
+}
+
+double perCycle(std::uint64_t what, Cycles cycles) {
+    return cycles ? static_cast<double>(what) / static_cast<double>(cycles) : 0.0;
+}
+
+double gigabytesPerSecond(std::uint64_t bytes, double seconds) {
+    return seconds > 0 ? static_cast<double>(bytes) / seconds * 1e-9 : 0.0;
+}
+
+nlohmann::ordered_json toJson(const sim::Gpu& gpu, const std::string& kernel, const KernelSum& sum) {
+    const sim::Counters& c = sum.counters;
+    const double seconds = gpu.seconds(sum.cycles);
+    return {
+        {"kernel", kernel},
+        {"signature", signatureOf(kernel)},
+        {"launches", sum.launches},
+        {"failed", sum.failed},
+        {"cycles", sum.cycles},
+        {"microseconds", seconds * 1e6},
+        {"warp_instructions", c.warpInstructions},
+        {"thread_instructions", c.threadInstructions},
+        {"ipc", perCycle(c.threadInstructions, sum.cycles)},
+        {"l1_hit_rate", sim::ratio(c.l1Hits, c.l1Misses)},
+        {"l2_hit_rate", sim::ratio(c.l2Hits, c.l2Misses)},
+        {"dram_bytes", c.bytesDram},
+        {"dram_gb_per_s", gigabytesPerSecond(c.bytesDram, seconds)},
+    };
+}
+
+}  // namespace
+
+/// Adds up the launches of one GPU as they end. Called by the simulation, one call at a time.
+class Statistics::Watcher final : public sim::Observer {
+  public:
+    explicit Watcher(std::string scheduler) : scheduler(std::move(scheduler)) {}
+    void launchEnded(Cycles, std::uint32_t launch) override {
+        const sim::LaunchRecord& record = gpu->record(launch);
+        KernelSum& sum = kernels[record.kernel];
+        ++sum.launches;
+        sum.failed += record.error.has_value();
+        sum.cycles += record.ended - record.started;
+        sum.counters += gpu->counters(launch);
+    }
+
+    const std::string scheduler;
+    const sim::Gpu* gpu = nullptr;
+    std::map<std::string, KernelSum> kernels;
+};
+
+Statistics& Statistics::instance() {
+    static Statistics* statistics = new Statistics;
+    return *statistics;
+}
+
+sim::Observer& Statistics::watch(std::string scheduler) {
+    process_ = ::getpid();
+    watchers_.push_back(std::make_unique<Watcher>(std::move(scheduler)));
+    return *watchers_.back();
+}
+
+void Statistics::began(const sim::Gpu& gpu) {
+    watchers_.back()->gpu = &gpu;
+}
+
+void Statistics::transferred(Transfer transfer, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    TransferSum& sum = transfers_[static_cast<std::size_t>(transfer)];
+    ++sum.calls;
+    sum.bytes += bytes;
+}
+
+nlohmann::ordered_json Statistics::json() const {
+    using json = nlohmann::ordered_json;
+    json devices = json::array();
+    for (const auto& watcher : watchers_) {
+        if (!watcher->gpu) continue;
+        const sim::Gpu& gpu = *watcher->gpu;
+        json kernels = json::array();
+        for (const auto& [kernel, sum] : watcher->kernels) kernels.push_back(toJson(gpu, kernel, sum));
+        devices.push_back({{"gpu", "sim:" + gpu.profile().name},
+                           {"scheduler", watcher->scheduler},
+                           {"cycles", gpu.now()},
+                           {"microseconds", gpu.seconds(gpu.now()) * 1e6},
+                           {"kernels", kernels}});
+    }
+    json transfers;
+    for (std::size_t i = 0; i < transfers_.size(); ++i)
+        transfers[kTransferNames[i]] = {{"calls", transfers_[i].calls}, {"bytes", transfers_[i].bytes}};
+    const char* settings = std::getenv("BULKHEAD_SET");
+    return {{"command", command()},  {"settings", settings ? settings : ""},
+            {"date", currentDate()}, {"version", BULKHEAD_VERSION},
+            {"devices", devices},    {"transfers", transfers}};
+}
+
+std::string Statistics::table() const {
+    std::string text;
+    for (const auto& watcher : watchers_) {
+        if (!watcher->gpu) continue;
+        const sim::Gpu& gpu = *watcher->gpu;
+        Result r;
+        r.title = fmt::format("kernels on sim:{}, {} scheduler", gpu.profile().name, watcher->scheduler);
+        r.columns = {{"kernel", ""},      {"launches", ""},    {"time", "us"},  {"IPC", ""},
+                     {"L1 hit rate", ""}, {"L2 hit rate", ""}, {"DRAM", "GB/s"}};
+        for (const auto& [kernel, sum] : watcher->kernels) {
+            const sim::Counters& c = sum.counters;
+            const double seconds = gpu.seconds(sum.cycles);
+            r.add({shortName(kernel), static_cast<std::int64_t>(sum.launches), seconds * 1e6,
+                   perCycle(c.threadInstructions, sum.cycles), sim::ratio(c.l1Hits, c.l1Misses),
+                   sim::ratio(c.l2Hits, c.l2Misses), gigabytesPerSecond(c.bytesDram, seconds)});
+        }
+        text += report::text(r);
+    }
+    return text;
+}
+
+void Statistics::write() const {
+    if (watchers_.empty() || process_ != ::getpid()) return;
+    std::fflush(stdout);
+    const char* summary = std::getenv("BULKHEAD_SUMMARY");
+    if (summary && std::string(summary) == "1") fmt::print(stderr, "{}", table());
+    const char* file = std::getenv("BULKHEAD_STATS");
+    if (!file || !*file) return;
+    try {
+        writeFile(file, json().dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    } catch (const Error& error) {
+        fmt::print(stderr, "bulkhead: {}\n", error.what());
+    }
+}
+
+namespace {
+
+/// When the library is unloaded, which is after the program's own static objects are gone.
+[[gnu::destructor]] void writeStatistics() {
+    Statistics::instance().write();
+}
+
+}  // namespace
+
+}  // namespace bulkhead::libcuda

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/gpu.h"
+#include "sim/observer.h"
+
+namespace bulkhead::libcuda {
+
+enum class Transfer { hostToDevice, deviceToHost, deviceToDevice, unified, fill };
+constexpr int kTransfers = 5;
+
+/// All launches of one kernel on one GPU, added up.
+struct KernelSum {
+    std::uint64_t launches = 0, failed = 0;
+    Cycles cycles = 0;
+    sim::Counters counters;
+};
+
+/// What a process did on its simulated GPUs. Written when the process ends, if it was asked for: BULKHEAD_STATS names a
+/// file for JSON, BULKHEAD_SUMMARY=1 puts a table on standard error.
+class Statistics {
+  public:
+    static Statistics& instance();  ///< never destroyed
+
+    /// The observer for a GPU about to be made; began() tells which it became.
+    sim::Observer& watch(std::string scheduler);
+    void began(const sim::Gpu&);
+    void transferred(Transfer, std::size_t bytes);
+
+    nlohmann::ordered_json json() const;
+    std::string table() const;
+    void write() const;
+
+  private:
+    class Watcher;
+    struct TransferSum {
+        std::uint64_t calls = 0, bytes = 0;
+    };
+
+    std::vector<std::unique_ptr<Watcher>> watchers_;
+    mutable std::mutex mutex_;
+    std::array<TransferSum, kTransfers> transfers_;
+    int process_ = 0;  ///< that which made the GPUs: a child of it reports nothing
+};
+
+}  // namespace bulkhead::libcuda

@@ -1,0 +1,200 @@
+#include <elf.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/files.h"
+#include "cli/command.h"
+#include "temporary_directory.h"
+
+namespace bulkhead {
+namespace {
+
+using cli::expectRefused;
+using cli::Outcome;
+using cli::run;
+
+std::string fixture(const std::string& name) {
+    return BULKHEAD_CUDART_FIXTURES "/" + name;
+}
+
+std::string executable(const TemporaryDirectory& folder, const std::string& name, const std::string& bytes) {
+    const std::string file = (folder / name).string();
+    writeFile(file, bytes);
+    ::chmod(file.c_str(), 0755);
+    return file;
+}
+
+TEST(Exec, RefusesAProgramThatIsNotThere) {
+    expectRefused({"exec", "--", "./no/such/program"}, "./no/such/program: no such program");
+    expectRefused({"exec", "--", "no-such-program"}, "along PATH");
+}
+
+TEST(Exec, RefusesAFileThatMayNotRun) {
+    TemporaryDirectory folder;
+    const std::string file = (folder / "notes").string();
+    writeFile(file, "text");
+    expectRefused({"exec", "--", file}, "is not executable");
+    expectRefused({"exec", "--", folder.path().string()}, "is a directory");
+}
+
+TEST(Exec, RefusesAFileThatIsNoProgram) {
+    TemporaryDirectory folder;
+    expectRefused({"exec", "--", executable(folder, "p", "text")}, "neither a program nor a script");
+    expectRefused({"exec", "--",
+                   executable(folder, "q",
+                              "\x7f"
+                              "ELF")},
+                  "neither a program nor a script");
+}
+
+TEST(Exec, RefusesAProgramOfAnotherMachine) {
+    TemporaryDirectory folder;
+    std::string bytes = readFile(fixture("nvidia_runtime_inside"));
+    Elf64_Ehdr header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    const bool isArm = header.e_machine == EM_AARCH64;
+    header.e_machine = isArm ? EM_X86_64 : EM_AARCH64;
+    std::memcpy(bytes.data(), &header, sizeof header);
+    expectRefused({"exec", "--", executable(folder, "other", bytes)},
+                  isArm ? "is built for x86-64, and this machine is aarch64"
+                        : "is built for aarch64, and this machine is x86-64");
+}
+
+TEST(Exec, SurvivesADamagedProgram) {
+    TemporaryDirectory folder;
+    const std::string bytes = readFile(fixture("needs_cublas"));
+    for (std::size_t size : {sizeof(Elf64_Ehdr), std::size_t{500}, bytes.size() / 2}) {
+        const Outcome o = run({"exec", "--", executable(folder, "cut", bytes.substr(0, size))});
+        EXPECT_NE(o.exitCode, 0);
+    }
+}
+
+TEST(Exec, RefusesAnotherRuntimesSoname) {
+    expectRefused({"exec", "--", fixture("needs_cudart_12")}, "is built for libcudart.so.12");
+}
+
+TEST(Exec, RefusesNvidiasLibrariesOfKernels) {
+    expectRefused({"exec", "--", fixture("needs_cublas")}, "needs libcublas.so.13, which cannot run");
+}
+
+TEST(Exec, RefusesNvidiasRuntimeLinkedInAndSaysWhatToDo) {
+    expectRefused({"exec", "--", fixture("nvidia_runtime_inside")}, "link again with nvcc -cudart shared");
+}
+
+TEST(Exec, RefusesOptionsThatNoGpuTakes) {
+    expectRefused({"exec", "--gpu", "sim:nothing", "--", "true"}, "nothing");
+    expectRefused({"exec", "--gpu", "cuda:0", "--", "true"}, "on a real GPU a program runs by itself");
+    expectRefused({"exec", "--set", "l1.ways", "--", "true"}, "l1.ways");
+    expectRefused({"exec", "--scheduler", "none-such", "--", "true"}, "none-such");
+    expectRefused({"exec", "--stats", "/no/such/folder/file", "--", "true"}, "/no/such/folder");
+}
+
+TEST(Exec, PassesTheExitCodeThrough) {
+    TemporaryDirectory folder;
+    EXPECT_EQ(run({"exec", "--", executable(folder, "seven", "#!/bin/sh\nexit 7\n")}).exitCode, 7);
+}
+
+TEST(Exec, PassesArgumentsAsTheyAre) {
+    TemporaryDirectory folder;
+    const std::string script = executable(folder, "show", "#!/bin/sh\nprintf '<%s>' \"$@\"\n");
+    EXPECT_EQ(run({"exec", "--", script, "--gpu", "a b", "--"}).out, "<--gpu><a b><-->");
+}
+
+TEST(Exec, SaysNothingOfAProgramThatUsesNoGpu) {
+    const Outcome o = run({"exec", "--", "true"});
+    EXPECT_EQ(o.exitCode, 0);
+    EXPECT_EQ(o.out + o.err, "");
+}
+
+/// Programs that nvcc has compiled.
+class NvccProgram : public testing::Test {
+  protected:
+    void SetUp() override {
+#ifndef BULKHEAD_HAS_NVCC
+        GTEST_SKIP() << "nvcc of CUDA 13 is not installed";
+#endif
+    }
+    static std::string expected(const std::string& name) {
+        return readFile(BULKHEAD_SOURCE_DIR "/tests/cudart/programs/" + name + ".expected");
+    }
+};
+
+TEST_F(NvccProgram, BehavesAsOnARealGpu) {
+    const Outcome o = run({"exec", "--quiet", "--", fixture("behaviour")});
+    EXPECT_EQ(o.out, expected("behaviour"));
+    EXPECT_EQ(o.err, "");
+    EXPECT_EQ(o.exitCode, 0);
+}
+
+TEST_F(NvccProgram, BehavesTheSameLinkedStatically) {
+    EXPECT_EQ(run({"exec", "--quiet", "--", fixture("behaviour_static")}).out, expected("behaviour"));
+}
+
+TEST_F(NvccProgram, BehavesTheSameWithAStreamAThread) {
+    EXPECT_EQ(run({"exec", "--quiet", "--", fixture("behaviour_per_thread")}).out, expected("behaviour"));
+}
+
+TEST_F(NvccProgram, FailsAsOnARealGpu) {
+    EXPECT_EQ(run({"exec", "--quiet", "--", fixture("errors")}).out, expected("errors"));
+}
+
+TEST_F(NvccProgram, OfMachineCodeAloneIsExplained) {
+    const Outcome o = run({"exec", "--quiet", "--", fixture("image_sass")});
+    EXPECT_EQ(o.out, "launch: cudaErrorNoKernelImageForDevice\nattributes: cudaErrorNoKernelImageForDevice\n");
+    EXPECT_NE(o.err.find("sm_75"), std::string::npos) << o.err;
+    EXPECT_NE(o.err.find("code=compute_"), std::string::npos) << o.err;
+}
+
+TEST_F(NvccProgram, WithNvidiasRuntimeIsRefused) {
+    expectRefused({"exec", "--", fixture("image_nvidia_static")}, "NVIDIA's CUDA runtime is linked into it");
+}
+
+TEST_F(NvccProgram, EndsWithItsOwnExitCodeAndATableOfItsKernels) {
+    const Outcome o = run({"exec", "--gpu", "sim:gtx480", "--scheduler", "lrr", "--", fixture("behaviour"), "5"});
+    EXPECT_EQ(o.exitCode, 5);
+    EXPECT_NE(o.err.find("kernels on sim:gtx480, lrr scheduler"), std::string::npos) << o.err;
+    EXPECT_NE(o.err.find("scale<float>"), std::string::npos) << o.err;
+    EXPECT_EQ(o.out, expected("behaviour"));
+}
+
+TEST_F(NvccProgram, CountsItsKernelsAndCopies) {
+    TemporaryDirectory folder;
+    const std::string file = (folder / "stats.json").string();
+    ASSERT_EQ(run({"exec", "--quiet", "--stats", file, "--", fixture("behaviour")}).exitCode, 0);
+    const nlohmann::json stats = parseJson(readFile(file), file);
+    ASSERT_EQ(stats.at("devices").size(), 1u);
+    EXPECT_EQ(stats["command"], nlohmann::json{fixture("behaviour")});
+    const nlohmann::json& device = stats["devices"][0];
+    EXPECT_EQ(device["gpu"], "sim:gtx1080");
+    // From the source: 7 launches of scale<int> (managed, two streams, three threads, configured), 1 of scale<float>.
+    std::map<std::string, int> launches;
+    for (const nlohmann::json& kernel : device["kernels"]) {
+        launches[kernel["signature"]] = kernel["launches"];
+        EXPECT_GT(kernel["cycles"], 0);
+        EXPECT_EQ(kernel["failed"], 0);
+    }
+    EXPECT_EQ(launches["void scale<int>(int*, int, int)"], 7);
+    EXPECT_EQ(launches["void scale<float>(float*, float, int)"], 1);
+    EXPECT_EQ(launches["show()"], 1);
+    // scale: 4000 bytes in; sum: 20 into symbols and 32 in; streams: 32768 in; box: 96 in; threads: 3 times 4 in.
+    EXPECT_EQ(stats["transfers"]["host_to_device"]["bytes"], 4000 + 20 + 32 + 32768 + 96 + 12);
+}
+
+TEST_F(NvccProgram, SlowsDownOnASlowerGpu) {
+    TemporaryDirectory folder;
+    const std::string file = (folder / "stats.json").string();
+    const auto cyclesOf = [&](const std::string& setting) {
+        EXPECT_EQ(run({"exec", "--quiet", "--stats", file, "--set", setting, "--", fixture("behaviour")}).exitCode, 0);
+        std::int64_t sum = 0;
+        const nlohmann::json stats = parseJson(readFile(file), file);
+        for (const nlohmann::json& kernel : stats["devices"][0]["kernels"]) sum += kernel["cycles"].get<std::int64_t>();
+        return sum;
+    };
+    EXPECT_LT(cyclesOf("dram.latency=500"), cyclesOf("dram.latency=1500"));
+}
+
+}  // namespace
+}  // namespace bulkhead

@@ -1,0 +1,331 @@
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "arch/device_profile.h"
+#include "cudart/runtime_calls.h"
+
+namespace {
+
+constexpr char kKernels[] = R"(
+.version 6.0
+.target sm_60
+.address_size 64
+.visible .global .align 4 .u32 total;
+.visible .const .align 4 .u32 factor;
+.visible .global .attribute(.managed) .align 4 .u32 both = 40;
+
+.visible .entry store(.param .u64 to, .param .u32 value)
+{
+    .reg .u64 %p<3>;
+    .reg .u32 %r<4>;
+    ld.param.u64 %p0, [to];
+    ld.param.u32 %r0, [value];
+    cvta.to.global.u64 %p1, %p0;
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %p2, %r1, 4;
+    add.u64 %p1, %p1, %p2;
+    add.u32 %r2, %r0, %r1;
+    st.global.u32 [%p1], %r2;
+    ret;
+}
+.visible .entry addTwo()
+{
+    .reg .u32 %r<2>;
+    ld.global.u32 %r0, [both];
+    add.u32 %r1, %r0, 2;
+    st.global.u32 [both], %r1;
+    ret;
+}
+.visible .entry multiply(.param .u32 value)
+{
+    .reg .u32 %r<4>;
+    ld.param.u32 %r0, [value];
+    ld.const.u32 %r1, [factor];
+    mul.lo.u32 %r2, %r0, %r1;
+    st.global.u32 [total], %r2;
+    ret;
+}
+)";
+
+void append(std::string& bytes, std::uint64_t value, int size) {
+    for (int i = 0; i < size; ++i) bytes += static_cast<char>(value >> (8 * i));
+}
+
+/// A fat binary with one entry that is not compressed: PTX (kind 1) or machine code (kind 2).
+std::string fatBinary(std::string payload, int kind = 1) {
+    while (payload.size() % 8) payload += '\0';
+    std::string entry;
+    append(entry, static_cast<std::uint64_t>(kind), 2);
+    append(entry, 0x101, 2);
+    append(entry, 64, 4);
+    append(entry, payload.size(), 8);
+    append(entry, 0, 8);
+    append(entry, 6ull << 16, 4);  // PTX ISA 6.0
+    append(entry, 60, 4);          // sm_60
+    entry.resize(64);
+    std::string header;
+    append(header, 0xBA55ED50, 4);
+    append(header, 1, 2);
+    append(header, 16, 2);
+    append(header, entry.size() + payload.size(), 8);
+    return header + entry + payload;
+}
+
+/// As the static constructors of an object file register its device code, and its destructors end that.
+class Registered {
+  public:
+    explicit Registered(std::string image) : image_(std::move(image)), wrapper_{0x466243b1, 1, image_.data(), nullptr} {
+        handle_ = __cudaRegisterFatBinary(&wrapper_);
+    }
+    ~Registered() { __cudaUnregisterFatBinary(handle_); }
+    Registered(const Registered&) = delete;
+    Registered& operator=(const Registered&) = delete;
+    void function(const void* host, const char* name) {
+        __cudaRegisterFunction(handle_, static_cast<const char*>(host), nullptr, name, -1, nullptr, nullptr, nullptr,
+                               nullptr, nullptr);
+    }
+    void variable(void* host, const char* name, std::size_t bytes) {
+        __cudaRegisterVar(handle_, static_cast<char*>(host), nullptr, name, 0, bytes, 0, 0);
+    }
+    void managed(void** hostPointer, const char* name, std::size_t bytes) {
+        __cudaRegisterManagedVar(handle_, hostPointer, nullptr, name, 0, bytes, 0, 0);
+    }
+    bool load() { return __cudaInitModule(handle_); }
+
+  private:
+    struct Wrapper {
+        std::uint32_t magic, version;
+        const void* image;
+        const void* more;
+    };
+    std::string image_;
+    Wrapper wrapper_;
+    void** handle_;
+};
+
+/// Stand for the host's side of kernels and variables: only their addresses matter.
+char hostStore, hostMultiply, hostTotal, hostFactor;
+
+class Runtime : public testing::Test {
+  protected:
+    /// The simulated driver, even on a machine that has another.
+    static void SetUpTestSuite() {
+        ::setenv("BULKHEAD_GPU", "sim:gtx1080", 1);
+        ASSERT_NE(::dlopen(BULKHEAD_LIBRARY_FOLDER "/libcuda.so.1", RTLD_NOW), nullptr) << ::dlerror();
+    }
+    Runtime() : kernels(fatBinary(kKernels)) {
+        kernels.function(&hostStore, "store");
+        kernels.function(&hostMultiply, "multiply");
+        kernels.variable(&hostTotal, "total", 4);
+        kernels.variable(&hostFactor, "factor", 4);
+    }
+    ~Runtime() override { cudaGetLastError(); }
+
+    static std::uint32_t* allocate(std::size_t count) {
+        void* pointer = nullptr;
+        EXPECT_EQ(cudaMalloc(&pointer, count * 4), kSuccess);
+        return static_cast<std::uint32_t*>(pointer);
+    }
+    static std::vector<std::uint32_t> read(const std::uint32_t* from, std::size_t count) {
+        std::vector<std::uint32_t> values(count);
+        EXPECT_EQ(cudaMemcpy(values.data(), from, count * 4, CopyKind::deviceToHost), kSuccess);
+        return values;
+    }
+
+    Registered kernels;
+};
+
+const std::vector<std::uint32_t> kFrom7 = {7, 8, 9, 10};
+
+TEST_F(Runtime, LaunchesAsClangsObjectsDo) {
+    std::uint32_t* p = allocate(4);
+    EXPECT_EQ(__cudaPushCallConfiguration({1, 1, 1}, {4, 1, 1}, 0, nullptr), 0u);
+    Dim3 grid, block;
+    std::size_t shared = 1;
+    CUstream stream;
+    ASSERT_EQ(__cudaPopCallConfiguration(&grid, &block, &shared, &stream), kSuccess);
+    EXPECT_EQ(shared, 0u);
+    std::uint32_t value = 7;
+    void* arguments[] = {&p, &value};
+    ASSERT_EQ(cudaLaunchKernel(&hostStore, grid, block, arguments, shared, stream), kSuccess);
+    EXPECT_EQ(read(p, 4), kFrom7);
+    cudaFree(p);
+}
+
+TEST_F(Runtime, LaunchesAsNvccsObjectsDo) {
+    std::uint32_t *p = allocate(4), value = 7;
+    const void* kernel = nullptr;
+    ASSERT_EQ(__cudaGetKernel(&kernel, &hostStore), kSuccess);
+    void* arguments[] = {&p, &value};
+    ASSERT_EQ(__cudaLaunchKernel(kernel, {1, 1, 1}, {4, 1, 1}, arguments, 0, nullptr), kSuccess);
+    EXPECT_EQ(read(p, 4), kFrom7);
+    cudaFree(p);
+}
+
+TEST_F(Runtime, LaunchesOnTheThreadsOwnStream) {
+    std::uint32_t *p = allocate(4), value = 7, values[4] = {};
+    void* arguments[] = {&p, &value};
+    ASSERT_EQ(cudaLaunchKernel_ptsz(&hostStore, {1, 1, 1}, {4, 1, 1}, arguments, 0, nullptr), kSuccess);
+    ASSERT_EQ(cudaMemcpy_ptds(values, p, sizeof values, CopyKind::deviceToHost), kSuccess);
+    EXPECT_EQ(std::vector(values, values + 4), kFrom7);
+    cudaFree(p);
+}
+
+TEST_F(Runtime, NestedConfigurationsComeBackInnermostFirst) {
+    __cudaPushCallConfiguration({1, 1, 1}, {10, 1, 1}, 0, nullptr);
+    __cudaPushCallConfiguration({1, 1, 1}, {20, 1, 1}, 0, nullptr);
+    Dim3 grid, first, second;
+    std::size_t shared;
+    CUstream stream;
+    __cudaPopCallConfiguration(&grid, &first, &shared, &stream);
+    __cudaPopCallConfiguration(&grid, &second, &shared, &stream);
+    EXPECT_EQ(first.x, 20u);
+    EXPECT_EQ(second.x, 10u);
+    EXPECT_EQ(__cudaPopCallConfiguration(&grid, &first, &shared, &stream), kMissingConfiguration);
+}
+
+TEST_F(Runtime, VariablesAreReachedByTheirSymbols) {
+    std::uint32_t factor = 6, value = 7, total = 0;
+    ASSERT_EQ(cudaMemcpyToSymbol(&hostFactor, &factor, 4, 0, CopyKind::hostToDevice), kSuccess);
+    void* arguments[] = {&value};
+    ASSERT_EQ(cudaLaunchKernel(&hostMultiply, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr), kSuccess);
+    ASSERT_EQ(cudaMemcpyFromSymbol(&total, &hostTotal, 4, 0, CopyKind::deviceToHost), kSuccess);
+    EXPECT_EQ(total, 42u);
+}
+
+TEST_F(Runtime, ManagedVariablesAreSharedWithTheHost) {
+    char host = 0;
+    std::uint32_t* both = nullptr;
+    kernels.function(&host, "addTwo");
+    kernels.managed(reinterpret_cast<void**>(&both), "both", 4);
+    ASSERT_TRUE(kernels.load());
+    ASSERT_NE(both, nullptr);
+    EXPECT_EQ(*both, 40u);
+    *both = 50;
+    ASSERT_EQ(cudaLaunchKernel(&host, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr), kSuccess);
+    ASSERT_EQ(cudaDeviceSynchronize(), kSuccess);
+    EXPECT_EQ(*both, 52u);
+}
+
+TEST_F(Runtime, AFaultStaysUntilTheDeviceIsReset) {
+    std::uint32_t *nowhere = reinterpret_cast<std::uint32_t*>(std::uintptr_t{1} << 45), value = 7;
+    void *arguments[] = {&nowhere, &value}, *p = nullptr;
+    EXPECT_EQ(cudaLaunchKernel(&hostStore, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr), kSuccess);
+    EXPECT_EQ(cudaDeviceSynchronize(), kIllegalAddress);
+    EXPECT_EQ(cudaMalloc(&p, 4), kIllegalAddress);
+    ASSERT_EQ(cudaDeviceReset(), kSuccess);
+    std::uint32_t* q = allocate(4);
+    void* again[] = {&q, &value};
+    ASSERT_EQ(cudaLaunchKernel(&hostStore, {1, 1, 1}, {4, 1, 1}, again, 0, nullptr), kSuccess);
+    EXPECT_EQ(read(q, 4), kFrom7);
+    cudaFree(q);
+}
+
+TEST_F(Runtime, TheLastErrorIsKeptUntilItIsTaken) {
+    void* p = nullptr;
+    EXPECT_EQ(cudaMalloc(&p, std::size_t{1} << 50), kMemoryAllocation);
+    EXPECT_EQ(cudaDeviceSynchronize(), kSuccess);
+    EXPECT_EQ(cudaPeekAtLastError(), kMemoryAllocation);
+    EXPECT_EQ(cudaGetLastError(), kMemoryAllocation);
+    EXPECT_EQ(cudaGetLastError(), kSuccess);
+}
+
+TEST_F(Runtime, PtxThatIsNoneIsInvalid) {
+    char host = 0;
+    Registered broken(fatBinary(".version 6.0\n.target sm_60\n.address_size 64\n.entry k() { nonsense; }\n"));
+    broken.function(&host, "k");
+    EXPECT_EQ(cudaLaunchKernel(&host, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr), 218);  // cudaErrorInvalidPtx
+}
+
+TEST_F(Runtime, MachineCodeAloneIsNoImageForTheDevice) {
+    char host = 0;
+    Registered machineCode(fatBinary(std::string("\x7f"
+                                                 "ELF",
+                                                 4) +
+                                         std::string(60, '\0'),
+                                     2));
+    machineCode.function(&host, "k");
+    EXPECT_EQ(cudaLaunchKernel(&host, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr), 209);
+}
+
+TEST_F(Runtime, AKernelThatItsCodeLacksIsAnInvalidFunction) {
+    char host = 0;
+    kernels.function(&host, "missing");
+    EXPECT_EQ(cudaLaunchKernel(&host, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr), kInvalidDeviceFunction);
+}
+
+TEST_F(Runtime, PropertiesAreTheProfiles) {
+    const bulkhead::arch::DeviceProfile profile = bulkhead::arch::findProfile("sim:gtx1080");
+    DeviceProperties p;
+    ASSERT_EQ(cudaGetDeviceProperties(&p, 0), kSuccess);
+    EXPECT_STREQ(p.name, "sim:gtx1080");
+    EXPECT_EQ(p.major * 10 + p.minor, profile.compute.major * 10 + profile.compute.minor);
+    EXPECT_EQ(p.multiProcessorCount, profile.sm.count);
+    EXPECT_EQ(p.l2CacheSize, profile.l2.bytes);
+    EXPECT_EQ(p.warpSize, 32);
+    EXPECT_EQ(p.maxThreadsPerBlock, 1024);
+    EXPECT_EQ(p.unifiedAddressing, 1);
+}
+
+TEST_F(Runtime, EventsCountSimulatedTime) {
+    void *pinned = nullptr, *device = nullptr;
+    const std::size_t bytes = 8 << 20;
+    ASSERT_EQ(cudaMallocHost(&pinned, bytes), kSuccess);
+    ASSERT_EQ(cudaMalloc(&device, bytes), kSuccess);
+    CUevent begin, end;
+    cudaEventCreate(&begin);
+    cudaEventCreate(&end);
+    const auto timeOf = [&](std::size_t part) {
+        float ms = 0;
+        cudaEventRecord(begin, nullptr);
+        EXPECT_EQ(cudaMemcpyAsync(device, pinned, part, CopyKind::hostToDevice, nullptr), kSuccess);
+        cudaEventRecord(end, nullptr);
+        EXPECT_EQ(cudaEventSynchronize(end), kSuccess);
+        EXPECT_EQ(cudaEventElapsedTime(&ms, begin, end), kSuccess);
+        return ms;
+    };
+    // No clock of the host gives the same time twice, and twice the time for twice the bytes.
+    const float half = timeOf(bytes / 2), whole = timeOf(bytes), again = timeOf(bytes);
+    EXPECT_GT(half, 0);
+    EXPECT_FLOAT_EQ(whole, again);
+    EXPECT_NEAR(whole / half, 2, 0.01);
+    cudaEventDestroy(begin);
+    cudaEventDestroy(end);
+    cudaFree(device);
+    cudaFreeHost(pinned);
+}
+
+TEST_F(Runtime, KnowsEveryErrorByName) {
+    EXPECT_STREQ(cudaGetErrorName(700), "cudaErrorIllegalAddress");
+    EXPECT_STREQ(cudaGetErrorString(2), "out of memory");
+    EXPECT_STREQ(cudaGetErrorString(9), "invalid configuration argument");
+    EXPECT_STREQ(cudaGetErrorName(12345), "unrecognized error code");
+}
+
+TEST_F(Runtime, WhatIsMissingNamesItselfOnce) {
+    void* graph = nullptr;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(cudaGraphCreate(&graph, 0), kNotSupported);
+    EXPECT_EQ(cudaGraphCreate(&graph, 0), kNotSupported);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "bulkhead: cudaGraphCreate is not supported by this CUDA runtime\n");
+    EXPECT_EQ(cudaGetLastError(), kNotSupported);
+}
+
+TEST_F(Runtime, GivesOutTheDriversFunctions) {
+    int (*driverGetVersion)(int*) = nullptr;
+    int status = -1, version = 0;
+    ASSERT_EQ(cudaGetDriverEntryPoint("cuDriverGetVersion", reinterpret_cast<void**>(&driverGetVersion), 0, &status),
+              kSuccess);
+    ASSERT_EQ(status, 0);
+    EXPECT_EQ(driverGetVersion(&version), 0);
+    EXPECT_GE(version, 13000);
+}
+
+}  // namespace
