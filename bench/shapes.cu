@@ -1,6 +1,6 @@
 // The six shapes on which the simulator's speed is measured, the same as were timed on GPGPU-Sim 4.2.
 
-#include "kernels/device.h"
+#include <cuda_runtime.h>
 
 extern "C" {
 

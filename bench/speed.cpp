@@ -1,5 +1,6 @@
 // How fast the simulator is: six shapes on the GTX 480, with the full timing model, on one core. Prints the table
 // beside GPGPU-Sim 4.2's figures for the same kernels, and the memory the simulator needs beyond the simulated data.
+// Arguments: the GPU, the scheduler.
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -81,8 +82,10 @@ struct Measured {
     double seconds = 0, dataMB = 0;
 };
 
-Measured measure(const Shape& shape, const std::string& gpuName) {
-    sim::Gpu gpu(arch::findProfile(gpuName));
+Measured measure(const Shape& shape, const std::string& gpuName, const std::string& scheduler) {
+    sim::Gpu::Options options;
+    options.scheduler = scheduler;
+    sim::Gpu gpu(arch::findProfile(gpuName), options);
     const sim::ContextId context = gpu.createContext();
     const sim::LoadedModule module = gpu.load(context, ptx::parse(kShapesPtx, "shapes.ptx"));
     sim::LaunchSpec spec;
@@ -118,14 +121,14 @@ Measured measure(const Shape& shape, const std::string& gpuName) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::string gpu = argc > 1 ? argv[1] : "gtx480";
-    fmt::print("{:<32}{:>12}{:>12}{:>14}{:>14}{:>9}\n", "sim:" + gpu, "cycles", "warp instr", "warp instr/s",
+    const std::string gpu = argc > 1 ? argv[1] : "gtx480", scheduler = argc > 2 ? argv[2] : "gto";
+    fmt::print("{:<32}{:>12}{:>12}{:>14}{:>14}{:>9}\n", "sim:" + gpu + ", " + scheduler, "cycles", "warp instr", "warp instr/s",
                "GPGPU-Sim", "ratio");
     double product = 1;
     for (const Shape& shape : kShapes) {
         Measured best;
         for (int attempt = 0; attempt < 3; ++attempt) {
-            const Measured m = measure(shape, gpu);
+            const Measured m = measure(shape, gpu, scheduler);
             if (attempt == 0 || m.seconds < best.seconds) best = m;
         }
         const double speed = static_cast<double>(best.instructions) / best.seconds;

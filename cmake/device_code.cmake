@@ -1,6 +1,6 @@
 # bulkhead_device_code(TARGET some_kernels.cu): compiles CUDA C++ to PTX with Debian's clang, our headers (src/sdk/include)
 # and no NVIDIA software, and gives the target a header some_kernels.ptx.h that holds the text as
-# `inline constexpr char kSomeKernelsPtx[]`.
+# `inline constexpr char kSomeKernelsPtx[]`. PTX 6.3 (clang would write 5.0 for sm_60) has the warp instructions with masks.
 # A machine without clang can use PTX that was compiled elsewhere: -DBULKHEAD_PTX_DIR=FOLDER with the some_kernels.ptx in it.
 set(BULKHEAD_PTX_DIR "" CACHE PATH "Folder with device code compiled elsewhere")
 if(NOT BULKHEAD_PTX_DIR)
@@ -28,7 +28,8 @@ function(bulkhead_device_code target source)
         set(dependencies DEPENDS ${BULKHEAD_PTX_DIR}/${name}.ptx ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake)
     else()
         set(compile ${BULKHEAD_CLANG} -x cuda --cuda-device-only -S --cuda-path=/nonexistent -nocudainc -nocudalib
-                    --cuda-gpu-arch=sm_60 -O2 -std=c++17 -MD -MF ${ptx}.d -MT ${header}
+                    --cuda-gpu-arch=sm_60 -Xclang -target-feature -Xclang +ptx63 -O2 -std=c++17
+                    -MD -MF ${ptx}.d -MT ${header}
                     -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/src/sdk/include ${source} -o ${ptx})
         set(dependencies DEPENDS ${source} ${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake DEPFILE ${ptx}.d)
     endif()
@@ -42,5 +43,5 @@ function(bulkhead_device_code target source)
         COMMENT "Compiling device code ${name}.cu"
         VERBATIM)
     target_sources(${target} PRIVATE ${header})
-    target_include_directories(${target} PRIVATE ${folder})
+    target_include_directories(${target} PUBLIC ${folder})
 endfunction()

@@ -1,0 +1,270 @@
+// Device code of dissect: accesses timed one by one, pairs in flight together, chains of atomics, and contention
+// between many multiprocessors.
+#include <cuda_runtime.h>
+
+namespace {
+
+using Address = unsigned long long;
+
+constexpr unsigned kStaged = 512;  // addresses held in shared memory, so that reading them disturbs no cache
+
+__device__ Address loadL2(Address a) {
+    Address value;
+    asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(value) : "l"(a) : "memory");
+    return value;
+}
+
+__device__ Address loadL1(Address a) {
+    Address value;
+    asm volatile("ld.global.ca.u64 %0, [%1];" : "=l"(value) : "l"(a) : "memory");
+    return value;
+}
+
+/// Four lanes write a whole sector: one written in part would have to be fetched before it could be read.
+__device__ void store(Address a) {
+    asm volatile("st.global.u64 [%0], %1;" ::"l"(a + threadIdx.x * 8), "l"(0ull) : "memory");
+}
+
+__device__ unsigned multiprocessor() {
+    unsigned id;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+    return id;
+}
+
+__device__ unsigned clockNow() {
+    unsigned cycles;
+    asm volatile("mov.u32 %0, %%clock;" : "=r"(cycles)::"memory");
+    return cycles;
+}
+
+/// A store of the value to shared memory cannot issue before the value is there, nor the next clock before the store.
+__device__ void await(volatile Address* sink, Address value) {
+    *sink = value;
+}
+
+}  // namespace
+
+/// Each access waits for the one before it. The low bits of an address say how: 0 = a load past L1, 1 = a load through
+/// L1, 2 = a store, which is made and not timed.
+extern "C" __global__ void timeAccesses(const Address* list, unsigned count, unsigned* times) {
+    __shared__ Address staged[kStaged];
+    __shared__ unsigned cycles[kStaged];
+    __shared__ volatile Address sink;
+    for (unsigned first = 0; first < count; first += kStaged) {
+        const unsigned n = count - first < kStaged ? count - first : kStaged;
+        for (unsigned i = threadIdx.x; i < n; i += blockDim.x)
+            staged[i] = loadL2(reinterpret_cast<Address>(list + first + i));
+        __syncthreads();
+        if (threadIdx.x < 4)
+            for (unsigned i = 0; i < n; ++i) {
+                const Address at = staged[i] & ~7ull;
+                const unsigned how = static_cast<unsigned>(staged[i] & 7);
+                const unsigned start = clockNow();
+                if (how == 2) {
+                    store(at);
+                    __threadfence();
+                } else if (how == 1) {
+                    await(&sink, loadL1(at));
+                } else {
+                    await(&sink, loadL2(at));
+                }
+                cycles[i] = clockNow() - start;
+            }
+        __syncthreads();
+        for (unsigned i = threadIdx.x; i < n; i += blockDim.x) times[first + i] = cycles[i];
+        __syncthreads();
+    }
+}
+
+/// Algorithm 1's IsGpuRowEvicted, for many pairs: both loads are in flight together.
+extern "C" __global__ void timePairs(const Address* pairs, unsigned count, unsigned* times) {
+    __shared__ Address staged[kStaged];
+    __shared__ unsigned cycles[kStaged / 2];
+    __shared__ volatile Address sink;
+    for (unsigned first = 0; first < count; first += kStaged / 2) {
+        const unsigned n = count - first < kStaged / 2 ? count - first : kStaged / 2;
+        for (unsigned i = threadIdx.x; i < 2 * n; i += blockDim.x)
+            staged[i] = loadL2(reinterpret_cast<Address>(pairs + 2 * first + i));
+        __syncthreads();
+        if (threadIdx.x == 0)
+            for (unsigned i = 0; i < n; ++i) {
+                const Address a = staged[2 * i], b = staged[2 * i + 1];
+                const unsigned start = clockNow();
+                const Address x = loadL2(a);
+                const Address y = loadL2(b);
+                await(&sink, x + y);
+                cycles[i] = clockNow() - start;
+            }
+        __syncthreads();
+        for (unsigned i = threadIdx.x; i < n; i += blockDim.x) times[first + i] = cycles[i];
+        __syncthreads();
+    }
+}
+
+/// Follows pointers and says how long it took.
+extern "C" __global__ void chase(Address start, unsigned steps, unsigned throughL1, Address* result) {
+    __shared__ volatile Address sink;
+    Address p = start;
+    const long long begin = clock64();
+    if (throughL1 != 0) {
+        for (unsigned i = 0; i < steps; ++i) p = loadL1(p);
+    } else {
+        for (unsigned i = 0; i < steps; ++i) p = loadL2(p);
+    }
+    await(&sink, p);
+    result[0] = static_cast<Address>(clock64() - begin);
+    result[1] = p;
+}
+
+/// Reads memory at equal distances, as fast as it can.
+extern "C" __global__ void touch(Address base, Address bytes, unsigned step) {
+    const Address stride = static_cast<Address>(gridDim.x) * blockDim.x * step;
+    for (Address o = (static_cast<Address>(blockIdx.x) * blockDim.x + threadIdx.x) * step; o < bytes; o += stride)
+        loadL2(base + o);
+}
+
+/// Loads the primary line, then the lines of a list, then times the primary line, sector by sector. Lists that fit
+/// `staged`, the dynamic shared memory, pass through no cache in between.
+extern "C" __global__ void timeAfterLines(const Address* list, unsigned count, unsigned capacity, Address primary,
+                                          unsigned sectors, unsigned sectorBytes, unsigned* times) {
+    extern __shared__ Address lines[];
+    __shared__ volatile Address sink;
+    for (unsigned first = 0; first < count; first += capacity) {
+        const unsigned n = count - first < capacity ? count - first : capacity;
+        for (unsigned i = threadIdx.x; i < n; i += blockDim.x)
+            lines[i] = loadL2(reinterpret_cast<Address>(list + first + i));
+        __syncthreads();
+        if (first == 0 && threadIdx.x == 0)
+            for (unsigned s = 0; s < sectors; ++s) await(&sink, loadL2(primary + s * sectorBytes));
+        __syncthreads();
+        Address sum = 0;
+        for (unsigned i = threadIdx.x; i < n; i += blockDim.x) sum += loadL2(lines[i]);
+        await(&sink, sum);
+        __syncthreads();
+    }
+    if (threadIdx.x != 0) return;
+    for (unsigned s = 0; s < sectors; ++s) {
+        const unsigned start = clockNow();
+        await(&sink, loadL2(primary + s * sectorBytes));
+        times[s] = clockNow() - start;
+    }
+}
+
+/// Chains of dependent atomics, which execute at the home slice. One thread of the multiprocessor `only` works on all
+/// addresses, or, if that is ~0, every block on its share. `elected` is zero at first.
+extern "C" __global__ void timeAtomics(Address base, Address stride, unsigned count, unsigned repeats, unsigned only,
+                                       unsigned* elected, unsigned* times, unsigned* where) {
+    __shared__ volatile Address sink;
+    const unsigned here = multiprocessor();
+    unsigned first = 0, last = count;
+    if (only != ~0u) {
+        if (here != only || atomicAdd(elected, 1u) != 0) return;
+    } else {
+        const unsigned share = (count + gridDim.x - 1) / gridDim.x;
+        first = blockIdx.x * share;
+        last = first + share < count ? first + share : count;
+    }
+    for (unsigned i = first; i < last; ++i) {
+        unsigned* const word = reinterpret_cast<unsigned*>(base + i * stride);
+        atomicExch(word, 0u);
+        unsigned v = atomicExch(word, 0u);  // 0, but only the hardware knows
+        await(&sink, v);
+        const unsigned start = clockNow();
+        for (unsigned k = 0; k < repeats; ++k) v = atomicExch(word + v, 0u);
+        await(&sink, v);
+        times[i] = (clockNow() - start) / repeats;
+        where[i] = here;
+    }
+}
+
+namespace {
+
+struct GridBarrier {
+    unsigned* arrived;
+    unsigned members;
+    unsigned goal;
+
+    __device__ void wait() {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            __threadfence();
+            goal += members;
+            atomicAdd(arrived, 1u);
+            while (*reinterpret_cast<volatile unsigned*>(arrived) < goal) {
+            }
+            __threadfence();
+        }
+        __syncthreads();
+    }
+};
+
+}  // namespace
+
+/// Half of the warps of the chosen multiprocessors add to one address, half to another, all at once: it takes longer if
+/// both are served by one slice. `state` is zero at first: blocks that have started, blocks elected, arrivals at the
+/// barrier, and a word for each multiprocessor.
+extern "C" __global__ void timeContention(const Address* pairs, unsigned count, unsigned repeats,
+                                          const unsigned char* chosen, unsigned members, unsigned* state,
+                                          unsigned* times) {
+    // Volatile, or the compiler takes what one thread stores for what that thread alone will read.
+    __shared__ volatile unsigned rank, present;
+    if (threadIdx.x == 0) {
+        const unsigned here = multiprocessor();
+        rank = ~0u;
+        if (chosen[here] != 0 && atomicAdd(state + 3 + here, 1u) == 0) rank = atomicAdd(state + 1, 1u);
+        __threadfence();
+        atomicAdd(state, 1u);
+        while (*reinterpret_cast<volatile unsigned*>(state) < gridDim.x) {
+        }
+        __threadfence();
+        present = *reinterpret_cast<volatile unsigned*>(state + 1);
+    }
+    __syncthreads();
+    const unsigned taking = present < members ? present : members;
+    if (rank >= taking) return;
+    GridBarrier barrier = {state + 2, taking, 0};
+    // Schedulers may let one warp finish before the next: then half of the blocks begin with either address.
+    const unsigned half = ((threadIdx.x >> 5) + rank) & 1;
+    for (unsigned i = 0; i < count; ++i) {
+        const Address at = loadL2(reinterpret_cast<Address>(pairs + 2 * i + half)) + (threadIdx.x & 7) * 4;
+        barrier.wait();
+        const unsigned start = clockNow();
+        for (unsigned k = 0; k < repeats; ++k)
+            asm volatile("red.global.add.u32 [%0], %1;" ::"l"(at), "r"(0) : "memory");
+        __threadfence();
+        __syncthreads();
+        // Each by its own clock: the slowest, not the time at which somebody learns of it.
+        if (threadIdx.x == 0) atomicMax(times + i, clockNow() - start);
+    }
+}
+
+/// Figure 8: a primary thread alone on multiprocessor 0, and others elsewhere, each chasing its own ring of pointers.
+/// `state` is zero at first: a flag for the primary, a ticket for the others, and arrivals.
+extern "C" __global__ void timeInterference(const Address* starts, unsigned threads, unsigned steps, unsigned* state,
+                                            Address* cycles) {
+    unsigned rank;
+    if (multiprocessor() == 0) {
+        if (atomicAdd(state, 1u) != 0) return;
+        rank = 0;
+    } else {
+        rank = 1 + atomicAdd(state + 1, 1u);
+        if (rank >= threads) return;
+    }
+    Address p = loadL2(reinterpret_cast<Address>(starts + rank));
+    atomicAdd(state + 2, 1u);
+    while (*reinterpret_cast<volatile unsigned*>(state + 2) < threads) {
+    }
+    if (rank != 0) {
+        // Until the primary has ended: it looks rarely, so as not to disturb what it causes.
+        do {
+            for (unsigned i = 0; i < 8; ++i) p = loadL2(p);
+        } while (*reinterpret_cast<volatile unsigned*>(state + 3) == 0);
+        return;
+    }
+    for (unsigned i = 0; i < steps / 4; ++i) p = loadL2(p);  // others have begun by then
+    const long long begin = clock64();
+    for (unsigned i = 0; i < steps; ++i) p = loadL2(p);
+    cycles[1] = p;
+    cycles[0] = static_cast<Address>(clock64() - begin);
+    *reinterpret_cast<volatile unsigned*>(state + 3) = 1;
+}

@@ -1,0 +1,176 @@
+#pragma once
+
+#include "../cuda_runtime_api.h"
+
+// C++ forms of functions of the runtime library: pointers of any type, symbols by reference, kernels by their own type.
+
+template <class T>
+inline cudaError_t cudaMalloc(T** pointer, size_t bytes) {
+    return ::cudaMalloc((void**)pointer, bytes);
+}
+template <class T>
+inline cudaError_t cudaMallocHost(T** pointer, size_t bytes, unsigned int flags = 0) {
+    return ::cudaHostAlloc((void**)pointer, bytes, flags);
+}
+template <class T>
+inline cudaError_t cudaHostAlloc(T** pointer, size_t bytes, unsigned int flags) {
+    return ::cudaHostAlloc((void**)pointer, bytes, flags);
+}
+template <class T>
+inline cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned int flags) {
+    return ::cudaHostGetDevicePointer((void**)device, host, flags);
+}
+template <class T>
+inline cudaError_t cudaMallocManaged(T** pointer, size_t bytes, unsigned int flags = cudaMemAttachGlobal) {
+    return ::cudaMallocManaged((void**)pointer, bytes, flags);
+}
+template <class T>
+inline cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t stream) {
+    return ::cudaMallocAsync((void**)pointer, bytes, stream);
+}
+template <class T>
+inline cudaError_t cudaMallocFromPoolAsync(T** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+    return ::cudaMallocFromPoolAsync((void**)pointer, bytes, pool, stream);
+}
+template <class T>
+inline cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width, size_t height) {
+    return ::cudaMallocPitch((void**)pointer, pitch, width, height);
+}
+
+inline cudaError_t cudaMallocHost(void** pointer, size_t bytes, unsigned int flags) {
+    return ::cudaHostAlloc(pointer, bytes, flags);
+}
+inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags) {
+    return ::cudaEventCreateWithFlags(event, flags);
+}
+
+template <class T>
+inline cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
+    return ::cudaGetSymbolAddress(address, (const void*)&symbol);
+}
+template <class T>
+inline cudaError_t cudaGetSymbolSize(size_t* bytes, const T& symbol) {
+    return ::cudaGetSymbolSize(bytes, (const void*)&symbol);
+}
+template <class T>
+inline cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
+                                      cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+    return ::cudaMemcpyToSymbol((const void*)&symbol, from, bytes, offset, kind);
+}
+template <class T>
+inline cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0,
+                                        cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+    return ::cudaMemcpyFromSymbol(to, (const void*)&symbol, bytes, offset, kind);
+}
+template <class T>
+inline cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
+                                           cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = 0) {
+    return ::cudaMemcpyToSymbolAsync((const void*)&symbol, from, bytes, offset, kind, stream);
+}
+template <class T>
+inline cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset = 0,
+                                             cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t stream = 0) {
+    return ::cudaMemcpyFromSymbolAsync(to, (const void*)&symbol, bytes, offset, kind, stream);
+}
+
+template <class T>
+inline cudaError_t cudaLaunchKernel(T* function, dim3 grid, dim3 block, void** arguments, size_t sharedBytes = 0,
+                                    cudaStream_t stream = 0) {
+    return ::cudaLaunchKernel((const void*)function, grid, block, arguments, sharedBytes, stream);
+}
+template <class T>
+inline cudaError_t cudaLaunchCooperativeKernel(T* function, dim3 grid, dim3 block, void** arguments,
+                                               size_t sharedBytes = 0, cudaStream_t stream = 0) {
+    return ::cudaLaunchCooperativeKernel((const void*)function, grid, block, arguments, sharedBytes, stream);
+}
+template <class... Parameters, class... Arguments>
+inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                                      Arguments&&... arguments) {
+    // Each argument becomes what the kernel takes before its address is passed.
+    return [&](Parameters... values) {
+        void* addresses[] = {(void*)&values..., nullptr};
+        return ::cudaLaunchKernelExC(config, (const void*)kernel, addresses);
+    }(static_cast<Arguments&&>(arguments)...);
+}
+
+template <class T>
+inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, T* function) {
+    return ::cudaFuncGetAttributes(attributes, (const void*)function);
+}
+template <class T>
+inline cudaError_t cudaFuncSetAttribute(T* function, cudaFuncAttribute attribute, int value) {
+    return ::cudaFuncSetAttribute((const void*)function, attribute, value);
+}
+template <class T>
+inline cudaError_t cudaFuncSetCacheConfig(T* function, cudaFuncCache config) {
+    return ::cudaFuncSetCacheConfig((const void*)function, config);
+}
+template <class T>
+inline cudaError_t cudaFuncGetName(const char** name, T* function) {
+    return ::cudaFuncGetName(name, (const void*)function);
+}
+
+template <class T>
+inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, T function, int threads,
+                                                                 size_t dynamicSharedBytes) {
+    return ::cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void*)function, threads, dynamicSharedBytes);
+}
+template <class T>
+inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, T function, int threads,
+                                                                          size_t dynamicSharedBytes,
+                                                                          unsigned int flags) {
+    return ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, (const void*)function, threads,
+                                                                    dynamicSharedBytes, flags);
+}
+template <class T>
+inline cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, T function, int blocks, int threads) {
+    return ::cudaOccupancyAvailableDynamicSMemPerBlock(bytes, (const void*)function, blocks, threads);
+}
+
+/// The block size that keeps most threads on a multiprocessor, and the blocks that fill the GPU with it. The largest
+/// size wins among equals.
+template <class T, class SharedBytesOfThreads>
+inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* gridSize, int* blockSize, T function,
+                                                                  SharedBytesOfThreads sharedBytes, int limit = 0) {
+    if (gridSize == nullptr || blockSize == nullptr) return cudaErrorInvalidValue;
+    int device = 0, multiprocessors = 0, warp = 32;
+    cudaFuncAttributes attributes;
+    cudaError_t error = ::cudaGetDevice(&device);
+    if (error == cudaSuccess)
+        error = ::cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+    if (error == cudaSuccess) error = ::cudaDeviceGetAttribute(&warp, cudaDevAttrWarpSize, device);
+    if (error == cudaSuccess) error = ::cudaFuncGetAttributes(&attributes, (const void*)function);
+    if (error != cudaSuccess) return error;
+
+    int largest = attributes.maxThreadsPerBlock;
+    if (limit > 0 && limit < largest) largest = limit;
+    int mostThreads = 0;
+    for (int threads = largest; threads > 0; threads = (threads - 1) / warp * warp) {
+        int blocks = 0;
+        error = ::cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, (const void*)function, threads,
+                                                                (size_t)sharedBytes(threads));
+        if (error != cudaSuccess) return error;
+        if (blocks * threads > mostThreads) {
+            mostThreads = blocks * threads;
+            *blockSize = threads;
+            *gridSize = blocks * multiprocessors;
+        }
+    }
+    return mostThreads > 0 ? cudaSuccess : cudaErrorInvalidConfiguration;
+}
+template <class T>
+inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int* gridSize, int* blockSize, T function,
+                                                      size_t dynamicSharedBytes = 0, int limit = 0) {
+    return cudaOccupancyMaxPotentialBlockSizeVariableSMem(
+        gridSize, blockSize, function, [=](int) { return dynamicSharedBytes; }, limit);
+}
+
+inline cudaExtent make_cudaExtent(size_t width, size_t height, size_t depth) {
+    return {width, height, depth};
+}
+inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) {
+    return {x, y, z};
+}
+inline cudaPitchedPtr make_cudaPitchedPtr(void* pointer, size_t pitch, size_t width, size_t height) {
+    return {pointer, pitch, width, height};
+}

@@ -1,0 +1,172 @@
+#pragma once
+
+#include "math_basic.h"
+#include "math_double.h"
+#include "math_float.h"
+#include "math_float_by_double.h"
+
+// C++ calls a function of float by the name of the double one. These come before <cmath> is seen: its own overloads,
+// which are constexpr and would be taken for both sides, then stay on the host's.
+
+#define BULKHEAD_OVERLOAD1(name)          \
+    BULKHEAD_DEVICE float name(float x) { \
+        return name##f(x);                \
+    }
+#define BULKHEAD_OVERLOAD2(name)                   \
+    BULKHEAD_DEVICE float name(float x, float y) { \
+        return name##f(x, y);                      \
+    }
+
+/// X(name) for functions of one argument that have a version for each real type.
+#define BULKHEAD_ONE_ARGUMENT(X)                                                                                 \
+    X(fabs)                                                                                                      \
+    X(floor)                                                                                                     \
+    X(ceil)                                                                                                      \
+    X(trunc)                                                                                                     \
+    X(rint)                                                                                                      \
+    X(nearbyint)                                                                                                 \
+    X(round) X(sqrt) X(logb) X(exp) X(exp2) X(log) X(log2) X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) \
+        X(tanh) X(erf) X(expm1) X(log1p) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(cbrt) X(erfc)
+#define BULKHEAD_TWO_ARGUMENTS(X) \
+    X(fmin) X(fmax) X(copysign) X(fdim) X(nextafter) X(fmod) X(remainder) X(pow) X(atan2) X(hypot)
+
+BULKHEAD_ONE_ARGUMENT(BULKHEAD_OVERLOAD1)
+BULKHEAD_TWO_ARGUMENTS(BULKHEAD_OVERLOAD2)
+#undef BULKHEAD_OVERLOAD1
+#undef BULKHEAD_OVERLOAD2
+
+BULKHEAD_DEVICE float fma(float x, float y, float z) {
+    return fmaf(x, y, z);
+}
+BULKHEAD_DEVICE float ldexp(float x, int n) {
+    return ldexpf(x, n);
+}
+BULKHEAD_DEVICE float scalbn(float x, int n) {
+    return scalbnf(x, n);
+}
+BULKHEAD_DEVICE float scalbln(float x, long n) {
+    return scalblnf(x, n);
+}
+BULKHEAD_DEVICE float frexp(float x, int* exponent) {
+    return frexpf(x, exponent);
+}
+BULKHEAD_DEVICE float modf(float x, float* whole) {
+    return modff(x, whole);
+}
+BULKHEAD_DEVICE float remquo(float x, float y, int* quotient) {
+    return remquof(x, y, quotient);
+}
+BULKHEAD_DEVICE int ilogb(float x) {
+    return ilogbf(x);
+}
+BULKHEAD_DEVICE long lround(float x) {
+    return lroundf(x);
+}
+BULKHEAD_DEVICE long lrint(float x) {
+    return lrintf(x);
+}
+BULKHEAD_DEVICE long long llround(float x) {
+    return llroundf(x);
+}
+BULKHEAD_DEVICE long long llrint(float x) {
+    return llrintf(x);
+}
+BULKHEAD_DEVICE void sincos(float x, float* sine, float* cosine) {
+    sincosf(x, sine, cosine);
+}
+BULKHEAD_DEVICE float rsqrt(float x) {
+    return rsqrtf(x);
+}
+BULKHEAD_DEVICE float exp10(float x) {
+    return exp10f(x);
+}
+BULKHEAD_DEVICE float sinpi(float x) {
+    return sinpif(x);
+}
+BULKHEAD_DEVICE float cospi(float x) {
+    return cospif(x);
+}
+BULKHEAD_DEVICE float normcdf(float x) {
+    return normcdff(x);
+}
+BULKHEAD_DEVICE float rcbrt(float x) {
+    return rcbrtf(x);
+}
+BULKHEAD_DEVICE float rhypot(float x, float y) {
+    return rhypotf(x, y);
+}
+
+BULKHEAD_DEVICE int abs(int x) {
+    return x < 0 ? -x : x;
+}
+BULKHEAD_DEVICE long abs(long x) {
+    return x < 0 ? -x : x;
+}
+BULKHEAD_DEVICE long long abs(long long x) {
+    return x < 0 ? -x : x;
+}
+BULKHEAD_DEVICE float abs(float x) {
+    return fabsf(x);
+}
+BULKHEAD_DEVICE double abs(double x) {
+    return fabs(x);
+}
+BULKHEAD_DEVICE long labs(long x) {
+    return abs(x);
+}
+BULKHEAD_DEVICE long long llabs(long long x) {
+    return abs(x);
+}
+
+// Whole arguments count as double, as in <cmath>.
+namespace bulkhead_sdk {
+template <bool condition, class T>
+struct When {};
+template <class T>
+struct When<true, T> {
+    typedef T type;
+};
+template <class A, class B>
+inline constexpr bool kMixed = __is_arithmetic(A) && __is_arithmetic(B) &&
+                               !(__is_same(A, float) && __is_same(B, float)) &&
+                               !(__is_same(A, double) && __is_same(B, double)) && !__is_same(A, long double) &&
+                               !__is_same(B, long double);
+}  // namespace bulkhead_sdk
+
+#define BULKHEAD_WHOLE1(name)                                                               \
+    template <class T>                                                                      \
+    BULKHEAD_DEVICE typename bulkhead_sdk::When<__is_integral(T), double>::type name(T x) { \
+        return name((double)x);                                                             \
+    }
+#define BULKHEAD_MIXED2(name)                                                                              \
+    template <class A, class B>                                                                            \
+    BULKHEAD_DEVICE typename bulkhead_sdk::When<bulkhead_sdk::kMixed<A, B>, double>::type name(A x, B y) { \
+        return name((double)x, (double)y);                                                                 \
+    }
+BULKHEAD_ONE_ARGUMENT(BULKHEAD_WHOLE1)
+BULKHEAD_TWO_ARGUMENTS(BULKHEAD_MIXED2)
+#undef BULKHEAD_WHOLE1
+#undef BULKHEAD_MIXED2
+
+namespace std {
+#define BULKHEAD_USE(name) using ::name;
+BULKHEAD_ONE_ARGUMENT(BULKHEAD_USE)
+BULKHEAD_TWO_ARGUMENTS(BULKHEAD_USE)
+#undef BULKHEAD_USE
+using ::abs;
+using ::fma;
+using ::frexp;
+using ::ilogb;
+using ::ldexp;
+using ::llrint;
+using ::llround;
+using ::lrint;
+using ::lround;
+using ::modf;
+using ::remquo;
+using ::scalbln;
+using ::scalbn;
+}  // namespace std
+
+#undef BULKHEAD_ONE_ARGUMENT
+#undef BULKHEAD_TWO_ARGUMENTS

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "device.h"
+
+// Barriers of a block and a warp, fences, and what belongs to no other group. __syncthreads is the compiler's own.
+
+BULKHEAD_DEVICE int __syncthreads_count(int predicate) {
+    return __nvvm_bar0_popc(predicate);
+}
+BULKHEAD_DEVICE int __syncthreads_and(int predicate) {
+    return __nvvm_bar0_and(predicate);
+}
+BULKHEAD_DEVICE int __syncthreads_or(int predicate) {
+    return __nvvm_bar0_or(predicate);
+}
+BULKHEAD_DEVICE void __syncwarp(unsigned int mask = 0xffffffffu) {
+    asm volatile("bar.warp.sync %0;" ::"r"(mask) : "memory");
+}
+
+BULKHEAD_DEVICE void __threadfence_block() {
+    __nvvm_membar_cta();
+}
+BULKHEAD_DEVICE void __threadfence() {
+    __nvvm_membar_gl();
+}
+BULKHEAD_DEVICE void __threadfence_system() {
+    __nvvm_membar_sys();
+}
+
+BULKHEAD_DEVICE void __trap() {
+    __builtin_trap();
+}
+BULKHEAD_DEVICE void __brkpt() {
+    asm volatile("brkpt;");
+}
+BULKHEAD_DEVICE void __prof_trigger(int) {}
+
+/// A device before sm_70 cannot sleep: there it returns at once, which the longest sleep of 0 allows.
+BULKHEAD_DEVICE void __nanosleep(unsigned int nanoseconds) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+    asm volatile("nanosleep.u32 %0;" ::"r"(nanoseconds) : "memory");
+#else
+    (void)nanoseconds;
+#endif
+}
+
+// The clobbers keep loads and stores on their side of the clock.
+BULKHEAD_DEVICE long clock() {
+    int cycles;
+    asm volatile("mov.u32 %0, %%clock;" : "=r"(cycles)::"memory");
+    return cycles;
+}
+BULKHEAD_DEVICE long long clock64() {
+    long long cycles;
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(cycles)::"memory");
+    return cycles;
+}
+BULKHEAD_DEVICE unsigned long long __globaltimer() {
+    unsigned long long nanoseconds;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds)::"memory");
+    return nanoseconds;
+}
+
+BULKHEAD_DEVICE unsigned int __isGlobal(const void* p) {
+    return __nvvm_isspacep_global(p);
+}
+BULKHEAD_DEVICE unsigned int __isShared(const void* p) {
+    return __nvvm_isspacep_shared(p);
+}
+BULKHEAD_DEVICE unsigned int __isConstant(const void* p) {
+    return __nvvm_isspacep_const(p);
+}
+BULKHEAD_DEVICE unsigned int __isLocal(const void* p) {
+    return __nvvm_isspacep_local(p);
+}
+
+BULKHEAD_DEVICE unsigned long __cvta_generic_to_global(const void* p) {
+    unsigned long address;
+    asm("cvta.to.global.u64 %0, %1;" : "=l"(address) : "l"(p));
+    return address;
+}
+BULKHEAD_DEVICE unsigned long __cvta_generic_to_shared(const void* p) {
+    unsigned long address;
+    asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(p));
+    return address;
+}

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "../cooperative_groups.h"
+
+namespace cooperative_groups {
+
+template <class T>
+struct plus {
+    __device__ T operator()(T a, T b) const { return a + b; }
+};
+template <class T>
+struct less {
+    __device__ T operator()(T a, T b) const { return b < a ? b : a; }
+};
+template <class T>
+struct greater {
+    __device__ T operator()(T a, T b) const { return a < b ? b : a; }
+};
+template <class T>
+struct bit_and {
+    __device__ T operator()(T a, T b) const { return a & b; }
+};
+template <class T>
+struct bit_or {
+    __device__ T operator()(T a, T b) const { return a | b; }
+};
+template <class T>
+struct bit_xor {
+    __device__ T operator()(T a, T b) const { return a ^ b; }
+};
+
+/// All values of the tile combined; every thread gets the result.
+template <unsigned int Size, class Parent, class T, class Operation>
+__device__ __forceinline__ T reduce(const thread_block_tile<Size, Parent>& tile, T value, Operation operation) {
+    for (unsigned int bit = Size / 2; bit > 0; bit /= 2) value = operation(value, tile.shfl_xor(value, bit));
+    return value;
+}
+template <class T, class Operation>
+__device__ __forceinline__ T reduce(const coalesced_group& group, T value, Operation operation) {
+    T result = group.shfl(value, 0);
+    for (unsigned int rank = 1; rank < group.size(); ++rank) result = operation(result, group.shfl(value, rank));
+    return result;
+}
+
+}  // namespace cooperative_groups

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "bulkhead_sdk/coordinates.h"

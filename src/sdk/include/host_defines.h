@@ -1,0 +1,32 @@
+#pragma once
+
+// Qualifiers of CUDA C++, as clang's attributes; a file that is no CUDA has none.
+
+#ifdef __CUDA__
+#define __host__ __attribute__((host))
+#define __device__ __attribute__((device))
+#define __global__ __attribute__((global))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __grid_constant__
+#else
+#if defined(__cplusplus) && defined(__clang__)
+// clang's wrapper of <new> is meant for CUDA, and would take the empty qualifiers for its own.
+#include <new>
+#define __CLANG_CUDA_WRAPPERS_NEW
+#endif
+#define __host__
+#define __device__
+#endif
+#define __forceinline__ __inline__ __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __align__(n) __attribute__((aligned(n)))
+#define __builtin_align__(n) __align__(n)
+
+#ifndef CUDARTAPI
+#define CUDARTAPI
+#endif
+#ifndef CUDART_CB
+#define CUDART_CB
+#endif

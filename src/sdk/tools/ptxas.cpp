@@ -1,0 +1,43 @@
+// What clang calls to assemble PTX: `ptxas [options] --output-file OUT IN`. The PTX itself is what our driver runs and
+// NVIDIA's compiles when it is loaded, so it is passed on as it is.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace {
+
+void copyThrough(int count, char** arguments) {
+    std::string input, output;
+    for (int i = 1; i < count; ++i) {
+        const std::string_view argument = arguments[i];
+        const bool takesValue = argument == "--output-file" || argument == "-o" || argument == "--gpu-name";
+        if (takesValue && i + 1 == count) throw bulkhead::Error("{} needs a value", argument);
+        if (takesValue) {
+            ++i;
+            if (argument != "--gpu-name") output = arguments[i];
+        } else if (!argument.starts_with("-")) {
+            input = argument;
+        }
+    }
+    if (input.empty() || output.empty()) throw bulkhead::Error("usage: ptxas [options] --output-file OUT IN");
+    bulkhead::writeFile(output, bulkhead::readFile(input));
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    try {
+        copyThrough(count, arguments);
+        return 0;
+    } catch (const std::exception& e) {
+        fmt::print(stderr, "ptxas: {}\n", e.what());
+        return 2;
+    }
+}

@@ -1,0 +1,119 @@
+// bulkhead cc itself: what it passes on, what it refuses, and what the programs that it makes are like.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "sdk/shell.h"
+#include "temporary_directory.h"
+
+namespace bulkhead {
+namespace {
+
+class Cc : public ::testing::Test {
+  protected:
+    TemporaryDirectory folder;
+
+    std::string write(const std::string& name, const std::string& text) {
+        writeFile(folder / name, text);
+        return (folder / name).string();
+    }
+    std::string at(const std::string& name) { return (folder / name).string(); }
+    static Outcome cc(std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {BULKHEAD_PROGRAM, "cc"});
+        return run(arguments);
+    }
+    static void expectRefused(const std::vector<std::string>& arguments, const std::string& part) {
+        const Outcome o = cc(arguments);
+        EXPECT_EQ(o.exitCode, 2) << o.output;
+        EXPECT_TRUE(o.output.starts_with("bulkhead: cc: ")) << o.output;
+        EXPECT_EQ(std::count(o.output.begin(), o.output.end(), '\n'), 1) << o.output;
+        EXPECT_NE(o.output.find(part), std::string::npos) << o.output;
+    }
+};
+
+const char* const kKernel =
+    "__global__ void five(int* p) { *p = VALUE; }\n"
+    "int launched() {\n"
+    "    int *p, value = 0;\n"
+    "    cudaMalloc(&p, 4);\n"
+    "    five<<<1, 1>>>(p);\n"
+    "    cudaMemcpy(&value, p, 4, cudaMemcpyDeviceToHost);\n"
+    "    return value;\n"
+    "}\n";
+
+TEST_F(Cc, LinksSeveralFilesIntoOneProgram) {
+    const std::string kernel = write("kernel.cu", kKernel);
+    const std::string other = write("other.cu",
+                                    "__global__ void seven(int* p) { *p += 7; }\n"
+                                    "int launchedToo() { int *p, v = 1; cudaMalloc(&p, 4); cudaMemcpy(p, &v, 4, "
+                                    "cudaMemcpyHostToDevice); seven<<<1, 1>>>(p); cudaMemcpy(&v, p, 4, "
+                                    "cudaMemcpyDeviceToHost); return v; }\n");
+    const std::string host = write("main.cpp",
+                                   "int launched();\nint launchedToo();\n"
+                                   "int main() { return launched() == 5 && launchedToo() == 8 ? 0 : 1; }\n");
+    // One of them as an object made beforehand; the definition reaches the device too.
+    ASSERT_EQ(cc({"-c", "-DVALUE=5", kernel, "-o", at("kernel.o")}).output, "");
+    ASSERT_EQ(cc({host, at("kernel.o"), other, "-o", at("program")}).output, "");
+    EXPECT_EQ(run({at("program")}).exitCode, 0);
+}
+
+TEST_F(Cc, AProgramRunsWithoutHelp) {
+    const std::string source = write("one.cu", std::string(kKernel) + "int main() { return launched(); }\n");
+    ASSERT_EQ(cc({"-DVALUE=21", source, "-o", at("one")}).output, "");
+    EXPECT_EQ(run({at("one")}).exitCode, 21);
+}
+
+TEST_F(Cc, MakesPtxForTheArchitectureThatIsAskedFor) {
+    const std::string source = write("k.cu", kKernel);
+    ASSERT_EQ(cc({"-arch=sm_60", "-DVALUE=1", "--cuda-device-only", "-S", source, "-o", at("k.ptx")}).output, "");
+    const std::string ptx = readFile(folder / "k.ptx");
+    EXPECT_NE(ptx.find(".target sm_60"), std::string::npos);
+    EXPECT_NE(ptx.find(".entry _Z4fivePi"), std::string::npos);
+}
+
+TEST_F(Cc, ACompilersErrorIsPassedOn) {
+    const std::string source = write("bad.cu", "__global__ void bad() { undeclared = 1; }\n");
+    const Outcome o = cc({"-c", source, "-o", at("bad.o")});
+    EXPECT_EQ(o.exitCode, 1);
+    EXPECT_NE(o.output.find("bad.cu:1:25: error: use of undeclared identifier 'undeclared'"), std::string::npos)
+        << o.output;
+}
+
+TEST_F(Cc, HostFilesCanBeSharedPointersAndAlgorithms) {
+    const std::string source = write("std.cu",
+                                     "#include <algorithm>\n#include <complex>\n#include <functional>\n"
+                                     "#include <iostream>\n#include <map>\n#include <memory>\n#include <random>\n"
+                                     "#include <string>\n#include <thread>\n#include <vector>\n"
+                                     "using namespace std;\n"
+                                     "__global__ void k(float* p) { *p = max(1.0f, std::min(*p, 3.0f)) + abs(-2); }\n"
+                                     "int main() {\n"
+                                     "    auto p = make_shared<vector<int>>(3, 4);\n"
+                                     "    return max((*p)[0], 2) == 4 && abs(-2.5) == 2.5 && pow(2, 3) == 8 ? 0 : 1;\n"
+                                     "}\n");
+    ASSERT_EQ(cc({"-Wall", source, "-o", at("std")}).output, "");
+    EXPECT_EQ(run({at("std")}).exitCode, 0);
+}
+
+TEST_F(Cc, LinkingDeviceCodeAcrossFilesIsRefused) {
+    expectRefused({"-rdc=true", "x.cu"}, "-rdc=true: device code is not linked across files");
+}
+
+TEST_F(Cc, NoInputIsRefused) {
+    expectRefused({"-O2"}, "no input file");
+    expectRefused({"-o"}, "-o needs a value");
+}
+
+TEST_F(Cc, AMissingCompilerIsNamedWithItsPackage) {
+    const Outcome o = run({"/usr/bin/env", "PATH=/nonexistent", BULKHEAD_PROGRAM, "cc", "x.cu"});
+    EXPECT_EQ(o.exitCode, 2);
+    EXPECT_NE(o.output.find("clang++-14 is not installed; it is in the Debian package clang-14"), std::string::npos)
+        << o.output;
+}
+
+}  // namespace
+}  // namespace bulkhead

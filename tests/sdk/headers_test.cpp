@@ -1,0 +1,67 @@
+// Our headers against NVIDIA's, where those are installed: what crosses the binary interface must be the same.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "base/files.h"
+#include "sdk/shell.h"
+#include "temporary_directory.h"
+
+namespace bulkhead {
+namespace {
+
+const char* const kProbe = R"(
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <cstddef>
+#include <cstdio>
+#define SIZE(type) std::printf(#type " %zu %zu\n", sizeof(type), alignof(type))
+#define OFFSET(type, member) std::printf(#type "." #member " %zu\n", offsetof(type, member))
+#define NUMBER(name) std::printf(#name " %d\n", (int)(name))
+int main() {
+    SIZE(dim3); SIZE(char4); SIZE(short2); SIZE(int2); SIZE(int4); SIZE(float3); SIZE(float4); SIZE(double2); SIZE(ulong2);
+    SIZE(uchar2); SIZE(longlong2); SIZE(ushort4);
+    SIZE(cudaDeviceProp); OFFSET(cudaDeviceProp, totalGlobalMem); OFFSET(cudaDeviceProp, major);
+    OFFSET(cudaDeviceProp, multiProcessorCount); OFFSET(cudaDeviceProp, l2CacheSize); OFFSET(cudaDeviceProp, sharedMemPerMultiprocessor);
+    OFFSET(cudaDeviceProp, cooperativeLaunch); OFFSET(cudaDeviceProp, sharedMemPerBlockOptin); OFFSET(cudaDeviceProp, clusterLaunch);
+    SIZE(cudaPointerAttributes); OFFSET(cudaPointerAttributes, hostPointer);
+    SIZE(cudaFuncAttributes); OFFSET(cudaFuncAttributes, numRegs); OFFSET(cudaFuncAttributes, preferredShmemCarveout);
+    SIZE(cudaMemcpy3DParms); OFFSET(cudaMemcpy3DParms, dstPtr); OFFSET(cudaMemcpy3DParms, kind);
+    SIZE(cudaLaunchConfig_t); OFFSET(cudaLaunchConfig_t, attrs); SIZE(cudaLaunchAttribute); OFFSET(cudaLaunchAttribute, val);
+    SIZE(cudaPitchedPtr); SIZE(cudaExtent); SIZE(cudaPos); SIZE(cudaMemLocation); SIZE(cudaChannelFormatDesc);
+    NUMBER(cudaErrorInvalidValue); NUMBER(cudaErrorIllegalAddress); NUMBER(cudaErrorCooperativeLaunchTooLarge); NUMBER(cudaErrorNotSupported);
+    NUMBER(cudaErrorNotReady); NUMBER(cudaErrorUnknown); NUMBER(cudaErrorLaunchFailure); NUMBER(cudaErrorInvalidConfiguration);
+    NUMBER(cudaMemcpyDefault); NUMBER(cudaMemoryTypeManaged); NUMBER(cudaFuncAttributeMaxDynamicSharedMemorySize);
+    NUMBER(cudaDevAttrMultiProcessorCount); NUMBER(cudaDevAttrCooperativeLaunch); NUMBER(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    NUMBER(cudaLimitMallocHeapSize); NUMBER(cudaStreamNonBlocking); NUMBER(cudaEventDisableTiming); NUMBER(cudaHostAllocMapped);
+    NUMBER(cudaHostRegisterReadOnly); NUMBER(cudaDeviceMapHost); NUMBER(cudaMemAttachSingle); NUMBER(cudaMemAdviseSetAccessedBy);
+    NUMBER(cudaLaunchAttributeCooperative); NUMBER(cudaLaunchAttributePriority); NUMBER(cudaLaunchAttributeClusterDimension);
+    NUMBER(cudaMemPoolAttrReleaseThreshold); NUMBER(cudaMemLocationTypeHost); NUMBER(cudaStreamCaptureModeRelaxed);
+    NUMBER(CUDA_ERROR_OUT_OF_MEMORY); NUMBER(CUDA_ERROR_LAUNCH_FAILED); NUMBER(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    NUMBER(CU_FUNC_ATTRIBUTE_NUM_REGS); NUMBER(CU_STREAM_NON_BLOCKING); NUMBER(CU_MEMHOSTALLOC_DEVICEMAP); NUMBER(CUDART_VERSION);
+}
+)";
+
+std::string numbersWith(const std::string& include) {
+    TemporaryDirectory folder;
+    writeFile(folder / "probe.cpp", kProbe);
+    const std::string program = (folder / "probe").string();
+    const Outcome built = run({"c++", "-std=c++17", "-I", include, (folder / "probe.cpp").string(), "-o", program});
+    EXPECT_EQ(built.exitCode, 0) << built.output;
+    return run({program}).output;
+}
+
+TEST(Headers, LayoutsAndNumbersAreThoseOfCuda13) {
+    const std::string nvcc = findNvcc();
+    if (nvcc.empty()) GTEST_SKIP() << "nvcc is not installed";
+    const auto nvidia = std::filesystem::canonical(nvcc).parent_path().parent_path() / "include";
+    const std::string theirs = numbersWith(nvidia.string());
+    if (theirs.find("CUDART_VERSION 13000\n") == std::string::npos)
+        GTEST_SKIP() << "another CUDA than 13.0 is installed";
+    EXPECT_EQ(numbersWith(std::string(BULKHEAD_SOURCE_DIR) + "/src/sdk/include"), theirs);
+}
+
+}  // namespace
+}  // namespace bulkhead
