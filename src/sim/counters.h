@@ -32,6 +32,11 @@ constexpr std::array<std::string_view, kStalls> kStallNames = {"memory", "depend
     X(l1Merges) /* misses that joined one under way */                                     \
     X(l1Bypasses)                                                                          \
     X(l1Evictions)                                                                         \
+    X(sharedCacheHits) /* shared memory that serves as a cache, likewise */                \
+    X(sharedCacheMisses)                                                                   \
+    X(sharedCacheEvictions)                                                                \
+    X(movedToShared) /* lines from L1D to shared memory, and back */                       \
+    X(movedToL1)                                                                           \
     X(l1StallMshr) /* cycles the head of the LD/ST queue could not go on, by cause */      \
     X(l1StallQueue)                                                                        \
     X(l1StallLine)                                                                         \

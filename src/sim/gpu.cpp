@@ -48,10 +48,13 @@ std::uint32_t Gpu::newGroup() {
 
 ContextId Gpu::createContext(Sharing sharing) {
     Context context;
-    context.memory = std::make_unique<ContextMemory>(physical_, profile_);
+    context.memory = std::make_unique<ContextMemory>(physical_, profile_, static_cast<std::uint32_t>(contexts_.size()));
     if (sharing == Sharing::concurrent) {
         if (!concurrentGroup_) concurrentGroup_ = newGroup();
         context.group = *concurrentGroup_;
+    } else if (!spareGroups_.empty()) {
+        context.group = spareGroups_.back();
+        spareGroups_.pop_back();
     } else {
         context.group = newGroup();
     }
@@ -59,13 +62,21 @@ ContextId Gpu::createContext(Sharing sharing) {
     return static_cast<ContextId>(contexts_.size() - 1);
 }
 
+void Gpu::destroyContext(ContextId id) {
+    Context& context = contexts_.at(id);
+    context.memory.reset();
+    if (context.group != concurrentGroup_) spareGroups_.push_back(context.group);
+}
+
 LoadedModule Gpu::load(ContextId id, const ptx::Module& module) {
     LoadedModule loaded;
     loaded.program = lower(module);
     loaded.context = id;
     ContextMemory& memory = *contexts_.at(id).memory;
-    for (Program::Global& global : loaded.program->globals)
-        global.address = memory.allocate(std::max<std::uint64_t>(global.bytes, 1));
+    for (Program::Global& global : loaded.program->globals) {
+        const Bytes bytes = std::max<std::uint64_t>(global.bytes, 1);
+        global.address = global.isManaged ? memory.allocateManaged(bytes) : memory.allocate(bytes);
+    }
     link(*loaded.program);
     for (const Program::Global& global : loaded.program->globals) {
         const std::vector<std::uint8_t> bytes = initialBytes(*loaded.program, global);
@@ -112,6 +123,7 @@ LaunchId Gpu::launch(StreamId streamId, LaunchSpec spec) {
     launch.context.dynamicShared = spec.dynamicShared;
     launch.context.params = spec.params;
     launch.context.gridId = id;
+    launch.context.gridWorkspace = spec.gridWorkspace;
     launch.context.memory = &contexts_[stream.context].memory->space();
     launch.context.print = spec.print;
     launch.context.now = &sim_.now;
@@ -526,7 +538,11 @@ void Gpu::checkDeadlines() {
 void Gpu::sample() {
     const Cycles interval = sim_.observer->sampleInterval();
     std::vector<std::uint32_t> active;
-    for (const auto& sm : groups_[active_].sms) active.push_back(sm->activeWarps());
+    for (std::uint32_t i = 0; i < groups_[active_].sms.size(); ++i) {
+        const SmSample sample = groups_[active_].sms[i]->sample();
+        active.push_back(sample.activeWarps);
+        sim_.observer->sampleSm(sim_.now, i, sample);
+    }
     sim_.observer->sample(sim_.now, totals(), active);
     nextSample_ = (sim_.now / interval + 1) * interval;
 }
@@ -547,6 +563,10 @@ void Gpu::finishLaunch(LaunchId id) {
 
 void Gpu::finishStream(StreamId id) {
     run([&] { return streams_[id].commands.empty(); });
+}
+
+void Gpu::finishMarker(MarkerId id) {
+    run([&] { return markers_[id].at.has_value(); });
 }
 
 void Gpu::finishAll() {

@@ -42,8 +42,9 @@ struct LaunchSpec {
     Dim3 grid, block;
     std::uint32_t dynamicShared = 0;
     std::vector<std::uint8_t> params;
-    std::vector<bool> sms;  ///< which SMs it may use; empty = all
-    Cycles maxCycles = 0;   ///< ended with an error after that long; 0 = no limit
+    std::vector<bool> sms;             ///< which SMs it may use; empty = all
+    Cycles maxCycles = 0;              ///< ended with an error after that long; 0 = no limit
+    VirtualAddress gridWorkspace = 0;  ///< what cooperative groups synchronise a grid by; 0 = the grid cannot
     std::function<void(std::string_view)> print;
 };
 
@@ -79,6 +80,8 @@ class Gpu final : private SmOwner {
     PhysicalMemory& physicalMemory() { return physical_; }
 
     ContextId createContext(Sharing = Sharing::timeSliced);
+    /// Frees its memory. Nothing of it may be queued or running, and nothing may be asked of it any more.
+    void destroyContext(ContextId);
     ContextMemory& memory(ContextId context) { return *contexts_.at(context).memory; }
 
     /// Lowers a module and gives its variables a place. Throws ptx::PtxError.
@@ -97,6 +100,7 @@ class Gpu final : private SmOwner {
     /// Each runs the simulation until its condition holds. A launch that can never end is ended with an error.
     void finishLaunch(LaunchId);
     void finishStream(StreamId);
+    void finishMarker(MarkerId);
     void finishAll();
     void runFor(Cycles);
     bool idle(StreamId stream) const { return streams_.at(stream).commands.empty(); }
@@ -187,7 +191,7 @@ class Gpu final : private SmOwner {
 
     arch::DeviceProfile profile_;
     Options options_;
-    const SchedulerPolicy& policy_;
+    const SchedulerChoice policy_;
     SimContext sim_;
     PhysicalMemory physical_;
     Crossbar crossbar_;
@@ -200,6 +204,7 @@ class Gpu final : private SmOwner {
     std::deque<Marker> markers_;
     std::uint32_t ports_ = 0;  ///< SMs of all groups
     std::optional<std::uint32_t> concurrentGroup_;
+    std::vector<std::uint32_t> spareGroups_;  ///< of contexts that were destroyed
 
     std::uint32_t active_ = 0;  ///< group that has the GPU
     bool draining_ = false, switching_ = false, quantumRunning_ = false;

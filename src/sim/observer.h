@@ -8,13 +8,23 @@
 
 namespace bulkhead::sim {
 
+/// One SM at the moment of a sample.
+struct SmSample {
+    std::uint32_t residentWarps = 0;
+    std::uint32_t activeWarps = 0;    ///< not held back by the policy
+    std::uint32_t isolatedWarps = 0;  ///< whose loads go to shared memory
+    std::uint32_t sharedReserved = 0, sharedCacheCapacity = 0, sharedCacheUsed = 0;  ///< bytes of shared memory
+};
+
 /// Sees what happens on the simulated GPU. Where none is attached, the simulator pays one comparison with null at rare
 /// moments (an eviction, a block, a sample) and nothing in the issue loop.
 class Observer {
   public:
     virtual ~Observer() = default;
 
-    /// A line that `owner` brought into L1D of an SM was pushed out by `evictor` (hardware warp slots).
+    /// A warp (a hardware slot) misses a line in L1D of an SM, or in shared memory that serves as its cache.
+    virtual void l1Miss(Cycles, std::uint32_t /*sm*/, std::uint64_t /*line*/, std::uint32_t /*warp*/) {}
+    /// A line that `owner` brought in there was pushed out by `evictor`.
     virtual void l1Eviction(Cycles, std::uint32_t /*sm*/, std::uint64_t /*line*/, std::uint32_t /*owner*/,
                             std::uint32_t /*evictor*/) {}
     /// The same in an L2 slice, by launch.
@@ -33,6 +43,8 @@ class Observer {
     virtual Cycles sampleInterval() const { return 0; }
     /// Counters of the whole GPU since its start, and how many warps each SM may issue from now.
     virtual void sample(Cycles, const Counters&, std::span<const std::uint32_t> /*activeWarpsBySm*/) {}
+    /// Before sample(), for every SM.
+    virtual void sampleSm(Cycles, std::uint32_t /*sm*/, const SmSample&) {}
 };
 
 }  // namespace bulkhead::sim

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/error.h"
 #include "sim/mem/crossbar.h"
 #include "sim/sm/sm.h"
 
@@ -15,7 +16,7 @@ std::uint32_t setsOf(std::int64_t bytes, std::int64_t lineBytes, std::int64_t wa
 
 }  // namespace
 
-LoadStore::LoadStore(SimContext& sim, Crossbar& crossbar, Sm& sm, std::uint32_t port)
+LoadStore::LoadStore(SimContext& sim, Crossbar& crossbar, Sm& sm, std::uint32_t port, bool redirects)
     : sim_(sim),
       crossbar_(crossbar),
       sm_(sm),
@@ -30,6 +31,15 @@ LoadStore::LoadStore(SimContext& sim, Crossbar& crossbar, Sm& sm, std::uint32_t 
       queue_(static_cast<std::size_t>(sim.profile.l1.queue) + 1),
       operations_(static_cast<std::size_t>(sim.profile.l1.queue) + 1) {
     for (std::uint32_t i = 0; i < operations_.size(); ++i) freeOperations_.push_back(i);
+    if (!redirects) return;
+    if (lineShift_ != AddressTranslation::kBlockBits)
+        throw Error("{}: shared memory can serve as a cache of 128-byte lines only, and l1.lineBytes is {}",
+                    sim.profile.name, sim.profile.l1.lineBytes);
+    shared_.emplace(static_cast<std::uint32_t>(sim.profile.sm.sharedBytes));
+}
+
+void LoadStore::blockStarted(std::uint32_t block, std::uint32_t sharedBytes) {
+    if (shared_ && shared_->blockStarted(block, sharedBytes)) mshrs_.forgetSharedPlaces();
 }
 
 void LoadStore::setCapacity(std::int64_t l1Bytes) {
@@ -75,8 +85,10 @@ LoadStore::Issued LoadStore::issue(const Warp& warp, std::uint32_t slot, std::ui
                 op.kind = access.kind;
                 op.local = access.space == ptx::Space::local;
                 op.constant = access.space == ptx::Space::constant;
-                op.bypass = !op.local && (!sim_.profile.l1.cachesGlobal || route == Route::bypass ||
-                                          access.cacheOp == CacheOp::cg || access.cacheOp == CacheOp::cv);
+                op.bypass = !op.local && (!sim_.profile.l1.cachesGlobal || access.cacheOp == CacheOp::cg ||
+                                          access.cacheOp == CacheOp::cv);
+                op.redirected = !op.local && route == Route::sharedCache;
+                op.keepsOut = !op.local && route == Route::bypass;
                 op.slot = slot;
                 op.launch = launch;
                 op.load = kNoLoad;
@@ -189,57 +201,136 @@ LoadStore::Passed LoadStore::pass(Operation& op, const Transaction& t) {
     return op.kind == AccessKind::load || op.kind == AccessKind::asyncCopy ? passLoad(op, t) : passStore(op, t);
 }
 
+LoadStore::Passed LoadStore::passHit(Operation& op, std::uint32_t set, std::uint32_t way) {
+    ++sim_.counters[op.launch].l1Hits;
+    sm_.l1Hit(op.slot);
+    tags_.touch(set, way);
+    lineDone(op.load, hitAt());
+    return Passed::yes;
+}
+
+LoadStore::Passed LoadStore::passBypass(Operation& op, const Transaction& t) {
+    if (!crossbar_.canSend(port_)) return Passed::port;
+    ++sim_.counters[op.launch].l1Bypasses;
+    send(RequestKind::read, op, t.line, t.sectors, 0, op.load);
+    return Passed::yes;
+}
+
+bool LoadStore::mshrRefuses(std::uint32_t entry) const {
+    return entry != MshrFile::kNone ? !mshrs_.canMerge(entry) : mshrs_.full();
+}
+
 LoadStore::Passed LoadStore::passLoad(Operation& op, const Transaction& t) {
+    if (op.bypass) return passBypass(op, t);
     Counters& counters = sim_.counters[op.launch];
-    if (op.bypass) {
-        if (!crossbar_.canSend(port_)) return Passed::port;
-        ++counters.l1Bypasses;
-        send(RequestKind::read, op, t.line, t.sectors, 0, op.load);
-        return Passed::yes;
-    }
     const std::uint32_t set = setOf(t.line);
     std::uint32_t way = tags_.find(set, t.line);
-    if (way != CacheTags::kNoWay && (t.sectors & ~tags_.state(way).valid) == 0) {
-        ++counters.l1Hits;
-        sm_.l1Event(CacheEvent::Kind::hit, op.slot, op.slot, t.line);
-        tags_.touch(set, way);
-        lineDone(op.load, hitAt());
-        return Passed::yes;
-    }
+    const bool hit = way != CacheTags::kNoWay && (t.sectors & ~tags_.state(way).valid) == 0;
+    const bool redirected = op.redirected && shared_->usable();
+    if (hit && !redirected) return passHit(op, set, way);
+    if (op.keepsOut) return passBypass(op, t);
 
     std::uint32_t entry = mshrs_.find(t.line);
-    if (entry != MshrFile::kNone ? !mshrs_.canMerge(entry) : mshrs_.full()) return Passed::mshr;
+    if (shared_) {
+        // Data under way arrive where they were sent for, whoever joins.
+        const bool toShared = entry == MshrFile::kNone ? redirected : mshrs_[entry].sharedPlace != MshrFile::kNone;
+        if (toShared) return passRedirected(op, t, way, entry);
+        if (hit) return passHit(op, set, way);
+    }
+    if (mshrRefuses(entry)) return Passed::mshr;
     const std::uint8_t wanted = widen(t.sectors);
     std::uint8_t present = entry == MshrFile::kNone ? std::uint8_t{0} : mshrs_[entry].pending;
     if (way != CacheTags::kNoWay)
         present |= static_cast<std::uint8_t>(tags_.state(way).valid | tags_.state(way).pending);
     const auto missing = static_cast<std::uint8_t>(wanted & ~present);
-    if (missing && !crossbar_.canSend(port_)) return Passed::port;
+    const std::uint8_t elsewhere = shared_ ? shared_->valid(t.line) : std::uint8_t{0};
+    const auto fetched = static_cast<std::uint8_t>(missing & ~elsewhere);
+    if (fetched && !crossbar_.canSend(port_)) return Passed::port;
     if (way == CacheTags::kNoWay && sim_.profile.l1.allocate == arch::DeviceProfile::Allocate::onMiss) {
         way = tags_.victim(set);
         if (way == CacheTags::kNoWay) return Passed::line;
         if (!makeRoom(way, op)) return Passed::port;
         tags_.place(way, t.line, op.slot);
-        if (missing &&
+        if (fetched &&
             !crossbar_.canSend(port_)) {  // the write-back took the last place; the line is ours when we come again
             tags_.drop(way);
             return Passed::port;
         }
     }
-    ++counters.l1Misses;
-    if (!missing) ++counters.l1Merges;
-    sm_.l1Event(CacheEvent::Kind::miss, op.slot, op.slot, t.line);
+    if (elsewhere) {
+        ++counters.movedToL1;
+    } else {
+        ++counters.l1Misses;
+        if (!missing) ++counters.l1Merges;
+        sm_.l1Missed(op.slot, t.line);
+    }
     if (entry == MshrFile::kNone) entry = mshrs_.allocate(t.line);
-    mshrs_[entry].pending |= missing;
+    const auto under = static_cast<std::uint8_t>(missing | elsewhere);
+    mshrs_[entry].pending |= under;
     std::uint8_t valid = 0;
     if (way != CacheTags::kNoWay) {
         tags_.touch(set, way);
-        tags_.state(way).pending |= missing;
+        tags_.state(way).pending |= under;
         valid = tags_.state(way).valid;
     }
     mshrs_.wait(entry, op.load, static_cast<std::uint8_t>(t.sectors & ~valid));
-    if (missing) send(RequestKind::read, op, t.line, missing, 0, kForL1);
+    if (elsewhere) {
+        shared_->drop(t.line);
+        move(op, t.line, elsewhere);
+    }
+    if (fetched) send(RequestKind::read, op, t.line, fetched, 0, kForL1);
     return Passed::yes;
+}
+
+/// A load whose data are in shared memory, or go there: CIAO IV-B, "performance optimization and coherence". The tags
+/// of L1D have been looked at first; what they hold moves over. `entry` is an MSHR that fills shared memory, or none.
+LoadStore::Passed LoadStore::passRedirected(Operation& op, const Transaction& t, std::uint32_t way,
+                                            std::uint32_t entry) {
+    Counters& counters = sim_.counters[op.launch];
+    const std::uint8_t valid = shared_->valid(t.line);
+    if ((t.sectors & ~valid) == 0) {
+        ++counters.sharedCacheHits;
+        lineDone(op.load, sim_.now - 1 + static_cast<Cycles>(sim_.profile.shared.latency));
+        return Passed::yes;
+    }
+    if (mshrRefuses(entry)) return Passed::mshr;
+    const std::uint8_t elsewhere = way == CacheTags::kNoWay ? std::uint8_t{0} : tags_.state(way).valid;
+    const std::uint8_t under = entry == MshrFile::kNone ? std::uint8_t{0} : mshrs_[entry].pending;
+    const auto missing = static_cast<std::uint8_t>(widen(t.sectors) & ~(valid | under));
+    const auto fetched = static_cast<std::uint8_t>(missing & ~elsewhere);
+    if (fetched && !crossbar_.canSend(port_)) return Passed::port;
+    if (elsewhere) {
+        ++counters.movedToShared;
+    } else {
+        ++counters.sharedCacheMisses;
+        sm_.missed(op.slot, t.line);
+    }
+    if (entry == MshrFile::kNone) entry = mshrs_.allocate(t.line);
+    mshrs_[entry].sharedPlace = shared_->translation().translate(t.line).block;
+    mshrs_[entry].pending |= static_cast<std::uint8_t>(missing | elsewhere);
+    mshrs_.wait(entry, op.load, static_cast<std::uint8_t>(t.sectors & ~valid));
+    if (elsewhere) {
+        tags_.drop(way);
+        move(op, t.line, elsewhere);
+    }
+    if (fetched) send(RequestKind::read, op, t.line, fetched, 0, kForL1);
+    return Passed::yes;
+}
+
+/// Sectors that one of the two caches gives up go through the response queue to the MSHR that waits for them: read
+/// there, written here.
+void LoadStore::move(const Operation& op, std::uint64_t line, std::uint8_t sectors) {
+    const RequestId id = sim_.requests.take();
+    Request& request = sim_.requests[id];
+    request.kind = RequestKind::read;
+    request.line = line;
+    request.sm = port_;
+    request.launch = op.launch;
+    request.token = kForL1;
+    request.sectors = sectors;
+    request.warp = static_cast<std::uint8_t>(op.slot);
+    sim_.events.push(sim_.now + static_cast<Cycles>(sim_.profile.l1.hitLatency + sim_.profile.shared.latency),
+                     EventKind::deliver, id);
 }
 
 LoadStore::Passed LoadStore::passStore(Operation& op, const Transaction& t) {
@@ -266,6 +357,7 @@ LoadStore::Passed LoadStore::passStore(Operation& op, const Transaction& t) {
     }
     // Atomics are executed at the slice, so a copy here would go stale.
     if (way != CacheTags::kNoWay && !tags_.state(way).pending) tags_.drop(way);
+    if (shared_) shared_->drop(t.line);
     send(op.kind == AccessKind::atomic ? RequestKind::atomic : RequestKind::reduction, op, t.line, t.sectors, 0,
          op.load);
     return Passed::yes;
@@ -278,7 +370,7 @@ bool LoadStore::makeRoom(std::uint32_t way, const Operation& op) {
     if (state.dirty && !crossbar_.canSend(port_)) return false;
     const std::uint64_t line = tags_.line(way);
     ++sim_.counters[op.launch].l1Evictions;
-    sm_.l1Event(CacheEvent::Kind::eviction, op.slot, state.owner, line);
+    sm_.evicted(op.slot, state.owner, line);
     tags_.drop(way);
     if (state.dirty) {
         sm_.storeSent(state.owner, op.launch);
@@ -318,6 +410,17 @@ void LoadStore::receive(RequestId id) {
         lineDone(request.token, sim_.now);
         return;
     }
+    const std::uint32_t entry = mshrs_.find(request.line);
+    if (const std::uint32_t place = mshrs_[entry].sharedPlace; place != MshrFile::kNone) {
+        fillShared(request, place);
+    } else {
+        fillL1(request);
+    }
+    mshrs_.arrive(entry, request.sectors, [&](std::uint32_t load) { lineDone(load, sim_.now); });
+    unblock();
+}
+
+void LoadStore::fillL1(const Request& request) {
     const std::uint32_t set = setOf(request.line);
     std::uint32_t way = tags_.find(set, request.line);
     if (way == CacheTags::kNoWay) {  // allocation on fill
@@ -325,19 +428,19 @@ void LoadStore::receive(RequestId id) {
         Operation op;
         op.slot = request.warp;
         op.launch = request.launch;
-        if (way != CacheTags::kNoWay && makeRoom(way, op)) {
-            tags_.place(way, request.line, request.warp);
-            tags_.touch(set, way);
-        } else {
-            way = CacheTags::kNoWay;  // no way is free to take: the data go to the registers alone
-        }
+        if (way == CacheTags::kNoWay || !makeRoom(way, op)) return;  // the data go to the registers alone
+        tags_.place(way, request.line, request.warp);
+        tags_.touch(set, way);
     }
-    if (way != CacheTags::kNoWay) {
-        tags_.state(way).valid |= request.sectors;
-        tags_.state(way).pending &= static_cast<std::uint8_t>(~request.sectors);
-    }
-    mshrs_.arrive(mshrs_.find(request.line), request.sectors, [&](std::uint32_t load) { lineDone(load, sim_.now); });
-    unblock();
+    tags_.state(way).valid |= request.sectors;
+    tags_.state(way).pending &= static_cast<std::uint8_t>(~request.sectors);
+}
+
+void LoadStore::fillShared(const Request& request, std::uint32_t place) {
+    const auto victim = shared_->fill(place, request.line, request.sectors, request.warp);
+    if (!victim) return;
+    ++sim_.counters[request.launch].sharedCacheEvictions;
+    sm_.evicted(request.warp, victim->owner, victim->line);
 }
 
 void LoadStore::lineDone(std::uint32_t load, Cycles when) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/mem/cache_tags.h"
@@ -8,6 +9,7 @@
 #include "sim/mem/ring.h"
 #include "sim/sim_context.h"
 #include "sim/sm/coalescer.h"
+#include "sim/sm/shared_cache.h"
 #include "sim/sm/warp_scheduler.h"
 
 namespace bulkhead::sim {
@@ -18,9 +20,12 @@ class Sm;
 /// The LD/ST side of an SM: coalescer, L1D with its MSHRs, constant cache. Memory instructions wait in a short queue;
 /// one line a cycle passes the tags of L1D. Whatever cannot go on (no MSHR, no merge left, every way of the set under
 /// way, the request port full) holds up all behind it until the cause is gone.
+///
+/// Where the policy redirects, unused shared memory serves as a second cache beside L1D. A line is in one of them at
+/// most: a load that is routed to the other moves it there, through the response queue, by way of an MSHR.
 class LoadStore {
   public:
-    LoadStore(SimContext&, Crossbar&, Sm&, std::uint32_t port);
+    LoadStore(SimContext&, Crossbar&, Sm&, std::uint32_t port, bool redirects);
 
     /// A generic access may need two places, one for global and one for local memory: the last one is kept for that.
     bool full() const { return queue_.size() + 1 >= operations_.size(); }
@@ -47,9 +52,16 @@ class LoadStore {
     void invalidate() {
         tags_.invalidateClean();
         constants_.invalidateClean();
+        if (shared_) shared_->clear();
+    }
+    /// A block takes its shared memory, or gives it back.
+    void blockStarted(std::uint32_t block, std::uint32_t sharedBytes);
+    void blockEnded(std::uint32_t block) {
+        if (shared_) shared_->blockEnded(block);
     }
 
     const CacheTags& l1() const { return tags_; }
+    const SharedCache* sharedCache() const { return shared_ ? &*shared_ : nullptr; }
 
   private:
     enum class Passed : std::uint8_t { yes, mshr, port, line };
@@ -57,6 +69,8 @@ class LoadStore {
     struct Operation {
         AccessKind kind = AccessKind::load;
         bool local = false, constant = false, bypass = false;
+        bool redirected = false;  ///< to shared memory
+        bool keepsOut = false;    ///< brings nothing into L1D
         std::uint32_t slot = 0, launch = 0, load = kNoLoad;
         std::size_t next = 0;  ///< transaction
         Transactions lines;
@@ -71,6 +85,13 @@ class LoadStore {
 
     Passed pass(Operation&, const Transaction&);
     Passed passLoad(Operation&, const Transaction&);
+    Passed passHit(Operation&, std::uint32_t set, std::uint32_t way);
+    Passed passBypass(Operation&, const Transaction&);
+    Passed passRedirected(Operation&, const Transaction&, std::uint32_t way, std::uint32_t entry);
+    bool mshrRefuses(std::uint32_t entry) const;
+    void move(const Operation&, std::uint64_t line, std::uint8_t sectors);
+    void fillShared(const Request&, std::uint32_t place);
+    void fillL1(const Request&);
     Passed passStore(Operation&, const Transaction&);
     bool makeRoom(std::uint32_t way, const Operation&);
     void send(RequestKind, const Operation&, std::uint64_t line, std::uint8_t sectors, std::uint8_t complete,
@@ -91,6 +112,7 @@ class LoadStore {
     unsigned lineShift_;
     Coalescer coalescer_;
     CacheTags tags_, constants_;
+    std::optional<SharedCache> shared_;
     MshrFile mshrs_;
     Ring<std::uint32_t> queue_;  ///< of operations, by index
     std::vector<Operation> operations_;

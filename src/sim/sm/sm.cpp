@@ -8,10 +8,6 @@
 namespace bulkhead::sim {
 namespace {
 
-constexpr WarpMask bitOf(std::uint32_t slot) {
-    return WarpMask{1} << slot;
-}
-
 /// A function's registers have their own scoreboard numbers: no load may be under way across a call or return.
 bool changesFrame(Kind kind) {
     return kind == Kind::call || kind == Kind::callIndirect || kind == Kind::ret;
@@ -20,13 +16,13 @@ bool changesFrame(Kind kind) {
 }  // namespace
 
 Sm::Sm(SimContext& sim, Crossbar& crossbar, SmOwner& owner, std::uint32_t port, std::uint32_t id,
-       const SchedulerPolicy& policy)
+       const SchedulerChoice& policy)
     : sim_(sim),
       owner_(owner),
       port_(port),
       id_(id),
-      policy_(policy.make({static_cast<int>(sim.profile.sm.schedulers), sim.profile.maxWarps()})),
-      loadStore_(sim, crossbar, *this, port),
+      policy_(policy.make({static_cast<int>(sim.profile.sm.schedulers), sim.profile.maxWarps(), &sim})),
+      loadStore_(sim, crossbar, *this, port, policy_->redirects()),
       own_(static_cast<std::size_t>(sim.profile.sm.schedulers), 0),
       slots_(static_cast<std::size_t>(sim.profile.maxWarps())),
       residents_(static_cast<std::size_t>(sim.profile.sm.maxBlocks)),
@@ -49,7 +45,10 @@ bool Sm::fits(const BlockNeeds& needs) const {
 }
 
 void Sm::beginLaunch(std::int64_t l1Bytes) {
-    if (empty()) loadStore_.setCapacity(l1Bytes);
+    if (empty()) {
+        loadStore_.setCapacity(l1Bytes);
+        policy_->kernelStarted();
+    }
     loadStore_.invalidate();
 }
 
@@ -66,6 +65,7 @@ void Sm::startBlock(const LaunchContext& context, std::uint32_t launch, const Bl
     freeWarps_ -= needs.warps;
     freeRegisters_ -= needs.registers;
     freeShared_ -= needs.shared;
+    loadStore_.blockStarted(r, needs.shared);
     if (residentBlocks_++ == 0) stallLaunch_ = launch;
     ++sim_.effects;
     ++sim_.counters[launch].blocks;
@@ -121,9 +121,10 @@ void Sm::tick() {
     }
 
     loadStore_.tick();
+    if (now >= policy_->due()) policy_->advance(now);
 
     for (std::size_t scheduler = 0; scheduler < own_.size(); ++scheduler) {
-        WarpMask eligible = ready_ & own_[scheduler] & policy_->allowed();
+        WarpMask eligible = offered() & own_[scheduler];
         for (unsigned unit = 0; eligible && unit < arch::kUnits; ++unit)
             if ((eligible & needs_[unit]) && !unitFree(unit)) eligible &= ~needs_[unit];
         if (!eligible) {
@@ -142,9 +143,10 @@ void Sm::tick() {
 void Sm::sleep() {
     Cycles next = nextInRing();
     if (loadStore_.working()) next = sim_.now + 1;
-    const WarpMask offered = ready_ & policy_->allowed();
+    const WarpMask offer = offered();
+    if (policy_->due() < next && offer != ready_) next = std::max(policy_->due(), sim_.now + 1);
     for (unsigned unit = 0; unit < arch::kUnits && next > sim_.now + 1; ++unit) {
-        if (!(offered & needs_[unit])) continue;
+        if (!(offer & needs_[unit])) continue;
         // A full LD/ST queue wakes the SM itself when it moves.
         if (static_cast<arch::Unit>(unit) == arch::Unit::ldst && loadStore_.full()) continue;
         next = std::min(next, std::max(sim_.now + 1, unitFreeAt(unit)));
@@ -177,7 +179,7 @@ Cycles Sm::nextInRing() const {
 Stall Sm::stallOf(int scheduler) const {
     const WarpMask own = own_[static_cast<std::size_t>(scheduler)] & occupied_;
     if (!own) return Stall::idle;
-    if (ready_ & own & policy_->allowed()) return Stall::unit;
+    if (offered() & own) return Stall::unit;
     if (ready_ & own) return Stall::throttled;
     if (waitingLoad_ & own) return Stall::memory;
     return own & ~waitingBarrier_ ? Stall::dependency : Stall::barrier;
@@ -240,7 +242,8 @@ void Sm::issue(std::uint32_t slot) {
             ++sim_.effects;
             s.wait = Wait::barrier;
             waitingBarrier_ |= bitOf(slot);
-            policy_->issued(slot);
+            if (policy_->throttles()) policy_->warpWaits(slot);
+            policy_->issued(slot, step.lanes);
             return;
         case StepKind::barrierPass:
             ++sim_.effects;
@@ -252,7 +255,7 @@ void Sm::issue(std::uint32_t slot) {
             if (s.loads || s.stores) {
                 s.wait = Wait::fence;
                 waitingLoad_ |= bitOf(slot);
-                policy_->issued(slot);
+                policy_->issued(slot, step.lanes);
                 return;
             }
             notBefore = std::max(notBefore, s.storesDoneAt);
@@ -266,18 +269,18 @@ void Sm::issue(std::uint32_t slot) {
             if (!groupsDone(s)) {
                 s.wait = Wait::async;
                 waitingLoad_ |= bitOf(slot);
-                policy_->issued(slot);
+                policy_->issued(slot, step.lanes);
                 return;
             }
             break;
         case StepKind::finished:
-            policy_->issued(slot);
+            policy_->issued(slot, step.lanes);
             release(residents_[s.resident], step.released, sim_.now + 1);
             finishWarp(slot);
             return;
     }
     refresh(slot, notBefore);
-    policy_->issued(slot);
+    policy_->issued(slot, step.lanes);
 }
 
 void Sm::issueMemory(std::uint32_t slot, const Instr& instr) {
@@ -359,6 +362,7 @@ void Sm::release(const Resident& resident, std::uint64_t warps, Cycles notBefore
         const std::uint32_t slot = resident.slotOf[std::countr_zero(warps)];
         if (slots_[slot].wait != Wait::barrier) continue;
         waitingBarrier_ &= ~bitOf(slot);
+        if (policy_->throttles()) policy_->warpResumes(slot);
         refresh(slot, notBefore);
     }
 }
@@ -391,6 +395,7 @@ void Sm::removeBlock(std::uint32_t r) {
     freeWarps_ += resident.needs.warps;
     freeRegisters_ += resident.needs.registers;
     freeShared_ += resident.needs.shared;
+    loadStore_.blockEnded(r);
     resident.block.reset();
     if (--residentBlocks_ == 0) stallLaunch_ = 0;
     if (sim_.observer) sim_.observer->blockEnded(sim_.now, id_, r, resident.launch, resident.number);
@@ -476,20 +481,40 @@ bool Sm::groupsDone(const Slot& s) const {
                        [](std::uint32_t copies) { return copies == 0; });
 }
 
-void Sm::l1Event(CacheEvent::Kind kind, std::uint32_t warp, std::uint32_t owner, std::uint64_t line) {
-    if (kind == CacheEvent::Kind::hit) ++slots_[warp].counters.l1Hits;
-    if (kind == CacheEvent::Kind::miss) ++slots_[warp].counters.l1Misses;
+void Sm::missed(std::uint32_t slot, std::uint64_t line) {
     if (policy_->watchesCache())
-        policy_->observe({kind, warp, owner, line / static_cast<std::uint64_t>(sim_.profile.l1.lineBytes)});
-    if (kind == CacheEvent::Kind::eviction && sim_.observer)
-        sim_.observer->l1Eviction(sim_.now, id_, line, owner, warp);
+        policy_->observe(
+            {CacheEvent::Kind::miss, slot, slot, line / static_cast<std::uint64_t>(sim_.profile.l1.lineBytes)});
+    if (sim_.observer) sim_.observer->l1Miss(sim_.now, id_, line, slot);
+}
+
+void Sm::evicted(std::uint32_t evictor, std::uint32_t owner, std::uint64_t line) {
+    if (policy_->watchesCache())
+        policy_->observe(
+            {CacheEvent::Kind::eviction, evictor, owner, line / static_cast<std::uint64_t>(sim_.profile.l1.lineBytes)});
+    if (sim_.observer) sim_.observer->l1Eviction(sim_.now, id_, line, owner, evictor);
 }
 
 std::uint32_t Sm::activeWarps() const {
-    return static_cast<std::uint32_t>(std::popcount(occupied_ & policy_->allowed()));
+    return static_cast<std::uint32_t>(std::popcount(occupied_ & policy_->allowed() & ~policy_->heldFromMemory()));
 }
 std::uint32_t Sm::residentWarps() const {
     return static_cast<std::uint32_t>(std::popcount(occupied_));
+}
+
+SmSample Sm::sample() const {
+    SmSample sample;
+    sample.residentWarps = residentWarps();
+    sample.activeWarps = activeWarps();
+    if (const SharedCache* cache = loadStore_.sharedCache()) {
+        for (WarpMask rest = occupied_; rest; rest &= rest - 1)
+            sample.isolatedWarps +=
+                policy_->route(static_cast<std::uint32_t>(std::countr_zero(rest))) == Route::sharedCache;
+        sample.sharedCacheCapacity = cache->capacityBytes();
+        sample.sharedCacheUsed = cache->usedBytes();
+    }
+    sample.sharedReserved = static_cast<std::uint32_t>(sim_.profile.sm.sharedBytes) - freeShared_;
+    return sample;
 }
 
 std::optional<std::uint32_t> Sm::anyLaunch() const {

@@ -39,7 +39,7 @@ class SmOwner {
 class Sm final : public Requester {
   public:
     /// `port`: its number on the crossbar; `id`: what %smid says.
-    Sm(SimContext&, Crossbar&, SmOwner&, std::uint32_t port, std::uint32_t id, const SchedulerPolicy&);
+    Sm(SimContext&, Crossbar&, SmOwner&, std::uint32_t port, std::uint32_t id, const SchedulerChoice&);
 
     bool fits(const BlockNeeds&) const;
     bool empty() const { return residentBlocks_ == 0; }
@@ -62,11 +62,20 @@ class Sm final : public Requester {
     // From LD/ST.
     void loaded(std::uint32_t load, Cycles readyAt);
     void storeSent(std::uint32_t slot, std::uint32_t launch);
-    void l1Event(CacheEvent::Kind, std::uint32_t warp, std::uint32_t owner, std::uint64_t line);
+    void l1Hit(std::uint32_t slot) { ++slots_[slot].counters.l1Hits; }
+    void l1Missed(std::uint32_t slot, std::uint64_t line) {
+        ++slots_[slot].counters.l1Misses;
+        missed(slot, line);
+    }
+    void missed(std::uint32_t slot, std::uint64_t line);  ///< in L1D, or in shared memory that serves as a cache
+    void evicted(std::uint32_t evictor, std::uint32_t owner, std::uint64_t line);
     std::uint64_t localBase(std::uint32_t slot) const { return localBase_ + slot * kLocalStride; }
 
     std::uint32_t activeWarps() const;  ///< resident, and not held back by the policy
     std::uint32_t residentWarps() const;
+    SmSample sample() const;
+    const LoadStore& loadStore() const { return loadStore_; }
+    const WarpScheduler& policy() const { return *policy_; }
     /// Of all warps that have had this slot.
     const WarpCounters& warpCounters(std::uint32_t slot) const { return slots_[slot].counters; }
     /// What a barrier of this launch waits for in vain; empty if no warp of it waits at one.
@@ -136,6 +145,10 @@ class Sm final : public Requester {
     void copyDone(Slot&, std::uint64_t group);
     bool groupsDone(const Slot&) const;
     Stall stallOf(int scheduler) const;
+    /// Ready warps that the policy lets issue.
+    WarpMask offered() const {
+        return ready_ & policy_->allowed() & ~(policy_->heldFromMemory() & needs_[static_cast<int>(arch::Unit::ldst)]);
+    }
     std::string place(const Slot&, std::int32_t line, unsigned lane) const;
     void sleep();
 

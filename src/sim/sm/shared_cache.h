@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/sm/address_translation.h"
+#include "sim/sm/smmt.h"
+
+namespace bulkhead::sim {
+
+/// Unused shared memory as a direct-mapped cache of 128-byte blocks (CIAO III-B, IV-B). What the resident blocks leave
+/// is determined when a block starts; blocks of the kernel come first, and a change of the geometry empties the cache,
+/// which costs nothing but misses since global stores write through.
+class SharedCache {
+  public:
+    explicit SharedCache(std::uint32_t sharedBytes) : smmt_(sharedBytes) {}
+
+    /// True if the geometry has changed: places that were translated before mean nothing any more.
+    bool blockStarted(std::uint32_t block, std::uint32_t sharedBytes);
+    void blockEnded(std::uint32_t block) { smmt_.release(block); }
+
+    bool usable() const { return translation_.rows() != 0; }
+    const AddressTranslation& translation() const { return translation_; }
+
+    /// Sectors that are here of the line at this address.
+    std::uint8_t valid(std::uint64_t line) const {
+        if (!usable()) return 0;
+        const Block& block = blocks_[indexOf(line)];
+        return block.line == line ? block.sectors : std::uint8_t{0};
+    }
+    struct Victim {
+        std::uint64_t line;
+        std::uint32_t owner;
+    };
+    /// Sectors of a line go to their translated place. Returns the line that had been there, if another.
+    std::optional<Victim> fill(std::uint32_t place, std::uint64_t line, std::uint8_t sectors, std::uint32_t owner);
+    void drop(std::uint64_t line);
+    void clear();
+
+    std::uint32_t reservedBytes() const { return smmt_.reserved(); }  ///< by resident blocks
+    std::uint32_t capacityBytes() const { return translation_.blocks() << AddressTranslation::kBlockBits; }
+    std::uint32_t usedBytes() const { return used_ << AddressTranslation::kBlockBits; }
+    template <class Visit>
+    void eachLine(Visit&& visit) const {
+        for (const Block& block : blocks_)
+            if (block.line != kNoLine) visit(block.line);
+    }
+
+  private:
+    static constexpr std::uint64_t kNoLine = ~std::uint64_t{0};
+    struct Block {
+        std::uint64_t line = kNoLine;
+        std::uint8_t sectors = 0, owner = 0;
+    };
+    std::uint32_t indexOf(std::uint64_t line) const {
+        return translation_.blockIndex(translation_.translate(line).block);
+    }
+
+    Smmt smmt_;
+    AddressTranslation translation_;
+    std::vector<Block> blocks_;
+    std::uint32_t used_ = 0;  ///< blocks
+};
+
+}  // namespace bulkhead::sim
