@@ -1,0 +1,66 @@
+#pragma once
+
+#include <optional>
+#include <unordered_set>
+
+#include "dissect/memory_view.h"
+#include "dissect/probe.h"
+#include "dissect/time_split.h"
+#include "dissect/xor_hash.h"
+
+namespace bulkhead::dissect {
+
+/// What the L2 looks like so far.
+struct CacheShape {
+    Bytes bytes = 0;  ///< as the driver says
+    Bytes sectorBytes = 32, lineBytes = 128;
+    double hitCycles = 0, missCycles = 0;  ///< of one access by timeAccesses()
+
+    bool misses(std::uint32_t cycles) const { return cycles > (hitCycles + missCycles) / 2; }
+    std::uint32_t sectorsPerLine() const { return static_cast<std::uint32_t>(lineBytes / sectorBytes); }
+};
+
+/// Algorithm 1 of Fractional GPUs: two loads that want different rows of one DRAM bank take longer together than two
+/// that do not.
+class RowConflicts final : public PairOracle {
+  public:
+    RowConflicts(Probe&, const MemoryView&, const CacheShape&);
+
+    /// Times random pairs and finds the threshold. False if no slow cluster stands out.
+    bool calibrate(std::size_t pairs, std::uint64_t seed);
+    const std::optional<TimeSplit>& split() const { return split_; }
+
+    struct Sample {
+        AddressPair pair;
+        std::uint32_t cycles = 0;
+    };
+    /// What calibrate() saw.
+    const std::vector<Sample>& samples() const { return samples_; }
+    /// One primary address against others, as in figure 3.
+    std::vector<Sample> trend(std::size_t pairs, std::uint64_t seed);
+
+    AddressPair randomPair(Random&) override;
+    bool pairWithDifference(Mask difference, Random&, AddressPair&) override;
+    std::vector<bool> collide(std::span<const AddressPair>) override;
+
+  private:
+    Times time(std::span<const AddressPair>);
+
+    Probe& probe_;
+    const MemoryView& memory_;
+    CacheShape cache_;
+    gpu::Buffer spurious_;  ///< read to clear the cache
+    std::optional<TimeSplit> split_;
+    std::vector<Sample> samples_;
+    std::unordered_set<arch::PhysicalAddress> cached_;  ///< sectors that may be in the cache
+};
+
+/// Bytes of a bank's row, and the address bits that number rows: differences within a bank that make no conflict stay
+/// in a row.
+struct Rows {
+    Bytes bytes = 0;
+    std::vector<Mask> bits;
+};
+Rows findRows(RowConflicts&, const Span& bankFunctions, Mask bits, Bytes granularity, std::uint64_t seed);
+
+}  // namespace bulkhead::dissect

@@ -1,0 +1,73 @@
+#include "dissect/memory_view.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/error.h"
+#include "driver/simulator_api.h"
+
+namespace bulkhead::dissect {
+namespace {
+
+constexpr Bytes kSmallestPage = 4_KiB, kLargestPage = 2_MiB;
+
+arch::PhysicalAddress askSimulator(std::uint64_t address) {
+    std::uint64_t physical = 0;
+    if (driver::simulator().physicalAddress(&physical, address) != driver::CUDA_SUCCESS)
+        throw Error("a simulated address has no physical one: {}", driver::simulator().lastError());
+    return physical;
+}
+
+/// The largest page of which all samples are whole.
+Bytes findPageBytes(std::uint64_t base, Bytes bytes) {
+    Bytes page = kLargestPage;
+    Random random(1);
+    for (int i = 0; i < 256; ++i) {
+        const std::uint64_t at = base + random.below(bytes / kLargestPage) * kLargestPage;
+        while (page > kSmallestPage &&
+               askSimulator(at + page - kSmallestPage) != askSimulator(at) + page - kSmallestPage)
+            page /= 2;
+    }
+    return page;
+}
+
+}  // namespace
+
+MemoryView::MemoryView(gpu::Gpu& gpu, Bytes most) {
+    // Some is in use already, and some is needed for lists and results.
+    const Bytes room = gpu.info().memoryBytes - gpu.info().memoryBytes / 16;
+    const Bytes bytes = std::min(most, room) / kLargestPage * kLargestPage;
+    if (bytes < 64 * kLargestPage)
+        throw Error("{}: {} MB of memory are too few to dissect", gpu.name(), gpu.info().memoryBytes >> 20);
+    buffer_ = gpu.context().allocate(bytes);
+    if (gpu.simulator() == nullptr) return;
+    gpu.context().makeCurrent();
+    pageBytes_ = findPageBytes(base(), bytes);
+    pages_.reserve(bytes / pageBytes_);
+    arch::PhysicalAddress all = 0;
+    for (Bytes o = 0; o < bytes; o += pageBytes_) {
+        pages_.push_back(askSimulator(base() + o));
+        all |= pages_.back();
+    }
+    addressBits_ = static_cast<unsigned>(std::bit_width(all));
+    pageAt_.reserve(pages_.size());
+    for (std::size_t i = 0; i < pages_.size(); ++i) pageAt_.emplace(pages_[i], i);
+}
+
+arch::PhysicalAddress MemoryView::physical(std::uint64_t address) const {
+    const std::uint64_t offset = address - base();
+    return pages_[offset / pageBytes_] + offset % pageBytes_;
+}
+
+std::optional<std::uint64_t> MemoryView::reach(arch::PhysicalAddress physical) const {
+    const arch::PhysicalAddress within = physical & (pageBytes_ - 1);
+    const auto page = pageAt_.find(physical - within);
+    if (page == pageAt_.end()) return std::nullopt;
+    return base() + page->second * pageBytes_ + within;
+}
+
+arch::PhysicalAddress MemoryView::random(Random& random, Bytes alignment) const {
+    return physical(base() + random.below(bytes() / alignment) * alignment);
+}
+
+}  // namespace bulkhead::dissect

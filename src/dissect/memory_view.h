@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "arch/address_map.h"
+#include "base/random.h"
+#include "gpu/gpu.h"
+
+namespace bulkhead::dissect {
+
+/// A large allocation to probe, and where it lies. Physical addresses are known on simulated GPUs only; that is all
+/// that dissect asks a simulated GPU beyond what a CUDA driver offers.
+class MemoryView {
+  public:
+    /// As much of the GPU's memory as there is, up to `most`.
+    MemoryView(gpu::Gpu&, Bytes most);
+
+    std::uint64_t base() const { return buffer_.address(); }
+    Bytes bytes() const { return buffer_.bytes(); }
+    bool physicalKnown() const { return !pages_.empty(); }
+    Bytes pageBytes() const { return pageBytes_; }
+    /// As on a real GPU from here on.
+    void forgetPhysical() { pages_.clear(); }
+
+    /// One more than the highest physical address bit that varies.
+    unsigned addressBits() const { return addressBits_; }
+    arch::PhysicalAddress physical(std::uint64_t address) const;
+    /// Where a physical address can be reached, if it belongs to the allocation.
+    std::optional<std::uint64_t> reach(arch::PhysicalAddress) const;
+    /// A random physical address of the allocation, at a multiple of `alignment`.
+    arch::PhysicalAddress random(Random&, Bytes alignment) const;
+
+  private:
+    gpu::Buffer buffer_;
+    Bytes pageBytes_ = 0;
+    unsigned addressBits_ = 0;
+    std::vector<arch::PhysicalAddress> pages_;                       ///< in virtual order
+    std::unordered_map<arch::PhysicalAddress, std::size_t> pageAt_;  ///< physical page address to place in pages_
+};
+
+}  // namespace bulkhead::dissect

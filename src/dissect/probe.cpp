@@ -1,0 +1,142 @@
+#include "dissect/probe.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "gpu/real_driver.h"
+#include "probes.ptx.h"
+
+namespace bulkhead::dissect {
+
+Probe::Probe(gpu::Gpu& gpu, TimingFilter filter)
+    : gpu_(gpu),
+      filter_(std::move(filter)),
+      multiprocessors_(static_cast<unsigned>(gpu.info().multiprocessors)),
+      stream_(gpu.context().createStream()),
+      module_(gpu.context().load(kProbesPtx)),
+      accesses_(module_.kernel("timeAccesses")),
+      pairs_(module_.kernel("timePairs")),
+      chase_(module_.kernel("chase")),
+      touch_(module_.kernel("touch")),
+      afterLines_(module_.kernel("timeAfterLines")),
+      atomics_(module_.kernel("timeAtomics")),
+      contention_(module_.kernel("timeContention")),
+      interference_(module_.kernel("timeInterference")) {}
+
+template <class... Arguments>
+void Probe::launch(gpu::Kernel& kernel, gpu::Dim3 grid, unsigned threads, std::size_t shared,
+                   const Arguments&... arguments) {
+    gpu::Event begin = gpu_.context().createEvent(), end = gpu_.context().createEvent();
+    begin.record(stream_);
+    kernel.launch(stream_, grid, {threads}, shared, arguments...);
+    end.record(stream_);
+    stream_.synchronize();
+    gpuSeconds_ += end.secondsSince(begin);
+}
+
+Times Probe::filtered(Times times) const {
+    if (filter_) filter_(times);
+    return times;
+}
+
+Times Probe::timeAccesses(std::span<const Access> accesses) {
+    if (accesses.empty()) return {};
+    std::vector<std::uint64_t> list;
+    for (const Access& a : accesses) list.push_back(a.address | static_cast<std::uint64_t>(a.kind));
+    const auto device = gpu_.context().array(list);
+    const auto times = gpu_.context().array<std::uint32_t>(list.size());
+    launch(accesses_, {1}, 32, 0, device, static_cast<std::uint32_t>(list.size()), times);
+    return filtered(times.download());
+}
+
+Times Probe::timePairs(std::span<const std::pair<std::uint64_t, std::uint64_t>> pairs) {
+    if (pairs.empty()) return {};
+    std::vector<std::uint64_t> list;
+    for (const auto& [a, b] : pairs) {
+        list.push_back(a);
+        list.push_back(b);
+    }
+    const auto device = gpu_.context().array(list);
+    const auto times = gpu_.context().array<std::uint32_t>(pairs.size());
+    launch(pairs_, {1}, 32, 0, device, static_cast<std::uint32_t>(pairs.size()), times);
+    return filtered(times.download());
+}
+
+std::uint64_t Probe::chase(std::uint64_t start, std::uint32_t steps, bool throughL1) {
+    const auto result = gpu_.context().array<std::uint64_t>(2);
+    launch(chase_, {1}, 1, 0, start, steps, std::uint32_t{throughL1}, result);
+    return result.download()[0];
+}
+
+void Probe::writeRing(std::span<const std::uint64_t> addresses) {
+    gpu_.context().makeCurrent();
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+        const std::uint64_t next = addresses[(i + 1) % addresses.size()];
+        gpu::check(gpu_.api(), gpu_.api().cuMemcpyHtoD(addresses[i], &next, sizeof next), "cannot write a pointer");
+    }
+}
+
+void Probe::touch(std::uint64_t base, std::uint64_t bytes, std::uint32_t step) {
+    launch(touch_, {2 * multiprocessors_}, 256, 0, base, bytes, step);
+}
+
+Times Probe::timeAfterLines(std::span<const std::uint64_t> lines, std::uint64_t primary, std::uint32_t sectors,
+                            std::uint32_t sectorBytes) {
+    const auto device = gpu_.context().array(std::vector<std::uint64_t>(lines.begin(), lines.end()));
+    const auto times = gpu_.context().array<std::uint32_t>(sectors);
+    constexpr std::uint32_t kStaged = 4096;  // 32 KB of shared memory
+    launch(afterLines_, {1}, 512, kStaged * sizeof(std::uint64_t), device, static_cast<std::uint32_t>(lines.size()),
+           kStaged, primary, sectors, sectorBytes, times);
+    return filtered(times.download());
+}
+
+Times Probe::timeAtomicsFrom(unsigned multiprocessor, std::uint64_t base, std::uint64_t stride, std::uint32_t count,
+                             std::uint32_t repeats) {
+    const auto elected = gpu_.context().array(std::vector<std::uint32_t>(1, 0));
+    const auto times = gpu_.context().array(std::vector<std::uint32_t>(count, 0));
+    const auto where = gpu_.context().array<std::uint32_t>(count);
+    launch(atomics_, {2 * multiprocessors_}, 1, 0, base, stride, count, repeats, multiprocessor, elected, times, where);
+    if (elected.download()[0] == 0) throw Error("no block ran on multiprocessor {}", multiprocessor);
+    return filtered(times.download());
+}
+
+Times Probe::timeAtomicsSpread(std::uint64_t base, std::uint64_t stride, std::uint32_t count, std::uint32_t repeats,
+                               std::vector<std::uint32_t>& where) {
+    const auto elected = gpu_.context().array(std::vector<std::uint32_t>(1, 0));
+    const auto times = gpu_.context().array<std::uint32_t>(count);
+    const auto sms = gpu_.context().array<std::uint32_t>(count);
+    constexpr std::uint32_t kAll = ~std::uint32_t{0};
+    launch(atomics_, {multiprocessors_}, 1, 0, base, stride, count, repeats, kAll, elected, times, sms);
+    where = sms.download();
+    return filtered(times.download());
+}
+
+Times Probe::timeContention(const Contention& c, std::span<const std::pair<std::uint64_t, std::uint64_t>> pairs) {
+    if (pairs.empty()) return {};
+    std::vector<std::uint64_t> list;
+    for (const auto& [a, b] : pairs) {
+        list.push_back(a);
+        list.push_back(b);
+    }
+    const auto device = gpu_.context().array(list);
+    const auto chosen = gpu_.context().array(c.multiprocessors);
+    const auto state = gpu_.context().array(std::vector<std::uint32_t>(3 + c.multiprocessors.size(), 0));
+    const auto times = gpu_.context().array(std::vector<std::uint32_t>(pairs.size(), 0));
+    launch(contention_, {multiprocessors_}, c.threads, 0, device, static_cast<std::uint32_t>(pairs.size()), c.repeats,
+           chosen, c.members, state, times);
+    return filtered(times.download());
+}
+
+double Probe::timeInterference(std::span<const std::uint64_t> starts, std::uint32_t steps) {
+    const auto device = gpu_.context().array(std::vector<std::uint64_t>(starts.begin(), starts.end()));
+    const auto state = gpu_.context().array(std::vector<std::uint32_t>(4, 0));
+    const auto cycles = gpu_.context().array(std::vector<std::uint64_t>(2, 0));
+    const auto threads = static_cast<std::uint32_t>(starts.size());
+    // Blocks of one thread are spread evenly: enough that those beside multiprocessor 0 make up the number.
+    const unsigned each = 1 + (threads + multiprocessors_ - 2) / std::max(1u, multiprocessors_ - 1);
+    launch(interference_, {each * multiprocessors_}, 1, 0, device, threads, steps, state, cycles);
+    Times total = filtered({static_cast<std::uint32_t>(cycles.download()[0] / steps)});
+    return total[0];
+}
+
+}  // namespace bulkhead::dissect

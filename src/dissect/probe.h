@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gpu/gpu.h"
+
+namespace bulkhead::dissect {
+
+using Times = std::vector<std::uint32_t>;  ///< core cycles
+
+/// Changes timings as they come back from the GPU; what tests make noise with.
+using TimingFilter = std::function<void(Times&)>;
+
+/// How an access of timeAccesses() is made.
+enum class AccessKind : std::uint8_t { pastL1 = 0, throughL1 = 1, store = 2 };
+
+struct Access {
+    std::uint64_t address = 0;
+    AccessKind kind = AccessKind::pastL1;
+};
+
+/// Everything that dissect lets a GPU do: the kernels of kernels/probes.cu, with their timings.
+class Probe {
+  public:
+    explicit Probe(gpu::Gpu&, TimingFilter = {});
+
+    gpu::Gpu& gpu() { return gpu_; }
+    unsigned multiprocessors() const { return multiprocessors_; }
+
+    /// Makes accesses one after the other. Stores have no time of their own.
+    Times timeAccesses(std::span<const Access>);
+    /// Both loads of a pair are in flight together; pairs come one after the other.
+    Times timePairs(std::span<const std::pair<std::uint64_t, std::uint64_t>>);
+    /// Cycles that a chase of so many pointers takes.
+    std::uint64_t chase(std::uint64_t start, std::uint32_t steps, bool throughL1);
+    /// Makes a ring of pointers through these addresses.
+    void writeRing(std::span<const std::uint64_t>);
+    /// Reads a region at equal distances.
+    void touch(std::uint64_t base, std::uint64_t bytes, std::uint32_t step);
+    /// Loads a line, then others, and times the line's sectors.
+    Times timeAfterLines(std::span<const std::uint64_t> lines, std::uint64_t primary, std::uint32_t sectors,
+                         std::uint32_t sectorBytes);
+    /// Latency of dependent atomics at equal distances, from one multiprocessor.
+    Times timeAtomicsFrom(unsigned multiprocessor, std::uint64_t base, std::uint64_t stride, std::uint32_t count,
+                          std::uint32_t repeats);
+    /// The same, shared out among all multiprocessors; `where` is told which had each.
+    Times timeAtomicsSpread(std::uint64_t base, std::uint64_t stride, std::uint32_t count, std::uint32_t repeats,
+                            std::vector<std::uint32_t>& where);
+    /// How long reductions to both addresses of a pair take when the chosen multiprocessors make them all at once.
+    struct Contention {
+        std::vector<std::uint8_t> multiprocessors;  ///< of each, whether it may take part
+        std::uint32_t members = 0;                  ///< how many do, at most
+        std::uint32_t threads = 64;
+        std::uint32_t repeats = 16;
+    };
+    Times timeContention(const Contention&, std::span<const std::pair<std::uint64_t, std::uint64_t>>);
+    /// Cycles per access of a primary thread while others chase rings of their own; `starts` has the primary's first.
+    double timeInterference(std::span<const std::uint64_t> starts, std::uint32_t steps);
+
+    /// GPU time that probes have taken so far.
+    double gpuSeconds() const { return gpuSeconds_; }
+
+  private:
+    template <class... Arguments>
+    void launch(gpu::Kernel&, gpu::Dim3 grid, unsigned threads, std::size_t shared, const Arguments&...);
+    Times filtered(Times) const;
+
+    gpu::Gpu& gpu_;
+    TimingFilter filter_;
+    unsigned multiprocessors_ = 0;
+    gpu::Stream stream_;
+    gpu::Module module_;
+    gpu::Kernel accesses_, pairs_, chase_, touch_, afterLines_, atomics_, contention_, interference_;
+    double gpuSeconds_ = 0;
+};
+
+}  // namespace bulkhead::dissect

@@ -1,0 +1,193 @@
+#include "dissect/sets.h"
+
+#include <algorithm>
+
+namespace bulkhead::dissect {
+namespace {
+
+constexpr std::size_t kGroup = 32;  // candidates tried together
+
+}  // namespace
+
+bool SetProbe::evicted(std::span<const std::uint64_t> lines, std::uint64_t primary) {
+    ++tests_;
+    // Sectors of the line are lost together, and each has a time of its own: they vote.
+    std::uint32_t lost = 0, asked = 0;
+    for (const std::uint32_t tries = cache_.sectorsPerLine() > 2 ? 1 : 3; asked < tries * cache_.sectorsPerLine();) {
+        const Times times = probe_.timeAfterLines(lines, primary, cache_.sectorsPerLine(),
+                                                  static_cast<std::uint32_t>(cache_.sectorBytes));
+        for (std::uint32_t t : times) lost += cache_.misses(t) ? 1 : 0;
+        asked += static_cast<std::uint32_t>(times.size());
+    }
+    return 2 * lost > asked;
+}
+
+std::vector<std::uint64_t> SetProbe::candidates(arch::PhysicalAddress primary, const Span* bankFunctions,
+                                                std::size_t count, Random& random) const {
+    const Mask bits = bitRange(static_cast<unsigned>(std::countr_zero(cache_.lineBytes)), memory_.addressBits());
+    const Span differences = bankFunctions != nullptr ? bankFunctions->orthogonal(bits) : Span().orthogonal(bits);
+    std::vector<std::uint64_t> lines;
+    for (std::size_t tries = 0; lines.size() < count && tries < 100 * count; ++tries) {
+        const Mask d = differences.random(random);
+        const auto line = memory_.reach(primary ^ d);
+        if (d != 0 && line) lines.push_back(*line);
+    }
+    std::sort(lines.begin(), lines.end());
+    lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+    for (std::size_t i = lines.size(); i > 1; --i) std::swap(lines[i - 1], lines[random.below(i)]);
+    return lines;
+}
+
+/// Leaves out every block of lines without which the rest still evicts, with blocks of half the size each round.
+bool SetProbe::shorten(std::vector<std::uint64_t>& lines, std::uint64_t primary,
+                       const std::function<void(double)>& progress) {
+    const double begin = static_cast<double>(lines.size());
+    for (std::size_t block = std::max<std::size_t>(1, lines.size() / 64);;
+         block = std::max<std::size_t>(1, block / 2)) {
+        bool shortened = false;
+        for (std::size_t at = 0; at < lines.size();) {
+            const std::size_t n = std::min(block, lines.size() - at);
+            std::vector<std::uint64_t> rest(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(at));
+            rest.insert(rest.end(), lines.begin() + static_cast<std::ptrdiff_t>(at + n), lines.end());
+            if (!rest.empty() && evicted(rest, primary)) {
+                lines = std::move(rest);
+                shortened = true;
+            } else {
+                at += n;
+            }
+        }
+        if (progress) progress(1 - static_cast<double>(lines.size()) / begin);
+        // A wrong answer may have left out too much, and then nothing is evicted any more.
+        if (!evicted(lines, primary) && !evicted(lines, primary)) return false;
+        if (block == 1 && !shortened) return true;
+    }
+}
+
+std::optional<EvictionSet> SetProbe::find(const Span* bankFunctions, std::uint64_t seed,
+                                          const std::function<void(double)>& progress) {
+    Random random(seed);
+    tests_ = 0;
+    const std::size_t whole = cache_.bytes / cache_.lineBytes;
+    for (int attempt = 0; attempt < 4; ++attempt) {
+        const arch::PhysicalAddress at = memory_.random(random, cache_.lineBytes);
+        const std::uint64_t primary = *memory_.reach(at);
+        for (std::size_t count = 256; count <= 4 * whole; count *= 2) {
+            std::vector<std::uint64_t> lines = candidates(at, bankFunctions, count, random);
+            if (!evicted(lines, primary)) continue;
+            if (shorten(lines, primary, progress)) return EvictionSet{primary, std::move(lines), tests_};
+            break;
+        }
+    }
+    return std::nullopt;
+}
+
+AddressPair SetConflicts::randomPair(Random& random) {
+    return {memory_.physical(set_.primary), memory_.random(random, cache_.lineBytes)};
+}
+
+bool SetConflicts::pairWithDifference(Mask difference, Random&, AddressPair& pair) {
+    pair.first = memory_.physical(set_.primary);
+    pair.second = pair.first ^ difference;
+    const auto line = memory_.reach(pair.second);
+    // The lines of the eviction set itself are in use already.
+    return difference != 0 && line && std::find(set_.lines.begin(), set_.lines.end(), *line) == set_.lines.end();
+}
+
+std::vector<bool> SetConflicts::evictedByAny(const std::vector<std::vector<std::uint64_t>>& groups) {
+    std::vector<Access> accesses;
+    std::vector<std::size_t> last;
+    for (const auto& group : groups) {
+        accesses.push_back({set_.primary});
+        for (std::size_t i = 1; i < set_.lines.size(); ++i) accesses.push_back({set_.lines[i]});
+        for (std::uint64_t line : group) accesses.push_back({line});
+        last.push_back(accesses.size());
+        accesses.push_back({set_.primary});
+    }
+    const Times times = probe_.timeAccesses(accesses);
+    std::vector<bool> answers;
+    for (std::size_t at : last) answers.push_back(cache_.misses(times[at]));
+    return answers;
+}
+
+std::vector<bool> SetConflicts::collide(std::span<const AddressPair> pairs) {
+    std::vector<bool> answers(pairs.size(), false);
+    const std::size_t size = pairs.size() > 4 * kGroup ? kGroup : 1;
+    std::vector<std::vector<std::uint64_t>> groups;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        if (i % size == 0) groups.emplace_back();
+        groups.back().push_back(*memory_.reach(pairs[i].second));
+    }
+    const std::vector<bool> any = evictedByAny(groups);
+    if (size == 1) return any;
+    std::vector<std::vector<std::uint64_t>> singles;
+    std::vector<std::size_t> place;
+    for (std::size_t g = 0; g < groups.size(); ++g)
+        for (std::size_t k = 0; any[g] && k < groups[g].size(); ++k) {
+            singles.push_back({groups[g][k]});
+            place.push_back(g * size + k);
+        }
+    const std::vector<bool> each = evictedByAny(singles);
+    for (std::size_t i = 0; i < each.size(); ++i) answers[place[i]] = each[i];
+    return answers;
+}
+
+Replacement findReplacement(Probe& probe, const CacheShape& cache, const EvictionSet& set,
+                            const std::vector<std::uint64_t>& more) {
+    constexpr int kVotes = 5;
+    std::vector<std::uint64_t> lines = set.lines;
+    lines.insert(lines.end(), more.begin(), more.end());
+    const std::size_t ways = set.lines.size();
+
+    // Loads `before`, then says whether the last of them, asked for again, missed; most of several tries decide.
+    const auto lastMisses = [&](const std::vector<Access>& before) {
+        int yes = 0;
+        for (int v = 0; v < kVotes; ++v) {
+            std::vector<Access> all;
+            for (std::uint64_t line : lines) all.push_back({line});  // the same history every time
+            for (std::uint64_t line : lines) all.push_back({line});
+            all.insert(all.end(), before.begin(), before.end());
+            yes += cache.misses(probe.timeAccesses(all).back()) ? 1 : 0;
+        }
+        return 2 * yes > kVotes;
+    };
+    const auto readsToEvict = [&](AccessKind first) {
+        for (std::size_t n = 1; n <= lines.size(); ++n) {
+            std::vector<Access> list = {{set.primary, first}};
+            for (std::size_t i = 0; i < n; ++i) list.push_back({lines[i]});
+            list.push_back({set.primary});
+            if (lastMisses(list)) return n;
+        }
+        return std::size_t{0};
+    };
+    Replacement r;
+    r.readsToEvictRead = readsToEvict(AccessKind::pastL1);
+    r.readsToEvictWrite = readsToEvict(AccessKind::store);
+
+    // Primary, all but one line, primary again, one more line: who is gone tells what counts, the last use or the
+    // first.
+    std::vector<Access> list = {{set.primary}};
+    for (std::size_t i = 1; i < ways; ++i) list.push_back({lines[i]});
+    list.push_back({set.primary});
+    list.push_back({lines[0]});
+    std::vector<Access> oldest = list;
+    list.push_back({set.primary});
+    oldest.push_back({lines[1]});
+    const bool primaryGone = lastMisses(list), oldestGone = ways > 1 && lastMisses(oldest);
+    r.leastRecentlyUsed = !primaryGone && oldestGone;
+    r.firstInFirstOut = primaryGone && !oldestGone;
+
+    // Bytes around the primary that leave with it, up to four lines on each side of a guess.
+    std::uint64_t low = set.primary, high = set.primary + cache.sectorBytes;
+    const auto goesToo = [&](std::uint64_t neighbour) {
+        std::vector<Access> both = {{neighbour}, {set.primary}};
+        for (std::size_t i = 0; i < ways; ++i) both.push_back({lines[i]});
+        both.push_back({neighbour});
+        return lastMisses(both);
+    };
+    while (high - set.primary < 1024 && goesToo(high)) high += cache.sectorBytes;
+    while (set.primary - low < 1024 && goesToo(low - cache.sectorBytes)) low -= cache.sectorBytes;
+    r.evictedTogether = high - low;
+    return r;
+}
+
+}  // namespace bulkhead::dissect

@@ -1,0 +1,67 @@
+#include "dissect/sides.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace bulkhead::dissect {
+namespace {
+
+double correlation(const Times& a, const Times& b) {
+    const double n = static_cast<double>(a.size());
+    double sa = 0, sb = 0, ab = 0, aa = 0, bb = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const double x = a[i], y = b[i];
+        sa += x;
+        sb += y;
+        ab += x * y;
+        aa += x * x;
+        bb += y * y;
+    }
+    const double spread = std::sqrt((aa / n - sa * sa / n / n) * (bb / n - sb * sb / n / n));
+    return spread == 0 ? 0 : (ab / n - sa / n * sb / n) / spread;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> Sides::members(unsigned side) const {
+    std::vector<std::uint8_t> chosen;
+    for (std::uint8_t s : ofMultiprocessor) chosen.push_back(s == side ? 1 : 0);
+    return chosen;
+}
+
+unsigned Sides::count(unsigned side) const {
+    return static_cast<unsigned>(std::count(ofMultiprocessor.begin(), ofMultiprocessor.end(), side));
+}
+
+std::optional<Sides> findSides(Probe& probe, std::uint64_t base, std::uint64_t stride, const SideEffort& effort) {
+    Sides sides;
+    double nearSum = 0, farSum = 0;
+    for (unsigned sm = 0; sm < probe.multiprocessors(); ++sm) {
+        sides.latencies.push_back(probe.timeAtomicsFrom(sm, base, stride, effort.chunks, effort.repeats));
+        const auto split = splitTwo(sides.latencies.back());
+        if (!split && sm == 0) return std::nullopt;
+        const double r = sm == 0 ? 1 : correlation(sides.latencies.front(), sides.latencies.back());
+        sides.leastCorrelation = std::min(sides.leastCorrelation, std::fabs(r));
+        sides.ofMultiprocessor.push_back(r > 0 ? 0 : 1);
+        sides.threshold.push_back(split ? split->threshold : sides.threshold.front());
+        nearSum += split ? split->usual : 0;
+        farSum += split ? split->slow : 0;
+    }
+    sides.nearCycles = nearSum / probe.multiprocessors();
+    sides.farCycles = farSum / probe.multiprocessors();
+    return sides;
+}
+
+std::vector<std::uint8_t> sidesOf(Probe& probe, const Sides& sides, std::uint64_t base, std::uint64_t stride,
+                                  std::uint32_t count, std::uint32_t repeats) {
+    std::vector<std::uint32_t> where;
+    const Times times = probe.timeAtomicsSpread(base, stride, count, repeats, where);
+    std::vector<std::uint8_t> result;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const bool isFar = times[i] > sides.threshold[where[i]];
+        result.push_back(static_cast<std::uint8_t>(sides.ofMultiprocessor[where[i]] ^ (isFar ? 1 : 0)));
+    }
+    return result;
+}
+
+}  // namespace bulkhead::dissect

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dissect/findings.h"
+#include "dissect/memory_view.h"
+#include "dissect/slices.h"
+
+namespace bulkhead::dissect {
+
+constexpr unsigned kPageShift = 21;  ///< pages of 2 MB: physically contiguous and aligned on every driver
+constexpr Bytes kPageBytes = Bytes{1} << kPageShift;
+
+struct SliceMapOptions {
+    std::uint64_t seed = 1;
+    unsigned lineShift = 7;
+    SideEffort sides;
+    ContentionEffort contention;
+    std::size_t heldOut = 400;  ///< fresh addresses to check with
+
+    /// What gives clear timings: much on hardware, little on a simulated GPU, which has no noise and takes its time.
+    static SliceMapOptions forGpu(bool simulated);
+};
+
+/// Finds slices by contention and the form behind them, where physical addresses are known or not. Addresses are
+/// offsets in the allocation, or physical ones.
+class SliceMapper {
+  public:
+    SliceMapper(Probe&, const MemoryView&, const SliceMapOptions&, Listener&);
+
+    /// Sides, threshold, labels, form. False if it stays undecided; the listener has heard why.
+    bool find();
+    /// For a form that is known already: one page stands for it, and its slices get their names from it.
+    bool adopt(const ResidueHash&);
+
+    bool sided() const { return sides_.has_value(); }
+    const std::optional<Sides>& sides() const { return sides_; }
+    const ResidueHash& hash() const { return hash_; }
+    const ResidueDigits& digits() const { return digits_; }
+    SliceLabeller& labeller() { return *labeller_; }
+    /// Labels that the form was found from.
+    const std::vector<Labelled>& labels() const { return labels_; }
+    /// True where the digits take physical addresses; false where they take labels of pages.
+    bool physical() const { return memory_.physicalKnown(); }
+
+    /// Labels of so many pages of the allocation, the first ones. Empty entries could not be decided.
+    std::vector<std::optional<PageLabel>> labelPages(std::size_t count);
+
+    /// Share of fresh random addresses of the first pages that the form puts on the right side, and on the right slice.
+    struct Accuracy {
+        double side = 0, slice = 0;
+        std::size_t addresses = 0;
+        std::size_t pages = 0;
+    };
+    Accuracy verify(const std::vector<std::optional<PageLabel>>&, std::size_t addresses);
+    Accuracy verifyPhysical(std::size_t addresses);
+
+    /// The slice that a map's own digits give, in the numbering of representatives(); for maps found elsewhere.
+    const std::vector<Target>& representatives() const { return labeller_->representatives(); }
+
+  private:
+    std::optional<std::uint64_t> reach(std::uint64_t address) const;
+    std::uint64_t pageAddress(std::size_t page) const;
+    std::optional<Target> target(std::uint64_t page, std::uint64_t offset, bool flipsSide) const;
+    bool findSideMask();
+    bool pageFlipsSide(std::uint64_t page);
+    bool calibrate();
+    Mask unusedBits();
+    std::vector<Labelled> labelOffsets(std::uint64_t page, const std::vector<std::uint64_t>& offsets, bool flipsSide);
+    bool fitWindow(Mask unused);
+    std::optional<PageLabel> labelPage(std::uint64_t page, Mask offsetBits);
+    bool extend();
+    void nameSlices();
+
+    Probe& probe_;
+    const MemoryView& memory_;
+    SliceMapOptions options_;
+    Listener& listener_;
+    Random random_;
+    std::uint64_t base_ = 0;  ///< the first whole page
+    std::uint64_t home_ = 0;  ///< address of the page that the form is found in
+    std::optional<Sides> sides_;
+    SideMask sideMask_;
+    std::unique_ptr<SliceLabeller> labeller_;
+    std::vector<Labelled> labels_;
+    ResidueHash hash_;
+    ResidueDigits digits_;
+};
+
+}  // namespace bulkhead::dissect
