@@ -82,9 +82,9 @@ VirtualAddress ContextMemory::place(Chunk& chunk, Bytes bytes) {
 VirtualAddress ContextMemory::allocate(Bytes bytes, const AllocationOptions& options) {
     if (bytes == 0) throw Error("an allocation of 0 bytes");
     const bool plain = !options.pageBytes && options.color == PhysicalMemory::kAnyColor && !options.placementGiven;
-    const Bytes rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-    if (!plain || rounded > static_cast<Bytes>(profile_.memory.pageBytes) / 2)
+    if (!plain || bytes > static_cast<Bytes>(profile_.memory.pageBytes) / 2)
         return place(newChunk(bytes, options, false), bytes);
+    const Bytes rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
     if (!open_ || chunks_.at(open_).bytes - chunks_.at(open_).used < rounded)
         open_ = newChunk(static_cast<Bytes>(profile_.memory.pageBytes), options, false).base;
     return place(chunks_.at(open_), bytes);
