@@ -157,6 +157,8 @@ void Buffer::fill(std::uint8_t value) {
     if (bytes_ == 0) return;
     context_->makeCurrent();
     context_->check(context_->api().cuMemsetD8(address_, value, bytes_), "cannot fill memory");
+    // The host does not wait for a fill, and our streams do not either.
+    context_->check(context_->api().cuStreamSynchronize(nullptr), "cannot fill memory");
 }
 
 void Buffer::fill(std::uint8_t value, const Stream& stream) {

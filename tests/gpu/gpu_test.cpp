@@ -103,6 +103,17 @@ TEST_P(OnGpu, FillsAndCopiesTakeTheirTurnInAStream) {
     EXPECT_EQ(y.download()[255], 0.0f);
 }
 
+TEST_P(OnGpu, AFillIsDoneBeforeAnyStreamGoesOn) {
+    Context& context = gpu->context();
+    const std::size_t n = 1 << 20;
+    Array<float> x = context.array<float>(n), y = context.array(std::vector<float>(n, 3.0f));
+    Stream stream = context.createStream();
+    x.buffer().fill(0);
+    x.copyFrom(y, stream);
+    stream.synchronize();
+    EXPECT_EQ(x.download()[n - 1], 3.0f);
+}
+
 TEST_P(OnGpu, VariablesOfAModuleHaveAnAddress) {
     const Module module = gpu->context().load(kModule);
     const auto [address, bytes] = module.variable("answer");
