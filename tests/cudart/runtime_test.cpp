@@ -214,7 +214,7 @@ TEST_F(Runtime, ManagedVariablesAreSharedWithTheHost) {
 }
 
 TEST_F(Runtime, AFaultStaysUntilTheDeviceIsReset) {
-    std::uint32_t *nowhere = reinterpret_cast<std::uint32_t*>(std::uintptr_t{1} << 45), value = 7;
+    std::uint32_t *nowhere = reinterpret_cast<std::uint32_t*>(std::uintptr_t{0x5000}), value = 7;
     void *arguments[] = {&nowhere, &value}, *p = nullptr;
     EXPECT_EQ(cudaLaunchKernel(&hostStore, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr), kSuccess);
     EXPECT_EQ(cudaDeviceSynchronize(), kIllegalAddress);

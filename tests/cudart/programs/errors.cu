@@ -164,7 +164,7 @@ static void launches() {
 static void faults() {
     int value = 0, *q = nullptr;
     cudaStream_t stream = nullptr;
-    fault<<<1, 1>>>(reinterpret_cast<int*>(size_t(1) << 45));
+    fault<<<1, 1>>>(reinterpret_cast<int*>(0x5000));
     sayLast("launch that will fault");
     say("synchronize after the fault", cudaDeviceSynchronize());
     sayLast("the last error");
