@@ -20,6 +20,9 @@ struct CacheShape {
     std::uint32_t sectorsPerLine() const { return static_cast<std::uint32_t>(lineBytes / sectorBytes); }
 };
 
+/// ClearGpuCache of Algorithm 1: reads lines spread over all of the memory, enough for every set whatever the hash.
+void clearCache(Probe&, const MemoryView&, const CacheShape&);
+
 /// Algorithm 1 of Fractional GPUs: two loads that want different rows of one DRAM bank take longer together than two
 /// that do not.
 class RowConflicts final : public PairOracle {
@@ -49,7 +52,6 @@ class RowConflicts final : public PairOracle {
     Probe& probe_;
     const MemoryView& memory_;
     CacheShape cache_;
-    gpu::Buffer spurious_;  ///< read to clear the cache
     std::optional<TimeSplit> split_;
     std::vector<Sample> samples_;
     std::unordered_set<arch::PhysicalAddress> cached_;  ///< sectors that may be in the cache

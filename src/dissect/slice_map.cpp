@@ -14,11 +14,14 @@ constexpr std::size_t kPageSamples = 6;
 
 }  // namespace
 
-SliceMapOptions SliceMapOptions::forGpu(bool simulated) {
+SliceMapOptions SliceMapOptions::forGpu(gpu::Gpu& gpu) {
     SliceMapOptions options;
-    if (!simulated) return options;
+    if (gpu.simulator() == nullptr) return options;
     options.sides = {3, 24};
-    options.contention = {12, 64, 32};
+    // A slice takes a reduction a cycle: a hundred warps press it hard enough, from as few multiprocessors as there
+    // are.
+    const auto members = std::min<std::uint32_t>(12, static_cast<std::uint32_t>(gpu.info().multiprocessors));
+    options.contention = {members, std::min<std::uint32_t>(1024, 3072 / members / 64 * 64), 24 / members};
     options.heldOut = 200;
     return options;
 }

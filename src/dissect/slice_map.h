@@ -22,7 +22,7 @@ struct SliceMapOptions {
     std::size_t heldOut = 400;  ///< fresh addresses to check with
 
     /// What gives clear timings: much on hardware, little on a simulated GPU, which has no noise and takes its time.
-    static SliceMapOptions forGpu(bool simulated);
+    static SliceMapOptions forGpu(gpu::Gpu&);
 };
 
 /// Finds slices by contention and the form behind them, where physical addresses are known or not. Addresses are

@@ -14,9 +14,9 @@ struct Target {
     std::uint8_t side = 0;
 };
 
-/// How hard the multiprocessors press.
+/// How hard the multiprocessors press; a repeat is four reductions.
 struct ContentionEffort {
-    std::uint32_t members = 60, threads = 512, repeats = 10;
+    std::uint32_t members = 60, threads = 512, repeats = 3;
 };
 
 /// Tells slices apart: reductions from one side's multiprocessors to two addresses take longer if one slice serves

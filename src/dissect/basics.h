@@ -1,0 +1,16 @@
+#pragma once
+
+#include "base/result.h"
+#include "dissect/banks.h"
+#include "dissect/findings.h"
+
+namespace bulkhead::dissect {
+
+/// Latencies, sector, capacity, prefetch and reach of the TLB, by pointer chases and timed accesses. Fills in the
+/// cache's shape; throws Error if hits and misses cannot be told apart (a GPU too busy to time).
+CacheShape findBasics(Probe&, const MemoryView&, Listener&, std::uint64_t seed);
+
+/// Share of hits by footprint, in bytes; for a GPU whose sets follow no formula too.
+Result hitsByFootprint(Probe&, const MemoryView&, const CacheShape&, std::uint64_t seed);
+
+}  // namespace bulkhead::dissect

@@ -1,0 +1,301 @@
+#include "dissect/dissect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "dissect/basics.h"
+#include "dissect/interference.h"
+#include "dissect/sets.h"
+#include "dissect/slice_map.h"
+
+namespace bulkhead::dissect {
+namespace {
+
+constexpr Bytes kRealMemory = 4_GiB;
+constexpr std::size_t kSimulatedPages = 12;  // labelled to check a map with; a simulated GPU takes its time
+
+/// Passes everything on, and keeps what was found.
+class Recorder final : public Listener {
+  public:
+    Recorder(Listener& to, std::vector<Finding>& findings) : to_(to), findings_(findings) {}
+    void step(const std::string& what) override { to_.step(what); }
+    void progress(double fraction) override { to_.progress(fraction); }
+    void found(const Finding& finding) override {
+        findings_.push_back(finding);
+        to_.found(finding);
+    }
+
+  private:
+    Listener& to_;
+    std::vector<Finding>& findings_;
+};
+
+std::string maskText(Mask mask) {
+    std::string text;
+    for (; mask != 0; mask &= mask - 1) text += fmt::format("{}{}", text.empty() ? "" : "^", std::countr_zero(mask));
+    return text;
+}
+
+/// A basis of `all` that begins where `part` ends.
+std::vector<Mask> rest(const Span& all, const Span& part) {
+    Span seen = part;
+    std::vector<Mask> list;
+    for (Mask m : all.basis())
+        if (seen.add(m)) list.push_back(m);
+    return list;
+}
+
+arch::Digit parities(std::vector<Mask> masks) {
+    arch::Digit d;
+    d.bits = std::move(masks);
+    return d;
+}
+
+std::vector<arch::Digit> digits(std::vector<Mask> masks) {
+    return masks.empty() ? std::vector<arch::Digit>() : std::vector{parities(std::move(masks))};
+}
+
+/// What is known of a GPU whose physical addresses are known, as it is found.
+struct Linear {
+    CacheShape cache;
+    XorHash bank, set;
+    Rows rows;
+    std::optional<EvictionSet> eviction;
+    std::optional<TimeSplit> pairTimes;
+};
+
+Result pairTrend(const std::vector<RowConflicts::Sample>& samples) {
+    Result r;
+    r.title = "Figure 3: time of pairs, one address fixed";
+    r.columns = {{"secondary address", ""}, {"time", "cycles"}};
+    for (const auto& s : samples) r.add({fmt::format("{:#x}", s.pair.second), static_cast<std::int64_t>(s.cycles)});
+    return r;
+}
+
+Result pairHistogram(const std::vector<RowConflicts::Sample>& samples) {
+    Result r;
+    r.title = "Figure 4: histogram of the time of random pairs";
+    r.columns = {{"time", "cycles"}, {"pairs", ""}};
+    std::vector<std::uint32_t> times;
+    for (const auto& s : samples) times.push_back(s.cycles);
+    std::sort(times.begin(), times.end());
+    for (std::size_t i = 0; i < times.size();) {
+        const auto end = std::upper_bound(times.begin() + static_cast<std::ptrdiff_t>(i), times.end(), times[i]);
+        const auto n = static_cast<std::int64_t>(end - times.begin()) - static_cast<std::int64_t>(i);
+        r.add({static_cast<std::int64_t>(times[i]), n});
+        i += static_cast<std::size_t>(n);
+    }
+    return r;
+}
+
+Result mapping(const MemoryHashes& h) {
+    Result r;
+    r.title = "Figure 6: functions of physical address bits";
+    r.columns = {{"index", ""}, {"bit", ""}, {"address bits", ""}};
+    const Span module = h.module();
+    const auto add = [&](const char* name, const std::vector<Mask>& masks) {
+        for (std::size_t i = 0; i < masks.size(); ++i) r.add({name, static_cast<std::int64_t>(i), maskText(masks[i])});
+    };
+    add("module", module.basis());
+    add("bank", rest(h.bank, module));
+    add("set", rest(h.set, module));
+    return r;
+}
+
+void findBanks(Probe& probe, const MemoryView& memory, const Options& options, Listener& listener, Linear& found,
+               std::vector<Result>& figures) {
+    listener.step("DRAM banks, by row conflicts (Algorithm 1)");
+    RowConflicts conflicts(probe, memory, found.cache);
+    if (!conflicts.calibrate(6000, options.seed)) {
+        listener.found({"DRAM banks", {}, "", 0, "no pairs of addresses stand out as slower than the rest"});
+        return;
+    }
+    found.pairTimes = conflicts.split();
+    listener.found({"time of a pair", conflicts.split()->usual, "cycles", 1,
+                    fmt::format("{:.0f} with a row conflict, {:.2f} % of random pairs", conflicts.split()->slow,
+                                100 * conflicts.split()->slowShare)});
+    if (options.figures) {
+        figures.push_back(pairTrend(conflicts.trend(60, options.seed + 1)));
+        figures.push_back(pairHistogram(conflicts.samples()));
+    }
+    XorHashOptions search;
+    search.bits = bitRange(static_cast<unsigned>(std::countr_zero(found.cache.sectorBytes)), memory.addressBits());
+    search.seed = options.seed;
+    search.progress = [&](double f) { listener.progress(f); };
+    found.bank = recoverXorHash(conflicts, search);
+    const XorHash& bank = found.bank;
+    listener.found({"DRAM banks", bank.decided ? Value(std::int64_t{1} << bank.functions.dimension()) : Value(), "",
+                    bank.confidence, bank.evidence});
+    if (!bank.decided) return;
+    found.rows = findRows(conflicts, bank.functions, search.bits, found.cache.sectorBytes, options.seed);
+    listener.found({"DRAM row", static_cast<std::int64_t>(found.rows.bytes), "B", bank.confidence,
+                    "addresses of a bank that make no conflict"});
+}
+
+void describeReplacement(const Replacement& r, Listener& listener) {
+    listener.found(
+        {"L2 line", static_cast<std::int64_t>(r.evictedTogether), "B", 1, "bytes that are evicted together"});
+    const char* policy = r.leastRecentlyUsed ? "LRU" : r.firstInFirstOut ? "FIFO" : "neither LRU nor FIFO";
+    listener.found(
+        {"L2 replacement", std::string(policy), "", 1,
+         fmt::format("a line that was read goes after {} others, one that was written after {}", r.readsToEvictRead,
+                     r.readsToEvictWrite != 0 ? std::to_string(r.readsToEvictWrite) : "more than were tried")});
+}
+
+void findSets(Probe& probe, const MemoryView& memory, const Options& options, Listener& listener, Linear& found) {
+    listener.step("L2 sets, by eviction (Algorithm 2)");
+    SetProbe search(probe, memory, found.cache);
+    const Span* bank = found.bank.decided ? &found.bank.functions : nullptr;
+    found.eviction = search.find(bank, options.seed, [&](double f) { listener.progress(f); });
+    if (!found.eviction) {
+        listener.found({"L2 ways", {}, "", 0, "no list of lines that just evicts a line was found"});
+        return;
+    }
+    const std::size_t ways = found.eviction->lines.size();
+    listener.found({"L2 ways", static_cast<std::int64_t>(ways), "", 1,
+                    fmt::format("lines that just evict another; {} tests", found.eviction->tests)});
+    SetConflicts conflicts(probe, memory, found.cache, *found.eviction);
+    XorHashOptions hash;
+    hash.bits = bitRange(static_cast<unsigned>(std::countr_zero(found.cache.lineBytes)), memory.addressBits());
+    hash.seed = options.seed + 1;
+    hash.progress = [&](double f) { listener.progress(f); };
+    found.set = recoverXorHash(conflicts, hash);
+    listener.found({"L2 sets", found.set.decided ? Value(std::int64_t{1} << found.set.functions.dimension()) : Value(),
+                    "", found.set.confidence, found.set.evidence});
+
+    std::vector<std::uint64_t> more;
+    const Span alike = found.set.functions.orthogonal(hash.bits);
+    Random random(options.seed + 2);
+    for (std::size_t tries = 0; found.set.decided && more.size() < 2 * ways && tries < 100 * ways; ++tries) {
+        AddressPair pair;
+        if (conflicts.pairWithDifference(alike.random(random), random, pair))
+            more.push_back(*memory.reach(pair.second));
+    }
+    std::sort(more.begin(), more.end());
+    more.erase(std::unique(more.begin(), more.end()), more.end());
+    describeReplacement(findReplacement(probe, found.cache, *found.eviction, more), listener);
+}
+
+void describeColors(const arch::AddressMap& map, double confidence, Listener& listener) {
+    std::string list;
+    for (unsigned shift = 10; shift <= 21; ++shift) {
+        const std::uint32_t colors = map.colors(Bytes{1} << shift);
+        if (colors > 1) list += fmt::format("{}{} K: {}", list.empty() ? "" : ", ", (Bytes{1} << shift) >> 10, colors);
+    }
+    listener.found({"colors by page size", list.empty() ? "none" : list, "", confidence,
+                    "pages of different colors share no slice"});
+}
+
+void findInterference(Probe& probe, const MemoryView& memory, const MemoryHashes& hashes, const Options& options,
+                      Listener& listener, std::vector<Result>& figures) {
+    listener.step("interference by what threads share (figure 8)");
+    std::vector<unsigned> threads;
+    for (unsigned n = 1; n <= 50; n += n < 20 ? 1 : 5) threads.push_back(n);
+    figures.push_back(interferenceByThreads(probe, memory, hashes, threads, listener, options.seed));
+    std::vector<std::pair<unsigned, double>> curve;
+    for (const auto& row : figures.back().rows)
+        curve.emplace_back(static_cast<unsigned>(std::get<std::int64_t>(row[0])), std::get<double>(row[4]));
+    const unsigned at = knee(curve);
+    listener.found({"MSHRs of a module", at != 0 ? Value(std::int64_t{at}) : Value(), "", at != 0 ? 0.5 : 0.0,
+                    at != 0 ? "the knee of DCDB" : "DCDB does not rise up to 50 threads"});
+}
+
+/// The whole map where bank and set are XOR hashes.
+MapFile linearMap(const Linear& found) {
+    const Span module = intersection(found.bank.functions, found.set.functions);
+    arch::AddressMap::Roles roles;
+    roles.slice = digits(module.basis());
+    roles.set = digits(rest(found.set.functions, module));
+    roles.bank = digits(rest(found.bank.functions, module));
+    roles.row = digits(found.rows.bits);
+    MapFile file;
+    file.map = arch::AddressMap(std::move(roles));
+    file.physical = true;
+    file.confidence = std::min(found.bank.confidence, found.set.confidence);
+    return file;
+}
+
+/// Slices by contention, in the form of the H200 or any simpler one.
+std::optional<MapFile> sliceMap(Probe& probe, const MemoryView& memory, const Options& options, const Linear& found,
+                                Listener& listener) {
+    const bool simulated = probe.gpu().simulator() != nullptr;
+    SliceMapOptions slices = SliceMapOptions::forGpu(probe.gpu());
+    slices.seed = options.seed;
+    SliceMapper mapper(probe, memory, slices, listener);
+    if (!mapper.find()) return std::nullopt;
+    listener.step("fresh random addresses");
+    const std::size_t addresses =
+        simulated ? std::min(options.verifyAddresses, slices.heldOut) : options.verifyAddresses;
+    SliceMapper::Accuracy accuracy;
+    if (mapper.physical()) {
+        accuracy = mapper.verifyPhysical(addresses);
+    } else {
+        const std::size_t all = memory.bytes() / kPageBytes - 1;
+        accuracy = mapper.verify(mapper.labelPages(simulated ? std::min(all, kSimulatedPages) : all), addresses);
+    }
+    listener.found({"right slices", 100 * accuracy.slice, "%", accuracy.slice,
+                    fmt::format("of {} fresh addresses in {} pages; sides {:.2f} %", accuracy.addresses, accuracy.pages,
+                                100 * accuracy.side)});
+    arch::AddressMap::Roles roles;
+    roles.slice = mapper.digits().slice;
+    if (found.bank.decided && mapper.physical()) {
+        const Span module(mapper.hash().groups);
+        roles.bank = digits(rest(found.bank.functions, intersection(found.bank.functions, module)));
+        roles.row = digits(found.rows.bits);
+    }
+    MapFile file;
+    file.map = arch::AddressMap(std::move(roles));
+    file.physical = mapper.physical();
+    file.confidence = accuracy.slice;
+    file.form = mapper.hash();
+    return file;
+}
+
+Bytes memoryToProbe(gpu::Gpu& gpu, const Options& options) {
+    if (options.memory != 0) return options.memory;
+    return gpu.simulator() != nullptr && options.usePhysical ? ~Bytes{0} : kRealMemory;
+}
+
+}  // namespace
+
+Dissection dissect(gpu::Gpu& gpu, const Options& options, Listener& to) {
+    Dissection result;
+    Recorder listener(to, result.findings);
+    Probe probe(gpu, options.filter);
+    MemoryView memory(gpu, memoryToProbe(gpu, options));
+    if (!options.usePhysical) memory.forgetPhysical();
+    Linear found;
+    found.cache = findBasics(probe, memory, listener, options.seed);
+    result.figures.push_back(hitsByFootprint(probe, memory, found.cache, options.seed));
+    if (memory.physicalKnown()) {
+        findBanks(probe, memory, options, listener, found, result.figures);
+        findSets(probe, memory, options, listener, found);
+    }
+    const bool linear = found.bank.decided && found.set.decided;
+    if (linear) {
+        result.file = linearMap(found);
+        const MemoryHashes hashes = {
+            found.bank.functions, found.set.functions,
+            bitRange(static_cast<unsigned>(std::countr_zero(found.cache.lineBytes)), memory.addressBits()),
+            found.eviction->lines.size()};
+        listener.found({"memory modules", static_cast<std::int64_t>(result.file->map.slices()), "",
+                        result.file->confidence, "functions that banks and sets have in common"});
+        if (options.figures) {
+            result.figures.push_back(mapping(hashes));
+            findInterference(probe, memory, hashes, options, listener, result.figures);
+        }
+    } else {
+        result.file = sliceMap(probe, memory, options, found, listener);
+    }
+    if (result.file) {
+        describeColors(result.file->map, result.file->confidence, listener);
+        result.file->gpu = gpu.info().name;
+        result.file->findings = result.findings;
+    }
+    result.gpuSeconds = probe.gpuSeconds();
+    return result;
+}
+
+}  // namespace bulkhead::dissect

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "base/result.h"
+#include "dissect/banks.h"
+#include "dissect/findings.h"
+
+namespace bulkhead::dissect {
+
+/// What bank and set hashes make of physical addresses.
+struct MemoryHashes {
+    Span bank, set;
+    Mask bits = 0;  ///< from the line up
+    std::size_t ways = 0;
+
+    Span module() const { return intersection(bank, set); }
+};
+
+/// Figure 8 of Fractional GPUs: cycles per access of a primary thread while others use the same set and bank (SCSB),
+/// another set (DCSB), another bank (SCDB), both (DCDB) or another module (DM), for each number of threads.
+Result interferenceByThreads(Probe&, const MemoryView&, const MemoryHashes&, const std::vector<unsigned>& threads,
+                             Listener&, std::uint64_t seed);
+
+/// The number of threads up to which a curve (x, y) of figure 8 stays flat; 0 if it never rises.
+unsigned knee(const std::vector<std::pair<unsigned, double>>& curve);
+
+}  // namespace bulkhead::dissect

@@ -1,0 +1,93 @@
+#include "dissect/map_file.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace bulkhead::dissect {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* kKind = "bulkhead address map";
+
+ordered_json valueJson(const Value& value) {
+    return std::visit(
+        [](const auto& v) -> ordered_json {
+            if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::monostate>)
+                return nullptr;
+            else
+                return v;
+        },
+        value);
+}
+
+ordered_json formJson(const ResidueHash& form) {
+    ordered_json j = {{"modulus", form.modulus}, {"groups", form.groups}};
+    j["parities"] = ordered_json::array();
+    for (const WeightedParity& p : form.parities) j["parities"].push_back({{"mask", p.mask}, {"weight", p.weight}});
+    j["agreement"] = form.agreement;
+    return j;
+}
+
+ResidueHash readForm(const json& j) {
+    ResidueHash form;
+    form.modulus = j.at("modulus").get<std::uint32_t>();
+    if (form.modulus == 0) throw Error("modulus is 0");
+    form.groups = j.at("groups").get<std::vector<Mask>>();
+    for (const json& p : j.at("parities"))
+        form.parities.push_back({p.at("mask").get<Mask>(), p.at("weight").get<std::uint32_t>()});
+    if (form.groups.size() > 16 || form.parities.size() > 63) throw Error("too many parities");
+    form.agreement = j.at("agreement").get<double>();
+    for (Mask m : form.groups) form.window |= m;
+    for (const WeightedParity& p : form.parities) form.window |= p.mask;
+    return form;
+}
+
+}  // namespace
+
+ordered_json toJson(const MapFile& file) {
+    ordered_json j = {{"kind", kKind},
+                      {"gpu", file.gpu},
+                      {"addresses", file.physical ? "physical" : "page labels"},
+                      {"confidence", file.confidence},
+                      {"map", file.map.toJson()}};
+    if (file.form) j["form"] = formJson(*file.form);
+    j["findings"] = ordered_json::array();
+    for (const Finding& f : file.findings)
+        j["findings"].push_back({{"name", f.name},
+                                 {"value", valueJson(f.value)},
+                                 {"unit", f.unit},
+                                 {"confidence", f.confidence},
+                                 {"evidence", f.evidence}});
+    j["provenance"] = {{"command", file.provenance.command},
+                       {"gpu", file.provenance.gpu},
+                       {"seed", file.provenance.seed.value_or(0)},
+                       {"version", file.provenance.version},
+                       {"date", file.provenance.date}};
+    return j;
+}
+
+MapFile readMapFile(const std::string& path) {
+    const json j = parseJson(readFile(path), path);
+    if (!j.is_object() || j.value("kind", "") != kKind) throw Error("{}: not a map that bulkhead dissect wrote", path);
+    MapFile file;
+    try {
+        file.map = arch::AddressMap::fromJson(j.at("map"));
+        file.gpu = j.at("gpu").get<std::string>();
+        file.physical = j.at("addresses").get<std::string>() == "physical";
+        file.confidence = j.at("confidence").get<double>();
+        if (j.contains("form")) file.form = readForm(j.at("form"));
+    } catch (const json::exception& e) {
+        throw Error("{}: {}", path, e.what());
+    } catch (const Error& e) {
+        throw Error("{}: {}", path, e.what());
+    }
+    if (file.form && file.map.slices() != file.form->slices())
+        throw Error("{}: the map has {} slices, its form {}", path, file.map.slices(), file.form->slices());
+    return file;
+}
+
+}  // namespace bulkhead::dissect

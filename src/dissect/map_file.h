@@ -1,0 +1,31 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arch/address_map.h"
+#include "base/result.h"
+#include "dissect/findings.h"
+#include "dissect/residue_hash.h"
+
+namespace bulkhead::dissect {
+
+/// What dissect writes for stress and isolate: where addresses fall, how sure that is, and how it came about.
+struct MapFile {
+    arch::AddressMap map;
+    std::string gpu;  ///< the device's name
+    bool physical =
+        false;  ///< the map takes physical addresses; otherwise page labels stand above the offset in a page
+    double confidence = 0;
+    std::optional<ResidueHash> form;  ///< the slices' closed form, from which pages of any allocation can be labelled
+    std::vector<Finding> findings;
+    Result::Provenance provenance;
+};
+
+nlohmann::ordered_json toJson(const MapFile&);
+/// Throws Error: not such a file, or an inconsistent one.
+MapFile readMapFile(const std::string& path);
+
+}  // namespace bulkhead::dissect

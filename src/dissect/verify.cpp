@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "dissect/basics.h"
+#include "dissect/dissect.h"
+#include "dissect/sets.h"
+#include "dissect/slice_map.h"
+
+namespace bulkhead::dissect {
+namespace {
+
+constexpr std::size_t kPairsEach = 150;
+constexpr double kNotInMap = -1;
+
+/// Pairs of random addresses of which a function of the address is the same, and pairs of which it is not.
+template <class Key>
+void drawPairs(const MemoryView& memory, Bytes alignment, Random& random, const Key& key,
+               std::vector<AddressPair>& same, std::vector<AddressPair>& different) {
+    std::map<decltype(key(0)), arch::PhysicalAddress> last;
+    for (std::size_t tries = 0; tries < 2'000'000 && (same.size() < kPairsEach || different.size() < kPairsEach);
+         ++tries) {
+        const arch::PhysicalAddress at = memory.random(random, alignment), other = memory.random(random, alignment);
+        if (different.size() < kPairsEach && key(at) != key(other)) different.push_back({at, other});
+        const auto [place, fresh] = last.emplace(key(at), at);
+        if (fresh) continue;
+        if (same.size() < kPairsEach && place->second != at) same.push_back({place->second, at});
+        last.erase(place);
+    }
+}
+
+double agreement(const std::vector<bool>& same, const std::vector<bool>& different) {
+    const auto right =
+        std::count(same.begin(), same.end(), true) + std::count(different.begin(), different.end(), false);
+    return static_cast<double>(right) / static_cast<double>(std::max<std::size_t>(1, same.size() + different.size()));
+}
+
+double verifyBanks(Probe& probe, const MemoryView& memory, const CacheShape& cache, const arch::AddressMap& map,
+                   Random& random) {
+    if (map.roles().bank.empty()) return kNotInMap;
+    RowConflicts conflicts(probe, memory, cache);
+    if (!conflicts.calibrate(6000, random.next()))
+        throw Error("row conflicts cannot be told from other pairs on this GPU");
+    std::vector<AddressPair> same, different;
+    drawPairs(
+        memory, cache.sectorBytes, random,
+        [&](arch::PhysicalAddress a) {
+            const auto l = map.locate(a);
+            return std::pair(l.channel, l.bank);
+        },
+        same, different);
+    return agreement(conflicts.collide(same), conflicts.collide(different));
+}
+
+/// As many lines of a set as it has ways evict a line of it; lines of other sets do not.
+double verifySets(Probe& probe, const MemoryView& memory, const CacheShape& cache, const arch::AddressMap& map,
+                  Random& random) {
+    if (map.roles().set.empty()) return kNotInMap;
+    const std::size_t ways = cache.bytes / cache.lineBytes / map.slices() / map.setsPerSlice();
+    if (ways == 0) throw Error("the map has more sets than this GPU's L2 has lines");
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint64_t>> bySet;
+    std::vector<bool> same, different;
+    while (same.size() < kPairsEach / 3) {
+        const arch::PhysicalAddress at = memory.random(random, cache.lineBytes);
+        const auto l = map.locate(at);
+        auto& lines = bySet[{l.slice, l.set}];
+        lines.push_back(*memory.reach(at));
+        if (lines.size() <= ways) continue;
+        std::vector<std::uint64_t> others;
+        while (others.size() < ways) {
+            const arch::PhysicalAddress o = memory.random(random, cache.lineBytes);
+            const auto ol = map.locate(o);
+            if (ol.slice != l.slice || ol.set != l.set) others.push_back(*memory.reach(o));
+        }
+        const auto lost = [&](std::span<const std::uint64_t> list) {
+            return cache.misses(
+                probe.timeAfterLines(list, lines[0], 1, static_cast<std::uint32_t>(cache.sectorBytes))[0]);
+        };
+        same.push_back(lost(std::span(lines).subspan(1)));
+        different.push_back(lost(others));
+        lines.clear();
+    }
+    return agreement(same, different);
+}
+
+double verifySlices(Probe& probe, const MemoryView& memory, const arch::AddressMap& map, const Options& options,
+                    Random& random) {
+    if (map.slices() < 2) return kNotInMap;
+    SliceMapOptions slices = SliceMapOptions::forGpu(probe.gpu());
+    SliceLabeller labeller(probe, nullptr, slices.contention);
+    std::vector<AddressPair> same, different;
+    drawPairs(
+        memory, 128, random, [&](arch::PhysicalAddress a) { return map.locate(a).slice; }, same, different);
+    std::vector<Target> some;
+    for (const AddressPair& p : different) some.push_back({*memory.reach(p.first), 0});
+    std::string evidence;
+    if (!labeller.calibrate(some, options.seed, evidence)) throw Error("slices cannot be told apart: {}", evidence);
+    const auto targets = [&](const std::vector<AddressPair>& pairs) {
+        std::vector<std::pair<Target, Target>> list;
+        for (const AddressPair& p : pairs) list.push_back({{*memory.reach(p.first), 0}, {*memory.reach(p.second), 0}});
+        return list;
+    };
+    return agreement(labeller.sameSlice(targets(same)), labeller.sameSlice(targets(different)));
+}
+
+}  // namespace
+
+Verification verify(gpu::Gpu& gpu, const MapFile& file, const Options& options, Listener& listener) {
+    const bool simulated = gpu.simulator() != nullptr;
+    if (file.physical && !simulated)
+        throw Error("the map takes physical addresses, which {} does not tell", gpu.name());
+    Probe probe(gpu, options.filter);
+    Verification v;
+    v.side = v.slice = v.bank = v.set = kNotInMap;
+    if (file.physical) {
+        const MemoryView memory(gpu, ~Bytes{0});
+        const CacheShape cache = findBasics(probe, memory, listener, options.seed);
+        Random random(options.seed + 100);
+        listener.step("fresh random addresses");
+        v.bank = verifyBanks(probe, memory, cache, file.map, random);
+        v.set = verifySets(probe, memory, cache, file.map, random);
+        v.slice = verifySlices(probe, memory, file.map, options, random);
+        v.addresses = 2 * kPairsEach;
+    } else {
+        if (!file.form) throw Error("the map has no form by which pages could be labelled");
+        MemoryView memory(gpu, options.memory != 0 ? options.memory : 4_GiB);
+        memory.forgetPhysical();
+        SliceMapOptions slices = SliceMapOptions::forGpu(probe.gpu());
+        slices.seed = options.seed + 100;
+        SliceMapper mapper(probe, memory, slices, listener);
+        if (!mapper.adopt(*file.form)) throw Error("slices of {} cannot be told apart by timing", gpu.name());
+        listener.step("fresh random addresses");
+        const std::size_t pages = simulated ? 8 : memory.bytes() / kPageBytes - 1;
+        const auto accuracy = mapper.verify(mapper.labelPages(pages), simulated ? 100 : options.verifyAddresses);
+        v.side = mapper.sided() ? accuracy.side : kNotInMap;
+        v.slice = accuracy.slice;
+        v.addresses = accuracy.addresses;
+    }
+    v.gpuSeconds = probe.gpuSeconds();
+    return v;
+}
+
+}  // namespace bulkhead::dissect

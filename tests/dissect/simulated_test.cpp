@@ -1,0 +1,166 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "arch/device_profile.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "dissect/dissect.h"
+#include "temporary_directory.h"
+
+namespace bulkhead::dissect {
+namespace {
+
+Span spanOf(const std::vector<arch::Digit>& digits) {
+    Span span;
+    for (const arch::Digit& d : digits)
+        for (Mask m : d.bits) span.add(m);
+    return span;
+}
+
+struct Spans {
+    Span module, bank, set;  ///< bank and set with the module's functions
+    bool operator==(const Spans&) const = default;
+};
+
+Spans spansOf(const arch::AddressMap& map) {
+    const auto& r = map.roles();
+    return {spanOf(r.slice), sum(spanOf(r.slice), spanOf(r.bank)), sum(spanOf(r.slice), spanOf(r.set))};
+}
+
+const Finding& finding(const Dissection& d, const std::string& name) {
+    const auto found =
+        std::find_if(d.findings.begin(), d.findings.end(), [&](const Finding& f) { return f.name == name; });
+    if (found == d.findings.end()) throw Error("no finding {}", name);
+    return *found;
+}
+
+std::int64_t number(const Dissection& d, const std::string& name) {
+    return std::get<std::int64_t>(finding(d, name).value);
+}
+
+/// Makes a few timings longer or shorter, as an interrupt or a clock that changes does.
+TimingFilter perturbed(double share, std::uint64_t seed) {
+    const auto random = std::make_shared<Random>(seed);
+    return [random, share](Times& times) {
+        for (std::uint32_t& t : times)
+            if (random->uniform() < share) t = static_cast<std::uint32_t>(t * (0.6 + 1.2 * random->uniform()));
+    };
+}
+
+Dissection run(const std::string& name, Options options, const std::vector<std::string>& settings = {}) {
+    gpu::SimulationOptions simulation;
+    simulation.settings = settings;
+    gpu::Gpu gpu = gpu::Gpu::open(name, simulation);
+    Listener silent;
+    return dissect(gpu, options, silent);
+}
+
+Options quick(std::uint64_t seed) {
+    Options options;
+    options.seed = seed;
+    options.figures = false;
+    return options;
+}
+
+TEST(Dissect, Gtx1080sHashesAreFoundExactlyWithScatteredPagesAndPerturbedTimings) {
+    Options options = quick(7);
+    options.filter = perturbed(0.02, 3);
+    const Dissection d = run("sim:gtx1080", options, {"memory.placement=scattered", "memory.pageBytes=64K"});
+    ASSERT_TRUE(d.file);
+    EXPECT_EQ(spansOf(d.file->map), spansOf(arch::findProfile("sim:gtx1080").map));
+}
+
+TEST(Dissect, PropertiesOfGtx1080AreThoseOfAppendixB) {
+    const Dissection d = run("sim:gtx1080", quick(1));
+    EXPECT_EQ(number(d, "L2 line"), 128);
+    EXPECT_EQ(number(d, "L2 sector"), 32);
+    EXPECT_EQ(number(d, "L2 ways"), 16);
+    EXPECT_EQ(number(d, "L2 sets"), 1024);
+    EXPECT_EQ(number(d, "DRAM banks"), 128);
+    EXPECT_EQ(number(d, "DRAM row"), 2048);
+    EXPECT_EQ(number(d, "memory modules"), 8);
+    EXPECT_EQ(std::get<std::string>(finding(d, "L2 replacement").value), "LRU");
+    EXPECT_FALSE(std::get<bool>(finding(d, "prefetch").value));
+    EXPECT_EQ(std::get<std::string>(finding(d, "colors by page size").value), "1 K: 8, 2 K: 4, 4 K: 2");
+}
+
+/// A profile with another map of the same sizes.
+std::string withRandomMap(const std::string& name, const std::string& file, std::uint64_t seed) {
+    nlohmann::json profile = arch::findProfile(name).toJson();
+    Random random(seed);
+    Span used;
+    const auto draw = [&](const nlohmann::json& old) {
+        nlohmann::json lists = nlohmann::json::array();
+        for (std::size_t i = 0; i < old.size(); ++i) {
+            Mask m = 0;
+            do m = random.next() & random.next() & bitRange(7, 33);
+            while (!used.add(m));
+            nlohmann::json bits = nlohmann::json::array();
+            for (; m != 0; m &= m - 1) bits.push_back(std::countr_zero(m));
+            lists.push_back(bits);
+        }
+        return lists;
+    };
+    nlohmann::json& map = profile["map"]["value"];
+    for (const char* role : {"slice", "set", "bank"}) map[role][0]["xor"] = draw(map[role][0]["xor"]);
+    writeFile(file, profile.dump());
+    return "sim:" + file;
+}
+
+TEST(Dissect, ARandomHiddenMapIsFoundExactly) {
+    const TemporaryDirectory directory;
+    const std::string name = withRandomMap("sim:gtx1080", (directory / "random.json").string(), 11);
+    const Dissection d = run(name, quick(5));
+    ASSERT_TRUE(d.file);
+    EXPECT_EQ(spansOf(d.file->map), spansOf(arch::findProfile(name).map));
+}
+
+TEST(Dissect, ASetHashThatIsNoXorStaysUndecided) {
+    const Dissection d = run("sim:tx2", quick(1));
+    EXPECT_TRUE(std::holds_alternative<std::monostate>(finding(d, "L2 sets").value));
+    EXPECT_EQ(number(d, "L2 ways"), 16);
+    ASSERT_TRUE(d.file);
+    EXPECT_TRUE(d.file->map.roles().set.empty());
+    EXPECT_EQ(spanOf(d.file->map.roles().slice), spanOf(arch::findProfile("sim:tx2").map.roles().slice));
+}
+
+TEST(Dissect, TimingsThatAreNoiseAloneAreRefused) {
+    Options options = quick(1);
+    const auto random = std::make_shared<Random>(1);
+    options.filter = [random](Times& times) {
+        for (std::uint32_t& t : times) t = 400 + static_cast<std::uint32_t>(random->below(400));
+    };
+    EXPECT_THROW(run("sim:gtx1080", options), Error);
+}
+
+TEST(MapFile, SurvivesWritingAndReading) {
+    MapFile file;
+    file.map = arch::findProfile("sim:gtx1080").map;
+    file.gpu = "a GPU";
+    file.physical = true;
+    file.confidence = 0.75;
+    const TemporaryDirectory directory;
+    const auto path = directory / "map.json";
+    writeFile(path, toJson(file).dump());
+    const MapFile again = readMapFile(path);
+    EXPECT_EQ(again.map.roles(), file.map.roles());
+    EXPECT_EQ(again.gpu, file.gpu);
+    EXPECT_EQ(again.confidence, file.confidence);
+    EXPECT_TRUE(again.physical);
+}
+
+TEST(MapFile, OtherFilesAreRefused) {
+    const TemporaryDirectory directory;
+    const auto path = directory / "other.json";
+    writeFile(path, R"({"kind": "something else"})");
+    EXPECT_THROW(readMapFile(path), Error);
+    writeFile(path, "not json");
+    EXPECT_THROW(readMapFile(path), Error);
+    EXPECT_THROW(readMapFile(directory / "missing.json"), Error);
+}
+
+}  // namespace
+}  // namespace bulkhead::dissect
