@@ -122,8 +122,8 @@ Measured measure(const Shape& shape, const std::string& gpuName, const std::stri
 
 int main(int argc, char** argv) {
     const std::string gpu = argc > 1 ? argv[1] : "gtx480", scheduler = argc > 2 ? argv[2] : "gto";
-    fmt::print("{:<32}{:>12}{:>12}{:>14}{:>14}{:>9}\n", "sim:" + gpu + ", " + scheduler, "cycles", "warp instr", "warp instr/s",
-               "GPGPU-Sim", "ratio");
+    fmt::print("{:<32}{:>12}{:>12}{:>14}{:>14}{:>9}\n", "sim:" + gpu + ", " + scheduler, "cycles", "warp instr",
+               "warp instr/s", "GPGPU-Sim", "ratio");
     double product = 1;
     for (const Shape& shape : kShapes) {
         Measured best;

@@ -285,24 +285,24 @@ std::vector<Descriptor> makeTable() {
         optional(number("ciao.lowEpoch", "instructions", 1, kMost, "between two looks at the low cut-off",
                         FIELD(ciao.lowEpoch)),
                  "published: CIAO (IPDPS 2018), IV-A"),
-        optional(number("ccws.vtaTags", "", 1, 1024, "tags of a warp in the victim tag array of CCWS",
-                        FIELD(ccws.vtaTags)),
-                 "published: Rogers et al. (MICRO 2012), twice CIAO's by CIAO (IPDPS 2018), V-F"),
+        optional(
+            number("ccws.vtaTags", "", 1, 1024, "tags of a warp in the victim tag array of CCWS", FIELD(ccws.vtaTags)),
+            "published: Rogers et al. (MICRO 2012), twice CIAO's by CIAO (IPDPS 2018), V-F"),
         optional(number("ccws.baseScore", "", 1, 1'000'000, "lost-locality score of a warp that has lost none",
                         FIELD(ccws.baseScore)),
                  "published: Rogers et al. (MICRO 2012) (cited from memory, not looked up)"),
-        optional(number("ccws.throttle", "", 1, 1'000'000, "K of the lost-locality detected score",
-                        FIELD(ccws.throttle)),
-                 "published: Rogers et al. (MICRO 2012) (cited from memory, not looked up)"),
+        optional(
+            number("ccws.throttle", "", 1, 1'000'000, "K of the lost-locality detected score", FIELD(ccws.throttle)),
+            "published: Rogers et al. (MICRO 2012) (cited from memory, not looked up)"),
         optional(number("ccws.interval", "cycles", 1, kCycles, "between two rankings of the warps by score",
                         FIELD(ccws.interval)),
                  "assumed: ranking 48 scores takes a sorter about as long"),
-        optional(number("pcal.window", "cycles", 1, kCycles, "over which statPCAL measures bandwidth",
-                        FIELD(pcal.window)),
-                 "assumed: longer than a load takes, shorter than a phase of a kernel"),
-        optional(fraction("pcal.busy", "share of the peak from which bandwidth is not idle to statPCAL",
-                          FIELD(pcal.busy)),
-                 "assumed: loads that pass L1D crowd single slices long before all of L2 is at its peak"),
+        optional(
+            number("pcal.window", "cycles", 1, kCycles, "over which statPCAL measures bandwidth", FIELD(pcal.window)),
+            "assumed: longer than a load takes, shorter than a phase of a kernel"),
+        optional(
+            fraction("pcal.busy", "share of the peak from which bandwidth is not idle to statPCAL", FIELD(pcal.busy)),
+            "assumed: loads that pass L1D crowd single slices long before all of L2 is at its peak"),
     };
     t.insert(t.end(), rest.begin(), rest.end());
     return t;

@@ -4,8 +4,11 @@ namespace bulkhead::cli {
 
 const std::vector<Verb>& verbs() {
     static const std::vector<Verb> all = {
+        {"dissect", "find out by timing how a GPU spreads addresses", setUpDissect},
         {"run", "run a workload, or a kernel of a PTX file", setUpRun},
         {"workloads", "list the workloads, or measure them", setUpWorkloads},
+        {"compare", "compare warp schedulers and on-chip memory", setUpCompare},
+        {"reproduce", "make the figures of a paper again, ours beside the paper's", setUpReproduce},
         {"cc", "build a CUDA program with clang and our own headers", setUpCc},
         {"exec", "run a CUDA program on a simulated GPU", setUpExec},
         {"gpus", "list the simulated GPUs, or show every figure of one", setUpGpus},

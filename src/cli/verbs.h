@@ -37,8 +37,11 @@ std::string libraryFolder();
 
 // One file each.
 Action setUpCc(CLI::App&);
+Action setUpCompare(CLI::App&);
 Action setUpExec(CLI::App&);
+Action setUpDissect(CLI::App&);
 Action setUpGpus(CLI::App&);
+Action setUpReproduce(CLI::App&);
 Action setUpRun(CLI::App&);
 Action setUpWorkloads(CLI::App&);
 

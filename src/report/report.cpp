@@ -64,6 +64,43 @@ std::string quoted(const std::string& s) {
     return q + "\"";
 }
 
+std::string escaped(const std::string& s) {
+    std::string e;
+    for (char c : s) {
+        if (c == '&')
+            e += "&amp;";
+        else if (c == '<')
+            e += "&lt;";
+        else if (c == '>')
+            e += "&gt;";
+        else if (c == '"')
+            e += "&quot;";
+        else
+            e += c;
+    }
+    return e;
+}
+
+std::string htmlTable(const Result& result) {
+    std::string out = "<table>\n<thead><tr>";
+    for (const auto& column : result.columns) out += "<th>" + escaped(heading(column)) + "</th>";
+    out += "</tr></thead>\n<tbody>\n";
+    for (const auto& row : result.rows) {
+        out += "<tr>";
+        for (const Value& value : row)
+            out += (isNumber(value) ? "<td class=\"number\">" : "<td>") + escaped(shown(value)) + "</td>";
+        out += "</tr>\n";
+    }
+    return out + "</tbody>\n</table>\n";
+}
+
+std::string htmlProvenance(const Result::Provenance& p) {
+    std::string out = "<p class=\"source\"><code>" + escaped(p.command) + "</code>";
+    if (!p.gpu.empty()) out += " on " + escaped(p.gpu);
+    if (p.seed) out += fmt::format(", seed {}", *p.seed);
+    return out + ", version " + escaped(p.version) + ", " + escaped(p.date) + "</p>\n";
+}
+
 }  // namespace
 
 std::string text(const Result& result) {
@@ -129,6 +166,22 @@ nlohmann::ordered_json json(const Result& result) {
         out["rows"].push_back(std::move(object));
     }
     return out;
+}
+
+std::string html(const std::string& title, std::span<const Result> results) {
+    std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>" +
+                      escaped(title) +
+                      "</title>\n<style>\n"
+                      "body { font-family: sans-serif; margin: 2em; }\n"
+                      "table { border-collapse: collapse; }\n"
+                      "th, td { padding: 0.2em 0.8em; border-bottom: 1px solid #ccc; text-align: left; }\n"
+                      "td.number { text-align: right; font-variant-numeric: tabular-nums; }\n"
+                      ".source { color: #666; font-size: smaller; }\n"
+                      "</style>\n</head>\n<body>\n<h1>" +
+                      escaped(title) + "</h1>\n";
+    for (const Result& result : results)
+        out += "<h2>" + escaped(result.title) + "</h2>\n" + htmlTable(result) + htmlProvenance(result.provenance);
+    return out + "</body>\n</html>\n";
 }
 
 }  // namespace bulkhead::report

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -15,5 +16,8 @@ std::string csv(const Result&);
 
 /// {"title", "provenance", "columns": [{"name", "unit"}], "rows": [{name: value}]}, numbers in full precision.
 nlohmann::ordered_json json(const Result&);
+
+/// A page that needs no other file: each result as a table, with where it came from.
+std::string html(const std::string& title, std::span<const Result>);
 
 }  // namespace bulkhead::report

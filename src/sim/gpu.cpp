@@ -231,6 +231,7 @@ void Gpu::startLaunch(LaunchId id) {
     for (std::size_t i = 0; i < group.sms.size(); ++i)
         if (launch.spec.sms.empty() || launch.spec.sms[i]) group.sms[i]->beginLaunch(launch.record.occupancy.l1Bytes);
     if (sim_.observer) sim_.observer->launchStarted(sim_.now, id);
+    if (limitReached_) return launchFailed(id, overInstructionLimit(launch));
     considerSwitch();
     scheduleDispatch(sim_.now);
 }
@@ -244,6 +245,7 @@ void Gpu::endLaunch(Launch& launch) {
     launch.record.state = launch.record.error ? LaunchRecord::State::failed : LaunchRecord::State::done;
     launch.record.ended = sim_.now;
     std::erase(groups_[launch.group].running, launch.record.id);
+    endedInstructions_ += sim_.counters[launch.record.id].warpInstructions;
     --unfinished_;
     if (sim_.observer) sim_.observer->launchEnded(sim_.now, launch.record.id);
     launch.spec.program.reset();
@@ -441,6 +443,7 @@ void Gpu::run(Done&& done) {
         if (sim_.now >= nextSample_) sample();
         if (sim_.now >= nextWatch_) watchProgress();
         if (sim_.now >= earliestDeadline_) checkDeadlines();
+        if (sim_.now >= nextLimitCheck_) checkInstructionLimit();
         Event event;
         while (sim_.events.popAt(sim_.now, event)) handle(event);
         if (done()) return;
@@ -533,6 +536,29 @@ void Gpu::checkDeadlines() {
             }
         }
     }
+}
+
+void Gpu::limitInstructions(std::uint64_t warpInstructions) {
+    instructionLimit_ = warpInstructions;
+    nextLimitCheck_ = sim_.now;
+}
+
+LaunchError Gpu::overInstructionLimit(const Launch& launch) const {
+    return LaunchError(LaunchError::Cause::timeout,
+                       fmt::format("kernel {} was ended by the limit of {} warp instructions", launch.record.kernel,
+                                   instructionLimit_));
+}
+
+void Gpu::checkInstructionLimit() {
+    nextLimitCheck_ = sim_.now + kLimitInterval;
+    std::uint64_t executed = endedInstructions_;
+    for (const Group& group : groups_)
+        for (LaunchId id : group.running) executed += sim_.counters[id].warpInstructions;
+    if (executed < instructionLimit_) return;
+    limitReached_ = true;
+    nextLimitCheck_ = kNever;
+    for (const Group& group : groups_)
+        for (LaunchId id : std::vector<LaunchId>(group.running)) launchFailed(id, overInstructionLimit(launches_[id]));
 }
 
 void Gpu::sample() {

@@ -103,6 +103,10 @@ class Gpu final : private SmOwner {
     void finishMarker(MarkerId);
     void finishAll();
     void runFor(Cycles);
+    /// Once launches have executed that many warp instructions in all (or somewhat more: it looks every thousand cycles),
+    /// those that run are ended with an error and later ones end as they start.
+    void limitInstructions(std::uint64_t warpInstructions);
+    bool instructionLimitReached() const { return limitReached_; }
     bool idle(StreamId stream) const { return streams_.at(stream).commands.empty(); }
 
     const LaunchRecord& record(LaunchId launch) const { return launches_.at(launch).record; }
@@ -156,6 +160,7 @@ class Gpu final : private SmOwner {
     };
 
     static constexpr Cycles kWatchInterval = 50'000;
+    static constexpr Cycles kLimitInterval = 1'000;
 
     // SmOwner.
     void smRunnable(std::uint32_t port) override;
@@ -182,6 +187,8 @@ class Gpu final : private SmOwner {
     bool breakDeadlock();
     void watchProgress();
     void checkDeadlines();
+    void checkInstructionLimit();
+    LaunchError overInstructionLimit(const Launch&) const;
 
     bool hasWork(std::uint32_t group) const { return !groups_[group].running.empty(); }
     std::optional<std::uint32_t> nextGroupWithWork() const;
@@ -217,6 +224,9 @@ class Gpu final : private SmOwner {
     std::uint64_t pendingCommands_ = 0;  ///< begun, with an event to come
     std::uint64_t unfinished_ = 0;       ///< launches queued or running
     Cycles earliestDeadline_ = kNever;
+    std::uint64_t instructionLimit_ = 0, endedInstructions_ = 0;  ///< of warps; the latter by launches that are over
+    Cycles nextLimitCheck_ = kNever;
+    bool limitReached_ = false;
 };
 
 }  // namespace bulkhead::sim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "driver/simulator_api.h"
 #include "sim/gpu.h"
 
@@ -47,20 +48,28 @@ double Measurement::sharedMemoryShare() const {
     return most;
 }
 
-Measurement measure(gpu::Gpu& gpu, gpu::Stream& stream, Instance& instance) {
+Measurement measure(gpu::Gpu& gpu, gpu::Stream& stream, Instance& instance, std::uint64_t warpInstructions) {
     sim::Gpu* machine = gpu.simulator();
     const std::size_t before = machine ? launchesSoFar(gpu.context()).size() : 0;
-    gpu::Event start = gpu.context().createEvent(), end = gpu.context().createEvent();
-    start.record(stream);
-    instance.run(stream);
-    end.record(stream);
-    stream.synchronize();
+    if (warpInstructions && !machine) throw Error("{}: only a simulated GPU stops after some instructions", gpu.name());
+    if (warpInstructions) machine->limitInstructions(warpInstructions);
 
     Measurement m;
-    m.seconds = end.secondsSince(start);
+    try {
+        gpu::Event start = gpu.context().createEvent(), end = gpu.context().createEvent();
+        start.record(stream);
+        instance.run(stream);
+        end.record(stream);
+        stream.synchronize();
+        m.seconds = end.secondsSince(start);
+    } catch (const Error&) {
+        if (!machine || !machine->instructionLimitReached()) throw;
+        m.limited = true;
+    }
     if (!machine) return m;
     const std::vector<sim::LaunchId> launches = launchesSoFar(gpu.context());
     for (std::size_t i = before; i < launches.size(); ++i) addLaunch(m, *machine, launches[i]);
+    if (m.limited) m.seconds = machine->seconds(m.cycles);
     return m;
 }
 

@@ -19,7 +19,8 @@ struct KernelFigures {
 
 /// One run of a workload.
 struct Measurement {
-    double seconds = 0;  ///< from before its first kernel to after its last, on the GPU's clock
+    double seconds = 0;    ///< from before its first kernel to after its last, on the GPU's clock
+    bool limited = false;  ///< ended by its limit: there is no result to check
     // Of simulated GPUs only:
     Cycles cycles = 0;  ///< of its kernels
     sim::Counters counters;
@@ -28,13 +29,16 @@ struct Measurement {
     double ipc() const {
         return cycles ? static_cast<double>(counters.threadInstructions) / static_cast<double>(cycles) : 0;
     }
-    /// L1D accesses, loads and stores, for a thousand thread instructions.
+    /// Lines that loads ask L1D for, for a thousand thread instructions: the definition under which the paper's figures
+    /// fit best. With stores CORR, which writes 32 lines at a time, would have ten times its figure.
     double apki() const;
     /// The largest of its kernels.
     double sharedMemoryShare() const;
 };
 
-/// Runs it once and waits for its end. Throws Error if a kernel fails; the result is not checked.
-Measurement measure(gpu::Gpu&, gpu::Stream&, Instance&);
+/// Runs it once and waits for its end. Throws Error if a kernel fails; the result is not checked. Architects look at the
+/// beginning of workloads that would take hours: a simulated GPU can stop after that many warp instructions (0: it does
+/// not), and is then of no use for another run.
+Measurement measure(gpu::Gpu&, gpu::Stream&, Instance&, std::uint64_t warpInstructions = 0);
 
 }  // namespace bulkhead::workloads

@@ -17,7 +17,7 @@ class Ccws final : public Gto {
           now_(config.sim->now),
           figures_(config.sim->profile.ccws),
           vta_(static_cast<std::uint32_t>(config.warps), static_cast<std::uint32_t>(figures_.vtaTags)) {
-        watchesCache_ = true;
+        watchesCache_ = throttles_ = true;
     }
 
     void kernelStarted() override {
@@ -32,7 +32,17 @@ class Ccws final : public Gto {
     }
     void warpFinished(std::uint32_t slot) override {
         std::erase(ranking_, static_cast<std::uint8_t>(slot));
+        waiting_ &= ~bitOf(slot);
         rank();
+    }
+    /// A warp at a barrier loads nothing: it leaves its place in the ranking to those that the barrier waits for.
+    void warpWaits(std::uint32_t slot) override {
+        waiting_ |= bitOf(slot);
+        due_ = std::min(due_, ranked_ + static_cast<Cycles>(figures_.interval));
+    }
+    void warpResumes(std::uint32_t slot) override {
+        waiting_ &= ~bitOf(slot);
+        due_ = std::min(due_, ranked_ + static_cast<Cycles>(figures_.interval));
     }
     void issued(std::uint32_t, unsigned) override { ++instructions_; }
     void observe(const CacheEvent& event) override {
@@ -67,9 +77,11 @@ class Ccws final : public Gto {
         due_ = kNever;
         std::uint64_t sum = 0, falling = 0;
         for (std::uint8_t slot : ranking_) {
+            if (waiting_ & bitOf(slot)) continue;
+            const bool first = sum == 0;  // always fits
             sum += score(slot);
             falling += score(slot) > base();
-            if (sum <= cutoff() || slot == ranking_.front()) continue;  // the first always fits
+            if (sum <= cutoff() || first) continue;
             heldFromMemory_ |= bitOf(slot);
             // The sum falls by one a cycle for each score above the base: not before that can this warp load again.
             if (due_ == kNever)
@@ -81,6 +93,7 @@ class Ccws final : public Gto {
     const Cycles& now_;
     const arch::DeviceProfile::Ccws& figures_;
     VictimTagArray vta_;
+    WarpMask waiting_ = 0;                     ///< at a barrier
     std::vector<std::uint8_t> ranking_;        ///< resident warps, highest score first
     std::uint64_t scoreGone_[kMaxWarps] = {};  ///< when the score would be 0, if it fell on
     std::uint64_t vtaHits_ = 0, instructions_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 #include "base/error.h"
 #include "sim/mem/crossbar.h"
@@ -35,7 +36,8 @@ LoadStore::LoadStore(SimContext& sim, Crossbar& crossbar, Sm& sm, std::uint32_t 
     if (lineShift_ != AddressTranslation::kBlockBits)
         throw Error("{}: shared memory can serve as a cache of 128-byte lines only, and l1.lineBytes is {}",
                     sim.profile.name, sim.profile.l1.lineBytes);
-    shared_.emplace(static_cast<std::uint32_t>(sim.profile.sm.sharedBytes));
+    shared_.emplace(static_cast<std::uint32_t>(sim.profile.sm.sharedBytes),
+                    sim.profile.l1.setHash != arch::DeviceProfile::SetHash::linear);
 }
 
 void LoadStore::blockStarted(std::uint32_t block, std::uint32_t sharedBytes) {
@@ -196,11 +198,6 @@ void LoadStore::unblock() {
     sm_.wake();
 }
 
-LoadStore::Passed LoadStore::pass(Operation& op, const Transaction& t) {
-    if (op.constant) return passConstant(op, t);
-    return op.kind == AccessKind::load || op.kind == AccessKind::asyncCopy ? passLoad(op, t) : passStore(op, t);
-}
-
 LoadStore::Passed LoadStore::passHit(Operation& op, std::uint32_t set, std::uint32_t way) {
     ++sim_.counters[op.launch].l1Hits;
     sm_.l1Hit(op.slot);
@@ -220,18 +217,19 @@ bool LoadStore::mshrRefuses(std::uint32_t entry) const {
     return entry != MshrFile::kNone ? !mshrs_.canMerge(entry) : mshrs_.full();
 }
 
+template <bool Beside>
 LoadStore::Passed LoadStore::passLoad(Operation& op, const Transaction& t) {
     if (op.bypass) return passBypass(op, t);
     Counters& counters = sim_.counters[op.launch];
     const std::uint32_t set = setOf(t.line);
     std::uint32_t way = tags_.find(set, t.line);
     const bool hit = way != CacheTags::kNoWay && (t.sectors & ~tags_.state(way).valid) == 0;
-    const bool redirected = op.redirected && shared_->usable();
+    const bool redirected = Beside && op.redirected && shared_->usable();
     if (hit && !redirected) return passHit(op, set, way);
     if (op.keepsOut) return passBypass(op, t);
 
     std::uint32_t entry = mshrs_.find(t.line);
-    if (shared_) {
+    if constexpr (Beside) {
         // Data under way arrive where they were sent for, whoever joins.
         const bool toShared = entry == MshrFile::kNone ? redirected : mshrs_[entry].sharedPlace != MshrFile::kNone;
         if (toShared) return passRedirected(op, t, way, entry);
@@ -243,7 +241,7 @@ LoadStore::Passed LoadStore::passLoad(Operation& op, const Transaction& t) {
     if (way != CacheTags::kNoWay)
         present |= static_cast<std::uint8_t>(tags_.state(way).valid | tags_.state(way).pending);
     const auto missing = static_cast<std::uint8_t>(wanted & ~present);
-    const std::uint8_t elsewhere = shared_ ? shared_->valid(t.line) : std::uint8_t{0};
+    const std::uint8_t elsewhere = Beside ? shared_->valid(t.line) : std::uint8_t{0};
     const auto fetched = static_cast<std::uint8_t>(missing & ~elsewhere);
     if (fetched && !crossbar_.canSend(port_)) return Passed::port;
     if (way == CacheTags::kNoWay && sim_.profile.l1.allocate == arch::DeviceProfile::Allocate::onMiss) {
@@ -306,7 +304,7 @@ LoadStore::Passed LoadStore::passRedirected(Operation& op, const Transaction& t,
         sm_.missed(op.slot, t.line);
     }
     if (entry == MshrFile::kNone) entry = mshrs_.allocate(t.line);
-    mshrs_[entry].sharedPlace = shared_->translation().translate(t.line).block;
+    mshrs_[entry].sharedPlace = shared_->placeOf(t.line);
     mshrs_[entry].pending |= static_cast<std::uint8_t>(missing | elsewhere);
     mshrs_.wait(entry, op.load, static_cast<std::uint8_t>(t.sectors & ~valid));
     if (elsewhere) {
@@ -331,6 +329,12 @@ void LoadStore::move(const Operation& op, std::uint64_t line, std::uint8_t secto
     request.warp = static_cast<std::uint8_t>(op.slot);
     sim_.events.push(sim_.now + static_cast<Cycles>(sim_.profile.l1.hitLatency + sim_.profile.shared.latency),
                      EventKind::deliver, id);
+}
+
+LoadStore::Passed LoadStore::pass(Operation& op, const Transaction& t) {
+    if (op.constant) return passConstant(op, t);
+    if (op.kind != AccessKind::load && op.kind != AccessKind::asyncCopy) return passStore(op, t);
+    return shared_ ? passLoad<true>(op, t) : passLoad<false>(op, t);
 }
 
 LoadStore::Passed LoadStore::passStore(Operation& op, const Transaction& t) {
@@ -421,6 +425,7 @@ void LoadStore::receive(RequestId id) {
 }
 
 void LoadStore::fillL1(const Request& request) {
+    assert(!shared_ || !shared_->valid(request.line));
     const std::uint32_t set = setOf(request.line);
     std::uint32_t way = tags_.find(set, request.line);
     if (way == CacheTags::kNoWay) {  // allocation on fill
@@ -437,6 +442,7 @@ void LoadStore::fillL1(const Request& request) {
 }
 
 void LoadStore::fillShared(const Request& request, std::uint32_t place) {
+    assert(tags_.find(setOf(request.line), request.line) == CacheTags::kNoWay);
     const auto victim = shared_->fill(place, request.line, request.sectors, request.warp);
     if (!victim) return;
     ++sim_.counters[request.launch].sharedCacheEvictions;

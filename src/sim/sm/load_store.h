@@ -84,6 +84,8 @@ class LoadStore {
     static constexpr std::uint32_t kForL1 = kNoLoad;
 
     Passed pass(Operation&, const Transaction&);
+    /// `Beside`: shared memory serves as a cache beside L1D.
+    template <bool Beside>
     Passed passLoad(Operation&, const Transaction&);
     Passed passHit(Operation&, std::uint32_t set, std::uint32_t way);
     Passed passBypass(Operation&, const Transaction&);

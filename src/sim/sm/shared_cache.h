@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -14,7 +15,10 @@ namespace bulkhead::sim {
 /// which costs nothing but misses since global stores write through.
 class SharedCache {
   public:
-    explicit SharedCache(std::uint32_t sharedBytes) : smmt_(sharedBytes) {}
+    /// `hashed`: the block index is folded over the whole address before it is translated, as the sets of L1D and L2
+    /// are (V-A). Rows of a matrix a power of two apart would otherwise share a few blocks, and the cache could never
+    /// be as full as Figure 8b has it.
+    explicit SharedCache(std::uint32_t sharedBytes, bool hashed = false) : smmt_(sharedBytes), hashed_(hashed) {}
 
     /// True if the geometry has changed: places that were translated before mean nothing any more.
     bool blockStarted(std::uint32_t block, std::uint32_t sharedBytes);
@@ -22,6 +26,11 @@ class SharedCache {
 
     bool usable() const { return translation_.rows() != 0; }
     const AddressTranslation& translation() const { return translation_; }
+
+    /// The translated address of the line's block.
+    std::uint32_t placeOf(std::uint64_t line) const {
+        return translation_.translate(hashed_ ? folded(line) : line).block;
+    }
 
     /// Sectors that are here of the line at this address.
     std::uint8_t valid(std::uint64_t line) const {
@@ -53,11 +62,19 @@ class SharedCache {
         std::uint64_t line = kNoLine;
         std::uint8_t sectors = 0, owner = 0;
     };
-    std::uint32_t indexOf(std::uint64_t line) const {
-        return translation_.blockIndex(translation_.translate(line).block);
+    std::uint32_t indexOf(std::uint64_t line) const { return translation_.blockIndex(placeOf(line)); }
+    /// An address whose block index is the XOR of every group of as many bits of the line's number.
+    std::uint64_t folded(std::uint64_t line) const {
+        const std::uint32_t mask = translation_.blocks() - 1;
+        const auto bits = static_cast<unsigned>(std::popcount(mask));
+        std::uint64_t index = 0;
+        for (std::uint64_t rest = line >> AddressTranslation::kBlockBits; bits && rest; rest >>= bits)
+            index ^= rest & mask;
+        return index << AddressTranslation::kBlockBits;
     }
 
     Smmt smmt_;
+    bool hashed_;
     AddressTranslation translation_;
     std::vector<Block> blocks_;
     std::uint32_t used_ = 0;  ///< blocks

@@ -33,7 +33,8 @@ Sm::Sm(SimContext& sim, Crossbar& crossbar, SmOwner& owner, std::uint32_t port, 
       localBase_(std::bit_ceil(static_cast<std::uint64_t>(sim.profile.dram.bytes)) +
                  std::uint64_t{port} * kMaxWarps * kLocalStride),
       issueWidth_(static_cast<int>(sim.profile.sm.issueWidth)),
-      sleepCause_(own_.size(), Stall::idle) {
+      sleepCause_(own_.size(), Stall::idle),
+      stalls_(&sim.counters.front()) {
     for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) own_[slot % own_.size()] |= bitOf(slot);
     for (int unit = 0; unit < arch::kUnits; ++unit)
         unitBusy_[unit].assign(static_cast<std::size_t>(sim.profile.unitCount[unit]), 0);
@@ -66,7 +67,7 @@ void Sm::startBlock(const LaunchContext& context, std::uint32_t launch, const Bl
     freeRegisters_ -= needs.registers;
     freeShared_ -= needs.shared;
     loadStore_.blockStarted(r, needs.shared);
-    if (residentBlocks_++ == 0) stallLaunch_ = launch;
+    if (residentBlocks_++ == 0) stalls_ = &sim_.counters[launch];
     ++sim_.effects;
     ++sim_.counters[launch].blocks;
     if (sim_.observer) sim_.observer->blockStarted(sim_.now, id_, r, launch, number);
@@ -102,8 +103,7 @@ void Sm::startBlock(const LaunchContext& context, std::uint32_t launch, const Bl
 void Sm::tick() {
     const Cycles now = sim_.now;
     if (now > lastTick_ + 1) {
-        Counters& counters = sim_.counters[stallLaunch_];
-        for (Stall cause : sleepCause_) counters.stalls[static_cast<int>(cause)] += now - lastTick_ - 1;
+        for (Stall cause : sleepCause_) stalls_->stalls[static_cast<int>(cause)] += now - lastTick_ - 1;
     }
     lastTick_ = now;
     const std::uint32_t at = static_cast<std::uint32_t>(now) % kRing;
@@ -128,7 +128,7 @@ void Sm::tick() {
         for (unsigned unit = 0; eligible && unit < arch::kUnits; ++unit)
             if ((eligible & needs_[unit]) && !unitFree(unit)) eligible &= ~needs_[unit];
         if (!eligible) {
-            ++sim_.counters[stallLaunch_].stalls[static_cast<int>(stallOf(static_cast<int>(scheduler)))];
+            ++stalls_->stalls[static_cast<int>(stallOf(static_cast<int>(scheduler)))];
             continue;
         }
         const auto slot = static_cast<std::uint32_t>(policy_->pick(static_cast<int>(scheduler), eligible));
@@ -397,7 +397,7 @@ void Sm::removeBlock(std::uint32_t r) {
     freeShared_ += resident.needs.shared;
     loadStore_.blockEnded(r);
     resident.block.reset();
-    if (--residentBlocks_ == 0) stallLaunch_ = 0;
+    if (--residentBlocks_ == 0) stalls_ = &sim_.counters.front();
     if (sim_.observer) sim_.observer->blockEnded(sim_.now, id_, r, resident.launch, resident.number);
 }
 

@@ -147,7 +147,9 @@ class Sm final : public Requester {
     Stall stallOf(int scheduler) const;
     /// Ready warps that the policy lets issue.
     WarpMask offered() const {
-        return ready_ & policy_->allowed() & ~(policy_->heldFromMemory() & needs_[static_cast<int>(arch::Unit::ldst)]);
+        const WarpMask allowed = ready_ & policy_->allowed();
+        if (!policy_->heldFromMemory()) return allowed;
+        return allowed & ~(policy_->heldFromMemory() & needs_[static_cast<int>(arch::Unit::ldst)]);
     }
     std::string place(const Slot&, std::int32_t line, unsigned lane) const;
     void sleep();
@@ -180,7 +182,7 @@ class Sm final : public Requester {
 
     Cycles lastTick_ = 0;
     std::vector<Stall> sleepCause_;  ///< by scheduler
-    std::uint32_t stallLaunch_ = 0;  ///< who bears the cycles without an issue
+    Counters* stalls_;               ///< of the launch that bears the cycles without an issue
 };
 
 }  // namespace bulkhead::sim

@@ -1,0 +1,73 @@
+#include "cli/laboratory_options.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "cli/verbs.h"
+#include "compare/workers.h"
+#include "report/report.h"
+
+namespace bulkhead::cli {
+namespace {
+
+/// Where the XDG base directory specification has it.
+std::filesystem::path defaultStore() {
+    const char* const cache = std::getenv("XDG_CACHE_HOME");
+    const char* const home = std::getenv("HOME");
+    const std::filesystem::path base = cache && *cache ? std::filesystem::path(cache)
+                                       : home && *home ? std::filesystem::path(home) / ".cache"
+                                                       : std::filesystem::temp_directory_path();
+    return base / "bulkhead" / "runs";
+}
+
+/// A build whose simulator differs gives other results, whatever its version says: the program's own bytes tell.
+std::string thisProgram() {
+    return version() + " " + compare::fingerprint(readFile("/proc/self/exe"));
+}
+
+std::string clockTime(double seconds) {
+    const auto whole = static_cast<long>(seconds + 0.5);
+    return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
+                         : fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+void showProgress(const compare::Progress& p) {
+    if (p.done == p.of) {
+        fmt::print(stderr, "\r\x1b[K");
+    } else {
+        fmt::print(stderr, "\r\x1b[K{} of {} runs, {} left ({})", p.done, p.of, clockTime(p.secondsLeft), p.last);
+    }
+    std::fflush(stderr);
+}
+
+}  // namespace
+
+void addLaboratoryOptions(CLI::App& app, LaboratoryOptions& o) {
+    app.add_option(
+           "--store", o.store,
+           "folder that keeps runs as they end, so that the same command goes on where it was [the user's cache]")
+        ->type_name("FOLDER");
+    app.add_option("--jobs", o.jobs, "runs at a time [one a core]");
+}
+
+compare::Laboratory openLaboratory(const LaboratoryOptions& o) {
+    const bool terminal = isatty(STDERR_FILENO) != 0;
+    return {compare::Store(o.store.empty() ? defaultStore() : std::filesystem::path(o.store), thisProgram()),
+            o.jobs ? o.jobs : compare::processors(), terminal ? showProgress : nullptr};
+}
+
+void fillProvenance(Result& result, const std::string& gpu, std::uint64_t seed) {
+    result.provenance = {commandLine(), gpu, static_cast<std::int64_t>(seed), version(), currentDate()};
+}
+
+nlohmann::ordered_json resultsJson(const std::vector<Result>& results) {
+    nlohmann::ordered_json json = {{"results", nlohmann::ordered_json::array()}};
+    for (const Result& result : results) json["results"].push_back(report::json(result));
+    return json;
+}
+
+}  // namespace bulkhead::cli

@@ -1,0 +1,139 @@
+#include "compare/comparison.h"
+
+#include <array>
+
+#include "base/statistics.h"
+
+namespace bulkhead::compare {
+namespace {
+
+constexpr std::array<const char*, 3> kClasses = {"LWS", "SWS", "CI"};
+
+std::string classOf(const std::string& workload) {
+    const auto& ciao = workloads::find(workload).ciao;
+    return ciao ? ciao->workloadClass : "";
+}
+
+}  // namespace
+
+Comparison compare(Laboratory& laboratory, const Plan& plan) {
+    Comparison c;
+    c.plan = plan;
+    for (const std::string& workload : plan.workloads)
+        for (const Variant& variant : plan.variants) {
+            RunSpec spec = plan.common;
+            spec.workload = workloads::find(workload).name;
+            spec.scheduler = variant.scheduler;
+            spec.settings.insert(spec.settings.end(), variant.settings.begin(), variant.settings.end());
+            c.specs.push_back(spec);
+        }
+    c.specs = withWarpLimits(laboratory, std::move(c.specs));
+    c.outcomes = laboratory.run(c.specs);
+    return c;
+}
+
+Value Comparison::gain(std::size_t workload, std::size_t variant) const {
+    const Outcome &base = at(workload, 0), &one = at(workload, variant);
+    if (!base.ok() || !one.ok() || base.figures.ipc() <= 0) return {};
+    return one.figures.ipc() / base.figures.ipc();
+}
+
+Value Comparison::meanGain(const std::string& workloadClass, std::size_t variant) const {
+    std::vector<double> gains;
+    for (std::size_t w = 0; w < plan.workloads.size(); ++w) {
+        if (!workloadClass.empty() && classOf(plan.workloads[w]) != workloadClass) continue;
+        const Value value = gain(w, variant);
+        if (!std::holds_alternative<double>(value)) return {};
+        gains.push_back(std::get<double>(value));
+    }
+    if (gains.empty()) return {};
+    return geometricMean(gains);
+}
+
+std::vector<std::string> Comparison::failures() const {
+    std::vector<std::string> lines;
+    for (std::size_t i = 0; i < outcomes.size(); ++i)
+        if (!outcomes[i].ok())
+            lines.push_back(specs[i].workload + " under " + specs[i].scheduler + ": " + outcomes[i].failure);
+    return lines;
+}
+
+std::vector<std::string> ciaoWorkloads(const std::vector<std::string>& classes) {
+    std::vector<std::string> names;
+    for (const char* wanted : kClasses) {
+        if (!classes.empty() && std::find(classes.begin(), classes.end(), wanted) == classes.end()) continue;
+        for (const workloads::Workload& w : workloads::all())
+            if (w.ciao && std::string(w.ciao->workloadClass) == wanted) names.emplace_back(w.name);
+    }
+    return names;
+}
+
+Result gainTable(const Comparison& c) {
+    Result r;
+    r.title = "instructions a cycle, " + c.plan.variants.front().label + " = 1";
+    r.columns = {{"workload", ""}, {"class", ""}};
+    for (const Variant& variant : c.plan.variants) r.columns.push_back({variant.label, ""});
+    for (std::size_t w = 0; w < c.plan.workloads.size(); ++w) {
+        std::vector<Value> row = {c.plan.workloads[w], classOf(c.plan.workloads[w])};
+        for (std::size_t v = 0; v < c.plan.variants.size(); ++v) row.push_back(c.gain(w, v));
+        r.add(std::move(row));
+    }
+    const auto addMean = [&](const std::string& label, const std::string& workloadClass) {
+        std::vector<Value> row = {std::string("geometric mean"), label};
+        for (std::size_t v = 0; v < c.plan.variants.size(); ++v) row.push_back(c.meanGain(workloadClass, v));
+        r.add(std::move(row));
+    };
+    for (const char* workloadClass : kClasses)
+        for (const std::string& workload : c.plan.workloads)
+            if (classOf(workload) == workloadClass) {
+                addMean(workloadClass, workloadClass);
+                break;
+            }
+    addMean("all", "");
+    return r;
+}
+
+Result runTable(const Comparison& c) {
+    Result r;
+    r.title = "runs";
+    r.columns = {{"workload", ""},
+                 {"class", ""},
+                 {"variant", ""},
+                 {"scheduler", ""},
+                 {"IPC", ""},
+                 {"gain", ""},
+                 {"cycles", ""},
+                 {"warp instructions", ""},
+                 {"limited", ""},
+                 {"hit rate", ""},
+                 {"L2 hit rate", ""},
+                 {"DRAM", "bytes/cycle"},
+                 {"resident warps", ""},
+                 {"active warps", ""},
+                 {"isolated warps", ""},
+                 {"shared cache used", "bytes"},
+                 {"simulated in", "s"},
+                 {"failure", ""}};
+    for (std::size_t w = 0; w < c.plan.workloads.size(); ++w)
+        for (std::size_t v = 0; v < c.plan.variants.size(); ++v) {
+            const Outcome& outcome = c.at(w, v);
+            std::vector<Value> row = {c.plan.workloads[w], classOf(c.plan.workloads[w]), c.plan.variants[v].label,
+                                      c.spec(w, v).scheduler};
+            if (outcome.ok()) {
+                const RunFigures& f = outcome.figures;
+                const auto cycles = static_cast<double>(f.cycles);
+                row.insert(row.end(),
+                           {f.ipc(), c.gain(w, v), static_cast<std::int64_t>(f.cycles),
+                            static_cast<std::int64_t>(f.counters.warpInstructions), f.limited, f.hitRate(),
+                            sim::ratio(f.counters.l2Hits, f.counters.l2Misses),
+                            static_cast<double>(f.counters.bytesDram) / std::max(cycles, 1.0), f.residentWarps,
+                            f.activeWarps, f.isolatedWarps, f.sharedCacheUsed, f.wallSeconds});
+            }
+            row.resize(r.columns.size() - 1);
+            row.emplace_back(outcome.ok() ? Value() : Value(outcome.failure));
+            r.add(std::move(row));
+        }
+    return r;
+}
+
+}  // namespace bulkhead::compare

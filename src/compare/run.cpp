@@ -1,0 +1,120 @@
+#include "compare/run.h"
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "arch/device_profile.h"
+#include "base/error.h"
+#include "compare/run_observer.h"
+#include "workloads/measure.h"
+
+namespace bulkhead::compare {
+namespace {
+
+/// Each figure of a run by its name, once for both ways.
+template <class Figures, class F>
+void eachMember(Figures& f, F&& visit) {
+    visit("cycles", f.cycles);
+    visit("footprint_bytes", f.footprintBytes);
+    visit("shared_memory_share", f.sharedMemoryShare);
+    visit("limited", f.limited);
+    visit("wall_seconds", f.wallSeconds);
+    visit("resident_warps", f.residentWarps);
+    visit("active_warps", f.activeWarps);
+    visit("isolated_warps", f.isolatedWarps);
+    visit("shared_reserved_bytes", f.sharedReserved);
+    visit("shared_cache_capacity_bytes", f.sharedCacheCapacity);
+    visit("shared_cache_used_bytes", f.sharedCacheUsed);
+    visit("warps", f.warps);
+    visit("interference", f.interference);
+}
+
+}  // namespace
+
+nlohmann::ordered_json RunSpec::toJson() const {
+    arch::DeviceProfile profile = arch::findProfile(gpu);
+    arch::applySettings(profile, settings);
+    return {{"workload", workload},
+            {"size", workloads::sizeName(size)},
+            {"seed", seed},
+            {"scheduler", scheduler},
+            {"settings", settings},
+            {"warp_instructions", warpInstructions},
+            {"observe", observe},
+            {"gpu", gpu},
+            {"profile", profile.toJson()}};
+}
+
+double RunFigures::ipc() const {
+    return cycles ? static_cast<double>(counters.threadInstructions) / static_cast<double>(cycles) : 0;
+}
+
+double RunFigures::apki() const {
+    const sim::Counters& c = counters;
+    const auto lines =
+        static_cast<double>(c.l1Hits + c.l1Misses + c.l1Bypasses + c.sharedCacheHits + c.sharedCacheMisses);
+    return c.threadInstructions ? lines / static_cast<double>(c.threadInstructions) * 1e3 : 0;
+}
+
+double RunFigures::hitRate() const {
+    const sim::Counters& c = counters;
+    return sim::ratio(c.l1Hits + c.sharedCacheHits, c.l1Misses + c.l1Bypasses + c.sharedCacheMisses);
+}
+
+nlohmann::ordered_json RunFigures::toJson() const {
+    nlohmann::ordered_json json;
+    eachMember(*this, [&](const char* name, const auto& value) { json[name] = value; });
+    sim::Counters all = counters;
+    all.each([&](std::string_view name, std::uint64_t value) { json["counters"][std::string(name)] = value; });
+    json["stalls"] = counters.stalls;
+    json["series"] = nlohmann::ordered_json::array();
+    for (const SeriesPoint& p : series)
+        json["series"].push_back({p.cycles, p.threadInstructions, p.interference, p.activeWarps, p.isolatedWarps});
+    return json;
+}
+
+RunFigures RunFigures::fromJson(const nlohmann::json& json, const std::string& where) {
+    try {
+        RunFigures f;
+        eachMember(f, [&](const char* name, auto& value) { json.at(name).get_to(value); });
+        f.counters.each([&](std::string_view name, std::uint64_t& value) {
+            value = json.at("counters").at(std::string(name)).get<std::uint64_t>();
+        });
+        json.at("stalls").get_to(f.counters.stalls);
+        for (const nlohmann::json& p : json.at("series"))
+            f.series.push_back({p.at(0), p.at(1), p.at(2), p.at(3), p.at(4)});
+        return f;
+    } catch (const nlohmann::json::exception& error) {
+        throw Error("{}: not the figures of a run ({})", where, error.what());
+    }
+}
+
+RunFigures execute(const RunSpec& spec) {
+    const auto begin = std::chrono::steady_clock::now();
+    const workloads::Workload& workload = workloads::find(spec.workload);
+    arch::DeviceProfile profile = arch::findProfile(spec.gpu);
+    arch::applySettings(profile, spec.settings);
+    RunObserver observer(profile, spec.observe);
+
+    gpu::SimulationOptions simulation;
+    simulation.scheduler = spec.scheduler;
+    simulation.settings = spec.settings;
+    simulation.observer = &observer;
+    gpu::Gpu gpu = gpu::Gpu::open(spec.gpu, simulation);
+    gpu::Stream stream = gpu.context().createStream();
+    const auto instance = workload.create(gpu.context(), spec.size, spec.seed);
+    const workloads::Measurement m = workloads::measure(gpu, stream, *instance, spec.warpInstructions);
+    if (!m.limited) instance->check();
+
+    RunFigures figures;
+    figures.cycles = m.cycles;
+    figures.counters = m.counters;
+    figures.footprintBytes = instance->footprint();
+    figures.sharedMemoryShare = m.sharedMemoryShare();
+    figures.limited = m.limited;
+    observer.report(figures);
+    figures.wallSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return figures;
+}
+
+}  // namespace bulkhead::compare

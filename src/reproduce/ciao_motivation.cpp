@@ -1,0 +1,83 @@
+#include <algorithm>
+
+#include "base/error.h"
+#include "reproduce/ciao.h"
+
+namespace bulkhead::reproduce {
+namespace {
+
+compare::RunFigures observed(compare::Laboratory& laboratory, compare::RunSpec spec, const char* workload) {
+    spec.workload = workload;
+    spec.scheduler = "gto";
+    spec.observe = true;
+    const compare::Outcome outcome = laboratory.run(spec);
+    if (!outcome.ok()) throw Error("{} under gto: {}", workload, outcome.failure);
+    return outcome.figures;
+}
+
+/// A row for each pair of warps of SM 0 of which one interferes with the other, most first.
+Result pairTable(const compare::RunFigures& f, const std::string& title) {
+    Result r;
+    r.title = title;
+    r.columns = {{"interfered warp", ""}, {"interfering warp", ""}, {"VTA hits", ""}};
+    for (std::uint32_t interfered = 0; interfered < f.warps; ++interfered)
+        for (std::uint32_t interfering = 0; interfering < f.warps; ++interfering)
+            if (const std::uint64_t hits = f.interference[std::size_t{interfered} * f.warps + interfering])
+                r.add({static_cast<std::int64_t>(interfered), static_cast<std::int64_t>(interfering),
+                       static_cast<std::int64_t>(hits)});
+    std::stable_sort(r.rows.begin(), r.rows.end(), [](const auto& a, const auto& b) {
+        return std::get<std::int64_t>(a[2]) > std::get<std::int64_t>(b[2]);
+    });
+    return r;
+}
+
+}  // namespace
+
+std::vector<Result> interferenceInBackprop(compare::Laboratory& laboratory, const compare::RunSpec& common) {
+    return {pairTable(observed(laboratory, common, "Backprop"),
+                      "Backprop on SM 0 (paper: a few warps, W16, W18 and W23, interfere most, and with one another)")};
+}
+
+std::vector<Result> interferenceInKmeans(compare::Laboratory& laboratory, const compare::RunSpec& common) {
+    return {pairTable(observed(laboratory, common, "Kmeans"),
+                      "Kmeans on SM 0 (paper: W32 interferes with W34 more than 2000 times, W2 never)")};
+}
+
+std::vector<Result> limitingInBackprop(compare::Laboratory& laboratory, const compare::RunSpec& common) {
+    const compare::Comparison c =
+        compare::compare(laboratory, {{"Backprop"}, schedulers({"gto", "best-swl", "ccws"}), common});
+    return {compare::runTable(c)};
+}
+
+std::vector<Result> spreadOfInterference(compare::Laboratory& laboratory, const compare::RunSpec& common) {
+    Result r;
+    r.title = "VTA hits between two warps of SM 0 (the paper has bars without numbers)";
+    r.columns = {{"workload", ""}, {"pairs of warps that miss", ""}, {"least", ""}, {"mean", ""}, {"most", ""}};
+    compare::RunSpec watched = common;
+    watched.observe = true;
+    const compare::Comparison c =
+        compare::compare(laboratory, {compare::ciaoWorkloads(), schedulers({"gto"}), watched});
+    for (std::size_t w = 0; w < c.plan.workloads.size(); ++w) {
+        const compare::RunFigures& f = c.at(w, 0).figures;
+        std::uint64_t least = ~std::uint64_t{0}, most = 0, sum = 0, pairs = 0;
+        for (std::uint32_t interfered = 0; interfered < f.warps; ++interfered)
+            for (std::uint32_t interfering = 0; interfering < f.warps; ++interfering) {
+                if (interfered == interfering) continue;
+                const std::uint64_t hits = f.interference[std::size_t{interfered} * f.warps + interfering];
+                least = std::min(least, hits);
+                most = std::max(most, hits);
+                sum += hits;
+                pairs += hits != 0;
+            }
+        if (!c.at(w, 0).ok()) {
+            r.add({c.plan.workloads[w], {}, {}, {}, {}});
+            continue;
+        }
+        const double places = static_cast<double>(f.warps) * (f.warps - 1);
+        r.add({c.plan.workloads[w], static_cast<std::int64_t>(pairs), static_cast<std::int64_t>(least),
+               static_cast<double>(sum) / places, static_cast<std::int64_t>(most)});
+    }
+    return {r};
+}
+
+}  // namespace bulkhead::reproduce

@@ -1,0 +1,74 @@
+#include "arch/device_profile.h"
+#include "reproduce/ciao.h"
+
+namespace bulkhead::reproduce {
+namespace {
+
+compare::Comparison compareAll(compare::Laboratory& laboratory, const compare::RunSpec& common,
+                               const std::vector<std::string>& names) {
+    return compare::compare(laboratory, {compare::ciaoWorkloads(), schedulers(names), common});
+}
+
+double share(double part, double whole) {
+    return whole > 0 ? part / whole : 0;
+}
+
+}  // namespace
+
+std::vector<Result> performance(compare::Laboratory& laboratory, const compare::RunSpec& common) {
+    const compare::Comparison c =
+        compareAll(laboratory, common, {"gto", "ccws", "best-swl", "statpcal", "ciao-t", "ciao-p", "ciao-c"});
+    return {compare::gainTable(c), ratioTable("geometric means beside the paper's", c, kFigure8Ratios),
+            compare::runTable(c)};
+}
+
+std::vector<Result> sharedMemoryUse(compare::Laboratory& laboratory, const compare::RunSpec& common) {
+    const compare::Comparison c = compareAll(laboratory, common, {"gto", "ciao-p", "ciao-c"});
+    arch::DeviceProfile profile = arch::findProfile(common.gpu);
+    arch::applySettings(profile, common.settings);
+    const auto bytes = static_cast<double>(profile.sm.sharedBytes);
+    Result r;
+    r.title = "shares of shared memory (the paper has bars without numbers)";
+    r.columns = {{"workload", ""},
+                 {"scheduler", ""},
+                 {"by the program", ""},
+                 {"offered to the cache", ""},
+                 {"used by the cache", ""}};
+    for (std::size_t w = 0; w < c.plan.workloads.size(); ++w)
+        for (std::size_t v = 0; v < c.plan.variants.size(); ++v) {
+            std::vector<Value> row = {c.plan.workloads[w], c.plan.variants[v].label};
+            if (c.at(w, v).ok()) {
+                const compare::RunFigures& f = c.at(w, v).figures;
+                row.insert(row.end(), {share(f.sharedReserved, bytes), share(f.sharedCacheCapacity, bytes),
+                                       share(f.sharedCacheUsed, bytes)});
+            }
+            row.resize(r.columns.size());
+            r.add(std::move(row));
+        }
+    return {r};
+}
+
+/// Table II: N_wrp is what profiling for Best-SWL finds.
+std::vector<Result> characteristics(compare::Laboratory& laboratory, const compare::RunSpec& common) {
+    const compare::Comparison c = compareAll(laboratory, common, {"gto", "best-swl"});
+    Result r;
+    r.title = "Table II, ours beside the paper's";
+    r.columns = {{"workload", ""}, {"class", ""},           {"APKI", ""},  {"paper's APKI", ""},
+                 {"memory", "KB"}, {"paper's input", "KB"}, {"N_wrp", ""}, {"paper's N_wrp", ""},
+                 {"F_smem", "%"},  {"paper's F_smem", "%"}};
+    for (std::size_t w = 0; w < c.plan.workloads.size(); ++w) {
+        const workloads::CiaoFigures& paper = *workloads::find(c.plan.workloads[w]).ciao;
+        const compare::Outcome& gto = c.at(w, 0);
+        const std::string& limited = c.spec(w, 1).scheduler;
+        const auto orNothing = [&](double value) { return gto.ok() ? Value(value) : Value(); };
+        r.add({c.plan.workloads[w], std::string(paper.workloadClass), orNothing(gto.figures.apki()), paper.apki,
+               orNothing(static_cast<double>(gto.figures.footprintBytes) / 1024),
+               static_cast<double>(paper.inputBytes) / 1024,
+               static_cast<std::int64_t>(std::stoi(limited.substr(limited.find(':') + 1))),
+               static_cast<std::int64_t>(paper.bestWarps), orNothing(100 * gto.figures.sharedMemoryShare),
+               100 * paper.sharedMemoryShare});
+    }
+    return {r};
+}
+
+}  // namespace bulkhead::reproduce

@@ -1,0 +1,225 @@
+#include "stress/aggressor.h"
+
+#include <algorithm>
+
+#include "aggressors.ptx.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "base/suggest.h"
+#include "sim/gpu.h"
+#include "stress/waiting.h"
+
+namespace bulkhead::stress {
+namespace {
+
+constexpr unsigned kArrays = 8;  // of 4.2.1, each as large as the cache
+constexpr unsigned kVectorBytes = 16;
+constexpr double kHotShare = 0.5;
+
+std::string kernelOf(AggressorKind kind) {
+    switch (kind) {
+        case AggressorKind::compute:
+            return "compute";
+        case AggressorKind::streamRead:
+        case AggressorKind::streamWrite:
+        case AggressorKind::streamReadWrite:
+        case AggressorKind::streamAtomic:
+            return "sweep";
+        default:
+            return "chaseRing";
+    }
+}
+
+/// As the kernel `sweep` numbers them.
+unsigned sweepKind(AggressorKind kind) {
+    return static_cast<unsigned>(kind) - static_cast<unsigned>(AggressorKind::streamRead);
+}
+
+}  // namespace
+
+const std::vector<AggressorName>& aggressors() {
+    using K = AggressorKind;
+    static const std::vector<AggressorName> all = {
+        {K::compute, "compute", "computes and touches no memory", false},
+        {K::evictSequential, "evict-sequential", "chases pointers through arrays as large as the cache, in order",
+         false},
+        {K::evictRandom, "evict-random", "the same in random order", false},
+        {K::streamRead, "stream-read", "reads memory as fast as it can", false},
+        {K::streamWrite, "stream-write", "writes memory as fast as it can", false},
+        {K::streamReadWrite, "stream-read-write", "reads and writes every word", false},
+        {K::streamAtomic, "stream-atomic", "adds to memory atomically", false},
+        {K::setBySet, "set-by-set", "fills one cache set after the other", true},
+        {K::rotatingSets, "rotating-sets", "one line of every set, then the next of every set", true},
+        {K::mapGuided, "map-guided", "the fewest lines that fill every way of every set, in random order", true},
+        {K::slice, "slice", "lines of one L2 slice only", true},
+        {K::bank, "bank", "lines of one DRAM bank only", true},
+        {K::channel, "channel", "lines of one DRAM channel only", true},
+        {K::hotSets, "hot-sets", "fills the sets that the victim uses most", true},
+    };
+    return all;
+}
+
+AggressorKind parseAggressor(std::string_view name) {
+    std::vector<std::string> names;
+    for (const AggressorName& a : aggressors()) {
+        if (a.name == name) return a.kind;
+        names.emplace_back(a.name);
+    }
+    throw Error("no aggressor {}{}; bulkhead stress --list shows them", name, didYouMean(name, names));
+}
+
+const AggressorName& describe(AggressorKind kind) {
+    return *std::find_if(aggressors().begin(), aggressors().end(),
+                         [&](const AggressorName& a) { return a.kind == kind; });
+}
+
+CacheShape CacheShape::of(gpu::Gpu& gpu) {
+    CacheShape shape;
+    shape.bytes = gpu.info().l2Bytes;
+    shape.multiprocessors = static_cast<unsigned>(gpu.info().multiprocessors);
+    if (const sim::Gpu* machine = gpu.simulator()) {
+        shape.lineBytes = static_cast<Bytes>(machine->profile().l2.lineBytes);
+        shape.sectorBytes = static_cast<Bytes>(machine->profile().l2.sectorBytes);
+    }
+    return shape;
+}
+
+Aggressor::Aggressor(gpu::Context context, const CacheShape& shape, AggressorSpec spec, const MapMemory& mapMemory,
+                     const Ring& victimLines)
+    : context_(std::move(context)),
+      shape_(shape),
+      spec_(std::move(spec)),
+      stream_(context_.createStream()),
+      control_(context_.createStream()),
+      module_(context_.load(kAggressorsPtx)) {
+    if (spec_.dutyPercent < 1 || spec_.dutyPercent > 100)
+        throw Error("a duty cycle of {} %: it is from 1 to 100", spec_.dutyPercent);
+    if (spec_.lanes < 1 || spec_.lanes > 32) throw Error("{} lanes of a warp: they are from 1 to 32", spec_.lanes);
+    if (spec_.bytes == 0) spec_.bytes = kArrays * shape_.bytes;
+    kernel_ = std::make_unique<PlacedKernel>(context_, shape_.multiprocessors, module_.kernel(kernelOf(spec_.kind)),
+                                             spec_.layout);
+    flags_ = context_.allocate(2 * sizeof(std::uint32_t));
+    if (spec_.kind == AggressorKind::compute) return;
+    if (describe(spec_.kind).needsMap) {
+        if (!mapMemory)
+            throw Error("aggressor {} needs a map of the GPU's addresses: --map FILE of bulkhead dissect",
+                        describe(spec_.kind).name);
+        mapped_ = mapMemory(context_, spec_.bytes);
+        ring_ = aimedRing(victimLines);
+    } else {
+        // A sweep must have something for every thread.
+        const Bytes least = Bytes{spec_.layout.blocks} * spec_.layout.warps * 32 * kVectorBytes;
+        memory_ = context_.allocate(std::max(spec_.bytes, least));
+        memory_.fill(0);
+        context_.synchronize();
+        if (kernelOf(spec_.kind) == "sweep") return;
+        ring_ = naiveRing();
+    }
+    if (ring_.empty())
+        throw Error("aggressor {}: no line of its memory is on target {}", describe(spec_.kind).name, spec_.target);
+    linkRing();
+}
+
+Aggressor::~Aggressor() {
+    try {
+        if (running_) stop();
+    } catch (const std::exception&) {
+        // Its context is gone, and the aggressor with it.
+    }
+}
+
+Ring Aggressor::naiveRing() {
+    Ring ring = sequentialRing(memory_.address(), memory_.bytes(), shape_.lineBytes);
+    return spec_.kind == AggressorKind::evictSequential ? ring : shuffled(std::move(ring), spec_.seed);
+}
+
+Ring Aggressor::aimedRing(const Ring& victimLines) const {
+    const Bytes line = shape_.lineBytes;
+    const arch::AddressMap& map = mapped_->map();
+    const auto ways = static_cast<unsigned>(shape_.bytes / line / map.slices() / map.setsPerSlice());
+    const auto cover = [&](Order order) { return coverCache(*mapped_, line, ways, order).ring; };
+    const auto target = [&](Target t) { return shuffled(targetRing(*mapped_, line, t, spec_.target), spec_.seed); };
+    switch (spec_.kind) {
+        case AggressorKind::setBySet:
+            return cover(Order::setBySet);
+        case AggressorKind::rotatingSets:
+            return cover(Order::rotating);
+        case AggressorKind::slice:
+            return target(Target::slice);
+        case AggressorKind::bank:
+            return target(Target::bank);
+        case AggressorKind::channel:
+            return target(Target::channel);
+        case AggressorKind::hotSets:
+            return coverHotSets(*mapped_, line, ways, victimLines, kHotShare).ring;
+        default:
+            return shuffled(cover(Order::rotating), spec_.seed);
+    }
+}
+
+void Aggressor::linkRing() {
+    constexpr unsigned kThreads = 256;
+    gpu::Array<std::uint64_t> order = context_.array(ring_);
+    const auto count = static_cast<unsigned>(ring_.size());
+    module_.kernel("linkRing").launch(stream_, {(count + kThreads - 1) / kThreads}, {kThreads}, 0, order, count);
+    stream_.synchronize();
+    // Chains begin at equal distances, the first of them at a place made from the seed.
+    const std::size_t chains = std::size_t{spec_.layout.blocks} * spec_.layout.warps * spec_.lanes;
+    std::vector<std::uint64_t> starts;
+    const std::size_t first = Random(spec_.seed).below(ring_.size());
+    for (std::size_t i = 0; i < chains; ++i)
+        starts.push_back(ring_[(first + i * ring_.size() / chains) % ring_.size()]);
+    starts_ = context_.array(starts);
+}
+
+void Aggressor::launch() {
+    const std::uint64_t stop = flags_.address(), ranks = stop + sizeof(std::uint32_t);
+    flags_.fill(0, stream_);
+    const unsigned duty = spec_.dutyPercent;
+    if (spec_.kind == AggressorKind::compute) {
+        kernel_->launch(stream_, std::tuple(stop, duty), ranks);
+    } else if (ring_.empty()) {
+        const std::uint64_t elements = memory_.bytes() / kVectorBytes;
+        const unsigned bytesEach = spec_.kind == AggressorKind::streamReadWrite ? 2 * kVectorBytes : kVectorBytes;
+        kernel_->launch(stream_, std::tuple(memory_.address(), elements, sweepKind(spec_.kind), bytesEach, stop, duty),
+                        ranks);
+    } else {
+        kernel_->launch(stream_,
+                        std::tuple(starts_, static_cast<unsigned>(starts_.size()), spec_.lanes,
+                                   static_cast<unsigned>(shape_.sectorBytes), stop, duty),
+                        ranks);
+    }
+}
+
+void Aggressor::start(double limitSeconds) {
+    launch();
+    running_ = true;
+    const Deadline deadline(context_, limitSeconds);
+    while (!kernel_->placed()) {
+        throwIfInterrupted();
+        if (waitFor(context_, stream_, 0) || deadline.passed()) {
+            stop();
+            throw Error("aggressor {}: its {} blocks did not all get a place in {} s", describe(spec_.kind).name,
+                        spec_.layout.blocks, limitSeconds);
+        }
+    }
+}
+
+AggressorReport Aggressor::stop() {
+    flags_.fill(1, control_);
+    control_.synchronize();
+    stream_.synchronize();
+    running_ = false;
+    AggressorReport report;
+    const std::vector<BlockLog> logs = kernel_->logs();
+    report.multiprocessors = multiprocessorsOf(logs);
+    for (const BlockLog& log : logs) {
+        report.startNs = std::max(report.startNs, log.startNs);
+        report.endNs = report.endNs == 0 ? log.endNs : std::min(report.endNs, log.endNs);
+        report.accesses += log.accesses;
+        report.bytes += log.bytes;
+    }
+    return report;
+}
+
+}  // namespace bulkhead::stress

@@ -1,0 +1,199 @@
+#include "stress/stress.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "base/error.h"
+#include "stress/extreme_value.h"
+#include "stress/summary.h"
+
+namespace bulkhead::stress {
+namespace {
+
+std::int64_t whole(std::size_t n) {
+    return static_cast<std::int64_t>(n);
+}
+
+/// Time that the victim lost for each byte that the aggressor moved meanwhile, in nanoseconds per MB.
+Value harmPerByte(const Pairing& pairing) {
+    double lost = 0, moved = 0;
+    for (const Pair& p : pairing.pairs) {
+        lost += p.together.seconds - p.alone.seconds;
+        moved += p.aggressor.bytesPerSecond() * p.together.seconds;
+    }
+    return moved > 0 ? Value(lost * 1e9 / (moved * 1e-6)) : Value();
+}
+
+double aggressorRate(const Pairing& pairing) {
+    double sum = 0;
+    for (const Pair& p : pairing.pairs) sum += p.aggressor.bytesPerSecond();
+    return sum / static_cast<double>(pairing.pairs.size());
+}
+
+Value multiprocessors(const Pairing& pairing) {
+    const std::optional<bool> apart = pairing.onDisjointMultiprocessors();
+    return apart ? Value(*apart ? "disjoint" : "shared") : Value();
+}
+
+std::vector<Value> cellRow(const Cell& cell, const Options& options) {
+    std::vector<Value> row = {cell.arena.victim.name, std::string(placementName(cell.arena.placement)),
+                              std::string(describe(cell.arena.aggressor.kind).name), whole(cell.pairing.pairs.size()),
+                              whole(cell.pairing.lost())};
+    if (cell.pairing.pairs.empty()) {
+        row.resize(20);
+        row.back() = cell.refusal.empty() ? cell.pairing.why : cell.refusal;
+        return row;
+    }
+    const std::vector<double> alone = cell.pairing.alone(), together = cell.pairing.together();
+    const Summary a = summarize(alone, cell.arena.seed), t = summarize(together, cell.arena.seed);
+    const Slowdown s = slowdown(alone, together, cell.arena.seed);
+    const WorstCase bound = boundWorstCase(together, options.exceedance);
+    const std::vector<Value> rest = {multiprocessors(cell.pairing),
+                                     a.mean * 1e3,
+                                     100 * a.deviation / a.mean,
+                                     t.minimum * 1e3,
+                                     t.mean * 1e3,
+                                     t.p95 * 1e3,
+                                     t.p99 * 1e3,
+                                     t.maximum * 1e3,
+                                     t.deviation * 1e3,
+                                     s.factor,
+                                     s.interval.low,
+                                     s.interval.high,
+                                     aggressorRate(cell.pairing) * 1e-9,
+                                     harmPerByte(cell.pairing)};
+    row.insert(row.end(), rest.begin(), rest.end());
+    row.push_back(bound.bound ? fmt::format("{:.4g} ms (A2 {:.2f})", *bound.bound * 1e3, bound.distance)
+                              : "none: " + bound.refusal);
+    if (cell.pairing.lost())
+        row.back() = fmt::format("{}; lost: {}", std::get<std::string>(row.back()), cell.pairing.why);
+    return row;
+}
+
+Result matrix(const std::vector<Cell>& cells, const Options& options) {
+    Result r;
+    r.title = fmt::format("Interference on {}", options.arena.gpu);
+    r.columns = {{"victim", ""},       {"placement", ""},
+                 {"aggressor", ""},    {"samples", ""},
+                 {"lost", ""},         {"SMs", ""},
+                 {"alone mean", "ms"}, {"alone SD", "%"},
+                 {"min", "ms"},        {"mean", "ms"},
+                 {"p95", "ms"},        {"p99", "ms"},
+                 {"max", "ms"},        {"SD", "ms"},
+                 {"slowdown", "x"},    {"low", "x"},
+                 {"high", "x"},        {"aggressor", "GB/s"},
+                 {"harm", "ns/MB"},    {fmt::format("bound at {:g}", options.exceedance), ""}};
+    for (const Cell& cell : cells) r.add(cellRow(cell, options));
+    return r;
+}
+
+Result samples(const std::vector<Cell>& cells) {
+    Result r;
+    r.title = "Samples";
+    r.columns = {{"victim", ""},         {"placement", ""},       {"aggressor", ""},
+                 {"sample", ""},         {"alone", "ms"},         {"together", "ms"},
+                 {"alone cycles", ""},   {"together cycles", ""}, {"moved by aggressor", "bytes"},
+                 {"aggressor ran", "ms"}};
+    for (const Cell& cell : cells)
+        for (std::size_t i = 0; i < cell.pairing.pairs.size(); ++i) {
+            const Pair& p = cell.pairing.pairs[i];
+            r.add({cell.arena.victim.name, std::string(placementName(cell.arena.placement)),
+                   std::string(describe(cell.arena.aggressor.kind).name), whole(i), p.alone.seconds * 1e3,
+                   p.together.seconds * 1e3, whole(p.alone.cycles), whole(p.together.cycles), whole(p.aggressor.bytes),
+                   static_cast<double>(p.aggressor.endNs - p.aggressor.startNs) * 1e-6});
+        }
+    return r;
+}
+
+Result causes(const std::vector<Cell>& cells) {
+    Result r;
+    r.title = "Causes of the slowdown";
+    r.columns = {{"victim", ""},    {"placement", ""},      {"aggressor", ""}, {"set conflicts", "%"}, {"MSHR", "%"},
+                 {"crossbar", "%"}, {"row conflicts", "%"}, {"bus", "%"},      {"time slicing", "%"}};
+    for (const Cell& cell : cells) {
+        const Causes& c = cell.causes;
+        if (c.total() <= 0) continue;
+        const double percent = 100 / c.total();
+        r.add({cell.arena.victim.name, std::string(placementName(cell.arena.placement)),
+               std::string(describe(cell.arena.aggressor.kind).name), c.setConflicts * percent, c.mshr * percent,
+               c.crossbar * percent, c.rowConflicts * percent, c.bus * percent, c.timeSlicing * percent});
+    }
+    return r;
+}
+
+void addCauses(Causes& sum, const Causes& c) {
+    sum.setConflicts += c.setConflicts;
+    sum.mshr += c.mshr;
+    sum.crossbar += c.crossbar;
+    sum.rowConflicts += c.rowConflicts;
+    sum.bus += c.bus;
+    sum.timeSlicing += c.timeSlicing;
+}
+
+/// Pairs on one arena, and their causes.
+void measureInto(Cell& cell, Arena& arena, unsigned count) {
+    const Pairing pairing = measurePairs(arena.victim(), arena.aggressor(), count);
+    for (const Pair& pair : pairing.pairs)
+        if (const std::optional<Causes> c = arena.explain(pair)) addCauses(cell.causes, *c);
+    cell.pairing.add(pairing);
+}
+
+}  // namespace
+
+Cell measureCell(const ArenaSpec& spec, const Options& options) {
+    Cell cell;
+    cell.arena = spec;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto late = [&] {
+        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+        return options.secondsPerCell > 0 && taken.count() > options.secondsPerCell;
+    };
+    try {
+        if (spec.gpu.starts_with("sim:")) {
+            // A simulated machine repeats itself exactly: every sample has its own pages and phase.
+            for (unsigned i = 0; i < options.samples && !late(); ++i) {
+                ArenaSpec own = spec;
+                own.seed = spec.seed + i;
+                own.aggressor.seed = spec.aggressor.seed + i;
+                const std::unique_ptr<Arena> arena = makeArena(own);
+                measureInto(cell, *arena, 1);
+            }
+        } else {
+            const std::unique_ptr<Arena> arena = makeArena(spec);
+            for (unsigned i = 0; i < options.samples && !late() && cell.pairing.failed == 0; ++i)
+                measureInto(cell, *arena, 1);
+        }
+    } catch (const Error& e) {
+        if (!cell.pairing.pairs.empty()) throw;
+        cell.refusal = e.what();
+    }
+    return cell;
+}
+
+std::vector<Result> Outcome::results(const Options& options) const {
+    std::vector<Result> all = {matrix(cells, options)};
+    Result why = causes(cells);
+    if (!why.rows.empty()) all.push_back(std::move(why));
+    all.push_back(samples(cells));
+    return all;
+}
+
+Outcome stress(const Options& options, const Listener& listener) {
+    Outcome outcome;
+    for (const std::string& victim : options.victims)
+        for (const Placement placement : options.placements)
+            for (const AggressorSpec& aggressor : options.aggressors) {
+                ArenaSpec spec = options.arena;
+                spec.victim.name = victim;
+                spec.placement = placement;
+                spec.aggressor = aggressor;
+                if (listener)
+                    listener(fmt::format("{} beside {}, {}", victim, describe(aggressor.kind).name,
+                                         placementName(placement)));
+                outcome.cells.push_back(measureCell(spec, options));
+            }
+    return outcome;
+}
+
+}  // namespace bulkhead::stress

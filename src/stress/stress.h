@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "stress/arena.h"
+
+namespace bulkhead::stress {
+
+/// Victims beside aggressors, in placements: one cell of the interference matrix for each combination.
+struct Options {
+    ArenaSpec arena;  ///< what all of them have in common
+    std::vector<std::string> victims = {"random"};
+    std::vector<AggressorSpec> aggressors;
+    std::vector<Placement> placements = {Placement::streams};
+    unsigned samples = 30;
+    double exceedance = 1e-6;   ///< of the probabilistic bound
+    double secondsPerCell = 0;  ///< no further samples after that long, by the wall clock; 0: no limit
+};
+
+struct Cell {
+    ArenaSpec arena;
+    Pairing pairing;
+    Causes causes;        ///< of all pairs, summed; of a simulated GPU
+    std::string refusal;  ///< why there could be no pair at all
+};
+
+struct Outcome {
+    std::vector<Cell> cells;
+    /// The matrix, the samples behind it, and, of simulated GPUs, the causes.
+    std::vector<Result> results(const Options&) const;
+};
+
+/// Told what is about to be measured.
+using Listener = std::function<void(const std::string&)>;
+
+Outcome stress(const Options&, const Listener& = {});
+Cell measureCell(const ArenaSpec&, const Options&);
+
+}  // namespace bulkhead::stress

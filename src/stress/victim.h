@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu/gpu.h"
+#include "sim/counters.h"
+#include "stress/placed_kernel.h"
+#include "stress/rings.h"
+
+namespace bulkhead::stress {
+
+struct CacheShape;
+
+struct VictimSpec {
+    std::string name = "random";  ///< random, sequential, latency, bandwidth, or a workload
+    Bytes bytes = 0;              ///< its working set; 0: what suits it. Of the first four.
+    std::uint64_t accesses = 0;   ///< of a walk; 0: every element once
+    Layout layout = {0, 0, {}};   ///< of the first four; no blocks: what suits it
+    std::string size = "test";    ///< of a workload
+    std::uint64_t seed = 1;
+    double limitSeconds = 60;
+};
+
+/// One run of a victim.
+struct VictimRun {
+    double seconds = 0;
+    std::uint64_t cycles = 0;              ///< of its multiprocessor; 0 where it does not tell
+    std::uint64_t startNs = 0, endNs = 0;  ///< on the GPU's timer; 0 where it does not tell
+    std::vector<unsigned> multiprocessors;
+    sim::Counters counters;  ///< of its kernels, on a simulated GPU
+};
+
+/// A program whose time is measured.
+class Victim {
+  public:
+    virtual ~Victim() = default;
+    /// Nothing if it did not end within its limit; it may then still be running. Throws Error if it failed.
+    virtual std::optional<VictimRun> run() = 0;
+    /// Waits, without a limit, for a run that did not end within it.
+    virtual void settle() = 0;
+    /// Brings its working set into the cache.
+    virtual void warm() { run(); }
+    /// Lines of its working set, where they are known.
+    virtual Ring lines() const { return {}; }
+    /// Accesses of one run, one after the other; 0 where they are not.
+    virtual std::uint64_t dependentAccesses() const { return 0; }
+};
+
+std::unique_ptr<Victim> makeVictim(gpu::Gpu&, gpu::Context, const CacheShape&, const VictimSpec&);
+/// Names of the victims that are no workloads.
+const std::vector<std::string>& ownVictims();
+
+}  // namespace bulkhead::stress
