@@ -93,7 +93,7 @@ void resetDevice() {
     ++primary.generation;
 }
 
-CUstream streamOf(CUstream stream) noexcept {
+cudaStream_t streamOf(cudaStream_t stream) noexcept {
     return stream || !thread.perThreadDefault ? stream : driver::kPerThreadStream;
 }
 bool perThreadDefault() noexcept {

@@ -10,11 +10,11 @@ struct Route {
 };
 
 /// The route that the pointers show; what they leave open, the kind decides.
-Route routeOf(CopyKind, const void* to, const void* from);
+Route routeOf(cudaMemcpyKind, const void* to, const void* from);
 
 /// When a call returns: with the copy done, or with it put into its stream.
 enum class Completion { done, enqueued };
 
-void copyBytes(void* to, const void* from, std::size_t bytes, CopyKind, CUstream, Completion);
+void copyBytes(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t, Completion);
 
 }  // namespace bulkhead::cudart

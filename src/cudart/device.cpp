@@ -1,7 +1,9 @@
+#include <bit>
 #include <cstring>
 #include <initializer_list>
 
 #include "cudart/runtime.h"
+#include "sdk/include/cuda_runtime_api.h"
 
 using namespace bulkhead::cudart;
 
@@ -10,95 +12,108 @@ namespace {
 /// CUdevice_attribute and cudaDeviceAttr have the same numbers. Zero where the driver does not know of one.
 int attribute(int which, CUdevice device) {
     int value = 0;
-    return api().cuDeviceGetAttribute(&value, which, device) == kSuccess ? value : 0;
+    return api().cuDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
 }
 
 struct IntProperty {
     int attribute;
-    int DeviceProperties::*member;
+    int cudaDeviceProp::*member;
 };
 constexpr IntProperty kIntProperties[] = {
-    {12, &DeviceProperties::regsPerBlock},
-    {10, &DeviceProperties::warpSize},
-    {1, &DeviceProperties::maxThreadsPerBlock},
-    {75, &DeviceProperties::major},
-    {76, &DeviceProperties::minor},
-    {16, &DeviceProperties::multiProcessorCount},
-    {18, &DeviceProperties::integrated},
-    {19, &DeviceProperties::canMapHostMemory},
-    {21, &DeviceProperties::maxTexture1D},
-    {77, &DeviceProperties::maxTexture1DMipmap},
-    {52, &DeviceProperties::maxTextureCubemap},
-    {55, &DeviceProperties::maxSurface1D},
-    {66, &DeviceProperties::maxSurfaceCubemap},
-    {31, &DeviceProperties::concurrentKernels},
-    {32, &DeviceProperties::ECCEnabled},
-    {33, &DeviceProperties::pciBusID},
-    {34, &DeviceProperties::pciDeviceID},
-    {50, &DeviceProperties::pciDomainID},
-    {35, &DeviceProperties::tccDriver},
-    {40, &DeviceProperties::asyncEngineCount},
-    {41, &DeviceProperties::unifiedAddressing},
-    {37, &DeviceProperties::memoryBusWidth},
-    {38, &DeviceProperties::l2CacheSize},
-    {108, &DeviceProperties::persistingL2CacheMaxSize},
-    {39, &DeviceProperties::maxThreadsPerMultiProcessor},
-    {78, &DeviceProperties::streamPrioritiesSupported},
-    {79, &DeviceProperties::globalL1CacheSupported},
-    {80, &DeviceProperties::localL1CacheSupported},
-    {82, &DeviceProperties::regsPerMultiprocessor},
-    {83, &DeviceProperties::managedMemory},
-    {84, &DeviceProperties::isMultiGpuBoard},
-    {85, &DeviceProperties::multiGpuBoardGroupID},
-    {86, &DeviceProperties::hostNativeAtomicSupported},
-    {88, &DeviceProperties::pageableMemoryAccess},
-    {89, &DeviceProperties::concurrentManagedAccess},
-    {90, &DeviceProperties::computePreemptionSupported},
-    {91, &DeviceProperties::canUseHostPointerForRegisteredMem},
-    {95, &DeviceProperties::cooperativeLaunch},
-    {100, &DeviceProperties::pageableMemoryAccessUsesHostPageTables},
-    {101, &DeviceProperties::directManagedMemAccessFromHost},
-    {106, &DeviceProperties::maxBlocksPerMultiProcessor},
-    {109, &DeviceProperties::accessPolicyMaxWindowSize},
-    {99, &DeviceProperties::hostRegisterSupported},
-    {112, &DeviceProperties::sparseCudaArraySupported},
-    {113, &DeviceProperties::hostRegisterReadOnlySupported},
-    {114, &DeviceProperties::timelineSemaphoreInteropSupported},
-    {115, &DeviceProperties::memoryPoolsSupported},
-    {116, &DeviceProperties::gpuDirectRDMASupported},
-    {118, &DeviceProperties::gpuDirectRDMAWritesOrdering},
-    {121, &DeviceProperties::deferredMappingCudaArraySupported},
-    {125, &DeviceProperties::ipcEventSupported},
-    {120, &DeviceProperties::clusterLaunch},
-    {129, &DeviceProperties::unifiedFunctionPointers},
-    {130, &DeviceProperties::deviceNumaConfig},
-    {131, &DeviceProperties::deviceNumaId},
-    {133, &DeviceProperties::mpsEnabled},
-    {134, &DeviceProperties::hostNumaId},
-    {143, &DeviceProperties::hostNumaMultinodeIpcSupported},
+    {12, &cudaDeviceProp::regsPerBlock},
+    {10, &cudaDeviceProp::warpSize},
+    {1, &cudaDeviceProp::maxThreadsPerBlock},
+    {75, &cudaDeviceProp::major},
+    {76, &cudaDeviceProp::minor},
+    {16, &cudaDeviceProp::multiProcessorCount},
+    {18, &cudaDeviceProp::integrated},
+    {19, &cudaDeviceProp::canMapHostMemory},
+    {21, &cudaDeviceProp::maxTexture1D},
+    {77, &cudaDeviceProp::maxTexture1DMipmap},
+    {52, &cudaDeviceProp::maxTextureCubemap},
+    {55, &cudaDeviceProp::maxSurface1D},
+    {66, &cudaDeviceProp::maxSurfaceCubemap},
+    {31, &cudaDeviceProp::concurrentKernels},
+    {32, &cudaDeviceProp::ECCEnabled},
+    {33, &cudaDeviceProp::pciBusID},
+    {34, &cudaDeviceProp::pciDeviceID},
+    {50, &cudaDeviceProp::pciDomainID},
+    {35, &cudaDeviceProp::tccDriver},
+    {40, &cudaDeviceProp::asyncEngineCount},
+    {41, &cudaDeviceProp::unifiedAddressing},
+    {37, &cudaDeviceProp::memoryBusWidth},
+    {38, &cudaDeviceProp::l2CacheSize},
+    {108, &cudaDeviceProp::persistingL2CacheMaxSize},
+    {39, &cudaDeviceProp::maxThreadsPerMultiProcessor},
+    {78, &cudaDeviceProp::streamPrioritiesSupported},
+    {79, &cudaDeviceProp::globalL1CacheSupported},
+    {80, &cudaDeviceProp::localL1CacheSupported},
+    {82, &cudaDeviceProp::regsPerMultiprocessor},
+    {83, &cudaDeviceProp::managedMemory},
+    {84, &cudaDeviceProp::isMultiGpuBoard},
+    {85, &cudaDeviceProp::multiGpuBoardGroupID},
+    {86, &cudaDeviceProp::hostNativeAtomicSupported},
+    {88, &cudaDeviceProp::pageableMemoryAccess},
+    {89, &cudaDeviceProp::concurrentManagedAccess},
+    {90, &cudaDeviceProp::computePreemptionSupported},
+    {91, &cudaDeviceProp::canUseHostPointerForRegisteredMem},
+    {95, &cudaDeviceProp::cooperativeLaunch},
+    {100, &cudaDeviceProp::pageableMemoryAccessUsesHostPageTables},
+    {101, &cudaDeviceProp::directManagedMemAccessFromHost},
+    {106, &cudaDeviceProp::maxBlocksPerMultiProcessor},
+    {109, &cudaDeviceProp::accessPolicyMaxWindowSize},
+    {99, &cudaDeviceProp::hostRegisterSupported},
+    {112, &cudaDeviceProp::sparseCudaArraySupported},
+    {113, &cudaDeviceProp::hostRegisterReadOnlySupported},
+    {114, &cudaDeviceProp::timelineSemaphoreInteropSupported},
+    {115, &cudaDeviceProp::memoryPoolsSupported},
+    {116, &cudaDeviceProp::gpuDirectRDMASupported},
+    {118, &cudaDeviceProp::gpuDirectRDMAWritesOrdering},
+    {121, &cudaDeviceProp::deferredMappingCudaArraySupported},
+    {125, &cudaDeviceProp::ipcEventSupported},
+    {120, &cudaDeviceProp::clusterLaunch},
+    {129, &cudaDeviceProp::unifiedFunctionPointers},
+    {130, &cudaDeviceProp::deviceNumaConfig},
+    {131, &cudaDeviceProp::deviceNumaId},
+    {133, &cudaDeviceProp::mpsEnabled},
+    {134, &cudaDeviceProp::hostNumaId},
+    {143, &cudaDeviceProp::hostNumaMultinodeIpcSupported},
 };
 
 struct SizeProperty {
     int attribute;
-    std::size_t DeviceProperties::*member;
+    std::size_t cudaDeviceProp::*member;
 };
 constexpr SizeProperty kSizeProperties[] = {
-    {8, &DeviceProperties::sharedMemPerBlock},
-    {11, &DeviceProperties::memPitch},
-    {9, &DeviceProperties::totalConstMem},
-    {14, &DeviceProperties::textureAlignment},
-    {51, &DeviceProperties::texturePitchAlignment},
-    {30, &DeviceProperties::surfaceAlignment},
-    {81, &DeviceProperties::sharedMemPerMultiprocessor},
-    {97, &DeviceProperties::sharedMemPerBlockOptin},
-    {111, &DeviceProperties::reservedSharedMemPerBlock},
+    {8, &cudaDeviceProp::sharedMemPerBlock},
+    {11, &cudaDeviceProp::memPitch},
+    {9, &cudaDeviceProp::totalConstMem},
+    {14, &cudaDeviceProp::textureAlignment},
+    {51, &cudaDeviceProp::texturePitchAlignment},
+    {30, &cudaDeviceProp::surfaceAlignment},
+    {81, &cudaDeviceProp::sharedMemPerMultiprocessor},
+    {97, &cudaDeviceProp::sharedMemPerBlockOptin},
+    {111, &cudaDeviceProp::reservedSharedMemPerBlock},
 };
 
-DeviceProperties propertiesOf(CUdevice device) {
-    DeviceProperties p;
+/// Enumerations cross the driver's interface as int.
+template <class Enumeration>
+int* number(Enumeration* value) {
+    static_assert(sizeof(Enumeration) == sizeof(int));
+    return reinterpret_cast<int*>(value);
+}
+
+cudaUUID_t uuidOf(CUdevice device) {
+    bulkhead::driver::CUuuid drivers;
+    check(api().cuDeviceGetUuid(&drivers, device));
+    return std::bit_cast<cudaUUID_t>(drivers);
+}
+
+cudaDeviceProp propertiesOf(CUdevice device) {
+    cudaDeviceProp p;
     std::memset(&p, 0, sizeof p);
     check(api().cuDeviceGetName(p.name, sizeof p.name, device));
-    check(api().cuDeviceGetUuid(&p.uuid, device));
+    p.uuid = uuidOf(device);
     check(api().cuDeviceTotalMem(&p.totalGlobalMem, device));
     for (const IntProperty& property : kIntProperties) p.*property.member = attribute(property.attribute, device);
     for (const SizeProperty& property : kSizeProperties)
@@ -130,7 +145,7 @@ DeviceProperties propertiesOf(CUdevice device) {
 }
 
 /// How many of the wanted figures a device reaches.
-int resemblance(const DeviceProperties& wanted, const DeviceProperties& has) {
+int resemblance(const cudaDeviceProp& wanted, const cudaDeviceProp& has) {
     int points = 0;
     points += wanted.major == 0 || has.major * 10 + has.minor >= wanted.major * 10 + wanted.minor;
     points += has.totalGlobalMem >= wanted.totalGlobalMem;
@@ -139,50 +154,48 @@ int resemblance(const DeviceProperties& wanted, const DeviceProperties& has) {
     return points;
 }
 
-constexpr int kRuntimeVersion = 13000;
-
 }  // namespace
 
-BULKHEAD_EXPORT CudaError cudaDriverGetVersion(int* version) {
+BULKHEAD_EXPORT cudaError_t cudaDriverGetVersion(int* version) {
     return call([&] {
         require(version != nullptr);
         *version = 0;  // what a machine without a driver has
         try {
             check(api().cuDriverGetVersion(version));
         } catch (const Failure& failure) {
-            if (failure.code != kInsufficientDriver) throw;
+            if (failure.code != cudaErrorInsufficientDriver) throw;
         }
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaRuntimeGetVersion(int* version) {
+BULKHEAD_EXPORT cudaError_t cudaRuntimeGetVersion(int* version) {
     return call([&] {
         require(version != nullptr);
-        *version = kRuntimeVersion;
+        *version = CUDART_VERSION;
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaGetDeviceCount(int* count) {
+BULKHEAD_EXPORT cudaError_t cudaGetDeviceCount(int* count) {
     return call([&] {
         require(count != nullptr);
         *count = 0;
         check(api().cuDeviceGetCount(count));
-        require(*count > 0, kNoDevice);
+        require(*count > 0, cudaErrorNoDevice);
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaGetDevice(int* device) {
+BULKHEAD_EXPORT cudaError_t cudaGetDevice(int* device) {
     return call([&] {
         require(device != nullptr);
         *device = currentDevice();
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaSetDevice(int device) {
+BULKHEAD_EXPORT cudaError_t cudaSetDevice(int device) {
     return call([&] { setDevice(device); });
 }
 
-BULKHEAD_EXPORT CudaError cudaInitDevice(int device, unsigned deviceFlags, unsigned flags) {
+BULKHEAD_EXPORT cudaError_t cudaInitDevice(int device, unsigned deviceFlags, unsigned flags) {
     return call([&] {
         constexpr unsigned flagsAreValid = 1;
         if (flags & flagsAreValid) check(api().cuDevicePrimaryCtxSetFlags(deviceAt(device), deviceFlags));
@@ -192,18 +205,18 @@ BULKHEAD_EXPORT CudaError cudaInitDevice(int device, unsigned deviceFlags, unsig
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaSetValidDevices(int* devices, int count) {
+BULKHEAD_EXPORT cudaError_t cudaSetValidDevices(int* devices, int count) {
     return call([&] {
         require(devices != nullptr && count > 0);
         for (int i = 0; i < count; ++i) deviceAt(devices[i]);
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaSetDeviceFlags(unsigned flags) {
+BULKHEAD_EXPORT cudaError_t cudaSetDeviceFlags(unsigned flags) {
     return call([&] { check(api().cuDevicePrimaryCtxSetFlags(currentDevice(), flags)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaGetDeviceFlags(unsigned* flags) {
+BULKHEAD_EXPORT cudaError_t cudaGetDeviceFlags(unsigned* flags) {
     return call([&] {
         int active = 0;
         require(flags != nullptr);
@@ -211,18 +224,18 @@ BULKHEAD_EXPORT CudaError cudaGetDeviceFlags(unsigned* flags) {
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaGetDeviceProperties(DeviceProperties* properties, int device) {
+BULKHEAD_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     return call([&] {
         require(properties != nullptr);
         *properties = propertiesOf(deviceAt(device));
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceGetAttribute(int* value, int which, int device) {
+BULKHEAD_EXPORT cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int device) {
     return call([&] { check(api().cuDeviceGetAttribute(value, which, deviceAt(device))); });
 }
 
-BULKHEAD_EXPORT CudaError cudaChooseDevice(int* device, const DeviceProperties* wanted) {
+BULKHEAD_EXPORT cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* wanted) {
     return call([&] {
         require(device != nullptr && wanted != nullptr);
         int count = 0, best = -1;
@@ -233,78 +246,78 @@ BULKHEAD_EXPORT CudaError cudaChooseDevice(int* device, const DeviceProperties* 
             best = points;
             *device = i;
         }
-        require(best >= 0, kNoDevice);
+        require(best >= 0, cudaErrorNoDevice);
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceReset() {
+BULKHEAD_EXPORT cudaError_t cudaDeviceReset() {
     return call([] { resetDevice(); });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceSynchronize() {
+BULKHEAD_EXPORT cudaError_t cudaDeviceSynchronize() {
     return call([] { check(ready().cuCtxSynchronize()); });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceGetLimit(std::size_t* value, int limit) {
+BULKHEAD_EXPORT cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
     return call([&] { check(ready().cuCtxGetLimit(value, limit)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceSetLimit(int limit, std::size_t value) {
+BULKHEAD_EXPORT cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
     return call([&] { check(ready().cuCtxSetLimit(limit, value)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceGetCacheConfig(int* config) {
-    return call([&] { check(ready().cuCtxGetCacheConfig(config)); });
+BULKHEAD_EXPORT cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
+    return call([&] { check(ready().cuCtxGetCacheConfig(number(config))); });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceSetCacheConfig(int config) {
+BULKHEAD_EXPORT cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config) {
     return call([&] { check(ready().cuCtxSetCacheConfig(config)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceGetSharedMemConfig(int* config) {
-    return call([&] { check(ready().cuCtxGetSharedMemConfig(config)); });
+BULKHEAD_EXPORT cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
+    return call([&] { check(ready().cuCtxGetSharedMemConfig(number(config))); });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceSetSharedMemConfig(int config) {
+BULKHEAD_EXPORT cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config) {
     return call([&] { check(ready().cuCtxSetSharedMemConfig(config)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaCtxResetPersistingL2Cache() {
+BULKHEAD_EXPORT cudaError_t cudaCtxResetPersistingL2Cache() {
     return call([] { check(ready().cuCtxResetPersistingL2Cache()); });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+BULKHEAD_EXPORT cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
     return call([&] { check(ready().cuCtxGetStreamPriorityRange(least, greatest)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceGetByPCIBusId(int* device, const char* busId) {
+BULKHEAD_EXPORT cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* busId) {
     return call([&] { check(api().cuDeviceGetByPCIBusId(device, busId)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceGetPCIBusId(char* busId, int length, int device) {
+BULKHEAD_EXPORT cudaError_t cudaDeviceGetPCIBusId(char* busId, int length, int device) {
     return call([&] { check(api().cuDeviceGetPCIBusId(busId, length, deviceAt(device))); });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceCanAccessPeer(int* possible, int device, int peer) {
+BULKHEAD_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* possible, int device, int peer) {
     return call([&] { check(api().cuDeviceCanAccessPeer(possible, deviceAt(device), deviceAt(peer))); });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceGetP2PAttribute(int* value, int which, int from, int to) {
+BULKHEAD_EXPORT cudaError_t cudaDeviceGetP2PAttribute(int* value, int which, int from, int to) {
     return call([&] { check(api().cuDeviceGetP2PAttribute(value, which, deviceAt(from), deviceAt(to))); });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+BULKHEAD_EXPORT cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
     return call([&] { check(ready().cuCtxEnablePeerAccess(primaryContext(peer), flags)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceDisablePeerAccess(int peer) {
+BULKHEAD_EXPORT cudaError_t cudaDeviceDisablePeerAccess(int peer) {
     return call([&] { check(ready().cuCtxDisablePeerAccess(primaryContext(peer))); });
 }
 
-BULKHEAD_EXPORT CudaError cudaProfilerStart() {
+BULKHEAD_EXPORT cudaError_t cudaProfilerStart() {
     return call([] { check(ready().cuProfilerStart()); });
 }
 
-BULKHEAD_EXPORT CudaError cudaProfilerStop() {
+BULKHEAD_EXPORT cudaError_t cudaProfilerStop() {
     return call([] { check(ready().cuProfilerStop()); });
 }

@@ -26,14 +26,14 @@ void* openLibrary() {
 struct Loaded {
     void* library = nullptr;
     driver::DriverApi api;
-    CudaError error = kSuccess;
+    cudaError_t error = cudaSuccess;
 };
 
 Loaded load() {
     Loaded loaded;
     loaded.library = openLibrary();
     if (!loaded.library) {
-        loaded.error = kInsufficientDriver;
+        loaded.error = cudaErrorInsufficientDriver;
         return loaded;
     }
 #define BULKHEAD_FIND_CALL(name, symbol, variant, parameters, arguments) \
@@ -41,10 +41,10 @@ Loaded load() {
     BULKHEAD_DRIVER_CALLS(BULKHEAD_FIND_CALL)
 #undef BULKHEAD_FIND_CALL
 #define BULKHEAD_EXPECT_CALL(name, symbol, variant, parameters, arguments) \
-    if (!loaded.api.name) loaded.error = kInsufficientDriver;
+    if (!loaded.api.name) loaded.error = cudaErrorInsufficientDriver;
     BULKHEAD_REQUIRED_CALLS(BULKHEAD_EXPECT_CALL)
 #undef BULKHEAD_EXPECT_CALL
-    if (loaded.error == kSuccess) loaded.error = loaded.api.cuInit(0);
+    if (loaded.error == cudaSuccess) loaded.error = static_cast<cudaError_t>(loaded.api.cuInit(0));
     return loaded;
 }
 

@@ -1,138 +1,138 @@
 #pragma once
 
-// Every cudaError_t as X(code, name, text). The driver has its own texts for most, by the same codes: null here.
-#define BULKHEAD_CUDART_ERRORS(X)                                                                      \
-    X(0, cudaSuccess, nullptr)                                                                         \
-    X(1, cudaErrorInvalidValue, nullptr)                                                               \
-    X(2, cudaErrorMemoryAllocation, nullptr)                                                           \
-    X(3, cudaErrorInitializationError, nullptr)                                                        \
-    X(4, cudaErrorCudartUnloading, nullptr)                                                            \
-    X(5, cudaErrorProfilerDisabled, nullptr)                                                           \
-    X(6, cudaErrorProfilerNotInitialized, nullptr)                                                     \
-    X(7, cudaErrorProfilerAlreadyStarted, nullptr)                                                     \
-    X(8, cudaErrorProfilerAlreadyStopped, nullptr)                                                     \
-    X(9, cudaErrorInvalidConfiguration, "invalid configuration argument")                              \
-    X(12, cudaErrorInvalidPitchValue, "invalid pitch argument")                                        \
-    X(13, cudaErrorInvalidSymbol, "invalid device symbol")                                             \
-    X(16, cudaErrorInvalidHostPointer, "invalid host pointer")                                         \
-    X(17, cudaErrorInvalidDevicePointer, "invalid device pointer")                                     \
-    X(18, cudaErrorInvalidTexture, "invalid texture reference")                                        \
-    X(19, cudaErrorInvalidTextureBinding, "texture without a pointer")                                 \
-    X(20, cudaErrorInvalidChannelDescriptor, "invalid channel descriptor")                             \
-    X(21, cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy")                        \
-    X(22, cudaErrorAddressOfConstant, "invalid address of constant")                                   \
-    X(23, cudaErrorTextureFetchFailed, "texture fetch failed")                                         \
-    X(24, cudaErrorTextureNotBound, "texture without memory")                                          \
-    X(25, cudaErrorSynchronizationError, "wrong use of __syncthreads()")                               \
-    X(26, cudaErrorInvalidFilterSetting, "no linear filtering of this type")                           \
-    X(27, cudaErrorInvalidNormSetting, "no normalized reads of this type")                             \
-    X(28, cudaErrorMixedDeviceExecution, "emulation and device execution mixed")                       \
-    X(31, cudaErrorNotYetImplemented, "feature not yet implemented")                                   \
-    X(32, cudaErrorMemoryValueTooLarge, "too large for 32 bits")                                       \
-    X(34, cudaErrorStubLibrary, nullptr)                                                               \
-    X(35, cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version") \
-    X(36, cudaErrorCallRequiresNewerDriver, nullptr)                                                   \
-    X(37, cudaErrorInvalidSurface, "invalid surface reference")                                        \
-    X(43, cudaErrorDuplicateVariableName, "two variables of one name")                                 \
-    X(44, cudaErrorDuplicateTextureName, "two textures of one name")                                   \
-    X(45, cudaErrorDuplicateSurfaceName, "two surfaces of one name")                                   \
-    X(46, cudaErrorDevicesUnavailable, nullptr)                                                        \
-    X(49, cudaErrorIncompatibleDriverContext, "incompatible driver context")                           \
-    X(52, cudaErrorMissingConfiguration, "__global__ function call is not configured")                 \
-    X(53, cudaErrorPriorLaunchFailure, "a launch before this one failed")                              \
-    X(65, cudaErrorLaunchMaxDepthExceeded, "launches nested too deep")                                 \
-    X(66, cudaErrorLaunchFileScopedTex, "kernel uses file-scoped textures")                            \
-    X(67, cudaErrorLaunchFileScopedSurf, "kernel uses file-scoped surfaces")                           \
-    X(68, cudaErrorSyncDepthExceeded, "synchronization nested too deep")                               \
-    X(69, cudaErrorLaunchPendingCountExceeded, "too many launches pending")                            \
-    X(98, cudaErrorInvalidDeviceFunction, "invalid device function")                                   \
-    X(100, cudaErrorNoDevice, nullptr)                                                                 \
-    X(101, cudaErrorInvalidDevice, nullptr)                                                            \
-    X(102, cudaErrorDeviceNotLicensed, nullptr)                                                        \
-    X(103, cudaErrorSoftwareValidityNotEstablished, "integrity checks failed")                         \
-    X(127, cudaErrorStartupFailure, "startup failure")                                                 \
-    X(200, cudaErrorInvalidKernelImage, nullptr)                                                       \
-    X(201, cudaErrorDeviceUninitialized, nullptr)                                                      \
-    X(205, cudaErrorMapBufferObjectFailed, nullptr)                                                    \
-    X(206, cudaErrorUnmapBufferObjectFailed, nullptr)                                                  \
-    X(207, cudaErrorArrayIsMapped, nullptr)                                                            \
-    X(208, cudaErrorAlreadyMapped, nullptr)                                                            \
-    X(209, cudaErrorNoKernelImageForDevice, nullptr)                                                   \
-    X(210, cudaErrorAlreadyAcquired, nullptr)                                                          \
-    X(211, cudaErrorNotMapped, nullptr)                                                                \
-    X(212, cudaErrorNotMappedAsArray, nullptr)                                                         \
-    X(213, cudaErrorNotMappedAsPointer, nullptr)                                                       \
-    X(214, cudaErrorECCUncorrectable, nullptr)                                                         \
-    X(215, cudaErrorUnsupportedLimit, nullptr)                                                         \
-    X(216, cudaErrorDeviceAlreadyInUse, nullptr)                                                       \
-    X(217, cudaErrorPeerAccessUnsupported, nullptr)                                                    \
-    X(218, cudaErrorInvalidPtx, nullptr)                                                               \
-    X(219, cudaErrorInvalidGraphicsContext, nullptr)                                                   \
-    X(220, cudaErrorNvlinkUncorrectable, nullptr)                                                      \
-    X(221, cudaErrorJitCompilerNotFound, nullptr)                                                      \
-    X(222, cudaErrorUnsupportedPtxVersion, nullptr)                                                    \
-    X(223, cudaErrorJitCompilationDisabled, nullptr)                                                   \
-    X(224, cudaErrorUnsupportedExecAffinity, nullptr)                                                  \
-    X(225, cudaErrorUnsupportedDevSideSync, nullptr)                                                   \
-    X(226, cudaErrorContained, nullptr)                                                                \
-    X(300, cudaErrorInvalidSource, nullptr)                                                            \
-    X(301, cudaErrorFileNotFound, nullptr)                                                             \
-    X(302, cudaErrorSharedObjectSymbolNotFound, nullptr)                                               \
-    X(303, cudaErrorSharedObjectInitFailed, nullptr)                                                   \
-    X(304, cudaErrorOperatingSystem, nullptr)                                                          \
-    X(400, cudaErrorInvalidResourceHandle, nullptr)                                                    \
-    X(401, cudaErrorIllegalState, nullptr)                                                             \
-    X(402, cudaErrorLossyQuery, nullptr)                                                               \
-    X(500, cudaErrorSymbolNotFound, nullptr)                                                           \
-    X(600, cudaErrorNotReady, nullptr)                                                                 \
-    X(700, cudaErrorIllegalAddress, nullptr)                                                           \
-    X(701, cudaErrorLaunchOutOfResources, nullptr)                                                     \
-    X(702, cudaErrorLaunchTimeout, nullptr)                                                            \
-    X(703, cudaErrorLaunchIncompatibleTexturing, nullptr)                                              \
-    X(704, cudaErrorPeerAccessAlreadyEnabled, nullptr)                                                 \
-    X(705, cudaErrorPeerAccessNotEnabled, nullptr)                                                     \
-    X(708, cudaErrorSetOnActiveProcess, nullptr)                                                       \
-    X(709, cudaErrorContextIsDestroyed, nullptr)                                                       \
-    X(710, cudaErrorAssert, nullptr)                                                                   \
-    X(711, cudaErrorTooManyPeers, nullptr)                                                             \
-    X(712, cudaErrorHostMemoryAlreadyRegistered, nullptr)                                              \
-    X(713, cudaErrorHostMemoryNotRegistered, nullptr)                                                  \
-    X(714, cudaErrorHardwareStackError, nullptr)                                                       \
-    X(715, cudaErrorIllegalInstruction, nullptr)                                                       \
-    X(716, cudaErrorMisalignedAddress, nullptr)                                                        \
-    X(717, cudaErrorInvalidAddressSpace, nullptr)                                                      \
-    X(718, cudaErrorInvalidPc, nullptr)                                                                \
-    X(719, cudaErrorLaunchFailure, nullptr)                                                            \
-    X(720, cudaErrorCooperativeLaunchTooLarge, nullptr)                                                \
-    X(721, cudaErrorTensorMemoryLeak, nullptr)                                                         \
-    X(800, cudaErrorNotPermitted, nullptr)                                                             \
-    X(801, cudaErrorNotSupported, nullptr)                                                             \
-    X(802, cudaErrorSystemNotReady, nullptr)                                                           \
-    X(803, cudaErrorSystemDriverMismatch, nullptr)                                                     \
-    X(804, cudaErrorCompatNotSupportedOnDevice, nullptr)                                               \
-    X(805, cudaErrorMpsConnectionFailed, nullptr)                                                      \
-    X(806, cudaErrorMpsRpcFailure, nullptr)                                                            \
-    X(807, cudaErrorMpsServerNotReady, nullptr)                                                        \
-    X(808, cudaErrorMpsMaxClientsReached, nullptr)                                                     \
-    X(809, cudaErrorMpsMaxConnectionsReached, nullptr)                                                 \
-    X(810, cudaErrorMpsClientTerminated, nullptr)                                                      \
-    X(811, cudaErrorCdpNotSupported, nullptr)                                                          \
-    X(812, cudaErrorCdpVersionMismatch, nullptr)                                                       \
-    X(900, cudaErrorStreamCaptureUnsupported, nullptr)                                                 \
-    X(901, cudaErrorStreamCaptureInvalidated, nullptr)                                                 \
-    X(902, cudaErrorStreamCaptureMerge, nullptr)                                                       \
-    X(903, cudaErrorStreamCaptureUnmatched, nullptr)                                                   \
-    X(904, cudaErrorStreamCaptureUnjoined, nullptr)                                                    \
-    X(905, cudaErrorStreamCaptureIsolation, nullptr)                                                   \
-    X(906, cudaErrorStreamCaptureImplicit, nullptr)                                                    \
-    X(907, cudaErrorCapturedEvent, nullptr)                                                            \
-    X(908, cudaErrorStreamCaptureWrongThread, nullptr)                                                 \
-    X(909, cudaErrorTimeout, nullptr)                                                                  \
-    X(910, cudaErrorGraphExecUpdateFailure, nullptr)                                                   \
-    X(911, cudaErrorExternalDevice, nullptr)                                                           \
-    X(912, cudaErrorInvalidClusterSize, nullptr)                                                       \
-    X(913, cudaErrorFunctionNotLoaded, nullptr)                                                        \
-    X(914, cudaErrorInvalidResourceType, nullptr)                                                      \
-    X(915, cudaErrorInvalidResourceConfiguration, nullptr)                                             \
-    X(999, cudaErrorUnknown, nullptr)                                                                  \
-    X(10000, cudaErrorApiFailureBase, "API failure base")
+// Every cudaError_t as X(name, text). The driver has its own texts for most, by the same codes: null here.
+#define BULKHEAD_CUDART_ERRORS(X)                                                                  \
+    X(cudaSuccess, nullptr)                                                                        \
+    X(cudaErrorInvalidValue, nullptr)                                                              \
+    X(cudaErrorMemoryAllocation, nullptr)                                                          \
+    X(cudaErrorInitializationError, nullptr)                                                       \
+    X(cudaErrorCudartUnloading, nullptr)                                                           \
+    X(cudaErrorProfilerDisabled, nullptr)                                                          \
+    X(cudaErrorProfilerNotInitialized, nullptr)                                                    \
+    X(cudaErrorProfilerAlreadyStarted, nullptr)                                                    \
+    X(cudaErrorProfilerAlreadyStopped, nullptr)                                                    \
+    X(cudaErrorInvalidConfiguration, "invalid configuration argument")                             \
+    X(cudaErrorInvalidPitchValue, "invalid pitch argument")                                        \
+    X(cudaErrorInvalidSymbol, "invalid device symbol")                                             \
+    X(cudaErrorInvalidHostPointer, "invalid host pointer")                                         \
+    X(cudaErrorInvalidDevicePointer, "invalid device pointer")                                     \
+    X(cudaErrorInvalidTexture, "invalid texture reference")                                        \
+    X(cudaErrorInvalidTextureBinding, "texture without a pointer")                                 \
+    X(cudaErrorInvalidChannelDescriptor, "invalid channel descriptor")                             \
+    X(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy")                        \
+    X(cudaErrorAddressOfConstant, "invalid address of constant")                                   \
+    X(cudaErrorTextureFetchFailed, "texture fetch failed")                                         \
+    X(cudaErrorTextureNotBound, "texture without memory")                                          \
+    X(cudaErrorSynchronizationError, "wrong use of __syncthreads()")                               \
+    X(cudaErrorInvalidFilterSetting, "no linear filtering of this type")                           \
+    X(cudaErrorInvalidNormSetting, "no normalized reads of this type")                             \
+    X(cudaErrorMixedDeviceExecution, "emulation and device execution mixed")                       \
+    X(cudaErrorNotYetImplemented, "feature not yet implemented")                                   \
+    X(cudaErrorMemoryValueTooLarge, "too large for 32 bits")                                       \
+    X(cudaErrorStubLibrary, nullptr)                                                               \
+    X(cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version") \
+    X(cudaErrorCallRequiresNewerDriver, nullptr)                                                   \
+    X(cudaErrorInvalidSurface, "invalid surface reference")                                        \
+    X(cudaErrorDuplicateVariableName, "two variables of one name")                                 \
+    X(cudaErrorDuplicateTextureName, "two textures of one name")                                   \
+    X(cudaErrorDuplicateSurfaceName, "two surfaces of one name")                                   \
+    X(cudaErrorDevicesUnavailable, nullptr)                                                        \
+    X(cudaErrorIncompatibleDriverContext, "incompatible driver context")                           \
+    X(cudaErrorMissingConfiguration, "__global__ function call is not configured")                 \
+    X(cudaErrorPriorLaunchFailure, "a launch before this one failed")                              \
+    X(cudaErrorLaunchMaxDepthExceeded, "launches nested too deep")                                 \
+    X(cudaErrorLaunchFileScopedTex, "kernel uses file-scoped textures")                            \
+    X(cudaErrorLaunchFileScopedSurf, "kernel uses file-scoped surfaces")                           \
+    X(cudaErrorSyncDepthExceeded, "synchronization nested too deep")                               \
+    X(cudaErrorLaunchPendingCountExceeded, "too many launches pending")                            \
+    X(cudaErrorInvalidDeviceFunction, "invalid device function")                                   \
+    X(cudaErrorNoDevice, nullptr)                                                                  \
+    X(cudaErrorInvalidDevice, nullptr)                                                             \
+    X(cudaErrorDeviceNotLicensed, nullptr)                                                         \
+    X(cudaErrorSoftwareValidityNotEstablished, "integrity checks failed")                          \
+    X(cudaErrorStartupFailure, "startup failure")                                                  \
+    X(cudaErrorInvalidKernelImage, nullptr)                                                        \
+    X(cudaErrorDeviceUninitialized, nullptr)                                                       \
+    X(cudaErrorMapBufferObjectFailed, nullptr)                                                     \
+    X(cudaErrorUnmapBufferObjectFailed, nullptr)                                                   \
+    X(cudaErrorArrayIsMapped, nullptr)                                                             \
+    X(cudaErrorAlreadyMapped, nullptr)                                                             \
+    X(cudaErrorNoKernelImageForDevice, nullptr)                                                    \
+    X(cudaErrorAlreadyAcquired, nullptr)                                                           \
+    X(cudaErrorNotMapped, nullptr)                                                                 \
+    X(cudaErrorNotMappedAsArray, nullptr)                                                          \
+    X(cudaErrorNotMappedAsPointer, nullptr)                                                        \
+    X(cudaErrorECCUncorrectable, nullptr)                                                          \
+    X(cudaErrorUnsupportedLimit, nullptr)                                                          \
+    X(cudaErrorDeviceAlreadyInUse, nullptr)                                                        \
+    X(cudaErrorPeerAccessUnsupported, nullptr)                                                     \
+    X(cudaErrorInvalidPtx, nullptr)                                                                \
+    X(cudaErrorInvalidGraphicsContext, nullptr)                                                    \
+    X(cudaErrorNvlinkUncorrectable, nullptr)                                                       \
+    X(cudaErrorJitCompilerNotFound, nullptr)                                                       \
+    X(cudaErrorUnsupportedPtxVersion, nullptr)                                                     \
+    X(cudaErrorJitCompilationDisabled, nullptr)                                                    \
+    X(cudaErrorUnsupportedExecAffinity, nullptr)                                                   \
+    X(cudaErrorUnsupportedDevSideSync, nullptr)                                                    \
+    X(cudaErrorContained, nullptr)                                                                 \
+    X(cudaErrorInvalidSource, nullptr)                                                             \
+    X(cudaErrorFileNotFound, nullptr)                                                              \
+    X(cudaErrorSharedObjectSymbolNotFound, nullptr)                                                \
+    X(cudaErrorSharedObjectInitFailed, nullptr)                                                    \
+    X(cudaErrorOperatingSystem, nullptr)                                                           \
+    X(cudaErrorInvalidResourceHandle, nullptr)                                                     \
+    X(cudaErrorIllegalState, nullptr)                                                              \
+    X(cudaErrorLossyQuery, nullptr)                                                                \
+    X(cudaErrorSymbolNotFound, nullptr)                                                            \
+    X(cudaErrorNotReady, nullptr)                                                                  \
+    X(cudaErrorIllegalAddress, nullptr)                                                            \
+    X(cudaErrorLaunchOutOfResources, nullptr)                                                      \
+    X(cudaErrorLaunchTimeout, nullptr)                                                             \
+    X(cudaErrorLaunchIncompatibleTexturing, nullptr)                                               \
+    X(cudaErrorPeerAccessAlreadyEnabled, nullptr)                                                  \
+    X(cudaErrorPeerAccessNotEnabled, nullptr)                                                      \
+    X(cudaErrorSetOnActiveProcess, nullptr)                                                        \
+    X(cudaErrorContextIsDestroyed, nullptr)                                                        \
+    X(cudaErrorAssert, nullptr)                                                                    \
+    X(cudaErrorTooManyPeers, nullptr)                                                              \
+    X(cudaErrorHostMemoryAlreadyRegistered, nullptr)                                               \
+    X(cudaErrorHostMemoryNotRegistered, nullptr)                                                   \
+    X(cudaErrorHardwareStackError, nullptr)                                                        \
+    X(cudaErrorIllegalInstruction, nullptr)                                                        \
+    X(cudaErrorMisalignedAddress, nullptr)                                                         \
+    X(cudaErrorInvalidAddressSpace, nullptr)                                                       \
+    X(cudaErrorInvalidPc, nullptr)                                                                 \
+    X(cudaErrorLaunchFailure, nullptr)                                                             \
+    X(cudaErrorCooperativeLaunchTooLarge, nullptr)                                                 \
+    X(cudaErrorTensorMemoryLeak, nullptr)                                                          \
+    X(cudaErrorNotPermitted, nullptr)                                                              \
+    X(cudaErrorNotSupported, nullptr)                                                              \
+    X(cudaErrorSystemNotReady, nullptr)                                                            \
+    X(cudaErrorSystemDriverMismatch, nullptr)                                                      \
+    X(cudaErrorCompatNotSupportedOnDevice, nullptr)                                                \
+    X(cudaErrorMpsConnectionFailed, nullptr)                                                       \
+    X(cudaErrorMpsRpcFailure, nullptr)                                                             \
+    X(cudaErrorMpsServerNotReady, nullptr)                                                         \
+    X(cudaErrorMpsMaxClientsReached, nullptr)                                                      \
+    X(cudaErrorMpsMaxConnectionsReached, nullptr)                                                  \
+    X(cudaErrorMpsClientTerminated, nullptr)                                                       \
+    X(cudaErrorCdpNotSupported, nullptr)                                                           \
+    X(cudaErrorCdpVersionMismatch, nullptr)                                                        \
+    X(cudaErrorStreamCaptureUnsupported, nullptr)                                                  \
+    X(cudaErrorStreamCaptureInvalidated, nullptr)                                                  \
+    X(cudaErrorStreamCaptureMerge, nullptr)                                                        \
+    X(cudaErrorStreamCaptureUnmatched, nullptr)                                                    \
+    X(cudaErrorStreamCaptureUnjoined, nullptr)                                                     \
+    X(cudaErrorStreamCaptureIsolation, nullptr)                                                    \
+    X(cudaErrorStreamCaptureImplicit, nullptr)                                                     \
+    X(cudaErrorCapturedEvent, nullptr)                                                             \
+    X(cudaErrorStreamCaptureWrongThread, nullptr)                                                  \
+    X(cudaErrorTimeout, nullptr)                                                                   \
+    X(cudaErrorGraphExecUpdateFailure, nullptr)                                                    \
+    X(cudaErrorExternalDevice, nullptr)                                                            \
+    X(cudaErrorInvalidClusterSize, nullptr)                                                        \
+    X(cudaErrorFunctionNotLoaded, nullptr)                                                         \
+    X(cudaErrorInvalidResourceType, nullptr)                                                       \
+    X(cudaErrorInvalidResourceConfiguration, nullptr)                                              \
+    X(cudaErrorUnknown, nullptr)                                                                   \
+    X(cudaErrorApiFailureBase, "API failure base")

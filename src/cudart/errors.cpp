@@ -2,20 +2,21 @@
 
 #include "cudart/error_names.h"
 #include "cudart/runtime.h"
+#include "sdk/include/cuda_runtime_api.h"
 
 namespace bulkhead::cudart {
 namespace {
 
-thread_local CudaError lastError = kSuccess;
+thread_local cudaError_t lastError = cudaSuccess;
 
 struct ErrorText {
-    CudaError code;
+    cudaError_t code;
     const char *name, *text;
 };
 
-const ErrorText* find(CudaError code) {
+const ErrorText* find(cudaError_t code) {
     static constexpr ErrorText kErrors[] = {
-#define BULKHEAD_ERROR_ROW(code, name, text) {code, #name, text},
+#define BULKHEAD_ERROR_ROW(name, text) {name, #name, text},
         BULKHEAD_CUDART_ERRORS(BULKHEAD_ERROR_ROW)
 #undef BULKHEAD_ERROR_ROW
     };
@@ -24,8 +25,8 @@ const ErrorText* find(CudaError code) {
     return nullptr;
 }
 
-const char* driversText(CudaError code) {
-    switch (code) {
+const char* driversText(cudaError_t code) {
+    switch (static_cast<CUresult>(code)) {
 #define BULKHEAD_RESULT_CASE(name, value, text) \
     case value:                                 \
         return text;
@@ -40,8 +41,8 @@ constexpr const char* kUnrecognized = "unrecognized error code";
 
 }  // namespace
 
-CudaError finish(CudaError code) noexcept {
-    if (code == kSuccess || code == kNotReady) return code;  // not ready is an answer, no error
+cudaError_t finish(cudaError_t code) noexcept {
+    if (code == cudaSuccess || code == cudaErrorNotReady) return code;  // not ready is an answer, no error
     return lastError = code;
 }
 
@@ -49,20 +50,20 @@ CudaError finish(CudaError code) noexcept {
 
 using namespace bulkhead::cudart;
 
-BULKHEAD_EXPORT CudaError cudaGetLastError() {
-    return std::exchange(lastError, static_cast<CudaError>(kSuccess));
+BULKHEAD_EXPORT cudaError_t cudaGetLastError() {
+    return std::exchange(lastError, cudaSuccess);
 }
 
-BULKHEAD_EXPORT CudaError cudaPeekAtLastError() {
+BULKHEAD_EXPORT cudaError_t cudaPeekAtLastError() {
     return lastError;
 }
 
-BULKHEAD_EXPORT const char* cudaGetErrorName(CudaError code) {
+BULKHEAD_EXPORT const char* cudaGetErrorName(cudaError_t code) {
     const ErrorText* error = find(code);
     return error ? error->name : kUnrecognized;
 }
 
-BULKHEAD_EXPORT const char* cudaGetErrorString(CudaError code) {
+BULKHEAD_EXPORT const char* cudaGetErrorString(cudaError_t code) {
     const ErrorText* error = find(code);
     if (!error) return kUnrecognized;
     if (error->text) return error->text;

@@ -1,15 +1,16 @@
 #include <vector>
 
 #include "cudart/registry.h"
+#include "sdk/include/cuda_runtime_api.h"
 
 namespace bulkhead::cudart {
 namespace {
 
 /// What stands between <<< and >>>. A launch that has no call yet may be nested in another's arguments.
 struct Configuration {
-    Dim3 grid, block;
+    dim3 grid, block;
     std::size_t sharedBytes;
-    CUstream stream;
+    cudaStream_t stream;
 };
 thread_local std::vector<Configuration> configurations;
 
@@ -18,7 +19,8 @@ unsigned sharedBytesOf(std::size_t bytes) {
     return static_cast<unsigned>(bytes);
 }
 
-void launch(const void* function, Dim3 grid, Dim3 block, void** arguments, std::size_t sharedBytes, CUstream stream) {
+void launch(const void* function, dim3 grid, dim3 block, void** arguments, std::size_t sharedBytes,
+            cudaStream_t stream) {
     const CUfunction found = Registry::instance().function(function);
     check(api().cuLaunchKernel(found, grid.x, grid.y, grid.z, block.x, block.y, block.z, sharedBytesOf(sharedBytes),
                                streamOf(stream), arguments, nullptr));
@@ -28,36 +30,41 @@ void launch(const void* function, Dim3 grid, Dim3 block, void** arguments, std::
 }  // namespace bulkhead::cudart
 
 using namespace bulkhead::cudart;
+using bulkhead::driver::CUlaunchAttribute;
 using bulkhead::driver::CUlaunchConfig;
 
-BULKHEAD_EXPORT unsigned __cudaPushCallConfiguration(Dim3 grid, Dim3 block, std::size_t sharedBytes, CUstream stream) {
+static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute));
+
+BULKHEAD_EXPORT unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t sharedBytes,
+                                                     cudaStream_t stream) {
     return static_cast<unsigned>(call([&] { configurations.push_back({grid, block, sharedBytes, stream}); }));
 }
 
-BULKHEAD_EXPORT CudaError __cudaPopCallConfiguration(Dim3* grid, Dim3* block, std::size_t* sharedBytes, void* stream) {
+BULKHEAD_EXPORT cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* sharedBytes,
+                                                       void* stream) {
     return call([&] {
-        require(!configurations.empty(), kMissingConfiguration);
+        require(!configurations.empty(), cudaErrorMissingConfiguration);
         const Configuration last = configurations.back();
         configurations.pop_back();
         *grid = last.grid;
         *block = last.block;
         *sharedBytes = last.sharedBytes;
-        *static_cast<CUstream*>(stream) = last.stream;
+        *static_cast<cudaStream_t*>(stream) = last.stream;
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaLaunchKernel(const void* function, Dim3 grid, Dim3 block, void** arguments,
-                                           std::size_t sharedBytes, CUstream stream) {
+BULKHEAD_EXPORT cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                                             std::size_t sharedBytes, cudaStream_t stream) {
     return call([&] { launch(function, grid, block, arguments, sharedBytes, stream); });
 }
 
-BULKHEAD_EXPORT CudaError __cudaLaunchKernel(const void* kernel, Dim3 grid, Dim3 block, void** arguments,
-                                             std::size_t sharedBytes, CUstream stream) {
+BULKHEAD_EXPORT cudaError_t __cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                               std::size_t sharedBytes, cudaStream_t stream) {
     return call([&] { launch(kernel, grid, block, arguments, sharedBytes, stream); });
 }
 
-BULKHEAD_EXPORT CudaError cudaLaunchCooperativeKernel(const void* function, Dim3 grid, Dim3 block, void** arguments,
-                                                      std::size_t sharedBytes, CUstream stream) {
+BULKHEAD_EXPORT cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                                                        std::size_t sharedBytes, cudaStream_t stream) {
     return call([&] {
         const CUfunction found = Registry::instance().function(function);
         check(api().cuLaunchCooperativeKernel(found, grid.x, grid.y, grid.z, block.x, block.y, block.z,
@@ -65,25 +72,26 @@ BULKHEAD_EXPORT CudaError cudaLaunchCooperativeKernel(const void* function, Dim3
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaLaunchKernelExC(const LaunchConfig* config, const void* function, void** arguments) {
+BULKHEAD_EXPORT cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function,
+                                                void** arguments) {
     return call([&] {
         require(config != nullptr);
         const CUfunction found = Registry::instance().function(function);
-        const Dim3 &grid = config->grid, &block = config->block;
+        const dim3 &grid = config->gridDim, &block = config->blockDim;
         const CUlaunchConfig drivers = {grid.x,
                                         grid.y,
                                         grid.z,
                                         block.x,
                                         block.y,
                                         block.z,
-                                        sharedBytesOf(config->dynamicBytes),
+                                        sharedBytesOf(config->dynamicSmemBytes),
                                         streamOf(config->stream),
-                                        config->attributes,
-                                        config->attributeCount};
+                                        reinterpret_cast<CUlaunchAttribute*>(config->attrs),
+                                        config->numAttrs};
         check(newer(api().cuLaunchKernelEx)(&drivers, found, arguments, nullptr));
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaLaunchHostFunc(CUstream stream, bulkhead::driver::CUhostFn function, void* data) {
+BULKHEAD_EXPORT cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
     return call([&] { check(ready().cuLaunchHostFunc(streamOf(stream), function, data)); });
 }

@@ -1,4 +1,5 @@
 #include "cudart/registry.h"
+#include "sdk/include/cuda_runtime_api.h"
 
 // Libraries of device code that the program loads itself, and the driver's own functions by name.
 
@@ -19,7 +20,7 @@ void entryPoint(const char* symbol, void** function, int version, unsigned long 
     int found = kNotFound;
     if (api().cuGetProcAddress_v2) {
         const CUresult result = api().cuGetProcAddress_v2(symbol, function, version, flags, &found);
-        if (result != kSymbolNotFound) check(result);
+        if (result != cudaErrorSymbolNotFound) check(result);
     } else {
         *function = driverSymbol(symbol);
         found = *function ? kFound : kNotFound;
@@ -29,40 +30,40 @@ void entryPoint(const char* symbol, void** function, int version, unsigned long 
 
 }  // namespace
 
-BULKHEAD_EXPORT CudaError cudaLibraryLoadData(CUlibrary* library, const void* image, int* options, void** values,
-                                              unsigned optionCount, int* libraryOptions, void** libraryValues,
-                                              unsigned libraryOptionCount) {
+BULKHEAD_EXPORT cudaError_t cudaLibraryLoadData(CUlibrary* library, const void* image, int* options, void** values,
+                                                unsigned optionCount, int* libraryOptions, void** libraryValues,
+                                                unsigned libraryOptionCount) {
     return call([&] {
         check(newer(ready().cuLibraryLoadData)(library, image, options, values, optionCount, libraryOptions,
                                                libraryValues, libraryOptionCount));
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaLibraryLoadFromFile(CUlibrary* library, const char* file, int* options, void** values,
-                                                  unsigned optionCount, int* libraryOptions, void** libraryValues,
-                                                  unsigned libraryOptionCount) {
+BULKHEAD_EXPORT cudaError_t cudaLibraryLoadFromFile(CUlibrary* library, const char* file, int* options, void** values,
+                                                    unsigned optionCount, int* libraryOptions, void** libraryValues,
+                                                    unsigned libraryOptionCount) {
     return call([&] {
         check(newer(ready().cuLibraryLoadFromFile)(library, file, options, values, optionCount, libraryOptions,
                                                    libraryValues, libraryOptionCount));
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaLibraryUnload(CUlibrary library) {
+BULKHEAD_EXPORT cudaError_t cudaLibraryUnload(CUlibrary library) {
     return call([&] { check(newer(ready().cuLibraryUnload)(library)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
+BULKHEAD_EXPORT cudaError_t cudaLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
     return call([&] {
         check(newer(ready().cuLibraryGetKernel)(kernel, library, name));
         Registry::instance().addLibraryKernel(*kernel);
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaLibraryGetKernelCount(unsigned* count, CUlibrary library) {
+BULKHEAD_EXPORT cudaError_t cudaLibraryGetKernelCount(unsigned* count, CUlibrary library) {
     return call([&] { check(newer(ready().cuLibraryGetKernelCount)(count, library)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
+BULKHEAD_EXPORT cudaError_t cudaLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
     return call([&] {
         unsigned present = 0;
         check(newer(ready().cuLibraryGetKernelCount)(&present, library));
@@ -71,8 +72,8 @@ BULKHEAD_EXPORT CudaError cudaLibraryEnumerateKernels(CUkernel* kernels, unsigne
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaLibraryGetGlobal(void** pointer, std::size_t* bytes, CUlibrary library,
-                                               const char* name) {
+BULKHEAD_EXPORT cudaError_t cudaLibraryGetGlobal(void** pointer, std::size_t* bytes, CUlibrary library,
+                                                 const char* name) {
     return call([&] {
         CUdeviceptr address = 0;
         check(newer(ready().cuLibraryGetGlobal)(&address, bytes, library, name));
@@ -80,8 +81,8 @@ BULKHEAD_EXPORT CudaError cudaLibraryGetGlobal(void** pointer, std::size_t* byte
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaLibraryGetManaged(void** pointer, std::size_t* bytes, CUlibrary library,
-                                                const char* name) {
+BULKHEAD_EXPORT cudaError_t cudaLibraryGetManaged(void** pointer, std::size_t* bytes, CUlibrary library,
+                                                  const char* name) {
     return call([&] {
         CUdeviceptr address = 0;
         check(newer(ready().cuLibraryGetManaged)(&address, bytes, library, name));
@@ -89,8 +90,8 @@ BULKHEAD_EXPORT CudaError cudaLibraryGetManaged(void** pointer, std::size_t* byt
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags,
-                                                  int* status) {
+BULKHEAD_EXPORT cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags,
+                                                    int* status) {
     return call([&] {
         int version = 0;
         check(api().cuDriverGetVersion(&version));
@@ -98,11 +99,11 @@ BULKHEAD_EXPORT CudaError cudaGetDriverEntryPoint(const char* symbol, void** fun
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned version,
-                                                           unsigned long long flags, int* status) {
+BULKHEAD_EXPORT cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned version,
+                                                             unsigned long long flags, int* status) {
     return call([&] { entryPoint(symbol, function, static_cast<int>(version), flags, status); });
 }
 
-BULKHEAD_EXPORT ChannelFormat cudaCreateChannelDesc(int x, int y, int z, int w, int kind) {
+BULKHEAD_EXPORT cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) {
     return {x, y, z, w, kind};
 }

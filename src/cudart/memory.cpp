@@ -1,47 +1,44 @@
 #include <cstring>
 
 #include "cudart/runtime.h"
+#include "driver/pointer_attributes.h"
+#include "sdk/include/cuda_runtime_api.h"
 
 using namespace bulkhead::cudart;
 using bulkhead::driver::CUmemAccessDesc;
 using bulkhead::driver::CUmemLocation;
 using bulkhead::driver::CUmemPoolProps;
+using bulkhead::driver::PointerAttribute;
 
 namespace {
 
-// CUpointer_attribute.
-enum PointerAttribute : int {
-    kMemoryType = 2,
-    kDevicePointer = 3,
-    kHostPointer = 4,
-    kIsManaged = 8,
-    kDeviceOrdinal = 9,
-};
-
-constexpr int kInvalidDeviceId = -2;
 constexpr unsigned kElementBytes = 4;  ///< the narrowest access that pitched rows are aligned for
 
 template <class Value>
 bool pointerAttribute(Value& value, PointerAttribute which, const void* pointer) {
-    return api().cuPointerGetAttribute(&value, which, addressOf(pointer)) == kSuccess;
+    return api().cuPointerGetAttribute(&value, static_cast<int>(which), addressOf(pointer)) == cudaSuccess;
 }
 
 /// Memory that CUDA knows nothing of is the program's own.
-PointerAttributes attributesOf(const void* pointer) {
-    PointerAttributes a;
+cudaPointerAttributes attributesOf(const void* pointer) {
+    cudaPointerAttributes a;
     std::memset(&a, 0, sizeof a);
-    a.device = kInvalidDeviceId;
+    a.device = cudaInvalidDeviceId;
     a.hostPointer = const_cast<void*>(pointer);
     int type = 0;
     unsigned managed = 0;
-    if (!pointerAttribute(type, kMemoryType, pointer)) return a;
-    pointerAttribute(managed, kIsManaged, pointer);
-    a.type = managed ? MemoryType::managed : static_cast<MemoryType>(type);
+    if (!pointerAttribute(type, PointerAttribute::memoryType, pointer)) return a;
+    pointerAttribute(managed, PointerAttribute::isManaged, pointer);
+    a.type = managed ? cudaMemoryTypeManaged : static_cast<cudaMemoryType>(type);
     a.hostPointer = nullptr;
-    pointerAttribute(a.device, kDeviceOrdinal, pointer);
-    pointerAttribute(a.devicePointer, kDevicePointer, pointer);
-    if (a.type != MemoryType::device) pointerAttribute(a.hostPointer, kHostPointer, pointer);
+    pointerAttribute(a.device, PointerAttribute::deviceOrdinal, pointer);
+    pointerAttribute(a.devicePointer, PointerAttribute::devicePointer, pointer);
+    if (a.type != cudaMemoryTypeDevice) pointerAttribute(a.hostPointer, PointerAttribute::hostPointer, pointer);
     return a;
+}
+
+CUmemLocation drivers(cudaMemLocation location) {
+    return {location.type, location.id};
 }
 
 /// Rows of a pitched allocation; nothing at all is no error.
@@ -57,7 +54,7 @@ void allocatePitched(void** pointer, std::size_t* pitch, std::size_t widthBytes,
 
 }  // namespace
 
-BULKHEAD_EXPORT CudaError cudaMalloc(void** pointer, std::size_t bytes) {
+BULKHEAD_EXPORT cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
     return call([&] {
         require(pointer != nullptr);
         CUdeviceptr address = 0;
@@ -67,55 +64,55 @@ BULKHEAD_EXPORT CudaError cudaMalloc(void** pointer, std::size_t bytes) {
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaFree(void* pointer) {
+BULKHEAD_EXPORT cudaError_t cudaFree(void* pointer) {
     return call([&] {
         ready();  // programs call it with null to start the runtime
         if (pointer) check(api().cuMemFree(addressOf(pointer)));
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t widthBytes,
-                                          std::size_t rows) {
+BULKHEAD_EXPORT cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t widthBytes,
+                                            std::size_t rows) {
     return call([&] {
         require(pointer != nullptr && pitch != nullptr);
         allocatePitched(pointer, pitch, widthBytes, rows);
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaMalloc3D(PitchedPointer* pitched, Extent extent) {
+BULKHEAD_EXPORT cudaError_t cudaMalloc3D(cudaPitchedPtr* pitched, cudaExtent extent) {
     return call([&] {
         require(pitched != nullptr);
         require(extent.depth == 0 || extent.height <= ~std::size_t{0} / extent.depth);
-        pitched->xBytes = extent.width;
-        pitched->yRows = extent.height;
-        allocatePitched(&pitched->pointer, &pitched->pitch, extent.width, extent.height * extent.depth);
+        pitched->xsize = extent.width;
+        pitched->ysize = extent.height;
+        allocatePitched(&pitched->ptr, &pitched->pitch, extent.width, extent.height * extent.depth);
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaMallocHost(void** pointer, std::size_t bytes) {
+BULKHEAD_EXPORT cudaError_t cudaMallocHost(void** pointer, std::size_t bytes) {
     return call([&] { check(ready().cuMemHostAlloc(pointer, bytes, 0)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
+BULKHEAD_EXPORT cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
     return call([&] { check(ready().cuMemHostAlloc(pointer, bytes, flags)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaFreeHost(void* pointer) {
+BULKHEAD_EXPORT cudaError_t cudaFreeHost(void* pointer) {
     return call([&] {
         ready();
         if (pointer) check(api().cuMemFreeHost(pointer));
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
+BULKHEAD_EXPORT cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
     return call([&] { check(ready().cuMemHostRegister(pointer, bytes, flags)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaHostUnregister(void* pointer) {
+BULKHEAD_EXPORT cudaError_t cudaHostUnregister(void* pointer) {
     return call([&] { check(ready().cuMemHostUnregister(pointer)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaHostGetDevicePointer(void** device, void* host, unsigned flags) {
+BULKHEAD_EXPORT cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned flags) {
     return call([&] {
         require(device != nullptr);
         CUdeviceptr address = 0;
@@ -124,11 +121,11 @@ BULKHEAD_EXPORT CudaError cudaHostGetDevicePointer(void** device, void* host, un
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaHostGetFlags(unsigned* flags, void* pointer) {
+BULKHEAD_EXPORT cudaError_t cudaHostGetFlags(unsigned* flags, void* pointer) {
     return call([&] { check(ready().cuMemHostGetFlags(flags, pointer)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
+BULKHEAD_EXPORT cudaError_t cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
     return call([&] {
         require(pointer != nullptr);
         CUdeviceptr address = 0;
@@ -137,11 +134,11 @@ BULKHEAD_EXPORT CudaError cudaMallocManaged(void** pointer, std::size_t bytes, u
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+BULKHEAD_EXPORT cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
     return call([&] { check(ready().cuMemGetInfo(free, total)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaPointerGetAttributes(PointerAttributes* attributes, const void* pointer) {
+BULKHEAD_EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
     return call([&] {
         require(attributes != nullptr);
         ready();
@@ -149,18 +146,20 @@ BULKHEAD_EXPORT CudaError cudaPointerGetAttributes(PointerAttributes* attributes
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaMemAdvise(const void* pointer, std::size_t bytes, int advice, CUmemLocation location) {
-    return call([&] { check(newer(ready().cuMemAdvise_v2)(addressOf(pointer), bytes, advice, location)); });
+BULKHEAD_EXPORT cudaError_t cudaMemAdvise(const void* pointer, std::size_t bytes, cudaMemoryAdvise advice,
+                                          cudaMemLocation location) {
+    return call([&] { check(newer(ready().cuMemAdvise_v2)(addressOf(pointer), bytes, advice, drivers(location))); });
 }
 
-BULKHEAD_EXPORT CudaError cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, CUmemLocation location,
-                                               unsigned flags, CUstream stream) {
+BULKHEAD_EXPORT cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, cudaMemLocation location,
+                                                 unsigned flags, cudaStream_t stream) {
     return call([&] {
-        check(newer(ready().cuMemPrefetchAsync_v2)(addressOf(pointer), bytes, location, flags, streamOf(stream)));
+        check(newer(ready().cuMemPrefetchAsync_v2)(addressOf(pointer), bytes, drivers(location), flags,
+                                                   streamOf(stream)));
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaMallocAsync(void** pointer, std::size_t bytes, CUstream stream) {
+BULKHEAD_EXPORT cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t stream) {
     return call([&] {
         require(pointer != nullptr);
         CUdeviceptr address = 0;
@@ -170,8 +169,8 @@ BULKHEAD_EXPORT CudaError cudaMallocAsync(void** pointer, std::size_t bytes, CUs
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, CUmemoryPool pool,
-                                                  CUstream stream) {
+BULKHEAD_EXPORT cudaError_t cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, cudaMemPool_t pool,
+                                                    cudaStream_t stream) {
     return call([&] {
         require(pointer != nullptr);
         CUdeviceptr address = 0;
@@ -180,49 +179,49 @@ BULKHEAD_EXPORT CudaError cudaMallocFromPoolAsync(void** pointer, std::size_t by
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaFreeAsync(void* pointer, CUstream stream) {
+BULKHEAD_EXPORT cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
     return call([&] {
         ready();
         if (pointer) check(api().cuMemFreeAsync(addressOf(pointer), streamOf(stream)));
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceGetDefaultMemPool(CUmemoryPool* pool, int device) {
+BULKHEAD_EXPORT cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
     return call([&] { check(ready().cuDeviceGetDefaultMemPool(pool, deviceAt(device))); });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceGetMemPool(CUmemoryPool* pool, int device) {
+BULKHEAD_EXPORT cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
     return call([&] { check(ready().cuDeviceGetMemPool(pool, deviceAt(device))); });
 }
 
-BULKHEAD_EXPORT CudaError cudaDeviceSetMemPool(int device, CUmemoryPool pool) {
+BULKHEAD_EXPORT cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
     return call([&] { check(ready().cuDeviceSetMemPool(deviceAt(device), pool)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
+BULKHEAD_EXPORT cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const CUmemPoolProps* properties) {
     return call([&] { check(ready().cuMemPoolCreate(pool, properties)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaMemPoolDestroy(CUmemoryPool pool) {
+BULKHEAD_EXPORT cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
     return call([&] { check(ready().cuMemPoolDestroy(pool)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaMemPoolTrimTo(CUmemoryPool pool, std::size_t keepBytes) {
+BULKHEAD_EXPORT cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t keepBytes) {
     return call([&] { check(ready().cuMemPoolTrimTo(pool, keepBytes)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaMemPoolGetAttribute(CUmemoryPool pool, int attribute, void* value) {
+BULKHEAD_EXPORT cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
     return call([&] { check(ready().cuMemPoolGetAttribute(pool, attribute, value)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaMemPoolSetAttribute(CUmemoryPool pool, int attribute, void* value) {
+BULKHEAD_EXPORT cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
     return call([&] { check(ready().cuMemPoolSetAttribute(pool, attribute, value)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* access, std::size_t count) {
+BULKHEAD_EXPORT cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const CUmemAccessDesc* access, std::size_t count) {
     return call([&] { check(ready().cuMemPoolSetAccess(pool, access, count)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaMemPoolGetAccess(int* flags, CUmemoryPool pool, CUmemLocation* location) {
+BULKHEAD_EXPORT cudaError_t cudaMemPoolGetAccess(int* flags, cudaMemPool_t pool, CUmemLocation* location) {
     return call([&] { check(ready().cuMemPoolGetAccess(flags, pool, location)); });
 }

@@ -1,4 +1,5 @@
 #include "cudart/registry.h"
+#include "sdk/include/cuda_runtime_api.h"
 
 // What nvcc and clang make every object file with device code call from its static constructors. The handle of a fat
 // binary is opaque to them.
@@ -25,7 +26,7 @@ BULKHEAD_EXPORT void __cudaUnregisterFatBinary(void** handle) {
 
 BULKHEAD_EXPORT void __cudaRegisterFunction(void** handle, const char* hostFunction, char* /*deviceFunction*/,
                                             const char* name, int /*threadLimit*/, void* /*threadIndex*/,
-                                            void* /*blockIndex*/, Dim3* /*block*/, Dim3* /*grid*/, int* /*warpSize*/) {
+                                            void* /*blockIndex*/, dim3* /*block*/, dim3* /*grid*/, int* /*warpSize*/) {
     Registry::instance().addKernel(binaryOf(handle), hostFunction, name);
 }
 
@@ -42,17 +43,17 @@ BULKHEAD_EXPORT void __cudaRegisterManagedVar(void** handle, void** hostPointer,
 
 /// Before the host touches a managed variable.
 BULKHEAD_EXPORT char __cudaInitModule(void** handle) {
-    return call([&] { Registry::instance().load(binaryOf(handle)); }) == kSuccess;
+    return call([&] { Registry::instance().load(binaryOf(handle)); }) == cudaSuccess;
 }
 
-BULKHEAD_EXPORT CudaError __cudaGetKernel(const void** kernel, const void* function) {
+BULKHEAD_EXPORT cudaError_t __cudaGetKernel(const void** kernel, const void* function) {
     return call([&] {
         require(kernel != nullptr);
         *kernel = Registry::instance().find(function);
-        require(*kernel != nullptr, kInvalidDeviceFunction);
+        require(*kernel != nullptr, cudaErrorInvalidDeviceFunction);
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaGetKernel(const void** kernel, const void* function) {
+BULKHEAD_EXPORT cudaError_t cudaGetKernel(const void** kernel, const void* function) {
     return __cudaGetKernel(kernel, function);
 }

@@ -103,11 +103,11 @@ CUfunction Registry::function(const void* function) {
         return found;
     }
     Kernel* kernel = findLocked(function);
-    require(kernel != nullptr, kInvalidResourceHandle);
+    require(kernel != nullptr, cudaErrorInvalidResourceHandle);
     if (const auto known = kernel->functions.find(context); known != kernel->functions.end()) return known->second;
     const CUmodule module = moduleIn(*kernel->binary, context);
     const CUresult result = api().cuModuleGetFunction(&found, module, kernel->name.c_str());
-    check(result == kSymbolNotFound ? static_cast<CUresult>(kInvalidDeviceFunction) : result);
+    check(result == cudaErrorSymbolNotFound ? static_cast<CUresult>(cudaErrorInvalidDeviceFunction) : result);
     kernel->functions[context] = found;
     return found;
 }
@@ -116,11 +116,11 @@ Placed Registry::variable(const void* hostVariable) {
     const CUcontext context = currentContext();
     const std::lock_guard lock(mutex_);
     const auto found = variables_.find(hostVariable);
-    require(found != variables_.end(), kInvalidSymbol);
+    require(found != variables_.end(), cudaErrorInvalidSymbol);
     Placed placed;
     const CUmodule module = moduleIn(*found->second.binary, context);
     const CUresult result = api().cuModuleGetGlobal(&placed.address, &placed.bytes, module, found->second.name.c_str());
-    check(result == kSymbolNotFound ? static_cast<CUresult>(kInvalidSymbol) : result);
+    check(result == cudaErrorSymbolNotFound ? static_cast<CUresult>(cudaErrorInvalidSymbol) : result);
     return placed;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
 #include "cudart/abi.h"
@@ -17,38 +18,41 @@ using driver::CUfunction;
 using driver::CUmodule;
 using driver::CUresult;
 
+static_assert(std::is_same_v<driver::CUstream, cudaStream_t>, "cudart/abi.h was included after the driver's types");
+
 /// Leaves a call with an error code.
 struct Failure {
-    CudaError code;
+    cudaError_t code;
 };
 
 inline void check(CUresult result) {
-    if (result != kSuccess) throw Failure{result};  // driver and runtime number their errors alike
+    if (result != cudaSuccess)
+        throw Failure{static_cast<cudaError_t>(result)};  // driver and runtime number their errors alike
 }
-inline void require(bool condition, CudaError code = kInvalidValue) {
+inline void require(bool condition, cudaError_t code = cudaErrorInvalidValue) {
     if (!condition) throw Failure{code};
 }
 
 /// Throws Failure unless the driver has a call that only newer ones have.
 template <class Call>
 Call newer(Call call) {
-    require(call != nullptr, kNotSupported);
+    require(call != nullptr, cudaErrorNotSupported);
     return call;
 }
 
 /// Remembers the code of a call for cudaGetLastError, and returns it.
-CudaError finish(CudaError code) noexcept;
+cudaError_t finish(cudaError_t code) noexcept;
 
 /// Runs the body of a call: what it throws is the call's result.
 template <class Body>
-CudaError call(Body&& body) noexcept {
+cudaError_t call(Body&& body) noexcept {
     try {
         std::forward<Body>(body)();
-        return finish(kSuccess);
+        return finish(cudaSuccess);
     } catch (const Failure& failure) {
         return finish(failure.code);
     } catch (...) {
-        return finish(kMemoryAllocation);  // the host's memory is the only thing left that can fail
+        return finish(cudaErrorMemoryAllocation);  // the host's memory is the only thing left that can fail
     }
 }
 
@@ -76,7 +80,7 @@ CUcontext primaryContext(int device);
 CUdevice deviceAt(int ordinal);
 
 /// What a null stream stands for: the legacy default stream, or in a `_ptsz` or `_ptds` call the thread's own.
-CUstream streamOf(CUstream) noexcept;
+cudaStream_t streamOf(cudaStream_t) noexcept;
 bool perThreadDefault() noexcept;
 
 /// While it lives, a null stream of this thread's calls is the thread's own default stream.

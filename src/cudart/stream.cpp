@@ -1,117 +1,119 @@
 #include "cudart/runtime.h"
+#include "sdk/include/cuda_runtime_api.h"
 
 using namespace bulkhead::cudart;
-using bulkhead::driver::CUgraph;
 using bulkhead::driver::CUgraphEdgeData;
-using bulkhead::driver::CUgraphNode;
 using bulkhead::driver::CUstreamCallback;
 
-BULKHEAD_EXPORT CudaError cudaStreamCreate(CUstream* stream) {
+BULKHEAD_EXPORT cudaError_t cudaStreamCreate(cudaStream_t* stream) {
     return call([&] { check(ready().cuStreamCreate(stream, 0)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaStreamCreateWithFlags(CUstream* stream, unsigned flags) {
+BULKHEAD_EXPORT cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
     return call([&] { check(ready().cuStreamCreate(stream, flags)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
+BULKHEAD_EXPORT cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
     return call([&] { check(ready().cuStreamCreateWithPriority(stream, flags, priority)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaStreamDestroy(CUstream stream) {
+BULKHEAD_EXPORT cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     return call([&] { check(ready().cuStreamDestroy(stream)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaStreamGetPriority(CUstream stream, int* priority) {
+BULKHEAD_EXPORT cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
     return call([&] { check(ready().cuStreamGetPriority(streamOf(stream), priority)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaStreamGetFlags(CUstream stream, unsigned* flags) {
+BULKHEAD_EXPORT cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
     return call([&] { check(ready().cuStreamGetFlags(streamOf(stream), flags)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaStreamGetId(CUstream stream, unsigned long long* id) {
+BULKHEAD_EXPORT cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
     return call([&] { check(newer(ready().cuStreamGetId)(streamOf(stream), id)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaStreamGetDevice(CUstream stream, int* device) {
+BULKHEAD_EXPORT cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
     return call([&] { check(newer(ready().cuStreamGetDevice)(streamOf(stream), device)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
+BULKHEAD_EXPORT cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
     return call([&] { check(ready().cuStreamWaitEvent(streamOf(stream), event, flags)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaStreamAddCallback(CUstream stream, CUstreamCallback callback, void* data,
-                                                unsigned flags) {
-    return call([&] { check(ready().cuStreamAddCallback(streamOf(stream), callback, data, flags)); });
+BULKHEAD_EXPORT cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
+                                                  unsigned flags) {
+    return call([&] {
+        check(ready().cuStreamAddCallback(streamOf(stream), reinterpret_cast<CUstreamCallback>(callback), data, flags));
+    });
 }
 
-BULKHEAD_EXPORT CudaError cudaStreamSynchronize(CUstream stream) {
+BULKHEAD_EXPORT cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     return call([&] { check(ready().cuStreamSynchronize(streamOf(stream))); });
 }
 
-BULKHEAD_EXPORT CudaError cudaStreamQuery(CUstream stream) {
+BULKHEAD_EXPORT cudaError_t cudaStreamQuery(cudaStream_t stream) {
     return call([&] { check(ready().cuStreamQuery(streamOf(stream))); });
 }
 
-BULKHEAD_EXPORT CudaError cudaStreamAttachMemAsync(CUstream stream, void* pointer, std::size_t bytes, unsigned flags) {
+BULKHEAD_EXPORT cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, std::size_t bytes,
+                                                     unsigned flags) {
     return call([&] { check(ready().cuStreamAttachMemAsync(streamOf(stream), addressOf(pointer), bytes, flags)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaStreamBeginCapture(CUstream stream, int mode) {
+BULKHEAD_EXPORT cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int mode) {
     return call([&] { check(ready().cuStreamBeginCapture(streamOf(stream), mode)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaStreamEndCapture(CUstream stream, CUgraph* graph) {
+BULKHEAD_EXPORT cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
     return call([&] { check(ready().cuStreamEndCapture(streamOf(stream), graph)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaStreamIsCapturing(CUstream stream, int* status) {
+BULKHEAD_EXPORT cudaError_t cudaStreamIsCapturing(cudaStream_t stream, int* status) {
     return call([&] { check(ready().cuStreamIsCapturing(streamOf(stream), status)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaStreamGetCaptureInfo(CUstream stream, int* status, unsigned long long* id, CUgraph* graph,
-                                                   const CUgraphNode** dependencies, const CUgraphEdgeData** edges,
-                                                   std::size_t* dependencyCount) {
+BULKHEAD_EXPORT cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, int* status, unsigned long long* id,
+                                                     cudaGraph_t* graph, const cudaGraphNode_t** dependencies,
+                                                     const CUgraphEdgeData** edges, std::size_t* dependencyCount) {
     return call([&] {
         check(newer(ready().cuStreamGetCaptureInfo_v3)(streamOf(stream), status, reinterpret_cast<std::uint64_t*>(id),
                                                        graph, dependencies, edges, dependencyCount));
     });
 }
 
-BULKHEAD_EXPORT CudaError cudaThreadExchangeStreamCaptureMode(int* mode) {
+BULKHEAD_EXPORT cudaError_t cudaThreadExchangeStreamCaptureMode(int* mode) {
     return call([&] { check(ready().cuThreadExchangeStreamCaptureMode(mode)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaEventCreate(CUevent* event) {
+BULKHEAD_EXPORT cudaError_t cudaEventCreate(cudaEvent_t* event) {
     return call([&] { check(ready().cuEventCreate(event, 0)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaEventCreateWithFlags(CUevent* event, unsigned flags) {
+BULKHEAD_EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
     return call([&] { check(ready().cuEventCreate(event, flags)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaEventDestroy(CUevent event) {
+BULKHEAD_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event) {
     return call([&] { check(ready().cuEventDestroy(event)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaEventRecord(CUevent event, CUstream stream) {
+BULKHEAD_EXPORT cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     return call([&] { check(ready().cuEventRecord(event, streamOf(stream))); });
 }
 
-BULKHEAD_EXPORT CudaError cudaEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
+BULKHEAD_EXPORT cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
     return call([&] { check(ready().cuEventRecordWithFlags(event, streamOf(stream), flags)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaEventQuery(CUevent event) {
+BULKHEAD_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event) {
     return call([&] { check(ready().cuEventQuery(event)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaEventSynchronize(CUevent event) {
+BULKHEAD_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     return call([&] { check(ready().cuEventSynchronize(event)); });
 }
 
-BULKHEAD_EXPORT CudaError cudaEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+BULKHEAD_EXPORT cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
     return call([&] { check(ready().cuEventElapsedTime(milliseconds, start, end)); });
 }

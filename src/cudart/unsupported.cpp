@@ -12,14 +12,14 @@ namespace {
 
 using namespace bulkhead::cudart;
 
-CudaError refuse(const char* name) noexcept {
+cudaError_t refuse(const char* name) noexcept {
     return call([&] {
         static std::mutex* mutex = new std::mutex;
         static auto* named = new std::set<std::string>;
         const std::lock_guard lock(*mutex);
         if (named->insert(name).second)
             std::fprintf(stderr, "bulkhead: %s is not supported by this CUDA runtime\n", name);
-        throw Failure{kNotSupported};
+        throw Failure{cudaErrorNotSupported};
     });
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "driver/pointer_attributes.h"
 #include "driver/state.h"
 
 namespace bulkhead::driver {
@@ -143,12 +144,9 @@ CUresult requireDevice(CUdeviceptr address, std::size_t bytes) {
     });
 }
 
-/// CUmemorytype.
-constexpr CUmemorytype kHost = 1, kDevice = 2, kUnified = 4;
-
 CUdeviceptr baseOf(CUmemorytype type, const void* host, CUdeviceptr device) {
-    if (type == kHost) return addressOf(host);
-    require(type == kDevice || type == kUnified, CUDA_ERROR_NOT_SUPPORTED, "CUDA arrays are not supported");
+    if (type == kHostMemory) return addressOf(host);
+    require(type == kDeviceMemory || type == kUnifiedMemory, CUDA_ERROR_NOT_SUPPORTED, "CUDA arrays are not supported");
     return device;
 }
 

@@ -1,33 +1,11 @@
+#include "driver/pointer_attributes.h"
+
 #include <cstring>
 
 #include "driver/state.h"
 
 namespace bulkhead::driver {
 namespace {
-
-/// CUpointer_attribute.
-enum class PointerAttribute : CUpointer_attribute {
-    context = 1,
-    memoryType = 2,
-    devicePointer = 3,
-    hostPointer = 4,
-    syncMemops = 6,
-    bufferId = 7,
-    isManaged = 8,
-    deviceOrdinal = 9,
-    isIpcCapable = 10,
-    rangeStart = 11,
-    rangeBytes = 12,
-    mapped = 13,
-    allowedHandles = 14,
-    isRdmaCapable = 15,
-    accessFlags = 16,
-    pool = 17,
-    mappingBytes = 18,
-    mappingBase = 19,
-};
-
-constexpr CUmemorytype kHost = 1, kDevice = 2;
 
 unsigned long long bufferIdOf(const Location& at) {
     if (at.kind != MemoryKind::device) return state().hostRanges.at(at.base).id;
@@ -61,7 +39,7 @@ void answer(void* data, PointerAttribute attribute, CUdeviceptr pointer, const L
         case A::context:
             return put(data, at.context);
         case A::memoryType:
-            return put(data, at.kind == MemoryKind::pinned ? kHost : kDevice);
+            return put(data, at.kind == MemoryKind::pinned ? kHostMemory : kDeviceMemory);
         case A::devicePointer:
             return put(data, pointer);
         case A::hostPointer:

@@ -51,11 +51,3 @@ get_target_property(programs test_cudart ADDITIONAL_PROGRAMS)
 add_custom_target(test_cudart_programs DEPENDS ${programs})
 add_dependencies(test_cudart test_cudart_programs)
 target_compile_definitions(test_cudart PRIVATE BULKHEAD_HAS_NVCC)
-
-# NVIDIA's headers say whether our structures are theirs.
-get_filename_component(toolkit ${BULKHEAD_NVCC} REALPATH)
-get_filename_component(toolkit ${toolkit}/../../include ABSOLUTE)
-if(EXISTS ${toolkit}/cuda_runtime_api.h)
-    target_include_directories(test_cudart SYSTEM PRIVATE ${toolkit})
-    target_compile_definitions(test_cudart PRIVATE BULKHEAD_HAS_CUDA_HEADERS)
-endif()

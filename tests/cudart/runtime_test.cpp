@@ -129,12 +129,12 @@ class Runtime : public testing::Test {
 
     static std::uint32_t* allocate(std::size_t count) {
         void* pointer = nullptr;
-        EXPECT_EQ(cudaMalloc(&pointer, count * 4), kSuccess);
+        EXPECT_EQ(cudaMalloc(&pointer, count * 4), cudaSuccess);
         return static_cast<std::uint32_t*>(pointer);
     }
     static std::vector<std::uint32_t> read(const std::uint32_t* from, std::size_t count) {
         std::vector<std::uint32_t> values(count);
-        EXPECT_EQ(cudaMemcpy(values.data(), from, count * 4, CopyKind::deviceToHost), kSuccess);
+        EXPECT_EQ(cudaMemcpy(values.data(), from, count * 4, cudaMemcpyDeviceToHost), cudaSuccess);
         return values;
     }
 
@@ -146,14 +146,14 @@ const std::vector<std::uint32_t> kFrom7 = {7, 8, 9, 10};
 TEST_F(Runtime, LaunchesAsClangsObjectsDo) {
     std::uint32_t* p = allocate(4);
     EXPECT_EQ(__cudaPushCallConfiguration({1, 1, 1}, {4, 1, 1}, 0, nullptr), 0u);
-    Dim3 grid, block;
+    dim3 grid, block;
     std::size_t shared = 1;
-    CUstream stream;
-    ASSERT_EQ(__cudaPopCallConfiguration(&grid, &block, &shared, &stream), kSuccess);
+    cudaStream_t stream;
+    ASSERT_EQ(__cudaPopCallConfiguration(&grid, &block, &shared, &stream), cudaSuccess);
     EXPECT_EQ(shared, 0u);
     std::uint32_t value = 7;
     void* arguments[] = {&p, &value};
-    ASSERT_EQ(cudaLaunchKernel(&hostStore, grid, block, arguments, shared, stream), kSuccess);
+    ASSERT_EQ(cudaLaunchKernel(&hostStore, grid, block, arguments, shared, stream), cudaSuccess);
     EXPECT_EQ(read(p, 4), kFrom7);
     cudaFree(p);
 }
@@ -161,9 +161,9 @@ TEST_F(Runtime, LaunchesAsClangsObjectsDo) {
 TEST_F(Runtime, LaunchesAsNvccsObjectsDo) {
     std::uint32_t *p = allocate(4), value = 7;
     const void* kernel = nullptr;
-    ASSERT_EQ(__cudaGetKernel(&kernel, &hostStore), kSuccess);
+    ASSERT_EQ(__cudaGetKernel(&kernel, &hostStore), cudaSuccess);
     void* arguments[] = {&p, &value};
-    ASSERT_EQ(__cudaLaunchKernel(kernel, {1, 1, 1}, {4, 1, 1}, arguments, 0, nullptr), kSuccess);
+    ASSERT_EQ(__cudaLaunchKernel(kernel, {1, 1, 1}, {4, 1, 1}, arguments, 0, nullptr), cudaSuccess);
     EXPECT_EQ(read(p, 4), kFrom7);
     cudaFree(p);
 }
@@ -171,8 +171,8 @@ TEST_F(Runtime, LaunchesAsNvccsObjectsDo) {
 TEST_F(Runtime, LaunchesOnTheThreadsOwnStream) {
     std::uint32_t *p = allocate(4), value = 7, values[4] = {};
     void* arguments[] = {&p, &value};
-    ASSERT_EQ(cudaLaunchKernel_ptsz(&hostStore, {1, 1, 1}, {4, 1, 1}, arguments, 0, nullptr), kSuccess);
-    ASSERT_EQ(cudaMemcpy_ptds(values, p, sizeof values, CopyKind::deviceToHost), kSuccess);
+    ASSERT_EQ(cudaLaunchKernel_ptsz(&hostStore, {1, 1, 1}, {4, 1, 1}, arguments, 0, nullptr), cudaSuccess);
+    ASSERT_EQ(cudaMemcpy_ptds(values, p, sizeof values, cudaMemcpyDeviceToHost), cudaSuccess);
     EXPECT_EQ(std::vector(values, values + 4), kFrom7);
     cudaFree(p);
 }
@@ -180,22 +180,22 @@ TEST_F(Runtime, LaunchesOnTheThreadsOwnStream) {
 TEST_F(Runtime, NestedConfigurationsComeBackInnermostFirst) {
     __cudaPushCallConfiguration({1, 1, 1}, {10, 1, 1}, 0, nullptr);
     __cudaPushCallConfiguration({1, 1, 1}, {20, 1, 1}, 0, nullptr);
-    Dim3 grid, first, second;
+    dim3 grid, first, second;
     std::size_t shared;
-    CUstream stream;
+    cudaStream_t stream;
     __cudaPopCallConfiguration(&grid, &first, &shared, &stream);
     __cudaPopCallConfiguration(&grid, &second, &shared, &stream);
     EXPECT_EQ(first.x, 20u);
     EXPECT_EQ(second.x, 10u);
-    EXPECT_EQ(__cudaPopCallConfiguration(&grid, &first, &shared, &stream), kMissingConfiguration);
+    EXPECT_EQ(__cudaPopCallConfiguration(&grid, &first, &shared, &stream), cudaErrorMissingConfiguration);
 }
 
 TEST_F(Runtime, VariablesAreReachedByTheirSymbols) {
     std::uint32_t factor = 6, value = 7, total = 0;
-    ASSERT_EQ(cudaMemcpyToSymbol(&hostFactor, &factor, 4, 0, CopyKind::hostToDevice), kSuccess);
+    ASSERT_EQ(cudaMemcpyToSymbol(&hostFactor, &factor, 4, 0, cudaMemcpyHostToDevice), cudaSuccess);
     void* arguments[] = {&value};
-    ASSERT_EQ(cudaLaunchKernel(&hostMultiply, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr), kSuccess);
-    ASSERT_EQ(cudaMemcpyFromSymbol(&total, &hostTotal, 4, 0, CopyKind::deviceToHost), kSuccess);
+    ASSERT_EQ(cudaLaunchKernel(&hostMultiply, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr), cudaSuccess);
+    ASSERT_EQ(cudaMemcpyFromSymbol(&total, &hostTotal, 4, 0, cudaMemcpyDeviceToHost), cudaSuccess);
     EXPECT_EQ(total, 42u);
 }
 
@@ -208,32 +208,32 @@ TEST_F(Runtime, ManagedVariablesAreSharedWithTheHost) {
     ASSERT_NE(both, nullptr);
     EXPECT_EQ(*both, 40u);
     *both = 50;
-    ASSERT_EQ(cudaLaunchKernel(&host, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr), kSuccess);
-    ASSERT_EQ(cudaDeviceSynchronize(), kSuccess);
+    ASSERT_EQ(cudaLaunchKernel(&host, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr), cudaSuccess);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     EXPECT_EQ(*both, 52u);
 }
 
 TEST_F(Runtime, AFaultStaysUntilTheDeviceIsReset) {
     std::uint32_t *nowhere = reinterpret_cast<std::uint32_t*>(std::uintptr_t{0x5000}), value = 7;
     void *arguments[] = {&nowhere, &value}, *p = nullptr;
-    EXPECT_EQ(cudaLaunchKernel(&hostStore, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr), kSuccess);
-    EXPECT_EQ(cudaDeviceSynchronize(), kIllegalAddress);
-    EXPECT_EQ(cudaMalloc(&p, 4), kIllegalAddress);
-    ASSERT_EQ(cudaDeviceReset(), kSuccess);
+    EXPECT_EQ(cudaLaunchKernel(&hostStore, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr), cudaSuccess);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+    EXPECT_EQ(cudaMalloc(&p, 4), cudaErrorIllegalAddress);
+    ASSERT_EQ(cudaDeviceReset(), cudaSuccess);
     std::uint32_t* q = allocate(4);
     void* again[] = {&q, &value};
-    ASSERT_EQ(cudaLaunchKernel(&hostStore, {1, 1, 1}, {4, 1, 1}, again, 0, nullptr), kSuccess);
+    ASSERT_EQ(cudaLaunchKernel(&hostStore, {1, 1, 1}, {4, 1, 1}, again, 0, nullptr), cudaSuccess);
     EXPECT_EQ(read(q, 4), kFrom7);
     cudaFree(q);
 }
 
 TEST_F(Runtime, TheLastErrorIsKeptUntilItIsTaken) {
     void* p = nullptr;
-    EXPECT_EQ(cudaMalloc(&p, std::size_t{1} << 50), kMemoryAllocation);
-    EXPECT_EQ(cudaDeviceSynchronize(), kSuccess);
-    EXPECT_EQ(cudaPeekAtLastError(), kMemoryAllocation);
-    EXPECT_EQ(cudaGetLastError(), kMemoryAllocation);
-    EXPECT_EQ(cudaGetLastError(), kSuccess);
+    EXPECT_EQ(cudaMalloc(&p, std::size_t{1} << 50), cudaErrorMemoryAllocation);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    EXPECT_EQ(cudaPeekAtLastError(), cudaErrorMemoryAllocation);
+    EXPECT_EQ(cudaGetLastError(), cudaErrorMemoryAllocation);
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
 TEST_F(Runtime, PtxThatIsNoneIsInvalid) {
@@ -257,13 +257,13 @@ TEST_F(Runtime, MachineCodeAloneIsNoImageForTheDevice) {
 TEST_F(Runtime, AKernelThatItsCodeLacksIsAnInvalidFunction) {
     char host = 0;
     kernels.function(&host, "missing");
-    EXPECT_EQ(cudaLaunchKernel(&host, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr), kInvalidDeviceFunction);
+    EXPECT_EQ(cudaLaunchKernel(&host, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr), cudaErrorInvalidDeviceFunction);
 }
 
 TEST_F(Runtime, PropertiesAreTheProfiles) {
     const bulkhead::arch::DeviceProfile profile = bulkhead::arch::findProfile("sim:gtx1080");
-    DeviceProperties p;
-    ASSERT_EQ(cudaGetDeviceProperties(&p, 0), kSuccess);
+    cudaDeviceProp p;
+    ASSERT_EQ(cudaGetDeviceProperties(&p, 0), cudaSuccess);
     EXPECT_STREQ(p.name, "sim:gtx1080");
     EXPECT_EQ(p.major * 10 + p.minor, profile.compute.major * 10 + profile.compute.minor);
     EXPECT_EQ(p.multiProcessorCount, profile.sm.count);
@@ -276,18 +276,18 @@ TEST_F(Runtime, PropertiesAreTheProfiles) {
 TEST_F(Runtime, EventsCountSimulatedTime) {
     void *pinned = nullptr, *device = nullptr;
     const std::size_t bytes = 8 << 20;
-    ASSERT_EQ(cudaMallocHost(&pinned, bytes), kSuccess);
-    ASSERT_EQ(cudaMalloc(&device, bytes), kSuccess);
-    CUevent begin, end;
+    ASSERT_EQ(cudaMallocHost(&pinned, bytes), cudaSuccess);
+    ASSERT_EQ(cudaMalloc(&device, bytes), cudaSuccess);
+    cudaEvent_t begin, end;
     cudaEventCreate(&begin);
     cudaEventCreate(&end);
     const auto timeOf = [&](std::size_t part) {
         float ms = 0;
         cudaEventRecord(begin, nullptr);
-        EXPECT_EQ(cudaMemcpyAsync(device, pinned, part, CopyKind::hostToDevice, nullptr), kSuccess);
+        EXPECT_EQ(cudaMemcpyAsync(device, pinned, part, cudaMemcpyHostToDevice, nullptr), cudaSuccess);
         cudaEventRecord(end, nullptr);
-        EXPECT_EQ(cudaEventSynchronize(end), kSuccess);
-        EXPECT_EQ(cudaEventElapsedTime(&ms, begin, end), kSuccess);
+        EXPECT_EQ(cudaEventSynchronize(end), cudaSuccess);
+        EXPECT_EQ(cudaEventElapsedTime(&ms, begin, end), cudaSuccess);
         return ms;
     };
     // No clock of the host gives the same time twice, and twice the time for twice the bytes.
@@ -302,27 +302,27 @@ TEST_F(Runtime, EventsCountSimulatedTime) {
 }
 
 TEST_F(Runtime, KnowsEveryErrorByName) {
-    EXPECT_STREQ(cudaGetErrorName(700), "cudaErrorIllegalAddress");
-    EXPECT_STREQ(cudaGetErrorString(2), "out of memory");
-    EXPECT_STREQ(cudaGetErrorString(9), "invalid configuration argument");
-    EXPECT_STREQ(cudaGetErrorName(12345), "unrecognized error code");
+    EXPECT_STREQ(cudaGetErrorName(static_cast<cudaError_t>(700)), "cudaErrorIllegalAddress");
+    EXPECT_STREQ(cudaGetErrorString(static_cast<cudaError_t>(2)), "out of memory");
+    EXPECT_STREQ(cudaGetErrorString(static_cast<cudaError_t>(9)), "invalid configuration argument");
+    EXPECT_STREQ(cudaGetErrorName(static_cast<cudaError_t>(12345)), "unrecognized error code");
 }
 
 TEST_F(Runtime, WhatIsMissingNamesItselfOnce) {
     void* graph = nullptr;
     testing::internal::CaptureStderr();
-    EXPECT_EQ(cudaGraphCreate(&graph, 0), kNotSupported);
-    EXPECT_EQ(cudaGraphCreate(&graph, 0), kNotSupported);
+    EXPECT_EQ(cudaGraphCreate(&graph, 0), cudaErrorNotSupported);
+    EXPECT_EQ(cudaGraphCreate(&graph, 0), cudaErrorNotSupported);
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
               "bulkhead: cudaGraphCreate is not supported by this CUDA runtime\n");
-    EXPECT_EQ(cudaGetLastError(), kNotSupported);
+    EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
 }
 
 TEST_F(Runtime, GivesOutTheDriversFunctions) {
     int (*driverGetVersion)(int*) = nullptr;
     int status = -1, version = 0;
     ASSERT_EQ(cudaGetDriverEntryPoint("cuDriverGetVersion", reinterpret_cast<void**>(&driverGetVersion), 0, &status),
-              kSuccess);
+              cudaSuccess);
     ASSERT_EQ(status, 0);
     EXPECT_EQ(driverGetVersion(&version), 0);
     EXPECT_GE(version, 13000);

@@ -159,7 +159,7 @@ TEST(Sharing, concurrentContextsRunSideBySideInSeparateMemory) {
     const ContextId a = h.gpu.createContext(Sharing::concurrent), b = h.gpu.createContext(Sharing::concurrent);
     const StreamId sa = h.newStream(a), sb = h.newStream(b);
     const VirtualAddress ma = h.gpu.memory(a).allocate(64), mb = h.gpu.memory(b).allocate(64);
-    EXPECT_EQ(ma, mb);  // each has its own addresses
+    EXPECT_NE(ma, mb);  // an address tells its context, as with unified addressing
     EXPECT_NE(h.gpu.memory(a).space().physical(ma), h.gpu.memory(b).space().physical(mb));
     const LaunchId one = h.start(busy(2000), {{4}, {32}}, {ma}, sa), two = h.start(busy(2000), {{4}, {32}}, {mb}, sb);
     h.gpu.finishAll();

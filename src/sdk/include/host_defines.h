@@ -10,6 +10,7 @@
 #define __constant__ __attribute__((constant))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __grid_constant__
+#define __noinline__ __attribute__((noinline))
 #else
 #if defined(__cplusplus) && defined(__clang__)
 // clang's wrapper of <new> is meant for CUDA, and would take the empty qualifiers for its own.
@@ -20,7 +21,6 @@
 #define __device__
 #endif
 #define __forceinline__ __inline__ __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
 #define __align__(n) __attribute__((aligned(n)))
 #define __builtin_align__(n) __align__(n)
 
