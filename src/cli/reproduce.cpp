@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -9,12 +10,14 @@
 #include "cli/verbs.h"
 #include "report/report.h"
 #include "reproduce/ciao.h"
+#include "reproduce/interference.h"
 
 namespace bulkhead::cli {
 namespace {
 
-/// Enough for every scheduler to settle, and little enough for Figure 8 to take less than an hour on two cores.
-constexpr std::uint64_t kInstructions = 2'000'000;
+/// Enough for ATAX, BICG and MVT to reach the second of their kernels, in which they are other programs, and little
+/// enough for Figure 8 to take about an hour on two cores.
+constexpr std::uint64_t kInstructions = 10'000'000;
 
 struct Options {
     LaboratoryOptions laboratory;
@@ -22,7 +25,9 @@ struct Options {
     std::vector<std::string> figures;
     std::vector<std::string> settings;
     std::string gpu = "sim:gtx480", size = "paper", json, html;
-    std::uint64_t seed = 1, instructions = kInstructions;
+    std::uint64_t seed = 1, instructions = kInstructions, accesses = 0;
+    unsigned samples = 3;
+    bool gpuGiven = false;
 };
 
 std::vector<const reproduce::CiaoFigure*> chosenFigures(const std::vector<std::string>& names) {
@@ -33,8 +38,39 @@ std::vector<const reproduce::CiaoFigure*> chosenFigures(const std::vector<std::s
     return chosen;
 }
 
+/// "Towards Demystifying Cache Interference on NVIDIA GPUs".
+int runInterference(const Options& o) {
+    reproduce::InterferenceOptions options;
+    if (o.gpuGiven) options.gpu = o.gpu;
+    options.settings = o.settings;
+    options.seed = o.seed;
+    options.samples = o.samples;
+    options.accesses = o.accesses;
+    std::vector<std::string> names;
+    for (const reproduce::InterferenceFigure& figure : reproduce::interferenceFigures()) names.emplace_back(figure.name);
+    for (const std::string& name : o.figures)
+        if (std::find(names.begin(), names.end(), name) == names.end())
+            throw Error("reproduce interference: no figure {}: there are {}", name, fmt::join(names, ", "));
+    for (const std::string& file : {o.json, o.html})
+        if (!file.empty() && file != "-") expectWritable(file);
+    std::vector<Result> results;
+    for (const reproduce::InterferenceFigure& figure : reproduce::interferenceFigures()) {
+        if (!o.figures.empty() && std::find(o.figures.begin(), o.figures.end(), figure.name) == o.figures.end()) continue;
+        for (Result& result : figure.make(options)) {
+            result.title = fmt::format("{}. {}: {}", figure.name, figure.title, result.title);
+            fillProvenance(result, options.gpu, o.seed);
+            if (o.json != "-" && o.html != "-") writeOutput("-", report::text(result) + "\n");
+            results.push_back(std::move(result));
+        }
+    }
+    if (!o.json.empty()) writeJson(o.json, resultsJson(results));
+    if (!o.html.empty()) writeOutput(o.html, report::html("Cache interference reproduced", results));
+    return kDone;
+}
+
 int run(const Options& o) {
-    if (o.paper != "ciao") throw Error("reproduce: unknown paper {}: choose ciao", o.paper);
+    if (o.paper == "interference") return runInterference(o);
+    if (o.paper != "ciao") throw Error("reproduce: unknown paper {}: choose ciao or interference", o.paper);
     const std::vector<const reproduce::CiaoFigure*> figures = chosenFigures(o.figures);
     compare::RunSpec common;
     common.gpu = o.gpu;
@@ -66,12 +102,15 @@ int run(const Options& o) {
 
 Action setUpReproduce(CLI::App& app) {
     const auto o = std::make_shared<Options>();
-    app.add_option("PAPER", o->paper, "ciao")->required();
+    app.add_option("PAPER", o->paper, "ciao or interference")->required();
     app.add_option("--figures", o->figures, "only these, such as 8a,table2,overhead")->delimiter(',');
     app.add_option("--size", o->size, "test, default or paper")->capture_default_str();
     app.add_option("--limit", o->instructions, "stop each run after that many warp instructions; 0: run to the end")
         ->capture_default_str();
-    app.add_option("--gpu", o->gpu, "sim:NAME or sim:FILE.json")->capture_default_str();
+    CLI::Option* gpu = app.add_option("--gpu", o->gpu, "sim:NAME or sim:FILE.json; of interference, sim:tx2 or cuda:N")
+                           ->capture_default_str();
+    app.add_option("--samples", o->samples, "of interference: samples of each scenario")->capture_default_str();
+    app.add_option("--accesses", o->accesses, "of interference: of each application; 0: the paper's");
     app.add_option("--set", o->settings, "change a figure of the GPU: KEY=VALUE")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
@@ -79,7 +118,10 @@ Action setUpReproduce(CLI::App& app) {
     app.add_option("--json", o->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
     app.add_option("--html", o->html, "write a page, likewise")->type_name("FILE");
     addLaboratoryOptions(app, o->laboratory);
-    return [o] { return run(*o); };
+    return [o, gpu] {
+        o->gpuGiven = gpu->count() > 0;
+        return run(*o);
+    };
 }
 
 }  // namespace bulkhead::cli

@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "cli/counters_json.h"
+#include "cli/laboratory_options.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
 #include "report/report.h"
@@ -35,11 +36,29 @@ Result kernelTable(const std::string& title, const workloads::Measurement& m) {
     return r;
 }
 
+/// "best-swl" alone means the number of warps that suits the workload, found by profiling.
+std::string withWarpLimit(const RunOptions& options, workloads::Size size) {
+    if (options.gpu.starts_with("cuda:")) return options.scheduler;
+    compare::RunSpec spec;
+    spec.workload = options.what;
+    spec.size = size;
+    spec.seed = options.seed;
+    spec.gpu = options.gpu;
+    spec.settings = options.settings;
+    spec.scheduler = options.scheduler;
+    compare::expectScheduler(spec.scheduler);
+    if (!compare::lacksWarpLimit(spec.scheduler)) return spec.scheduler;
+    compare::Laboratory laboratory = openLaboratory({});
+    return compare::withWarpLimits(laboratory, {spec}).front().scheduler;
+}
+
 }  // namespace
 
-int runWorkload(const RunOptions& options) {
-    const workloads::Workload& workload = workloads::find(options.what);
-    const workloads::Size size = workloads::parseSize(options.size);
+int runWorkload(const RunOptions& given) {
+    const workloads::Workload& workload = workloads::find(given.what);
+    const workloads::Size size = workloads::parseSize(given.size);
+    RunOptions options = given;
+    options.scheduler = withWarpLimit(given, size);
     if (!options.json.empty() && options.json != "-") expectWritable(options.json);
     gpu::SimulationOptions simulation;
     simulation.scheduler = options.scheduler;

@@ -8,6 +8,7 @@ const std::vector<Verb>& verbs() {
         {"run", "run a workload, or a kernel of a PTX file", setUpRun},
         {"workloads", "list the workloads, or measure them", setUpWorkloads},
         {"compare", "compare warp schedulers and on-chip memory", setUpCompare},
+        {"stress", "measure what other kernels do to a victim", setUpStress},
         {"reproduce", "make the figures of a paper again, ours beside the paper's", setUpReproduce},
         {"cc", "build a CUDA program with clang and our own headers", setUpCc},
         {"exec", "run a CUDA program on a simulated GPU", setUpExec},

@@ -43,6 +43,7 @@ Action setUpDissect(CLI::App&);
 Action setUpGpus(CLI::App&);
 Action setUpReproduce(CLI::App&);
 Action setUpRun(CLI::App&);
+Action setUpStress(CLI::App&);
 Action setUpWorkloads(CLI::App&);
 
 }  // namespace bulkhead::cli

@@ -16,12 +16,6 @@ std::string labelOf(const RunSpec& spec) {
     return spec.workload + " " + spec.scheduler;
 }
 
-bool lacksLimit(const std::string& scheduler) {
-    for (const sim::SchedulerPolicy& policy : sim::schedulerPolicies())
-        if (policy.name == scheduler) return policy.needsLimit;
-    return false;
-}
-
 /// The same run under Best-SWL with some limit, unobserved: what profiling does.
 RunSpec profiling(RunSpec spec, int limit) {
     spec.scheduler = "best-swl:" + std::to_string(limit);
@@ -74,6 +68,12 @@ std::vector<Outcome> Laboratory::run(const std::vector<RunSpec>& specs) {
     return outcomes;
 }
 
+bool lacksWarpLimit(const std::string& scheduler) {
+    for (const sim::SchedulerPolicy& policy : sim::schedulerPolicies())
+        if (policy.name == scheduler) return policy.needsLimit;
+    return false;
+}
+
 std::vector<int> warpLimits(int warps) {
     std::vector<int> limits;
     for (int n : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64})
@@ -85,13 +85,13 @@ std::vector<int> warpLimits(int warps) {
 std::vector<RunSpec> withWarpLimits(Laboratory& laboratory, std::vector<RunSpec> specs) {
     std::vector<RunSpec> batch;
     for (const RunSpec& spec : specs)
-        if (lacksLimit(spec.scheduler))
+        if (lacksWarpLimit(spec.scheduler))
             for (int limit : limitsFor(spec)) batch.push_back(profiling(spec, limit));
     const std::vector<Outcome> outcomes = laboratory.run(batch);
 
     std::size_t next = 0;
     for (RunSpec& spec : specs) {
-        if (!lacksLimit(spec.scheduler)) continue;
+        if (!lacksWarpLimit(spec.scheduler)) continue;
         int best = 0;
         double most = -1;
         for (int limit : limitsFor(spec)) {
@@ -108,7 +108,7 @@ std::vector<RunSpec> withWarpLimits(Laboratory& laboratory, std::vector<RunSpec>
 }
 
 void expectScheduler(const std::string& name) {
-    if (!lacksLimit(name)) sim::findScheduler(name);
+    if (!lacksWarpLimit(name)) sim::findScheduler(name);
 }
 
 }  // namespace bulkhead::compare

@@ -51,6 +51,9 @@ std::vector<int> warpLimits(int warps);
 /// are as many. All others stay as they are.
 std::vector<RunSpec> withWarpLimits(Laboratory&, std::vector<RunSpec>);
 
+/// Whether it is the name of a scheduler that needs a number of warps, without one.
+bool lacksWarpLimit(const std::string& scheduler);
+
 /// Throws Error unless it is a scheduler's name, with or without the number that it needs.
 void expectScheduler(const std::string& name);
 

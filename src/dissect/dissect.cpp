@@ -217,6 +217,18 @@ MapFile linearMap(const Linear& found) {
     return file;
 }
 
+/// Banks alone.
+MapFile bankMap(const Linear& found) {
+    arch::AddressMap::Roles roles;
+    roles.bank = digits(found.bank.functions.basis());
+    roles.row = digits(found.rows.bits);
+    MapFile file;
+    file.map = arch::AddressMap(std::move(roles));
+    file.physical = true;
+    file.confidence = found.bank.confidence;
+    return file;
+}
+
 /// Slices by contention, in the form of the H200 or any simpler one.
 std::optional<MapFile> sliceMap(Probe& probe, const MemoryView& memory, const Options& options, const Linear& found,
                                 Listener& listener) {
@@ -288,6 +300,7 @@ Dissection dissect(gpu::Gpu& gpu, const Options& options, Listener& to) {
         }
     } else {
         result.file = sliceMap(probe, memory, options, found, listener);
+        if (!result.file && found.bank.decided) result.file = bankMap(found);
     }
     if (result.file) {
         describeColors(result.file->map, result.file->confidence, listener);

@@ -123,7 +123,7 @@ Times Probe::timeContention(const Contention& c, std::span<const std::pair<std::
     const auto state = gpu_.context().array(std::vector<std::uint32_t>(3 + c.multiprocessors.size(), 0));
     const auto times = gpu_.context().array(std::vector<std::uint32_t>(pairs.size(), 0));
     launch(contention_, {multiprocessors_}, c.threads, 0, device, static_cast<std::uint32_t>(pairs.size()), c.repeats,
-           chosen, c.members, state, times);
+           chosen, c.members, c.lanes, state, times);
     return filtered(times.download());
 }
 

@@ -55,6 +55,7 @@ class Probe {
         std::vector<std::uint8_t> multiprocessors;  ///< of each, whether it may take part
         std::uint32_t members = 0;                  ///< how many do, at most
         std::uint32_t threads = 64;
+        std::uint32_t lanes = 32;   ///< of each warp that take part
         std::uint32_t repeats = 4;  ///< of four reductions each
     };
     Times timeContention(const Contention&, std::span<const std::pair<std::uint64_t, std::uint64_t>>);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <unordered_map>
 
 #include "base/error.h"
 
@@ -11,6 +13,48 @@ namespace {
 
 constexpr unsigned kFirstWindow = 18;  // 512 KB are enough for blocks of up to 128 KB
 constexpr std::size_t kPageSamples = 6;
+constexpr std::size_t kBatch = 256;  // offsets labelled before guesses are made anew
+
+/// Guesses slices from those of addresses that differ in one bit: a difference sends a slice to few others, and which
+/// is learnt from the labels so far.
+class Guesses {
+  public:
+    Guesses(const std::vector<Labelled>& labels, Mask bits) : bits_(bits) {
+        for (const Labelled& l : labels) sliceAt_[l.address] = l.slice;
+        for (const Labelled& l : labels)
+            for (Mask rest = bits; rest != 0; rest &= rest - 1) {
+                const Mask bit = rest & (~rest + 1);
+                const auto other = sliceAt_.find(l.address ^ bit);
+                if (other != sliceAt_.end()) ++seen_[{bit, other->second}][l.slice];
+            }
+    }
+
+    /// The likeliest slices first.
+    std::vector<std::uint32_t> of(std::uint64_t offset) const {
+        std::map<std::uint32_t, double> votes;
+        for (Mask rest = bits_; rest != 0; rest &= rest - 1) {
+            const Mask bit = rest & (~rest + 1);
+            const auto other = sliceAt_.find(offset ^ bit);
+            if (other == sliceAt_.end()) continue;
+            const auto targets = seen_.find({bit, other->second});
+            if (targets == seen_.end()) continue;
+            double all = 0;
+            for (const auto& [slice, count] : targets->second) all += count;
+            for (const auto& [slice, count] : targets->second) votes[slice] += count / all;
+        }
+        std::vector<std::pair<double, std::uint32_t>> ranked;
+        for (const auto& [slice, vote] : votes) ranked.emplace_back(-vote, slice);
+        std::sort(ranked.begin(), ranked.end());
+        std::vector<std::uint32_t> list;
+        for (std::size_t i = 0; i < std::min<std::size_t>(8, ranked.size()); ++i) list.push_back(ranked[i].second);
+        return list;
+    }
+
+  private:
+    Mask bits_;
+    std::unordered_map<std::uint64_t, std::uint32_t> sliceAt_;
+    std::map<std::pair<Mask, std::uint32_t>, std::map<std::uint32_t, int>> seen_;  ///< [bit, from][to]
+};
 
 }  // namespace
 
@@ -18,10 +62,9 @@ SliceMapOptions SliceMapOptions::forGpu(gpu::Gpu& gpu) {
     SliceMapOptions options;
     if (gpu.simulator() == nullptr) return options;
     options.sides = {3, 24};
-    // A slice takes a reduction a cycle: a hundred warps press it hard enough, from as few multiprocessors as there
-    // are.
+    // A slice takes a reduction a cycle, and so does the port of a multiprocessor if one lane makes it.
     const auto members = std::min<std::uint32_t>(12, static_cast<std::uint32_t>(gpu.info().multiprocessors));
-    options.contention = {members, std::min<std::uint32_t>(1024, 3072 / members / 64 * 64), 24 / members};
+    options.contention = {members, 128, std::max<std::uint32_t>(8, 96 / members), 1};
     options.heldOut = 200;
     return options;
 }
@@ -123,19 +166,35 @@ Mask SliceMapper::unusedBits() {
 }
 
 std::vector<Labelled> SliceMapper::labelOffsets(std::uint64_t page, const std::vector<std::uint64_t>& offsets,
-                                                bool flipsSide) {
+                                                bool flipsSide,
+                                                const std::vector<std::vector<std::uint32_t>>& guesses) {
     std::vector<Target> targets;
     std::vector<std::uint64_t> known;
-    for (std::uint64_t offset : offsets)
-        if (const auto t = target(page, offset, flipsSide)) {
+    std::vector<std::vector<std::uint32_t>> hints;
+    for (std::size_t i = 0; i < offsets.size(); ++i)
+        if (const auto t = target(page, offsets[i], flipsSide)) {
             targets.push_back(*t);
-            known.push_back(offset);
+            known.push_back(offsets[i]);
+            hints.push_back(i < guesses.size() ? guesses[i] : std::vector<std::uint32_t>());
         }
-    const std::vector<std::uint32_t> slices =
-        labeller_->label(targets, [this](double fraction) { listener_.progress(fraction); });
+    const std::vector<std::uint32_t> slices = labeller_->label(targets, hints);
     std::vector<Labelled> labels;
     for (std::size_t i = 0; i < known.size(); ++i) labels.push_back({known[i], slices[i]});
     return labels;
+}
+
+void SliceMapper::labelWindow(const std::vector<std::uint64_t>& offsets, Mask bits) {
+    for (std::size_t first = 0; first < offsets.size(); first += kBatch) {
+        const auto from = offsets.begin() + static_cast<std::ptrdiff_t>(first);
+        const std::vector<std::uint64_t> some(
+            from, from + static_cast<std::ptrdiff_t>(std::min(kBatch, offsets.size() - first)));
+        const Guesses guesses(labels_, bits);
+        std::vector<std::vector<std::uint32_t>> hints;
+        for (std::uint64_t offset : some) hints.push_back(guesses.of(offset));
+        const std::vector<Labelled> more = labelOffsets(home_, some, sideMask_.inverted, hints);
+        labels_.insert(labels_.end(), more.begin(), more.end());
+        listener_.progress(static_cast<double>(first + some.size()) / static_cast<double>(offsets.size()));
+    }
 }
 
 /// Labels all of a window, and widens it until a form fits.
@@ -151,11 +210,9 @@ bool SliceMapper::fitWindow(Mask unused) {
             if (sum == 0) break;
         }
         if ((fresh & unused) != 0) continue;
-        const std::vector<Labelled> more = labelOffsets(home_, offsets, sideMask_.inverted);
-        labels_.insert(labels_.end(), more.begin(), more.end());
+        labelWindow(offsets, bits);
         if (const auto fit = fitResidueHash(labels_, bits, sideMask_.mask & bits, why)) {
             hash_ = *fit;
-            // Masks speak of the window alone; the rest of the page's own offset is zero there.
             return true;
         }
     }

@@ -69,7 +69,9 @@ class SliceMapper {
     bool pageFlipsSide(std::uint64_t page);
     bool calibrate();
     Mask unusedBits();
-    std::vector<Labelled> labelOffsets(std::uint64_t page, const std::vector<std::uint64_t>& offsets, bool flipsSide);
+    std::vector<Labelled> labelOffsets(std::uint64_t page, const std::vector<std::uint64_t>& offsets, bool flipsSide,
+                                       const std::vector<std::vector<std::uint32_t>>& guesses = {});
+    void labelWindow(const std::vector<std::uint64_t>& offsets, Mask bits);
     bool fitWindow(Mask unused);
     std::optional<PageLabel> labelPage(std::uint64_t page, Mask offsetBits);
     bool extend();

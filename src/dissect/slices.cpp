@@ -15,8 +15,9 @@ std::uint32_t median(Times times) {
 /// A target on its way through the representatives.
 struct Search {
     std::size_t target = 0;
-    std::size_t next = 0;  ///< representative to compare with
-    unsigned matches = 0;  ///< in a row with that one
+    std::vector<std::uint32_t> guesses = {};  ///< representatives to compare with first
+    std::size_t next = 0;                     ///< then this one and those behind it
+    unsigned matches = 0;                     ///< in a row with that one
     bool secondPass = false;
 };
 
@@ -42,6 +43,7 @@ Times SliceLabeller::time(std::span<const std::pair<Target, Target>> pairs) {
         c.members = effort_.members;
         c.threads = effort_.threads;
         c.repeats = effort_.repeats;
+        c.lanes = effort_.lanes;
         const Times some = probe_.timeContention(c, list);
         for (std::size_t i = 0; i < some.size(); ++i) times[place[i]] = some[i];
     }
@@ -69,7 +71,7 @@ bool SliceLabeller::calibrate(std::span<const Target> targets, std::uint64_t see
     calibration_.insert(calibration_.end(), other.begin(), other.end());
     same_ = median(same);
     different_ = median(other);
-    threshold_ = (same_ + different_) / 2;
+    threshold_ = different_ + 0.65 * (same_ - different_);  // what is slow by accident is never as slow
     evidence = fmt::format("{:.0f} cycles within a line, {:.0f} between random addresses", same_, different_);
     return same_ > 1.1 * different_;
 }
@@ -86,13 +88,18 @@ std::vector<bool> SliceLabeller::sameSlice(std::span<const std::pair<Target, Tar
 }
 
 std::vector<std::uint32_t> SliceLabeller::label(std::span<const Target> targets,
-                                                const std::function<void(double)>& progress) {
+                                                const std::vector<std::vector<std::uint32_t>>& guesses) {
     std::vector<std::uint32_t> labels(targets.size(), 0);
     std::vector<Search> open;
-    for (std::size_t i = 0; i < targets.size(); ++i) open.push_back({i});
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+        open.push_back({i});
+        if (i < guesses.size()) open.back().guesses = guesses[i];
+    }
     const auto ofOtherSide = [&](const Search& s) {
-        return s.next < representatives_.size() && representatives_[s.next].side != targets[s.target].side;
+        return s.guesses.empty() && s.next < representatives_.size() &&
+               representatives_[s.next].side != targets[s.target].side;
     };
+    const auto current = [](const Search& s) { return s.guesses.empty() ? s.next : s.guesses.front(); };
     while (!open.empty()) {
         // Who has met every representative is compared once more, since an answer may have been wrong, and then stands
         // for a slice of its own; one at a time, for the others may belong to it.
@@ -100,13 +107,13 @@ std::vector<std::uint32_t> SliceLabeller::label(std::span<const Target> targets,
         std::vector<Search> still;
         for (Search& s : open) {
             while (ofOtherSide(s)) ++s.next;
-            if (s.next == representatives_.size() && !s.secondPass && !representatives_.empty()) {
+            if (s.guesses.empty() && s.next == representatives_.size() && !s.secondPass && !representatives_.empty()) {
                 s.secondPass = true;
                 s.next = 0;
                 while (ofOtherSide(s)) ++s.next;
             }
             const std::uint8_t side = targets[s.target].side;
-            if (s.next == representatives_.size() && !promoted[side]) {
+            if (s.guesses.empty() && s.next == representatives_.size() && !promoted[side]) {
                 promoted[side] = true;
                 labels[s.target] = static_cast<std::uint32_t>(representatives_.size());
                 representatives_.push_back(targets[s.target]);
@@ -120,8 +127,8 @@ std::vector<std::uint32_t> SliceLabeller::label(std::span<const Target> targets,
         std::vector<std::size_t> asked;
         for (std::size_t i = 0; i < open.size(); ++i) {
             while (ofOtherSide(open[i])) ++open[i].next;
-            if (open[i].next == representatives_.size()) continue;
-            pairs.push_back({targets[open[i].target], representatives_[open[i].next]});
+            if (current(open[i]) == representatives_.size()) continue;
+            pairs.push_back({targets[open[i].target], representatives_[current(open[i])]});
             asked.push_back(i);
         }
         const std::vector<bool> same = sameSlice(pairs);
@@ -130,9 +137,13 @@ std::vector<std::uint32_t> SliceLabeller::label(std::span<const Target> targets,
             Search& s = open[asked[i]];
             if (!same[i]) {
                 s.matches = 0;
-                ++s.next;
+                if (s.guesses.empty()) {
+                    ++s.next;
+                } else {
+                    s.guesses.erase(s.guesses.begin());
+                }
             } else if (++s.matches == 2) {
-                labels[s.target] = static_cast<std::uint32_t>(s.next);
+                labels[s.target] = static_cast<std::uint32_t>(current(s));
                 done[asked[i]] = true;
             }
         }
@@ -140,9 +151,6 @@ std::vector<std::uint32_t> SliceLabeller::label(std::span<const Target> targets,
         for (std::size_t i = 0; i < open.size(); ++i)
             if (!done[i]) still.push_back(open[i]);
         open = std::move(still);
-        if (progress)
-            progress(1 -
-                     static_cast<double>(open.size()) / static_cast<double>(std::max<std::size_t>(1, targets.size())));
     }
     return labels;
 }

@@ -16,7 +16,7 @@ struct Target {
 
 /// How hard the multiprocessors press; a repeat is four reductions.
 struct ContentionEffort {
-    std::uint32_t members = 60, threads = 512, repeats = 3;
+    std::uint32_t members = 60, threads = 512, repeats = 3, lanes = 32;
 };
 
 /// Tells slices apart: reductions from one side's multiprocessors to two addresses take longer if one slice serves
@@ -35,8 +35,9 @@ class SliceLabeller {
     /// Whether the targets of each pair (of one side) share a slice; the majority of `votes`.
     std::vector<bool> sameSlice(std::span<const std::pair<Target, Target>>, unsigned votes = 1);
 
-    /// The slice of each target, as the number of its first member that was met.
-    std::vector<std::uint32_t> label(std::span<const Target>, const std::function<void(double)>& progress = {});
+    /// The slice of each target, as the number of its first member that was met. `guesses` are slices to try first.
+    std::vector<std::uint32_t> label(std::span<const Target>,
+                                     const std::vector<std::vector<std::uint32_t>>& guesses = {});
     /// One member of each slice that was met.
     const std::vector<Target>& representatives() const { return representatives_; }
     void setRepresentatives(std::vector<Target> list) { representatives_ = std::move(list); }

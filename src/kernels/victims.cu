@@ -74,25 +74,32 @@ extern "C" __global__ void readAll(const uint4* data, Address elements, unsigned
 }
 
 /// The kernels of 4.1 and 4.2.1: follows a ring of pointers twice in a row and times every access, each warp in its own
-/// part. Times go to shared memory first; only passes that are longer than it has room for write some in between.
+/// part. Times stay in shared memory until both passes are over, so that writing them disturbs no cache; only where
+/// there is no room for so many are some written in between.
 extern "C" __global__ void timePasses(const Address* starts, unsigned perWarp, unsigned* cold, unsigned* warm) {
     __shared__ unsigned times[kStaged];
     __shared__ volatile Address sink[32];
     const unsigned warps = blockDim.x / 32, warp = threadIdx.x / 32, room = kStaged / warps;
-    const bool leads = threadIdx.x % 32 == 0;
+    unsigned* const mine = times + warp * room;
+    const bool leads = threadIdx.x % 32 == 0, fits = 2 * perWarp <= room;
     for (unsigned pass = 0; pass < 2; ++pass) {
         unsigned* to = (pass == 0 ? cold : warm) + warp * perWarp;
-        Address at = starts[warp];
+        unsigned* const kept = mine + (fits ? pass * perWarp : 0);
+        Address at = loadL2(reinterpret_cast<Address>(starts + warp));
         for (unsigned first = 0; leads && first < perWarp; first += room) {
             const unsigned n = perWarp - first < room ? perWarp - first : room;
             for (unsigned i = 0; i < n; ++i) {
                 const Address begin = nowCycles();
                 at = loadL2(at);
                 sink[warp] = at;  // cannot issue before the value is there, nor the next clock before it
-                times[warp * room + i] = static_cast<unsigned>(nowCycles() - begin);
+                kept[i] = static_cast<unsigned>(nowCycles() - begin);
             }
-            for (unsigned i = 0; i < n; ++i) to[first + i] = times[warp * room + i];
+            for (unsigned i = 0; !fits && i < n; ++i) to[first + i] = kept[i];
         }
         __syncthreads();
+    }
+    for (unsigned i = 0; leads && fits && i < perWarp; ++i) {
+        cold[warp * perWarp + i] = mine[i];
+        warm[warp * perWarp + i] = mine[perWarp + i];
     }
 }

@@ -33,7 +33,8 @@ Result changeTable(const compare::Comparison& c, double paperPercent) {
 }
 
 // What Figure 12 changes of the GPU.
-const std::vector<std::string> kLargeL1 = {"sm.carveouts=16384", "sm.sharedBytes=16384", "sm.maxSharedPerBlock=16384"};
+const std::vector<std::string> kLargeL1 = {"l1.bytes=49152", "sm.carveouts=16384", "sm.sharedBytes=16384",
+                                           "sm.maxSharedPerBlock=16384"};
 const std::vector<std::string> kEightWays = {"l1.ways=8"};
 /// A column command moves twice as much in the same time: bandwidth doubles and latency stays.
 const std::vector<std::string> kTwiceTheBandwidth = {"dram.burstBytes=128"};

@@ -136,6 +136,7 @@ Ring Aggressor::naiveRing() {
 Ring Aggressor::aimedRing(const Ring& victimLines) const {
     const Bytes line = shape_.lineBytes;
     const arch::AddressMap& map = mapped_->map();
+    // Where a map knows slices only, a slice counts as one set.
     const auto ways = static_cast<unsigned>(shape_.bytes / line / map.slices() / map.setsPerSlice());
     const auto cover = [&](Order order) { return coverCache(*mapped_, line, ways, order).ring; };
     const auto target = [&](Target t) { return shuffled(targetRing(*mapped_, line, t, spec_.target), spec_.seed); };
@@ -206,7 +207,10 @@ void Aggressor::start(double limitSeconds) {
 }
 
 AggressorReport Aggressor::stop() {
-    flags_.fill(1, control_);
+    // A copy, not a fill: a fill is a kernel, which an aggressor on every multiprocessor would not let run.
+    const std::uint32_t one = 1;
+    context_.makeCurrent();
+    context_.api().cuMemcpyHtoDAsync(flags_.address(), &one, sizeof one, control_.handle());
     control_.synchronize();
     stream_.synchronize();
     running_ = false;

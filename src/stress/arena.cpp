@@ -23,7 +23,7 @@ bool isWalk(const std::string& victim) {
 }
 
 /// Multiprocessors that blocks of a context land on.
-std::vector<unsigned> multiprocessorsOf(gpu::Context& context, unsigned all) {
+std::vector<unsigned> sharesOf(gpu::Context& context, unsigned all) {
     const auto count = static_cast<unsigned>(context.info().multiprocessors);
     PlacedKernel kernel(context, all, context.load(kVictimsPtx).kernel("walk"), {count * 8, 32, {}});
     gpu::Array<std::uint32_t> result = context.array<std::uint32_t>(2);
@@ -52,7 +52,8 @@ class LocalArena final : public Arena {
                 break;
         }
         victim_ = makeVictim(gpu_, victim, shape, spec.victim);
-        aggressor_ = std::make_unique<Aggressor>(aggressor, shape, spec.aggressor, mapper(spec), victim_->lines());
+        aggressor_ = std::make_unique<Aggressor>(aggressor, shape, spec.aggressor, memoryMapper(gpu_, spec.map),
+                                                 victim_->lines());
     }
     Victim& victim() override { return *victim_; }
     Assault& aggressor() override { return *aggressor_; }
@@ -75,21 +76,16 @@ class LocalArena final : public Arena {
         victim = gpu_.createGreenContext(share);
         const unsigned most = shape.multiprocessors;
         aggressor = gpu_.createGreenContext(most > kGreenStep ? most - most % kGreenStep : most);
-        const std::vector<unsigned> taken = stress::multiprocessorsOf(victim, most);
+        const std::vector<unsigned> taken = sharesOf(victim, most);
         spec.victim.layout.multiprocessors.clear();
         if (spec.shareMultiprocessors) return;
-        std::vector<unsigned> others = stress::multiprocessorsOf(aggressor, most);
+        std::vector<unsigned> others = sharesOf(aggressor, most);
         std::erase_if(others, [&](unsigned sm) { return std::find(taken.begin(), taken.end(), sm) != taken.end(); });
         if (others.empty()) throw Error("green contexts: the victim's share leaves no multiprocessor to the aggressor");
         AggressorSpec& a = spec.aggressor;
         const auto before = static_cast<unsigned>(a.layout.multiprocessors.size());
         if (before) a.layout.blocks = std::max(1u, a.layout.blocks * static_cast<unsigned>(others.size()) / before);
         a.layout.multiprocessors = others;
-    }
-    MapMemory mapper(const ArenaSpec& spec) {
-        if (const sim::Gpu* machine = gpu_.simulator())
-            return mapSimulatedMemory(spec.map.empty() ? machine->profile().map : dissect::readMapFile(spec.map).map);
-        return {};
     }
 
     SwitchWatch watch_;
@@ -123,6 +119,13 @@ Placement parsePlacement(std::string_view name) {
     for (const Placement placement : placements())
         if (placementName(placement) == name) return placement;
     throw Error("no placement {}: there are streams, processes, mps and green", name);
+}
+
+MapMemory memoryMapper(gpu::Gpu& gpu, const std::string& mapFile) {
+    if (const sim::Gpu* machine = gpu.simulator())
+        return mapSimulatedMemory(mapFile.empty() ? machine->profile().map : dissect::readMapFile(mapFile).map);
+    if (!mapFile.empty()) return mapByTiming(gpu, mapFile);
+    return {};
 }
 
 void completeLayouts(ArenaSpec& spec, const CacheShape& shape) {

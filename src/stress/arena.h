@@ -51,6 +51,9 @@ std::unique_ptr<Arena> makeLocalArena(const ArenaSpec&);
 /// The same, in processes of their own where a real GPU needs them.
 std::unique_ptr<Arena> makeArena(const ArenaSpec&);
 
+/// What aims aggressors on a GPU: its own map, or one of a file of bulkhead dissect. Empty where there is none.
+MapMemory memoryMapper(gpu::Gpu&, const std::string& mapFile);
+
 /// Fills in what a spec leaves open: layouts for this GPU and placement.
 void completeLayouts(ArenaSpec&, const CacheShape&);
 

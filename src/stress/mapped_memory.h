@@ -16,6 +16,8 @@ class MappedMemory {
     virtual std::uint64_t base() const = 0;
     virtual Bytes bytes() const = 0;
     virtual const arch::AddressMap& map() const = 0;
+    /// Whether the place of an address is known.
+    virtual bool knows(std::uint64_t /*address*/) const { return true; }
     virtual arch::AddressMap::Location locate(std::uint64_t address) const = 0;
 };
 
@@ -24,5 +26,9 @@ using MapMemory = std::function<std::unique_ptr<MappedMemory>(gpu::Context&, Byt
 
 /// A simulated GPU tells physical addresses; the map is its profile's, or one that was dissected.
 MapMemory mapSimulatedMemory(const arch::AddressMap&);
+
+/// A real GPU keeps physical addresses to itself: pages are labelled by timing, with the form of the slices that
+/// dissect found. Places are slices then; the map knows of sets what the file does.
+MapMemory mapByTiming(gpu::Gpu&, const std::string& mapFile);
 
 }  // namespace bulkhead::stress

@@ -15,7 +15,7 @@ bool overlapped(const VictimRun& victim, const AggressorReport& aggressor) {
 
 /// One pair, into the pairing.
 void measurePair(Victim& victim, Assault& aggressor, Pairing& pairing) {
-    victim.warm();
+    victim.prepare();
     const std::optional<VictimRun> alone = victim.run();
     if (!alone) {
         victim.settle();
@@ -23,6 +23,7 @@ void measurePair(Victim& victim, Assault& aggressor, Pairing& pairing) {
         pairing.why = "the victim alone did not end within its limit";
         return;
     }
+    victim.prepare();
     aggressor.start(kStartLimitSeconds);
     std::optional<VictimRun> together;
     AggressorReport report;

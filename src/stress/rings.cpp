@@ -40,6 +40,7 @@ Cover cover(const MappedMemory& memory, Bytes lineBytes, unsigned ways, const st
     std::vector<Ring> bySet(wanted.size());
     std::size_t left = static_cast<std::size_t>(std::count(wanted.begin(), wanted.end(), 1)) * ways;
     for (Bytes o = 0; left > 0 && o + lineBytes <= memory.bytes(); o += lineBytes) {
+        if (!memory.knows(memory.base() + o)) continue;
         const std::uint64_t set = setOf(memory, memory.base() + o);
         if (!wanted[set] || bySet[set].size() == ways) continue;
         bySet[set].push_back(memory.base() + o);
@@ -74,7 +75,8 @@ Ring targetRing(const MappedMemory& memory, Bytes lineBytes, Target target, std:
     };
     Ring ring;
     for (Bytes o = 0; o + lineBytes <= memory.bytes(); o += lineBytes)
-        if (meant(memory.locate(memory.base() + o))) ring.push_back(memory.base() + o);
+        if (memory.knows(memory.base() + o) && meant(memory.locate(memory.base() + o)))
+            ring.push_back(memory.base() + o);
     return ring;
 }
 

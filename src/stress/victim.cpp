@@ -67,6 +67,7 @@ class KernelVictim : public Victim {
           spec_(spec),
           stream_(context_.createStream()),
           kernel_(context_, shape.multiprocessors, context_.load(kVictimsPtx).kernel(kernel), spec.layout),
+          sweep_(context_, shape.multiprocessors, context_.load(kVictimsPtx).kernel("readAll"), {1, 32, {}}),
           result_(context_.array<std::uint32_t>(2)) {
         if (spec_.bytes == 0) spec_.bytes = shape.bytes;
     }
@@ -81,18 +82,38 @@ class KernelVictim : public Victim {
         return run;
     }
     void settle() override { stream_.synchronize(); }
+    void prepare() override {
+        if (spec_.cold) {
+            cool();
+        } else {
+            warm();
+        }
+        if (!waitFor(context_, stream_, spec_.limitSeconds)) throw Error("the victim could not be prepared");
+    }
 
   protected:
     virtual void launch() = 0;
     virtual void check() {}
+    virtual void warm() = 0;
+    /// Reads something else, several times as large as the cache.
+    void cool() {
+        constexpr Bytes kTimes = 4;
+        if (other_.bytes() == 0) other_ = context_.allocate(kTimes * shape_.bytes);
+        sweep(other_.address(), other_.bytes());
+    }
+    void sweep(std::uint64_t address, Bytes bytes) {
+        result_.buffer().fill(0, stream_);
+        sweep_.launch(stream_, std::tuple(address, std::uint64_t{bytes / 16}, 1u), result_);
+    }
 
     gpu::Gpu& gpu_;
     gpu::Context context_;
     CacheShape shape_;
     VictimSpec spec_;
     gpu::Stream stream_;
-    PlacedKernel kernel_;
+    PlacedKernel kernel_, sweep_;
     gpu::Array<std::uint32_t> result_;
+    gpu::Buffer other_;
 };
 
 /// The paper's applications: a sum over an array, element by element, in order or at random. The random one's order is
@@ -100,9 +121,7 @@ class KernelVictim : public Victim {
 class Walk final : public KernelVictim {
   public:
     Walk(gpu::Gpu& gpu, gpu::Context context, const CacheShape& shape, const VictimSpec& spec, bool isRandom)
-        : KernelVictim(gpu, std::move(context), shape, spec, "walk"),
-          values_(spec_.bytes / sizeof(std::uint32_t)),
-          sweep_(context_, shape.multiprocessors, context_.load(kVictimsPtx).kernel("readAll"), {1, 32, {}}) {
+        : KernelVictim(gpu, std::move(context), shape, spec, "walk"), values_(spec_.bytes / sizeof(std::uint32_t)) {
         if (values_.empty()) throw Error("a working set of {} bytes is too small to walk over", spec_.bytes);
         steps_ = spec_.accesses ? std::min<std::size_t>(spec_.accesses, values_.size()) : values_.size();
         Random random(spec_.seed);
@@ -116,17 +135,6 @@ class Walk final : public KernelVictim {
         for (std::size_t i = 0; i < order_.size(); ++i) offsets[i] = order_[i] * sizeof(std::uint32_t);
         offsets_ = context_.array(offsets);
     }
-    /// Walks all of the way once: what stays in the cache is what a program that walks again and again would find.
-    /// Where that would take too long everything is read quickly.
-    void warm() override {
-        if (spec_.bytes <= kLongestWarmWalk) {
-            launchWalk(values_.size());
-        } else {
-            result_.buffer().fill(0, stream_);
-            sweep_.launch(stream_, std::tuple(data_, std::uint64_t{data_.buffer().bytes() / 16}, 1u), result_);
-        }
-        if (!waitFor(context_, stream_, spec_.limitSeconds)) throw Error("the victim could not be warmed up");
-    }
     Ring lines() const override { return sequentialRing(data_.address(), data_.buffer().bytes(), shape_.lineBytes); }
     std::uint64_t dependentAccesses() const override { return steps_; }
 
@@ -134,6 +142,15 @@ class Walk final : public KernelVictim {
     void launchWalk(std::size_t steps) {
         const std::uint64_t offsets = offsets_.address();  // 0 where it has none
         kernel_.launch(stream_, std::tuple(data_.address(), offsets, static_cast<std::uint32_t>(steps)), result_);
+    }
+    /// Walks all of the way once: what stays in the cache is what a program that walks again and again would find.
+    /// Where that would take too long everything is read quickly.
+    void warm() override {
+        if (spec_.bytes <= kLongestWarmWalk) {
+            launchWalk(values_.size());
+        } else {
+            sweep(data_.address(), data_.buffer().bytes());
+        }
     }
     /// Runs that are shorter than the way are its beginning, so that all of them do the same.
     void launch() override { launchWalk(steps_); }
@@ -146,7 +163,6 @@ class Walk final : public KernelVictim {
 
     static constexpr Bytes kLongestWarmWalk = 4_MiB;
     std::vector<std::uint32_t> values_, order_;
-    PlacedKernel sweep_;
     gpu::Array<std::uint32_t> data_, offsets_;
     std::size_t steps_ = 0;
 };
@@ -169,6 +185,7 @@ class Bandwidth final : public KernelVictim {
   private:
     static constexpr Bytes kVectorBytes = 16;
     static constexpr unsigned kPasses = 200, kSimulatedPasses = 4;
+    void warm() override { launch(); }
     void launch() override {
         result_.buffer().fill(0, stream_);
         kernel_.launch(stream_, std::tuple(data_.address(), std::uint64_t{data_.bytes() / kVectorBytes}, passes_),

@@ -21,6 +21,7 @@ struct VictimSpec {
     Layout layout = {0, 0, {}};   ///< of the first four; no blocks: what suits it
     std::string size = "test";    ///< of a workload
     std::uint64_t seed = 1;
+    bool cold = false;  ///< each run finds its working set out of the cache, as a process that was just started does
     double limitSeconds = 60;
 };
 
@@ -41,8 +42,8 @@ class Victim {
     virtual std::optional<VictimRun> run() = 0;
     /// Waits, without a limit, for a run that did not end within it.
     virtual void settle() = 0;
-    /// Brings its working set into the cache.
-    virtual void warm() { run(); }
+    /// Before a run: brings its working set into the cache, or out of it.
+    virtual void prepare() { run(); }
     /// Lines of its working set, where they are known.
     virtual Ring lines() const { return {}; }
     /// Accesses of one run, one after the other; 0 where they are not.

@@ -1,0 +1,187 @@
+#include "stress/stress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "cli/laboratory_options.h"
+#include "cli/verbs.h"
+#include "report/report.h"
+#include "stress/scenario.h"
+#include "stress/waiting.h"
+#include "stress/worker.h"
+#include "workloads/workload.h"
+
+namespace bulkhead::cli {
+namespace {
+
+constexpr int kInterrupted = 130;  // as shells say it of Ctrl-C
+
+struct StressOptions {
+    std::string gpu = "sim:tx2", map, scenario, json, csv, html, size = "test";
+    std::vector<std::string> settings, victims = {"random"}, aggressors = {"all"}, placements = {"streams"};
+    unsigned samples = 30, blocks = 0, warps = 32, lanes = 4, duty = 100, target = 0;
+    std::uint64_t seed = 1, victimBytes = 0, accesses = 0, aggressorBytes = 0;
+    double exceedance = 1e-6, limit = 60, cellLimit = 0;
+    bool shared = false, cold = false, list = false, worker = false;
+};
+
+void list() {
+    std::string out = "aggressors\n";
+    for (const stress::AggressorName& a : stress::aggressors())
+        out += fmt::format("  {:<18} {}{}\n", a.name, a.description, a.needsMap ? " (needs a map)" : "");
+    out += fmt::format("victims\n  {}\n  any workload (bulkhead workloads), any CUDA program (./program args)\n",
+                       fmt::join(stress::ownVictims(), ", "));
+    writeOutput("-", out + "placements\n  streams, processes, mps, green\n");
+}
+
+std::vector<stress::AggressorSpec> aggressorSpecs(const StressOptions& o) {
+    std::vector<stress::AggressorKind> kinds;
+    for (const std::string& name : o.aggressors) {
+        if (name != "all") {
+            kinds.push_back(stress::parseAggressor(name));
+            continue;
+        }
+        const bool mapped = !o.map.empty() || o.gpu.starts_with("sim:");
+        for (const stress::AggressorName& a : stress::aggressors())
+            if (mapped || !a.needsMap) kinds.push_back(a.kind);
+    }
+    std::vector<stress::AggressorSpec> specs;
+    for (const stress::AggressorKind kind : kinds) {
+        stress::AggressorSpec spec;
+        spec.kind = kind;
+        spec.layout.blocks = o.blocks;
+        spec.layout.warps = o.warps;
+        spec.lanes = o.lanes;
+        spec.dutyPercent = o.duty;
+        spec.bytes = o.aggressorBytes;
+        spec.target = o.target;
+        spec.seed = o.seed;
+        specs.push_back(spec);
+    }
+    return specs;
+}
+
+std::vector<stress::Placement> chosenPlacements(const std::vector<std::string>& names) {
+    std::vector<stress::Placement> chosen;
+    for (const std::string& name : names) {
+        if (name == "all") return stress::placements();
+        chosen.push_back(stress::parsePlacement(name));
+    }
+    return chosen;
+}
+
+stress::Options fromArguments(const StressOptions& o) {
+    stress::Options options;
+    options.arena.gpu = o.gpu;
+    options.arena.settings = o.settings;
+    options.arena.map = o.map;
+    options.arena.shareMultiprocessors = o.shared;
+    options.arena.seed = o.seed;
+    options.arena.victim.bytes = o.victimBytes;
+    options.arena.victim.accesses = o.accesses;
+    options.arena.victim.cold = o.cold;
+    options.arena.victim.size = o.size;
+    options.arena.victim.seed = o.seed;
+    options.arena.victim.limitSeconds = o.limit;
+    options.victims = o.victims;
+    options.aggressors = aggressorSpecs(o);
+    options.placements = chosenPlacements(o.placements);
+    options.samples = o.samples;
+    options.exceedance = o.exceedance;
+    options.secondsPerCell = o.cellLimit;
+    return options;
+}
+
+int run(const StressOptions& o) {
+    if (o.list) {
+        list();
+        return kDone;
+    }
+    // Device code that is loaded when it is first used would wait for the end of an aggressor that is running.
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+    if (o.worker) return stress::serveWorker();
+    for (const std::string& file : {o.json, o.csv, o.html})
+        if (!file.empty() && file != "-") expectWritable(file);
+    const stress::Options options = o.scenario.empty() ? fromArguments(o) : stress::readScenario(o.scenario);
+    stress::validate(options);
+    stress::catchInterrupts();
+    const bool quiet = o.json == "-" || o.csv == "-" || o.html == "-";
+    const stress::Outcome outcome = stress::stress(options, [](const std::string& what) {
+        if (isatty(2)) fmt::print(stderr, "{}\n", what);
+    });
+    std::vector<Result> results = outcome.results(options);
+    for (Result& result : results) fillProvenance(result, options.arena.gpu, options.arena.seed);
+    if (!quiet)
+        for (std::size_t i = 0; i + 1 < results.size(); ++i) writeOutput("-", report::text(results[i]) + "\n");
+    if (!o.json.empty()) writeJson(o.json, resultsJson(results));
+    if (!o.csv.empty()) writeOutput(o.csv, report::csv(results.front()));
+    if (!o.html.empty()) writeOutput(o.html, report::html("Interference", results));
+    const auto measured = [](const stress::Cell& cell) { return !cell.pairing.pairs.empty(); };
+    return std::any_of(outcome.cells.begin(), outcome.cells.end(), measured) ? kDone : kCheckFailed;
+}
+
+}  // namespace
+
+Action setUpStress(CLI::App& app) {
+    const auto o = std::make_shared<StressOptions>();
+    app.add_option("--gpu", o->gpu, "sim:NAME, sim:FILE.json or cuda:N")->capture_default_str();
+    app.add_option("--set", o->settings, "change a figure of a simulated GPU: KEY=VALUE")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    app.add_option("--victim", o->victims, "random, sequential, latency, bandwidth, a workload, or ./program args")
+        ->delimiter(',')
+        ->capture_default_str();
+    app.add_option("--aggressors", o->aggressors, "names, or all; --list shows them")
+        ->delimiter(',')
+        ->capture_default_str();
+    app.add_option("--placement", o->placements, "streams, processes, mps, green, or all")
+        ->delimiter(',')
+        ->capture_default_str();
+    app.add_option("--samples", o->samples, "pairs of a run alone and one together, of each cell")
+        ->capture_default_str();
+    app.add_option("--seed", o->seed, "of orders, and of a simulated GPU's pages")->capture_default_str();
+    app.add_option("--map", o->map, "address map made by bulkhead dissect")->type_name("FILE");
+    app.add_option("--scenario", o->scenario, "everything but the output from a JSON file")->type_name("FILE");
+    app.add_flag("--share-sms", o->shared, "let victim and aggressor meet on a multiprocessor");
+    app.add_option("--limit", o->limit, "seconds after which a victim counts as hung")->capture_default_str();
+    app.add_option("--cell-limit", o->cellLimit, "seconds after which a cell gets no further samples");
+    app.add_option("--exceedance", o->exceedance, "probability of the worst-case bound")->capture_default_str();
+    app.add_option("--json", o->json, "write everything as JSON to FILE, or to standard output if it is -")
+        ->type_name("FILE");
+    app.add_option("--csv", o->csv, "write the matrix as CSV, likewise")->type_name("FILE");
+    app.add_option("--html", o->html, "write a page, likewise")->type_name("FILE");
+    app.add_flag("--list", o->list, "list aggressors, victims and placements");
+    app.add_flag("--worker", o->worker)->group("");
+
+    const char* const ofVictims = "The victim";
+    app.add_option("--victim-bytes", o->victimBytes, "its working set")->group(ofVictims);
+    app.add_option("--accesses", o->accesses, "of one run")->group(ofVictims);
+    app.add_option("--size", o->size, "of a workload: test, default or paper")->capture_default_str()->group(ofVictims);
+    app.add_flag("--cold", o->cold, "let every run begin with its working set out of the cache")->group(ofVictims);
+    const char* const ofAggressors = "The aggressor";
+    app.add_option("--blocks", o->blocks, "blocks; 0: what fills its multiprocessors")->group(ofAggressors);
+    app.add_option("--warps", o->warps, "warps of a block")->capture_default_str()->group(ofAggressors);
+    app.add_option("--lanes", o->lanes, "lanes of a warp that chase pointers")
+        ->capture_default_str()
+        ->group(ofAggressors);
+    app.add_option("--duty", o->duty, "percent of the time that it works")->capture_default_str()->group(ofAggressors);
+    app.add_option("--aggressor-bytes", o->aggressorBytes, "its memory; 0: eight times the cache")->group(ofAggressors);
+    app.add_option("--target", o->target, "number of the slice, bank or channel to aim at")->group(ofAggressors);
+    return [o] {
+        try {
+            return run(*o);
+        } catch (const stress::Interrupted&) {
+            fmt::print(stderr, "bulkhead: interrupted\n");
+            return kInterrupted;
+        }
+    };
+}
+
+}  // namespace bulkhead::cli

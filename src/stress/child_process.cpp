@@ -1,0 +1,128 @@
+#include "stress/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "base/error.h"
+#include "stress/waiting.h"
+
+namespace bulkhead::stress {
+namespace {
+
+constexpr double kGraceSeconds = 5;
+constexpr int kPollMs = 100;
+
+using Clock = std::chrono::steady_clock;
+
+Clock::time_point after(double seconds) {
+    return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+/// In the child: never returns.
+[[noreturn]] void become(const std::vector<std::string>& command, const ChildProcess::Environment& environment,
+                         int input, int output, bool quiet) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    dup2(input, 0);
+    if (quiet) {
+        const int nowhere = open("/dev/null", O_WRONLY);
+        dup2(nowhere, 1);
+        dup2(nowhere, 2);
+    } else {
+        dup2(output, 1);
+    }
+    std::vector<char*> arguments;
+    for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    execvp(arguments[0], arguments.data());
+    _exit(127);
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(const std::vector<std::string>& command, const Environment& environment, bool quiet)
+    : name_(command.front()) {
+    std::signal(SIGPIPE, SIG_IGN);  // a child that has died shows in the result of write
+    int in[2], out[2];
+    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0)
+        throw Error("cannot start {}: {}", name_, std::strerror(errno));
+    pid_ = fork();
+    if (pid_ < 0) throw Error("cannot start {}: {}", name_, std::strerror(errno));
+    if (pid_ == 0) become(command, environment, in[0], out[1], quiet);
+    close(in[0]);
+    close(out[1]);
+    input_ = in[1];
+    output_ = out[0];
+}
+
+ChildProcess::~ChildProcess() {
+    wait(kGraceSeconds);
+    if (output_ >= 0) close(output_);
+}
+
+void ChildProcess::closeInput() {
+    if (input_ >= 0) close(input_);
+    input_ = -1;
+}
+
+bool ChildProcess::ended() {
+    if (status_ >= 0) return true;
+    int status = 0;
+    if (waitpid(pid_, &status, WNOHANG) != pid_) return false;
+    status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return true;
+}
+
+int ChildProcess::wait(double limitSeconds) {
+    closeInput();
+    for (const Clock::time_point end = after(limitSeconds); !ended() && Clock::now() < end;)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (const int signal : {SIGTERM, SIGKILL}) {
+        if (ended()) break;
+        kill(pid_, signal);
+        for (const Clock::time_point end = after(kGraceSeconds); !ended() && Clock::now() < end;)
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return status_;
+}
+
+void ChildProcess::writeLine(const std::string& line) {
+    const std::string bytes = line + "\n";
+    for (std::size_t done = 0; done < bytes.size();) {
+        const ssize_t n = write(input_, bytes.data() + done, bytes.size() - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) throw Error("{} is no longer there", name_);
+        done += static_cast<std::size_t>(n);
+    }
+}
+
+std::string ChildProcess::readLine(double limitSeconds) {
+    const Clock::time_point end = after(limitSeconds);
+    while (true) {
+        if (const std::size_t at = pending_.find('\n'); at != std::string::npos) {
+            std::string line = pending_.substr(0, at);
+            pending_.erase(0, at + 1);
+            return line;
+        }
+        throwIfInterrupted();
+        if (Clock::now() >= end) throw Error("{} said nothing for {} s", name_, limitSeconds);
+        pollfd ready = {output_, POLLIN, 0};
+        if (poll(&ready, 1, kPollMs) <= 0) continue;
+        char buffer[4096];
+        const ssize_t n = read(output_, buffer, sizeof buffer);
+        if (n <= 0) throw Error("{} ended", name_);
+        pending_.append(buffer, static_cast<std::size_t>(n));
+    }
+}
+
+}  // namespace bulkhead::stress

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bulkhead::stress {
+
+/// A program that runs beside this one, with its standard input and output in our hands. It ends when this object goes,
+/// and when this process dies.
+class ChildProcess {
+  public:
+    using Environment = std::vector<std::pair<std::string, std::string>>;
+    /// `quiet`: what it prints is thrown away.
+    explicit ChildProcess(const std::vector<std::string>& command, const Environment& = {}, bool quiet = false);
+    ~ChildProcess();
+    ChildProcess(const ChildProcess&) = delete;
+    ChildProcess& operator=(const ChildProcess&) = delete;
+
+    /// Throws Error if it is no longer there.
+    void writeLine(const std::string&);
+    /// Throws Error if it ends, or says nothing for that long; and Interrupted.
+    std::string readLine(double limitSeconds);
+    void closeInput();
+    /// Waits for its end; kills it after that long. Its exit status, 128 and more for a signal.
+    int wait(double limitSeconds);
+    bool ended();
+
+  private:
+    std::string name_;
+    pid_t pid_ = -1;
+    int input_ = -1, output_ = -1;
+    int status_ = -1;
+    std::string pending_;
+};
+
+}  // namespace bulkhead::stress

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gpu/gpu.h"
+#include "stress/rings.h"
+
+namespace bulkhead::stress {
+
+/// Times of single accesses, in cycles: a ring followed twice in a row.
+struct Passes {
+    std::vector<double> cold, warm;
+};
+
+/// Times every access, each of `warps` warps in its own part of the ring (4.1, 4.2.1). What a ring does not divide into
+/// is left out.
+Passes timePasses(gpu::Context&, const Ring&, unsigned warps);
+
+/// What separates hits from misses: the middle of the widest gap between the times of both passes. 0 where there is
+/// none.
+double hitThreshold(const Passes&);
+
+/// Share of a ring's lines that the cache holds: hits of the second pass.
+double hitShare(const std::vector<double>& times, double threshold);
+
+}  // namespace bulkhead::stress

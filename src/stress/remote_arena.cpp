@@ -1,0 +1,97 @@
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "stress/child_process.h"
+#include "stress/mps_daemon.h"
+#include "stress/protocol.h"
+#include "stress/scenario.h"
+#include "stress/worker.h"
+
+namespace bulkhead::stress {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kSetupSeconds = 120, kAnswerSeconds = 60;
+
+/// One side of the arena, asked through its process.
+class Worker {
+  public:
+    Worker(const char* role, const ArenaSpec& spec, const ChildProcess::Environment& environment)
+        : process_({"/proc/self/exe", "stress", "--worker"}, environment) {
+        ask({{"role", role}, {"arena", toJson(spec)}}, kSetupSeconds);
+    }
+    json ask(const json& request, double limitSeconds) {
+        process_.writeLine(request.dump());
+        json answer = json::parse(process_.readLine(limitSeconds), nullptr, false);
+        if (!answer.is_object()) throw Error("a process of the arena said something that is no answer");
+        if (!answer.value("ok", false)) throw Error(answer.value("why", "a process of the arena failed"));
+        return answer;
+    }
+
+  private:
+    ChildProcess process_;
+};
+
+class RemoteVictim final : public Victim {
+  public:
+    RemoteVictim(const ArenaSpec& spec, const ChildProcess::Environment& environment)
+        : worker_("victim", spec, environment), limit_(spec.victim.limitSeconds + kAnswerSeconds) {}
+    std::optional<VictimRun> run() override {
+        const json answer = worker_.ask({{"do", "run"}}, limit_);
+        if (answer.contains("hung")) return std::nullopt;
+        return runFromJson(answer);
+    }
+    void settle() override { worker_.ask({{"do", "settle"}}, limit_); }
+    void prepare() override { worker_.ask({{"do", "prepare"}}, limit_); }
+
+  private:
+    Worker worker_;
+    double limit_;
+};
+
+class RemoteAggressor final : public Assault {
+  public:
+    RemoteAggressor(const ArenaSpec& spec, const ChildProcess::Environment& environment)
+        : worker_("aggressor", spec, environment) {}
+    void start(double limitSeconds) override {
+        worker_.ask({{"do", "start"}, {"limit_s", limitSeconds}}, limitSeconds + kAnswerSeconds);
+    }
+    AggressorReport stop() override { return reportFromJson(worker_.ask({{"do", "stop"}}, kAnswerSeconds)); }
+
+  private:
+    Worker worker_;
+};
+
+class RemoteArena final : public Arena {
+  public:
+    explicit RemoteArena(const ArenaSpec& spec)
+        : daemon_(spec.placement == Placement::mps ? std::make_unique<MpsDaemon>() : nullptr),
+          victim_(spec, environment()),
+          aggressor_(spec, environment()) {}
+    Victim& victim() override { return victim_; }
+    Assault& aggressor() override { return aggressor_; }
+
+  private:
+    ChildProcess::Environment environment() const {
+        return daemon_ ? daemon_->environment() : ChildProcess::Environment();
+    }
+
+    std::unique_ptr<MpsDaemon> daemon_;  // goes last: after its clients
+    RemoteVictim victim_;
+    RemoteAggressor aggressor_;
+};
+
+}  // namespace
+
+std::unique_ptr<Arena> makeRemoteArena(const ArenaSpec& spec) {
+    return std::make_unique<RemoteArena>(spec);
+}
+
+std::unique_ptr<Arena> makeArena(const ArenaSpec& spec) {
+    const bool processes = spec.placement == Placement::processes || spec.placement == Placement::mps;
+    if (processes && !spec.gpu.starts_with("sim:")) return makeRemoteArena(spec);
+    return makeLocalArena(spec);
+}
+
+}  // namespace bulkhead::stress

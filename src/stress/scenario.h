@@ -1,0 +1,21 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "stress/stress.h"
+
+namespace bulkhead::stress {
+
+// Specs as JSON: of scenario files, and between the processes of one run. Keys that mean nothing are refused.
+
+nlohmann::json toJson(const ArenaSpec&);
+ArenaSpec arenaFromJson(const nlohmann::json&, const std::string& where);
+
+/// A JSON file that says everything of a run but where its results go. Throws Error.
+Options readScenario(const std::string& path);
+
+/// Throws Error for names that do not exist, before anything runs.
+void validate(const Options&);
+
+}  // namespace bulkhead::stress

@@ -1,0 +1,74 @@
+#include "stress/worker.h"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "stress/protocol.h"
+#include "stress/scenario.h"
+
+namespace bulkhead::stress {
+namespace {
+
+using nlohmann::json;
+
+/// The side of an arena that a process was asked to be.
+class Side {
+  public:
+    explicit Side(const json& request) {
+        ArenaSpec spec = arenaFromJson(request.at("arena"), "request");
+        gpu::SimulationOptions options;
+        options.settings = spec.settings;
+        gpu_ = std::make_unique<gpu::Gpu>(gpu::Gpu::open(spec.gpu, options));
+        const CacheShape shape = CacheShape::of(*gpu_);
+        completeLayouts(spec, shape);
+        if (request.at("role") == "victim") {
+            victim_ = makeVictim(*gpu_, gpu_->context(), shape, spec.victim);
+        } else {
+            aggressor_ =
+                std::make_unique<Aggressor>(gpu_->context(), shape, spec.aggressor, memoryMapper(*gpu_, spec.map));
+        }
+    }
+
+    json carryOut(const json& request) {
+        const std::string what = request.at("do");
+        if (victim_ && what == "run") {
+            const std::optional<VictimRun> run = victim_->run();
+            return run ? toJson(*run) : json{{"hung", true}};
+        }
+        if (victim_ && what == "prepare") victim_->prepare();
+        if (victim_ && what == "settle") victim_->settle();
+        if (aggressor_ && what == "start") aggressor_->start(request.at("limit_s"));
+        if (aggressor_ && what == "stop") return toJson(aggressor_->stop());
+        return json::object();
+    }
+
+  private:
+    std::unique_ptr<gpu::Gpu> gpu_;
+    std::unique_ptr<Victim> victim_;
+    std::unique_ptr<Aggressor> aggressor_;
+};
+
+}  // namespace
+
+int serveWorker() {
+    std::unique_ptr<Side> side;
+    for (std::string line; std::getline(std::cin, line);) {
+        json answer;
+        try {
+            const json request = json::parse(line);
+            if (side) {
+                answer = side->carryOut(request);
+            } else {
+                side = std::make_unique<Side>(request);
+            }
+            answer["ok"] = true;
+        } catch (const std::exception& e) {
+            answer = {{"ok", false}, {"why", e.what()}};
+        }
+        std::cout << answer.dump() << std::endl;
+    }
+    return 0;
+}
+
+}  // namespace bulkhead::stress

@@ -1,0 +1,82 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "command.h"
+#include "temporary_directory.h"
+
+namespace bulkhead::cli {
+namespace {
+
+std::vector<std::string> small(const std::string& store, std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"compare",      "--store",    store,    "--workloads", "ATAX,NN",
+                                          "--schedulers", "gto,ciao-c", "--size", "test"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+}
+
+TEST(Compare, showsGainsAndMeans) {
+    const TemporaryDirectory folder;
+    const Outcome outcome = run(small(folder.path(), {}));
+    EXPECT_EQ(outcome.exitCode, 0) << outcome.err;
+    for (const char* part : {"ATAX", "NN", "ciao-c", "geometric mean", "LWS", "CI"})
+        EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
+}
+
+TEST(Compare, theSecondTimeRunsComeFromTheStore) {
+    const TemporaryDirectory folder;
+    const std::string first = run(small(folder / "runs", {"--csv", "-"})).out;
+    const std::string second = run(small(folder / "runs", {"--csv", "-"})).out;
+    // With the time that each run took.
+    EXPECT_EQ(first, second);
+}
+
+TEST(Compare, jsonHoldsEveryRun) {
+    const TemporaryDirectory folder;
+    const Outcome outcome = run(small(folder.path(), {"--json", "-", "--limit", "1000"}));
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.err;
+    const nlohmann::json json = parseJson(outcome.out, "output");
+    ASSERT_EQ(json.at("results").size(), 2u);
+    ASSERT_EQ(json["results"][1].at("rows").size(), 4u);
+    EXPECT_EQ(json["results"][1]["rows"][0].at("limited"), true);
+}
+
+TEST(Compare, htmlIsAPage) {
+    const TemporaryDirectory folder;
+    ASSERT_EQ(run(small(folder.path(), {"--html", (folder / "page.html").string()})).exitCode, 0);
+    const std::string page = readFile(folder / "page.html");
+    EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
+    EXPECT_NE(page.find("<td>ATAX</td>"), std::string::npos);
+}
+
+TEST(Compare, aRunUnderBestSwlFindsItsLimit) {
+    const TemporaryDirectory folder;
+    setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
+    const Outcome outcome = run({"run", "ATAX", "--size", "test", "--scheduler", "best-swl", "--json", "-"});
+    unsetenv("XDG_CACHE_HOME");
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.err;
+    const std::string scheduler = parseJson(outcome.out, "output").at("scheduler");
+    EXPECT_TRUE(scheduler.starts_with("best-swl:")) << scheduler;
+    EXPECT_FALSE(std::filesystem::is_empty(folder / "bulkhead/runs"));
+}
+
+TEST(Compare, badInputIsRefusedBeforeAnythingRuns) {
+    const TemporaryDirectory folder;
+    const std::string store = folder.path();
+    expectRefused({"compare", "--store", store, "--schedulers", "gto,best"}, "unknown scheduler 'best'");
+    expectRefused({"compare", "--store", store, "--workloads", "ATAXX"}, "ATAX");
+    expectRefused({"compare", "--store", store, "--set", "l1.way=8"}, "l1.way");
+    expectRefused({"compare", "--store", store, "--gpu", "cuda:0"}, "simulated");
+    expectRefused({"compare", "--store", store, "--size", "huge"}, "huge");
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(Reproduce, unknownPapersAndFiguresAreRefused) {
+    expectRefused({"reproduce", "ciao", "--figures", "13"}, "no figure 13");
+    expectRefused({"reproduce", "chiao"}, "chiao");
+}
+
+}  // namespace
+}  // namespace bulkhead::cli

@@ -1,0 +1,134 @@
+#include "compare/laboratory.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <set>
+
+#include "base/error.h"
+#include "compare/workers.h"
+#include "temporary_directory.h"
+
+namespace bulkhead::compare {
+namespace {
+
+RunSpec small(const std::string& workload, const std::string& scheduler = "gto") {
+    RunSpec spec;
+    spec.workload = workload;
+    spec.scheduler = scheduler;
+    spec.size = workloads::Size::test;
+    return spec;
+}
+
+TEST(Workers, eachPieceIsDoneOnceInAProcessOfItsOwn) {
+    const TemporaryDirectory folder;
+    std::multiset<std::size_t> ended;
+    inProcesses(
+        5, 2, [&](std::size_t i) { std::ofstream(folder / std::to_string(i)) << getpid(); },
+        [&](std::size_t i, const std::string& why) {
+            EXPECT_EQ(why, "");
+            ended.insert(i);
+        });
+    EXPECT_EQ(ended, (std::multiset<std::size_t>{0, 1, 2, 3, 4}));
+    std::set<pid_t> processes = {getpid()};
+    for (int i = 0; i < 5; ++i) {
+        pid_t process = 0;
+        std::ifstream(folder / std::to_string(i)) >> process;
+        EXPECT_TRUE(processes.insert(process).second);
+    }
+}
+
+TEST(Workers, tellWhyAPieceFailed) {
+    std::map<std::size_t, std::string> reasons;
+    inProcesses(
+        3, 3,
+        [](std::size_t i) {
+            if (i == 1) throw Error("no {}", "luck");
+            if (i == 2) std::raise(SIGKILL);
+        },
+        [&](std::size_t i, const std::string& why) { reasons[i] = why; });
+    EXPECT_EQ(reasons[0], "");
+    EXPECT_EQ(reasons[1], "no luck");
+    EXPECT_NE(reasons[2].find("signal 9"), std::string::npos);
+}
+
+TEST(Laboratory, aProcessFindsWhatARunHereFinds) {
+    const TemporaryDirectory folder;
+    Laboratory laboratory(Store(folder.path(), "1"), 2);
+    EXPECT_EQ(laboratory.run(small("ATAX", "ciao-c")).figures.cycles, execute(small("ATAX", "ciao-c")).cycles);
+}
+
+TEST(Laboratory, goesOnWhereItWasInterrupted) {
+    const TemporaryDirectory folder;
+    const std::vector<RunSpec> all = {small("ATAX"), small("NN"), small("Lud")};
+    Laboratory first(Store(folder.path(), "1"), 2);
+    first.run({all[1]});
+    Laboratory second(Store(folder.path(), "1"), 2);
+    const std::vector<Outcome> outcomes = second.run(all);
+    EXPECT_EQ(second.simulated(), 2u);
+    for (const Outcome& outcome : outcomes) EXPECT_TRUE(outcome.ok() && outcome.figures.cycles > 0);
+}
+
+TEST(Laboratory, aRunThatIsAskedForTwiceIsDoneOnce) {
+    const TemporaryDirectory folder;
+    Laboratory laboratory(Store(folder.path(), "1"), 2);
+    const std::vector<Outcome> outcomes = laboratory.run({small("NN"), small("NN")});
+    EXPECT_EQ(laboratory.simulated(), 1u);
+    EXPECT_EQ(outcomes[0].figures.cycles, outcomes[1].figures.cycles);
+}
+
+TEST(Laboratory, aRunThatFailsIsToldAndNotKept) {
+    const TemporaryDirectory folder;
+    Laboratory laboratory(Store(folder.path(), "1"), 2);
+    const std::vector<Outcome> outcomes = laboratory.run({small("NN", "best-swl"), small("NN")});
+    EXPECT_NE(outcomes[0].failure.find("best-swl:4"), std::string::npos) << outcomes[0].failure;
+    EXPECT_TRUE(outcomes[1].ok());
+    EXPECT_FALSE(Store(folder.path(), "1").find(small("NN", "best-swl")));
+}
+
+TEST(Laboratory, progressCountsWhatIsLeft) {
+    const TemporaryDirectory folder;
+    std::vector<Progress> seen;
+    Laboratory laboratory(Store(folder.path(), "1"), 1, [&](const Progress& p) { seen.push_back(p); });
+    laboratory.run({small("NN"), small("Lud")});
+    ASSERT_EQ(seen.size(), 2u);
+    EXPECT_EQ(seen[0].done, 1u);
+    EXPECT_EQ(seen[0].of, 2u);
+    EXPECT_EQ(seen[0].last, "NN gto");
+    EXPECT_GT(seen[0].secondsLeft, 0);
+    EXPECT_EQ(seen[1].secondsLeft, 0);
+}
+
+TEST(WarpLimits, areThoseOfTheMachine) {
+    const std::vector<int> limits = warpLimits(48);
+    EXPECT_EQ(limits.front(), 1);
+    EXPECT_EQ(limits.back(), 48);
+    EXPECT_TRUE(std::is_sorted(limits.begin(), limits.end()));
+    EXPECT_EQ(std::set<int>(limits.begin(), limits.end()).size(), limits.size());
+    EXPECT_EQ(warpLimits(64).back(), 64);
+}
+
+TEST(WarpLimits, profilingFindsTheBest) {
+    const TemporaryDirectory folder;
+    Laboratory laboratory(Store(folder.path(), "1"), 2);
+    const std::vector<RunSpec> specs = withWarpLimits(laboratory, {small("ATAX", "best-swl"), small("ATAX", "statpcal"),
+                                                                   small("ATAX", "gto"), small("ATAX", "best-swl:5")});
+    const std::string found = specs[0].scheduler.substr(std::string("best-swl").size());
+    EXPECT_EQ(specs[1].scheduler, "statpcal" + found);
+    EXPECT_EQ(specs[2].scheduler, "gto");
+    EXPECT_EQ(specs[3].scheduler, "best-swl:5");
+    const double best = execute(specs[0]).ipc();
+    for (int n : warpLimits(48)) EXPECT_GE(best, execute(small("ATAX", "best-swl:" + std::to_string(n))).ipc()) << n;
+}
+
+TEST(WarpLimits, schedulersThatDoNotExistAreRefused) {
+    EXPECT_NO_THROW(expectScheduler("best-swl"));
+    EXPECT_NO_THROW(expectScheduler("best-swl:4"));
+    EXPECT_THROW(expectScheduler("best"), Error);
+    EXPECT_THROW(expectScheduler("gto:4"), Error);
+}
+
+}  // namespace
+}  // namespace bulkhead::compare

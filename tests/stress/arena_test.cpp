@@ -1,0 +1,112 @@
+// Victims and aggressors together: placements, dials, and what becomes of runs that give no sample.
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "stress/stress.h"
+#include "stress/waiting.h"
+
+namespace bulkhead::stress {
+namespace {
+
+ArenaSpec smallArena(AggressorKind kind, Placement placement = Placement::streams) {
+    ArenaSpec spec;
+    spec.gpu = "sim:tx2";
+    spec.placement = placement;
+    spec.victim.name = "random";
+    spec.victim.bytes = 32 * 1024;
+    spec.victim.accesses = 1024;
+    spec.aggressor.kind = kind;
+    return spec;
+}
+
+Pairing measure(const ArenaSpec& spec, unsigned count = 1) {
+    const std::unique_ptr<Arena> arena = makeArena(spec);
+    return measurePairs(arena->victim(), arena->aggressor(), count);
+}
+
+class EveryAggressor : public ::testing::TestWithParam<AggressorName> {};
+
+TEST_P(EveryAggressor, RunsAllTheWhileAndEnds) {
+    const Pairing pairing = measure(smallArena(GetParam().kind));
+    ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
+    const AggressorReport& report = pairing.pairs[0].aggressor;
+    EXPECT_EQ(report.bytes > 0, GetParam().kind != AggressorKind::compute);
+    EXPECT_EQ(report.multiprocessors, std::vector<unsigned>{1});
+    EXPECT_EQ(pairing.pairs[0].together.multiprocessors, std::vector<unsigned>{0});
+}
+
+INSTANTIATE_TEST_SUITE_P(Stress, EveryAggressor, ::testing::ValuesIn(aggressors()), [](const auto& info) {
+    std::string name(info.param.name);
+    std::erase(name, '-');
+    return name;
+});
+
+class EveryPlacement : public ::testing::TestWithParam<Placement> {};
+
+TEST_P(EveryPlacement, GivesSamples) {
+    const Pairing pairing = measure(smallArena(AggressorKind::evictRandom, GetParam()), 2);
+    EXPECT_EQ(pairing.pairs.size(), 2u) << pairing.why;
+    EXPECT_EQ(pairing.lost(), 0u);
+    if (GetParam() == Placement::mps || GetParam() == Placement::green) {
+        EXPECT_EQ(pairing.onDisjointMultiprocessors(), true);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Stress, EveryPlacement, ::testing::ValuesIn(placements()),
+                         [](const auto& info) { return std::string(placementName(info.param)); });
+
+TEST(Arena, WorkloadsCanBeVictims) {
+    ArenaSpec spec = smallArena(AggressorKind::streamRead);
+    spec.victim = VictimSpec();
+    spec.victim.name = "VectorAdd";
+    const Pairing pairing = measure(spec);
+    ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
+    EXPECT_GT(pairing.pairs[0].together.seconds, pairing.pairs[0].alone.seconds);
+}
+
+TEST(Arena, AVictimThatDoesNotEndInTimeIsNoSample) {
+    ArenaSpec spec = smallArena(AggressorKind::evictRandom);
+    spec.victim.limitSeconds = 1e-5;
+    spec.victim.bytes = 8 * 1024 * 1024;  // prepared by a sweep
+    const std::unique_ptr<Arena> arena = makeArena(spec);
+    EXPECT_EQ(arena->victim().run(), std::nullopt);
+    arena->victim().settle();
+}
+
+TEST(Arena, HalfTheDutyCycleMovesAboutHalfAsMuch) {
+    const auto rate = [](unsigned duty) {
+        ArenaSpec spec = smallArena(AggressorKind::evictRandom);
+        spec.victim.accesses = 4096;
+        spec.aggressor.dutyPercent = duty;
+        const Pairing pairing = measure(spec);
+        return pairing.pairs.at(0).aggressor.bytesPerSecond();
+    };
+    EXPECT_NEAR(rate(50) / rate(100), 0.55, 0.15);  // a little more: fewer are in each other's way
+}
+
+TEST(Arena, BlocksThatDoNotFitAreRefused) {
+    ArenaSpec spec = smallArena(AggressorKind::compute);
+    spec.aggressor.layout = {3, 32, {1}};  // an SM holds 64 warps
+    EXPECT_THROW(makeArena(spec), Error);
+}
+
+TEST(Arena, BadDialsAreRefused) {
+    ArenaSpec spec = smallArena(AggressorKind::compute);
+    spec.aggressor.dutyPercent = 0;
+    EXPECT_THROW(makeArena(spec), Error);
+    spec = smallArena(AggressorKind::evictRandom);
+    spec.aggressor.lanes = 33;
+    EXPECT_THROW(makeArena(spec), Error);
+    EXPECT_THROW(parseAggressor("evict-rondom"), Error);
+    EXPECT_THROW(parsePlacement("nowhere"), Error);
+}
+
+TEST(Arena, TargetsThatDoNotExistAreRefused) {
+    ArenaSpec spec = smallArena(AggressorKind::slice);
+    spec.aggressor.target = 2;  // there are two
+    EXPECT_THROW(makeArena(spec), Error);
+}
+
+}  // namespace
+}  // namespace bulkhead::stress

@@ -1,0 +1,105 @@
+// Bootstrap intervals and extreme-value bounds, against distributions that the tests draw from.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "stress/extreme_value.h"
+#include "stress/summary.h"
+
+namespace bulkhead::stress {
+namespace {
+
+double normal(Random& random) {
+    return std::sqrt(-2 * std::log(1 - random.uniform())) * std::cos(6.283185307179586 * random.uniform());
+}
+
+std::vector<double> gumbelSamples(double location, double scale, std::size_t count, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<double> samples;
+    for (std::size_t i = 0; i < count; ++i)
+        samples.push_back(location - scale * std::log(-std::log(1 - random.uniform())));
+    return samples;
+}
+
+TEST(Summary, IntervalOfTheMeanHasTheWidthOfTheStandardError) {
+    Random random(1);
+    std::vector<double> samples;
+    for (int i = 0; i < 400; ++i) samples.push_back(100 + 10 * normal(random));
+    const Summary s = summarize(samples, 1);
+    // 2 x 1.96 x 10 / sqrt(400), within a quarter
+    EXPECT_NEAR(s.meanInterval.high - s.meanInterval.low, 1.96, 0.5);
+    EXPECT_LT(s.meanInterval.low, s.mean);
+    EXPECT_GT(s.meanInterval.high, s.mean);
+}
+
+TEST(Summary, SlowdownIsTheRatioOfMeans) {
+    const Slowdown s = slowdown(std::vector<double>{1, 3}, std::vector<double>{4, 8}, 1);
+    EXPECT_DOUBLE_EQ(s.factor, 3);
+    EXPECT_LE(s.interval.low, 3);
+    EXPECT_GE(s.interval.high, 3);
+}
+
+TEST(Summary, SlowdownNeedsPairs) {
+    EXPECT_THROW(slowdown(std::vector<double>{1, 2}, std::vector<double>{1}, 1), Error);
+}
+
+TEST(ExtremeValue, FitFindsTheParametersThatSamplesWereDrawnWith) {
+    const Gumbel fit = fitGumbel(gumbelSamples(50, 3, 5000, 7));
+    EXPECT_NEAR(fit.location, 50, 0.3);
+    EXPECT_NEAR(fit.scale, 3, 0.15);
+}
+
+TEST(ExtremeValue, ExceededUndoesCumulative) {
+    const Gumbel g{10, 2};
+    EXPECT_NEAR(1 - g.cumulative(g.exceeded(0.01)), 0.01, 1e-12);
+}
+
+TEST(ExtremeValue, GoodnessOfFitAcceptsNineteenOfTwentyGumbelSamples) {
+    int accepted = 0;
+    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+        const std::vector<double> maxima = gumbelSamples(0, 1, 60, 1000 + seed);
+        accepted += andersonDarling(fitGumbel(maxima), maxima) <= kGumbelCritical;
+    }
+    EXPECT_GT(accepted, 400 * 92 / 100);
+    EXPECT_LT(accepted, 400 * 98 / 100);
+}
+
+TEST(ExtremeValue, BoundOfExponentialTimesIsTheirQuantile) {
+    Random random(3);
+    std::vector<double> samples;
+    for (int i = 0; i < 4000; ++i) samples.push_back(100 - std::log(1 - random.uniform()));
+    const WorstCase w = boundWorstCase(samples, 1e-6);
+    ASSERT_TRUE(w.bound) << w.refusal;
+    EXPECT_NEAR(*w.bound, 100 + std::log(1e6), 2.5);  // P(X > 100 + t) = exp(-t)
+}
+
+TEST(ExtremeValue, RefusesTimesOfTwoKinds) {
+    Random random(3);
+    std::vector<double> samples;
+    // One in ten of the blocks of ten has a run that takes far longer.
+    for (int i = 0; i < 2000; ++i)
+        samples.push_back(random.below(100) == 0 ? 1000 + random.uniform() : 100 + random.uniform());
+    const WorstCase w = boundWorstCase(samples, 1e-6);
+    EXPECT_FALSE(w.bound);
+    EXPECT_NE(w.refusal.find("Gumbel"), std::string::npos) << w.refusal;
+}
+
+TEST(ExtremeValue, RefusesTooFewSamplesAndOnesThatDoNotVary) {
+    EXPECT_NE(boundWorstCase(std::vector<double>(30, 1.0), 1e-6).refusal.find("needs 200"), std::string::npos);
+    EXPECT_EQ(boundWorstCase(std::vector<double>(400, 1.0), 1e-6).refusal, "the samples do not vary");
+}
+
+TEST(ExtremeValue, RefusesSamplesThatDependOnEachOther) {
+    Random random(5);
+    std::vector<double> samples;
+    double level = 0;
+    for (int i = 0; i < 1000; ++i) samples.push_back(level = 0.9 * level + normal(random));
+    EXPECT_NE(boundWorstCase(samples, 1e-6).refusal.find("depends"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace bulkhead::stress
