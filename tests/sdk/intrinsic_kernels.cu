@@ -85,3 +85,18 @@ extern "C" __global__ void halves(float* values, unsigned short* back, unsigned 
     back[i] = __half_as_ushort(__float2half(values[i]));
     sums[i] = __half_as_ushort(h + __ushort_as_half((unsigned short)(i ^ 0x155)));
 }
+
+/// Each thread's view of a word of shared memory that one of them writes, twice, and of what a whole block counts.
+extern "C" __global__ void barriers(const int* in, int* out) {
+    __shared__ int word;
+    const int thread = threadIdx.x, n = blockDim.x;
+    if (thread == n - 1) word = in[0];
+    __syncthreads();
+    out[thread] = word;
+    const int odd = __syncthreads_count(thread & 1);
+    if (thread == 0) word = in[1];
+    const int first = __syncthreads_or(thread == 5) * 2 + __syncthreads_and(thread < n - 1);
+    out[n + thread] = word;
+    out[2 * n + thread] = odd;
+    out[3 * n + thread] = first;
+}

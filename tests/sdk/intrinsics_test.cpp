@@ -131,6 +131,19 @@ double valueOfHalf(unsigned bits) {
     return bits & 0x8000 ? -size : size;
 }
 
+TEST_F(Intrinsics, BarriersShowWhatOtherThreadsWrote) {
+    constexpr int n = 160;
+    auto in = gpu.context().array(std::vector<int>{41, 43}), out = gpu.context().array<int>(4 * n);
+    launch("barriers", 1, n, in, out);
+    const std::vector<int> got = out.download();
+    for (int i = 0; i < n; ++i) {
+        ASSERT_EQ(got[i], 41) << "thread " << i;
+        ASSERT_EQ(got[n + i], 43) << "thread " << i;
+        ASSERT_EQ(got[2 * n + i], n / 2) << "thread " << i;
+        ASSERT_EQ(got[3 * n + i], 2) << "thread " << i;  // one of them is 5, not all are before the last
+    }
+}
+
 TEST_F(Intrinsics, EveryHalfSurvivesAndSumsRoundToTheNearest) {
     auto values = gpu.context().array<float>(65536);
     auto back = gpu.context().array<unsigned short>(65536), sums = gpu.context().array<unsigned short>(65536);

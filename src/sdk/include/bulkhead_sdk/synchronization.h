@@ -2,29 +2,51 @@
 
 #include "device.h"
 
-// Barriers of a block and a warp, fences, and what belongs to no other group. __syncthreads is the compiler's own.
+// Barriers of a block and a warp, fences, and what belongs to no other group. All are assembly with a memory clobber:
+// of its own barriers and fences clang 14 believes that they leave a __shared__ variable of a kernel alone, and reads
+// it before the barrier instead of after.
+
+BULKHEAD_DEVICE void bulkheadSyncthreads() {
+    asm volatile("bar.sync 0;" ::: "memory");
+}
+#define __syncthreads bulkheadSyncthreads
 
 BULKHEAD_DEVICE int __syncthreads_count(int predicate) {
-    return __nvvm_bar0_popc(predicate);
+    int count;
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; bar.red.popc.u32 %0, 0, p; }"
+                 : "=r"(count)
+                 : "r"(predicate)
+                 : "memory");
+    return count;
 }
 BULKHEAD_DEVICE int __syncthreads_and(int predicate) {
-    return __nvvm_bar0_and(predicate);
+    int all;
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; bar.red.and.pred p, 0, p; selp.s32 %0, 1, 0, p; }"
+                 : "=r"(all)
+                 : "r"(predicate)
+                 : "memory");
+    return all;
 }
 BULKHEAD_DEVICE int __syncthreads_or(int predicate) {
-    return __nvvm_bar0_or(predicate);
+    int any;
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; bar.red.or.pred p, 0, p; selp.s32 %0, 1, 0, p; }"
+                 : "=r"(any)
+                 : "r"(predicate)
+                 : "memory");
+    return any;
 }
 BULKHEAD_DEVICE void __syncwarp(unsigned int mask = 0xffffffffu) {
     asm volatile("bar.warp.sync %0;" ::"r"(mask) : "memory");
 }
 
 BULKHEAD_DEVICE void __threadfence_block() {
-    __nvvm_membar_cta();
+    asm volatile("membar.cta;" ::: "memory");
 }
 BULKHEAD_DEVICE void __threadfence() {
-    __nvvm_membar_gl();
+    asm volatile("membar.gl;" ::: "memory");
 }
 BULKHEAD_DEVICE void __threadfence_system() {
-    __nvvm_membar_sys();
+    asm volatile("membar.sys;" ::: "memory");
 }
 
 BULKHEAD_DEVICE void __trap() {
