@@ -12,10 +12,6 @@
 namespace bulkhead::compare {
 namespace {
 
-std::string labelOf(const RunSpec& spec) {
-    return spec.workload + " " + spec.scheduler;
-}
-
 /// The same run under Best-SWL with some limit, unobserved: what profiling does.
 RunSpec profiling(RunSpec spec, int limit) {
     spec.scheduler = "best-swl:" + std::to_string(limit);
@@ -62,7 +58,7 @@ std::vector<Outcome> Laboratory::run(const std::vector<RunSpec>& specs) {
             if (!progress_) return;
             const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
             const double left = elapsed / static_cast<double>(done) * static_cast<double>(missing.size() - done);
-            progress_({done, missing.size(), elapsed, left, labelOf(specOf(n))});
+            progress_({done, missing.size(), left, specOf(n).workload + " " + specOf(n).scheduler});
         });
     simulated_ += missing.size();
     return outcomes;

@@ -12,9 +12,8 @@ namespace bulkhead::compare {
 /// How far a batch has come.
 struct Progress {
     std::size_t done = 0, of = 0;
-    double elapsedSeconds = 0;
-    double secondsLeft = -1;  ///< unknown while negative
-    std::string last;         ///< the run that ended
+    double secondsLeft = 0;
+    std::string last;  ///< the run that ended
 };
 
 /// What became of a run.
