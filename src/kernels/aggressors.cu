@@ -99,24 +99,22 @@ __device__ Address sweepMemory(uint4* data, Address elements, unsigned rank, uns
     const Address stride = static_cast<Address>(blocks) * blockDim.x;
     Address i = static_cast<Address>(rank) * blockDim.x + threadIdx.x, accesses = 0;
     do {
-        for (unsigned n = 0; n < kBurst; n += 4) {
-#pragma unroll
-            for (unsigned k = 0; k < 4; ++k) {
-                uint4 v = make_uint4(1, 2, 3, 4);
-                uint4* at = data + i;
-                if (kind == kRead || kind == kReadWrite)
-                    asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
-                                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                                 : "l"(at)
-                                 : "memory");
-                if (kind == kWrite || kind == kReadWrite)
-                    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(v.x), "r"(v.y), "r"(v.z),
-                                 "r"(v.w)
-                                 : "memory");
-                if (kind == kAtomic) atomicAdd(&at->x, 1u);
-                i += stride;
-                if (i >= elements) i -= elements;
-            }
+#pragma unroll 1
+        for (unsigned n = 0; n < kBurst; ++n) {
+            uint4 v = make_uint4(1, 2, 3, 4);
+            uint4* at = data + i;
+            if (kind == kRead || kind == kReadWrite)
+                asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+                             : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                             : "l"(at)
+                             : "memory");
+            if (kind == kWrite || kind == kReadWrite)
+                asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(v.x), "r"(v.y), "r"(v.z),
+                             "r"(v.w)
+                             : "memory");
+            if (kind == kAtomic) atomicAdd(&at->x, 1u);
+            i += stride;
+            if (i >= elements) i -= elements;
         }
         accesses += kBurst;
     } while (pace.goOn());

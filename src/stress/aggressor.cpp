@@ -17,17 +17,8 @@ constexpr unsigned kVectorBytes = 16;
 constexpr double kHotShare = 0.5;
 
 std::string kernelOf(AggressorKind kind) {
-    switch (kind) {
-        case AggressorKind::compute:
-            return "compute";
-        case AggressorKind::streamRead:
-        case AggressorKind::streamWrite:
-        case AggressorKind::streamReadWrite:
-        case AggressorKind::streamAtomic:
-            return "sweep";
-        default:
-            return "chaseRing";
-    }
+    if (kind == AggressorKind::compute) return "compute";
+    return isSweep(kind) ? "sweep" : "chaseRing";
 }
 
 /// As the kernel `sweep` numbers them.
@@ -73,6 +64,10 @@ const AggressorName& describe(AggressorKind kind) {
                          [&](const AggressorName& a) { return a.kind == kind; });
 }
 
+bool isSweep(AggressorKind kind) {
+    return kind >= AggressorKind::streamRead && kind <= AggressorKind::streamAtomic;
+}
+
 CacheShape CacheShape::of(gpu::Gpu& gpu) {
     CacheShape shape;
     shape.bytes = gpu.info().l2Bytes;
@@ -112,7 +107,7 @@ Aggressor::Aggressor(gpu::Context context, const CacheShape& shape, AggressorSpe
         memory_ = context_.allocate(std::max(spec_.bytes, least));
         memory_.fill(0);
         context_.synchronize();
-        if (kernelOf(spec_.kind) == "sweep") return;
+        if (isSweep(spec_.kind)) return;
         ring_ = naiveRing();
     }
     if (ring_.empty())
@@ -179,7 +174,7 @@ void Aggressor::launch() {
     const unsigned duty = spec_.dutyPercent;
     if (spec_.kind == AggressorKind::compute) {
         kernel_->launch(stream_, std::tuple(stop, duty), ranks);
-    } else if (ring_.empty()) {
+    } else if (isSweep(spec_.kind)) {
         const std::uint64_t elements = memory_.bytes() / kVectorBytes;
         const unsigned bytesEach = spec_.kind == AggressorKind::streamReadWrite ? 2 * kVectorBytes : kVectorBytes;
         kernel_->launch(stream_, std::tuple(memory_.address(), elements, sweepKind(spec_.kind), bytesEach, stop, duty),

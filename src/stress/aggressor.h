@@ -39,11 +39,14 @@ const std::vector<AggressorName>& aggressors();
 AggressorKind parseAggressor(std::string_view name);
 const AggressorName& describe(AggressorKind);
 
+/// Whether it streams through memory, rather than computing or following a ring.
+bool isSweep(AggressorKind);
+
 /// What an aggressor does, and how hard.
 struct AggressorSpec {
     AggressorKind kind = AggressorKind::evictRandom;
     Layout layout = {0, 0, {}};  ///< no blocks: what suits GPU and placement
-    unsigned lanes = 4;          ///< of each warp, that follow a ring
+    unsigned lanes = 2;          ///< of each warp, that follow a ring
     unsigned dutyPercent = 100;  ///< of the time, that it works
     Bytes bytes = 0;             ///< of memory; 0: eight times the cache, as in 4.2.1
     std::uint32_t target = 0;    ///< slice, bank or channel

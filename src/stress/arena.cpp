@@ -142,11 +142,12 @@ void completeLayouts(ArenaSpec& spec, const CacheShape& shape) {
     if (victim.layout.multiprocessors.empty() && apart) victim.layout.multiprocessors = range(0, ofVictim);
     if (aggressor.layout.multiprocessors.empty() && apart) aggressor.layout.multiprocessors = range(ofVictim, all);
     if (aggressor.layout.blocks == 0) {
-        // Twice 32 warps fill a multiprocessor; where it is shared, half is left to the victim.
+        if (aggressor.layout.warps == 0) aggressor.layout.warps = isSweep(aggressor.kind) ? 16 : 32;
+        // What fills a multiprocessor, by threads or by registers; where it is shared, half is left to the victim.
+        const unsigned full = isSweep(aggressor.kind) ? 48 : 64;
+        const unsigned share = apart || spec.placement == Placement::processes ? full : full / 2;
         const auto chosen = static_cast<unsigned>(aggressor.layout.multiprocessors.size());
-        aggressor.layout.blocks = chosen ? 2 * chosen : all;
-        if (spec.placement == Placement::processes) aggressor.layout.blocks = 2 * all;
-        aggressor.layout.warps = 32;
+        aggressor.layout.blocks = (chosen ? chosen : all) * std::max(1u, share / aggressor.layout.warps);
     }
 }
 

@@ -67,9 +67,11 @@ class RemoteArena final : public Arena {
   public:
     explicit RemoteArena(const ArenaSpec& spec)
         : daemon_(spec.placement == Placement::mps ? std::make_unique<MpsDaemon>() : nullptr),
-          victim_(spec, environment()),
+          victim_(isProgram(spec.victim.name)
+                      ? makeProgramVictim(spec.victim.name, environment(), spec.victim.limitSeconds)
+                      : std::make_unique<RemoteVictim>(spec, environment())),
           aggressor_(spec, environment()) {}
-    Victim& victim() override { return victim_; }
+    Victim& victim() override { return *victim_; }
     Assault& aggressor() override { return aggressor_; }
 
   private:
@@ -78,7 +80,7 @@ class RemoteArena final : public Arena {
     }
 
     std::unique_ptr<MpsDaemon> daemon_;  // goes last: after its clients
-    RemoteVictim victim_;
+    std::unique_ptr<Victim> victim_;
     RemoteAggressor aggressor_;
 };
 

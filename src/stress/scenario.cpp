@@ -162,7 +162,7 @@ void validate(const Options& options) {
         throw Error("stress: a probability of {} is not between 0 and 1", options.exceedance);
     for (const std::string& victim : options.victims) {
         const bool own = std::find(ownVictims().begin(), ownVictims().end(), victim) != ownVictims().end();
-        if (!own && victim.find('/') == std::string::npos) workloads::find(victim);
+        if (!own && !isProgram(victim)) workloads::find(victim);
     }
     workloads::parseSize(options.arena.victim.size);
 }

@@ -7,6 +7,7 @@
 
 #include "gpu/gpu.h"
 #include "sim/counters.h"
+#include "stress/child_process.h"
 #include "stress/placed_kernel.h"
 #include "stress/rings.h"
 
@@ -49,6 +50,11 @@ class Victim {
     /// Accesses of one run, one after the other; 0 where they are not.
     virtual std::uint64_t dependentAccesses() const { return 0; }
 };
+
+/// Any program, run as a process of its own and timed from its start to its end. `command`: words separated by spaces.
+bool isProgram(const std::string& victim);
+std::unique_ptr<Victim> makeProgramVictim(const std::string& command, const ChildProcess::Environment&,
+                                          double limitSeconds);
 
 std::unique_ptr<Victim> makeVictim(gpu::Gpu&, gpu::Context, const CacheShape&, const VictimSpec&);
 /// Names of the victims that are no workloads.

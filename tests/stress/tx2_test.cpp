@@ -76,7 +76,7 @@ TEST(Tx2, EvictionDoublesTheTimeOfARandomApplication) {
 }
 
 TEST(Tx2, EvictionHurtsASequentialApplicationLess) {
-    const Cell cell = measure(arena(Placement::streams, "sequential", AggressorKind::evictRandom, 0));
+    const Cell cell = measure(arena(Placement::streams, "sequential", AggressorKind::evictRandom, 32768));
     ASSERT_EQ(cell.pairing.pairs.size(), 1u) << cell.refusal << cell.pairing.why;
     EXPECT_NEAR(factor(cell), 23.25 / 17.15, 0.1 * 23.25 / 17.15);
 }
