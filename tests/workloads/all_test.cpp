@@ -24,16 +24,22 @@ TEST_P(EveryWorkload, EqualsItsReference) {
     EXPECT_GT(instance->footprint(), 0u);
 }
 
-TEST_P(EveryWorkload, RunsAgainFromTheSameInput) {
-    const auto& [name, profile] = GetParam();
-    if (profile != "gtx480") GTEST_SKIP() << "looked at on one profile only";
-    gpu::Gpu gpu = gpu::Gpu::open("sim:" + profile);
+class Repeated : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Repeated, StartsFromTheSameInput) {
+    gpu::Gpu gpu = gpu::Gpu::open("sim:gtx480");
     gpu::Stream stream = gpu.context().createStream();
-    const auto instance = find(name).create(gpu.context(), Size::test, 7);
+    const auto instance = find(GetParam()).create(gpu.context(), Size::test, 7);
     const Measurement first = measure(gpu, stream, *instance);
     const Measurement second = measure(gpu, stream, *instance);
     EXPECT_NO_THROW(instance->check());
     EXPECT_EQ(first.counters.warpInstructions, second.counters.warpInstructions);
+}
+
+std::vector<std::string> names() {
+    std::vector<std::string> list;
+    for (const Workload& workload : all()) list.emplace_back(workload.name);
+    return list;
 }
 
 std::vector<Case> cases() {
@@ -45,6 +51,8 @@ std::vector<Case> cases() {
 
 INSTANTIATE_TEST_SUITE_P(, EveryWorkload, ::testing::ValuesIn(cases()),
                          [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+
+INSTANTIATE_TEST_SUITE_P(, Repeated, ::testing::ValuesIn(names()), [](const auto& info) { return info.param; });
 
 TEST(Workloads, AreFoundWhateverTheirCase) {
     for (const Workload& workload : all()) {
