@@ -69,18 +69,5 @@ struct InvertedIndex {
     }
 };
 
-extern "C" __global__ void mapCount(RecordView input, TaskCursors sizes) {
-    mapCountTask<InvertedIndex>(input, sizes);
-}
-
-extern "C" __global__ void map(RecordView input, TaskCursors cursors, RecordView out) {
-    mapTask<InvertedIndex>(input, cursors, out);
-}
-
-extern "C" __global__ void sortStep(const char* keys, Entry* entries, int run, int distance) {
-    sortStepTask<InvertedIndex>(keys, entries, run, distance);
-}
-
-extern "C" __global__ void markStarts(RecordView sorted, int* starts) {
-    markStartTask<InvertedIndex>(sorted, starts);
-}
+MARS_MAP(InvertedIndex, )
+MARS_GROUP(InvertedIndex, )

@@ -216,3 +216,36 @@ __device__ void reduceTask(const RecordView& sorted, const Range* ranges, int gr
 }
 
 }  // namespace bulkhead::workloads::mars
+
+// The kernels of an application, under the names that the host asks for. They need C names, which templates cannot
+// have.
+#define MARS_MAP(App, prefix)                                                                       \
+    extern "C" __global__ void prefix##mapCount(RecordView input, TaskCursors sizes) {              \
+        mapCountTask<App>(input, sizes);                                                            \
+    }                                                                                               \
+    extern "C" __global__ void prefix##map(RecordView input, TaskCursors cursors, RecordView out) { \
+        mapTask<App>(input, cursors, out);                                                          \
+    }
+#define MARS_GROUP(App, prefix)                                                                            \
+    extern "C" __global__ void prefix##sortStep(const char* keys, Entry* entries, int run, int distance) { \
+        sortStepTask<App>(keys, entries, run, distance);                                                   \
+    }                                                                                                      \
+    extern "C" __global__ void prefix##markStarts(RecordView sorted, int* starts) {                        \
+        markStartTask<App>(sorted, starts);                                                                \
+    }
+#define MARS_CHUNKED_SORT(App, prefix)                                                          \
+    extern "C" __global__ void prefix##sortChunks(const char* keys, Entry* entries) {           \
+        sortChunkTask<App>(keys, entries);                                                      \
+    }                                                                                           \
+    extern "C" __global__ void prefix##mergeChunks(const char* keys, Entry* entries, int run) { \
+        mergeChunkTask<App>(keys, entries, run);                                                \
+    }
+#define MARS_REDUCE(App, prefix)                                                                                       \
+    extern "C" __global__ void prefix##reduceCount(RecordView sorted, const Range* ranges, int groups,                 \
+                                                   TaskCursors sizes) {                                                \
+        reduceCountTask<App>(sorted, ranges, groups, sizes);                                                           \
+    }                                                                                                                  \
+    extern "C" __global__ void prefix##reduce(RecordView sorted, const Range* ranges, int groups, TaskCursors cursors, \
+                                              RecordView out) {                                                        \
+        reduceTask<App>(sorted, ranges, groups, cursors, out);                                                         \
+    }

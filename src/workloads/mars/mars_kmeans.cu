@@ -78,30 +78,9 @@ struct Kmeans {
     }
 };
 
-extern "C" __global__ void mapCount(RecordView input, TaskCursors sizes) {
-    mapCountTask<Kmeans>(input, sizes);
-}
-
-extern "C" __global__ void map(RecordView input, TaskCursors cursors, RecordView out) {
-    mapTask<Kmeans>(input, cursors, out);
-}
-
-extern "C" __global__ void sortStep(const char* keys, Entry* entries, int run, int distance) {
-    sortStepTask<Kmeans>(keys, entries, run, distance);
-}
-
-extern "C" __global__ void markStarts(RecordView sorted, int* starts) {
-    markStartTask<Kmeans>(sorted, starts);
-}
-
-extern "C" __global__ void reduceCount(RecordView sorted, const Range* ranges, int groups, TaskCursors sizes) {
-    reduceCountTask<Kmeans>(sorted, ranges, groups, sizes);
-}
-
-extern "C" __global__ void reduce(RecordView sorted, const Range* ranges, int groups, TaskCursors cursors,
-                                  RecordView out) {
-    reduceTask<Kmeans>(sorted, ranges, groups, cursors, out);
-}
+MARS_MAP(Kmeans, )
+MARS_GROUP(Kmeans, )
+MARS_REDUCE(Kmeans, )
 
 /// Makes the first points the centres.
 extern "C" __global__ void firstCentres(const int* points, int* centres, int components) {

@@ -50,59 +50,11 @@ struct PageViews : ViewsBy<'\t'> {
     }
 };
 
-extern "C" __global__ void distinct_mapCount(RecordView input, TaskCursors sizes) {
-    mapCountTask<DistinctViews>(input, sizes);
-}
+MARS_MAP(DistinctViews, distinct_)
+MARS_GROUP(DistinctViews, distinct_)
+MARS_CHUNKED_SORT(DistinctViews, distinct_)
+MARS_REDUCE(DistinctViews, distinct_)
 
-extern "C" __global__ void distinct_map(RecordView input, TaskCursors cursors, RecordView out) {
-    mapTask<DistinctViews>(input, cursors, out);
-}
-
-extern "C" __global__ void distinct_sortStep(const char* keys, Entry* entries, int run, int distance) {
-    sortStepTask<DistinctViews>(keys, entries, run, distance);
-}
-
-extern "C" __global__ void distinct_sortChunks(const char* keys, Entry* entries) {
-    sortChunkTask<DistinctViews>(keys, entries);
-}
-
-extern "C" __global__ void distinct_mergeChunks(const char* keys, Entry* entries, int run) {
-    mergeChunkTask<DistinctViews>(keys, entries, run);
-}
-
-extern "C" __global__ void distinct_markStarts(RecordView sorted, int* starts) {
-    markStartTask<DistinctViews>(sorted, starts);
-}
-
-extern "C" __global__ void distinct_reduceCount(RecordView sorted, const Range* ranges, int groups, TaskCursors sizes) {
-    reduceCountTask<DistinctViews>(sorted, ranges, groups, sizes);
-}
-
-extern "C" __global__ void distinct_reduce(RecordView sorted, const Range* ranges, int groups, TaskCursors cursors,
-                                           RecordView out) {
-    reduceTask<DistinctViews>(sorted, ranges, groups, cursors, out);
-}
-
-extern "C" __global__ void page_mapCount(RecordView input, TaskCursors sizes) {
-    mapCountTask<PageViews>(input, sizes);
-}
-
-extern "C" __global__ void page_map(RecordView input, TaskCursors cursors, RecordView out) {
-    mapTask<PageViews>(input, cursors, out);
-}
-
-extern "C" __global__ void page_sortStep(const char* keys, Entry* entries, int run, int distance) {
-    sortStepTask<PageViews>(keys, entries, run, distance);
-}
-
-extern "C" __global__ void page_sortChunks(const char* keys, Entry* entries) {
-    sortChunkTask<PageViews>(keys, entries);
-}
-
-extern "C" __global__ void page_mergeChunks(const char* keys, Entry* entries, int run) {
-    mergeChunkTask<PageViews>(keys, entries, run);
-}
-
-extern "C" __global__ void page_markStarts(RecordView sorted, int* starts) {
-    markStartTask<PageViews>(sorted, starts);
-}
+MARS_MAP(PageViews, page_)
+MARS_GROUP(PageViews, page_)
+MARS_CHUNKED_SORT(PageViews, page_)

@@ -38,26 +38,6 @@ struct SimilarityScore {
     }
 };
 
-extern "C" __global__ void mapCount(RecordView input, TaskCursors sizes) {
-    mapCountTask<SimilarityScore>(input, sizes);
-}
-
-extern "C" __global__ void map(RecordView input, TaskCursors cursors, RecordView out) {
-    mapTask<SimilarityScore>(input, cursors, out);
-}
-
-extern "C" __global__ void sortStep(const char* keys, Entry* entries, int run, int distance) {
-    sortStepTask<SimilarityScore>(keys, entries, run, distance);
-}
-
-extern "C" __global__ void sortChunks(const char* keys, Entry* entries) {
-    sortChunkTask<SimilarityScore>(keys, entries);
-}
-
-extern "C" __global__ void mergeChunks(const char* keys, Entry* entries, int run) {
-    mergeChunkTask<SimilarityScore>(keys, entries, run);
-}
-
-extern "C" __global__ void markStarts(RecordView sorted, int* starts) {
-    markStartTask<SimilarityScore>(sorted, starts);
-}
+MARS_MAP(SimilarityScore, )
+MARS_GROUP(SimilarityScore, )
+MARS_CHUNKED_SORT(SimilarityScore, )

@@ -32,10 +32,4 @@ struct StringMatch {
     }
 };
 
-extern "C" __global__ void mapCount(RecordView input, TaskCursors sizes) {
-    mapCountTask<StringMatch>(input, sizes);
-}
-
-extern "C" __global__ void map(RecordView input, TaskCursors cursors, RecordView out) {
-    mapTask<StringMatch>(input, cursors, out);
-}
+MARS_MAP(StringMatch, )

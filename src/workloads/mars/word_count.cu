@@ -34,18 +34,5 @@ struct WordCount {
     }
 };
 
-extern "C" __global__ void mapCount(RecordView input, TaskCursors sizes) {
-    mapCountTask<WordCount>(input, sizes);
-}
-
-extern "C" __global__ void map(RecordView input, TaskCursors cursors, RecordView out) {
-    mapTask<WordCount>(input, cursors, out);
-}
-
-extern "C" __global__ void sortStep(const char* keys, Entry* entries, int run, int distance) {
-    sortStepTask<WordCount>(keys, entries, run, distance);
-}
-
-extern "C" __global__ void markStarts(RecordView sorted, int* starts) {
-    markStartTask<WordCount>(sorted, starts);
-}
+MARS_MAP(WordCount, )
+MARS_GROUP(WordCount, )
