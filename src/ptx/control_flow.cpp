@@ -253,6 +253,20 @@ Effects effectsOf(const Function& function, const Instruction& instruction) {
     return effects;
 }
 
+std::vector<int> ControlFlow::reachableFrom(int block, int meet) const {
+    std::vector<bool> seen(blocks.size(), false);
+    std::vector<int> open = blocks[block].successors, reached;
+    while (!open.empty()) {
+        const int next = open.back();
+        open.pop_back();
+        if (seen[next] || blocks[next].first == meet) continue;
+        seen[next] = true;
+        reached.push_back(next);
+        for (int successor : blocks[next].successors) open.push_back(successor);
+    }
+    return reached;
+}
+
 int ControlFlow::reconvergenceOf(int instruction) const {
     int meeting = blocks[blockOf[instruction]].postDominator;
     return meeting < 0 ? bodySize : blocks[meeting].first;

@@ -30,6 +30,8 @@ struct ControlFlow {
     /// Where lanes that part at instruction i (a branch) meet again: an instruction index, or body.size() when only
     /// at the function's end.
     int reconvergenceOf(int instruction) const;
+    /// Blocks that can be reached from the end of a block without passing the instruction `meet` (-1: any).
+    std::vector<int> reachableFrom(int block, int meet) const;
     int bodySize = 0;
 };
 ControlFlow analyseControlFlow(const Function&);

@@ -35,30 +35,22 @@ void expectBarriersForAll(const Module& module, const Function& kernel) {
     if (std::none_of(kernel.body.begin(), kernel.body.end(), isBarrier)) return;
     const ControlFlow flow = analyseControlFlow(kernel);
     const std::vector<bool> uniform = uniformRegisters(kernel, flow);
-    const auto barrierFrom = [&](std::vector<int> open, int meet, int first) {
-        std::vector<bool> seen(flow.blocks.size(), false);
-        const auto holds = [&](int from, int to) {
-            return std::any_of(kernel.body.begin() + from, kernel.body.begin() + to, isBarrier);
-        };
-        if (first >= 0 && holds(first, flow.blocks[flow.blockOf[first]].last)) return true;
-        while (!open.empty()) {
-            const int block = open.back();
-            open.pop_back();
-            if (seen[block] || flow.blocks[block].first == meet) continue;
-            seen[block] = true;
-            if (holds(flow.blocks[block].first, flow.blocks[block].last)) return true;
-            for (int next : flow.blocks[block].successors) open.push_back(next);
-        }
-        return false;
+    const auto holdsBarrier = [&](int first, int last) {
+        return std::any_of(kernel.body.begin() + first, kernel.body.begin() + last, isBarrier);
+    };
+    const auto barrierAfter = [&](int block, int meet) {
+        const std::vector<int> blocks = flow.reachableFrom(block, meet);
+        return std::any_of(blocks.begin(), blocks.end(),
+                           [&](int b) { return holdsBarrier(flow.blocks[b].first, flow.blocks[b].last); });
     };
     for (std::size_t i = 0; i < kernel.body.size(); ++i) {
         const Instruction& instruction = kernel.body[i];
         if (instruction.guard < 0 || uniform[instruction.guard]) continue;
         const auto index = static_cast<int>(i);
-        const std::vector<int>& successors = flow.blocks[flow.blockOf[i]].successors;
-        if (isLeave(instruction) && barrierFrom(successors, -1, index))
+        const int block = flow.blockOf[i];
+        if (isLeave(instruction) && (holdsBarrier(index, flow.blocks[block].last) || barrierAfter(block, -1)))
             refuse(module, instruction, "some threads may leave here before a barrier: the kernel cannot be walled");
-        if (instruction.opcode == "bra" && barrierFrom(successors, flow.reconvergenceOf(index), -1))
+        if (instruction.opcode == "bra" && barrierAfter(block, flow.reconvergenceOf(index)))
             refuse(module, instruction, "some threads may pass by a barrier here: the kernel cannot be walled");
     }
 }

@@ -45,20 +45,12 @@ std::vector<bool> uniformRegisters(const Function& function, const ControlFlow& 
             const bool guarded = instruction.guard >= 0 && !uniform[instruction.guard];
             if ((instruction.opcode == "bra" || instruction.opcode == "brx") && (guarded || !same(effects[i].reads))) {
                 // Everything that can be reached before the threads meet again.
-                const int meet = flow.reconvergenceOf(static_cast<int>(i));
-                std::vector<bool> seen(flow.blocks.size(), false);
-                std::vector<int> open = flow.blocks[flow.blockOf[i]].successors;
-                while (!open.empty()) {
-                    const int block = open.back();
-                    open.pop_back();
-                    if (seen[block] || flow.blocks[block].first == meet) continue;
-                    seen[block] = true;
+                const auto index = static_cast<int>(i);
+                for (int block : flow.reachableFrom(flow.blockOf[i], flow.reconvergenceOf(index)))
                     for (int j = flow.blocks[block].first; j < flow.blocks[block].last; ++j) {
                         changed = changed || !parted[j];
                         parted[j] = true;
                     }
-                    for (int next : flow.blocks[block].successors) open.push_back(next);
-                }
             }
             if (!parted[i] && !guarded && !parts(instruction) && same(effects[i].reads)) continue;
             for (int r : effects[i].writes) {
