@@ -56,8 +56,7 @@ compare::Plan planOf(const Options& o) {
 
 int run(const Options& o) {
     const compare::Plan plan = planOf(o);
-    for (const std::string& file : {o.json, o.csv, o.html})
-        if (!file.empty() && file != "-") expectWritable(file);
+    expectOutputs({o.json, o.csv, o.html});
     compare::Laboratory laboratory = openLaboratory(o.laboratory);
     const compare::Comparison comparison = compare::compare(laboratory, plan);
 

@@ -108,8 +108,7 @@ std::string fileName(const Result& figure) {
 }
 
 int runDissect(const DissectOptions& o) {
-    for (const std::string& file : {o.out, o.json})
-        if (!file.empty() && file != "-") expectWritable(file);
+    expectOutputs({o.out, o.json});
     if (!o.figures.empty() && !std::filesystem::is_directory(o.figures))
         throw Error("{}: no such directory", o.figures);
     gpu::Gpu gpu = openGpu(o);

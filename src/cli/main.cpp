@@ -116,6 +116,11 @@ std::string version() {
     return BULKHEAD_VERSION;
 }
 
+void expectOutputs(std::initializer_list<std::string> files) {
+    for (const std::string& file : files)
+        if (!file.empty() && file != "-") expectWritable(file);
+}
+
 void writeOutput(const std::string& file, const std::string& bytes) {
     if (file != "-") return writeFile(file, bytes);
     if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0)

@@ -47,15 +47,16 @@ int runInterference(const Options& o) {
     options.samples = o.samples;
     options.accesses = o.accesses;
     std::vector<std::string> names;
-    for (const reproduce::InterferenceFigure& figure : reproduce::interferenceFigures()) names.emplace_back(figure.name);
+    for (const reproduce::InterferenceFigure& figure : reproduce::interferenceFigures())
+        names.emplace_back(figure.name);
     for (const std::string& name : o.figures)
         if (std::find(names.begin(), names.end(), name) == names.end())
             throw Error("reproduce interference: no figure {}: there are {}", name, fmt::join(names, ", "));
-    for (const std::string& file : {o.json, o.html})
-        if (!file.empty() && file != "-") expectWritable(file);
+    expectOutputs({o.json, o.html});
     std::vector<Result> results;
     for (const reproduce::InterferenceFigure& figure : reproduce::interferenceFigures()) {
-        if (!o.figures.empty() && std::find(o.figures.begin(), o.figures.end(), figure.name) == o.figures.end()) continue;
+        if (!o.figures.empty() && std::find(o.figures.begin(), o.figures.end(), figure.name) == o.figures.end())
+            continue;
         for (Result& result : figure.make(options)) {
             result.title = fmt::format("{}. {}: {}", figure.name, figure.title, result.title);
             fillProvenance(result, options.gpu, o.seed);
@@ -79,8 +80,7 @@ int run(const Options& o) {
     common.seed = o.seed;
     common.warpInstructions = o.instructions;
     common.toJson();  // refuses unknown profiles and settings before anything runs
-    for (const std::string& file : {o.json, o.html})
-        if (!file.empty() && file != "-") expectWritable(file);
+    expectOutputs({o.json, o.html});
 
     compare::Laboratory laboratory = openLaboratory(o.laboratory);
     std::vector<Result> results;

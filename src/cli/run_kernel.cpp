@@ -165,7 +165,7 @@ int runKernel(const RunOptions& options) {
         expectWritable(dumps.back().file);
     }
     if (!options.timeline.empty()) expectWritable(options.timeline);
-    if (!options.json.empty() && options.json != "-") expectWritable(options.json);
+    expectOutputs({options.json});
     const ptx::Module module = ptx::parse(readFile(options.what), options.what);
 
     const double usPerCycle = 1.0 / static_cast<double>(profile.clock.coreMHz);

@@ -59,7 +59,7 @@ int runWorkload(const RunOptions& given) {
     const workloads::Size size = workloads::parseSize(given.size);
     RunOptions options = given;
     options.scheduler = withWarpLimit(given, size);
-    if (!options.json.empty() && options.json != "-") expectWritable(options.json);
+    expectOutputs({options.json});
     gpu::SimulationOptions simulation;
     simulation.scheduler = options.scheduler;
     simulation.settings = options.settings;

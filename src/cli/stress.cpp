@@ -109,8 +109,7 @@ int run(const StressOptions& o) {
     // Device code that is loaded when it is first used would wait for the end of an aggressor that is running.
     setenv("CUDA_MODULE_LOADING", "EAGER", 0);
     if (o.worker) return stress::serveWorker();
-    for (const std::string& file : {o.json, o.csv, o.html})
-        if (!file.empty() && file != "-") expectWritable(file);
+    expectOutputs({o.json, o.csv, o.html});
     const stress::Options options = o.scenario.empty() ? fromArguments(o) : stress::readScenario(o.scenario);
     stress::validate(options);
     stress::catchInterrupts();

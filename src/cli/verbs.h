@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -27,12 +28,14 @@ const std::vector<Verb>& verbs();
 std::string commandLine();
 std::string version();
 
+/// Throws Error if one of these files could not be written at the end; names that are empty or "-" are none.
+void expectOutputs(std::initializer_list<std::string> files);
 /// Writes to a file, or to standard output where the name is "-".
 void writeOutput(const std::string& file, const std::string& bytes);
 void writeJson(const std::string& file, const nlohmann::ordered_json&);
 
-/// The folder with libcuda.so.1, libcudart.so.13 and libcudart_static.a: beside this program, or where it was installed.
-/// Throws Error if they are not there.
+/// The folder with libcuda.so.1, libcudart.so.13 and libcudart_static.a: beside this program, or where it was
+/// installed. Throws Error if they are not there.
 std::string libraryFolder();
 
 // One file each.

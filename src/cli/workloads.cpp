@@ -85,7 +85,7 @@ int run(const Options& options) {
     for (const std::string& name : options.names) chosen.push_back(&workloads::find(name));
     if (chosen.empty())
         for (const workloads::Workload& w : workloads::all()) chosen.push_back(&w);
-    if (!options.json.empty() && options.json != "-") expectWritable(options.json);
+    expectOutputs({options.json});
 
     bool allRight = true;
     Result result = options.measure ? measured(chosen, options, allRight) : listed(chosen);
