@@ -7,6 +7,16 @@
 #include "probes.ptx.h"
 
 namespace bulkhead::dissect {
+namespace {
+
+std::vector<std::uint64_t> flattened(std::span<const std::pair<std::uint64_t, std::uint64_t>> pairs) {
+    std::vector<std::uint64_t> list;
+    list.reserve(2 * pairs.size());
+    for (const auto& [a, b] : pairs) list.insert(list.end(), {a, b});
+    return list;
+}
+
+}  // namespace
 
 Probe::Probe(gpu::Gpu& gpu, TimingFilter filter)
     : gpu_(gpu),
@@ -51,12 +61,7 @@ Times Probe::timeAccesses(std::span<const Access> accesses) {
 
 Times Probe::timePairs(std::span<const std::pair<std::uint64_t, std::uint64_t>> pairs) {
     if (pairs.empty()) return {};
-    std::vector<std::uint64_t> list;
-    for (const auto& [a, b] : pairs) {
-        list.push_back(a);
-        list.push_back(b);
-    }
-    const auto device = gpu_.context().array(list);
+    const auto device = gpu_.context().array(flattened(pairs));
     const auto times = gpu_.context().array<std::uint32_t>(pairs.size());
     launch(pairs_, {1}, 32, 0, device, static_cast<std::uint32_t>(pairs.size()), times);
     return filtered(times.download());
@@ -113,12 +118,7 @@ Times Probe::timeAtomicsSpread(std::uint64_t base, std::uint64_t stride, std::ui
 
 Times Probe::timeContention(const Contention& c, std::span<const std::pair<std::uint64_t, std::uint64_t>> pairs) {
     if (pairs.empty()) return {};
-    std::vector<std::uint64_t> list;
-    for (const auto& [a, b] : pairs) {
-        list.push_back(a);
-        list.push_back(b);
-    }
-    const auto device = gpu_.context().array(list);
+    const auto device = gpu_.context().array(flattened(pairs));
     const auto chosen = gpu_.context().array(c.multiprocessors);
     const auto state = gpu_.context().array(std::vector<std::uint32_t>(3 + c.multiprocessors.size(), 0));
     const auto times = gpu_.context().array(std::vector<std::uint32_t>(pairs.size(), 0));

@@ -1,6 +1,5 @@
 #include "driver/simulated_driver.h"
 
-#include "driver/simulator_api.h"
 #include "driver/state.h"
 
 namespace bulkhead::driver {
@@ -14,16 +13,6 @@ const DriverApi& simulatedDriver() {
         return a;
     }();
     return api;
-}
-
-int addSimulatedDevice(arch::DeviceProfile profile, const std::string& scheduler) {
-    sim::Gpu::Options options;
-    options.scheduler = scheduler;
-    return simulator().addDevice(std::move(profile), std::move(options));
-}
-
-std::string lastSimulatedError() {
-    return simulator().lastError();
 }
 
 }  // namespace bulkhead::driver

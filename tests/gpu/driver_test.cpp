@@ -9,6 +9,7 @@
 #include "arch/device_profile.h"
 #include "base/error.h"
 #include "driver/simulated_driver.h"
+#include "driver/simulator_api.h"
 #include "gpu/device_info.h"
 #include "gpu/real_driver.h"
 
@@ -45,7 +46,7 @@ class Driver : public ::testing::TestWithParam<const char*> {
                 GTEST_SKIP() << "no GPU here: " << e.what();
             }
         } else {
-            device = driver::addSimulatedDevice(arch::findProfile(GetParam()));
+            device = driver::simulator().addDevice(arch::findProfile(GetParam()), {});
             api = &driver::simulatedDriver();
             check(*api, api->cuInit(0), "init");
         }
@@ -170,7 +171,7 @@ TEST_P(Driver, badCallsAnswerWithTheDriversCodes) {
 
 /// Only simulated: on a real GPU the process's context would be lost to the tests that follow.
 TEST(SimulatedDriver, aFaultStaysWithItsContextAndIsExplained) {
-    const int device = driver::addSimulatedDevice(arch::findProfile("gtx480"));
+    const int device = driver::simulator().addDevice(arch::findProfile("gtx480"), {});
     const DriverApi& api = driver::simulatedDriver();
     driver::CUcontext context = nullptr;
     driver::CUmodule module = nullptr;
@@ -185,12 +186,12 @@ TEST(SimulatedDriver, aFaultStaysWithItsContextAndIsExplained) {
     void* parameters[] = {&at};
     check(api, api.cuLaunchKernel(wild, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), "launch");
     EXPECT_EQ(api.cuCtxSynchronize(), 700);  // CUDA_ERROR_ILLEGAL_ADDRESS
-    const std::string why = driver::lastSimulatedError();
+    const std::string why = driver::simulator().lastError();
     EXPECT_NE(why.find("kernel wild"), std::string::npos) << why;
     EXPECT_NE(why.find("block (0,0,0), thread (0,0,0)"), std::string::npos) << why;
     EXPECT_EQ(api.cuMemAlloc(&at, 4), 700);
     // Another device is not touched by it.
-    const int other = driver::addSimulatedDevice(arch::findProfile("gtx480"));
+    const int other = driver::simulator().addDevice(arch::findProfile("gtx480"), {});
     check(api, api.cuDevicePrimaryCtxRetain(&context, other), "retain");
     check(api, api.cuCtxSetCurrent(context), "set current");
     check(api, api.cuMemAlloc(&at, 4), "allocate");
