@@ -6,6 +6,7 @@
 #include <string>
 
 #include "arch/device_profile.h"
+#include "arch/profile_schema.h"
 #include "base/error.h"
 #include "base/result.h"
 #include "cli/verbs.h"
@@ -25,6 +26,7 @@ struct Options {
     std::string name;
     std::string json;
     std::vector<std::string> changes;
+    bool schema = false;
 };
 
 std::string size(std::int64_t bytes) {
@@ -136,6 +138,10 @@ std::string shown(const DeviceProfile& p) {
 }
 
 int show(const Options& options) {
+    if (options.schema) {
+        writeOutput("-", arch::profileSchema().dump(2) + "\n");
+        return kDone;
+    }
     if (options.name.empty()) {
         if (!options.changes.empty()) throw Error("gpus: --set needs the name of a GPU");
         Result r = listed();
@@ -168,6 +174,7 @@ Action setUpGpus(CLI::App& app) {
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
     app.add_option("--json", options->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
+    app.add_flag("--schema", options->schema, "print the JSON schema of profiles, and nothing else");
     return [options] { return show(*options); };
 }
 

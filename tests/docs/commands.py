@@ -1,0 +1,101 @@
+"""Executes every command that a page of the documentation shows, and compares what it prints with what the page says.
+
+usage: commands.py PAGE.md SOURCE_FOLDER PROGRAM
+
+Commands are the lines that begin with "$ " in fenced blocks; a backslash at the end continues one. They run one after
+the other, in a folder that looks like the source tree and is thrown away. Lines below a command are its output: each
+must be printed, but for numbers that depend on the machine. A command for a real GPU is left out where there is none.
+One that would take long is ended after some seconds of work, and must not have failed until then.
+"""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+PATIENCE_S = 10
+OF_THE_MACHINE = re.compile(r"speed|GPU time|seconds|took|version")
+
+
+def commands(page):
+    """Pairs of a command and the lines that the page shows below it."""
+    found, fenced, below, continued = [], False, False, False
+    for line in page.read_text().splitlines():
+        if line.startswith("```"):
+            fenced, below, continued = not fenced, False, False
+        elif fenced and line.startswith("$ "):
+            found.append((line[2:], []))
+            below, continued = True, line.endswith("\\")
+        elif fenced and continued:
+            found[-1] = (found[-1][0][:-1] + " " + line.strip(), [])
+            continued = line.endswith("\\")
+        elif fenced and re.match(r"(\./)?bulkhead [a-z]", line):
+            sys.exit(f"{page.name}: '{line}' must begin with '$ ' to be tested")
+        elif below and line.strip():
+            found[-1][1].append(line)
+    return found
+
+
+def has_gpu(program):
+    listing = subprocess.run([program, "gpus"], capture_output=True, text=True, check=True).stdout
+    return "cuda:0" in listing
+
+
+def run(command, folder):
+    """What it printed and its exit code; none if it was still at work when patience ended."""
+    environment = dict(os.environ, XDG_CACHE_HOME=str(folder / ".cache"), NO_COLOR="1")
+    process = subprocess.Popen(["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    try:
+        output, _ = process.communicate(timeout=PATIENCE_S)
+        return output, process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            output, _ = process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+        return output, None
+
+
+def words(line):
+    return " ".join(line.split())
+
+
+def missing(shown, output):
+    printed = {words(line) for line in output.splitlines()}
+    return [line for line in shown if not OF_THE_MACHINE.search(line) and line.strip() != "..." and words(line) not in printed]
+
+
+def main():
+    page, source, program = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
+    real = has_gpu(program)
+    failures = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        for entry in source.iterdir():
+            if entry.name not in (".git", "build", "bulkhead"):
+                (folder / entry.name).symlink_to(entry)
+        (folder / "bulkhead").symlink_to(program)
+        for command, shown in commands(page):
+            if "cuda:" in command and not real:
+                print(f"left out, there is no GPU: {command}")
+                continue
+            output, code = run(command, folder)
+            problems = [] if code is None else [f"not printed: {line}" for line in missing(shown, output)]
+            if code not in (0, None):
+                problems.append(f"exit code {code}")
+            print(f"{'FAILED' if problems else 'ended after a while' if code is None else 'ok'}: {command}")
+            for problem in problems:
+                print(f"    {problem}")
+            if problems:
+                failures += 1
+                print(output)
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
