@@ -10,7 +10,7 @@ say() { printf 'bulkhead: %s\n' "$*" >&2; }
 # file changes them.
 is_current() {
     [ -x "$build/bulkhead" ] && [ -e "$stamp" ] &&
-        [ -z "$(find "$root/src" "$root/profiles" "$root/cmake" "$root/CMakeLists.txt" "$root/CMakePresets.json" \
+        [ -z "$(find "$root/src" "$root/web" "$root/profiles" "$root/cmake" "$root/CMakeLists.txt" "$root/CMakePresets.json" \
             "$root/scripts" -newer "$stamp" -print -quit)" ]
 }
 
@@ -19,7 +19,9 @@ install_missing() {
     local wanted missing=() package as_root=()
     mapfile -t wanted <"$root/scripts/packages"
     for package in "${wanted[@]}"; do
-        [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+        # A program of that name that came another way will do.
+        command -v "$package" >/dev/null ||
+            [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
     done
     [ ${#missing[@]} -gt 0 ] || return 0
     if [ "$(id -u)" -ne 0 ]; then

@@ -11,6 +11,20 @@ namespace bulkhead {
 /// A cell of a result; empty where there is nothing to say.
 using Value = std::variant<std::monostate, std::int64_t, double, std::string, bool>;
 
+/// A drawing that a result asks for, in terms of its columns' names. Says nothing of pages, pixels or colors.
+struct Chart {
+    enum class Kind { line, bar, cdf, histogram, heatmap };
+
+    Kind kind = Kind::line;
+    std::string title;
+    std::string x;                    ///< line: numbers; bar: names; heatmap: across; cdf, histogram: none
+    std::vector<std::string> y;       ///< line, bar: heights; cdf, histogram: samples; heatmap: one, the color
+    std::vector<std::string> series;  ///< rows that differ here are drawn apart; heatmap: down
+    std::vector<std::string> paper;   ///< what was published for y, in the order of y
+    std::string yTitle;               ///< empty: the name of the only y
+    bool logX = false, logY = false;  ///< heatmap: logY is of the color
+};
+
 /// What an experiment found: rows of named values, with their units and how they came about. Knows nothing of how it
 /// is shown; see report/.
 struct Result {
@@ -32,6 +46,7 @@ struct Result {
     std::vector<Column> columns;
     std::vector<std::vector<Value>> rows;
     Provenance provenance;
+    std::vector<Chart> charts;
 
     /// Adds a row; throws Error if it has not one value a column.
     void add(std::vector<Value> row);

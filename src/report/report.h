@@ -3,6 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -14,10 +15,25 @@ std::string text(const Result&);
 /// RFC 4180, one header row ("name (unit)"), numbers in full precision.
 std::string csv(const Result&);
 
-/// {"title", "provenance", "columns": [{"name", "unit"}], "rows": [{name: value}]}, numbers in full precision.
+/// {"title", "provenance", "columns": [{"name", "unit"}], "rows": [{name: value}], "charts"}, numbers in full
+/// precision.
 nlohmann::ordered_json json(const Result&);
 
-/// A page that needs no other file: each result as a table, with where it came from.
+/// What json() wrote. Throws Error, whose message begins with `where`.
+Result fromJson(const nlohmann::json&, const std::string& where);
+
+/// All results of a file: one, an array, or an object that has them as "results" or "figures".
+std::vector<Result> resultsIn(const nlohmann::json&, const std::string& where);
+
+/// Results that differ in nothing but their GPU, in one, with a column that says which: a simulated GPU beside a real
+/// one. Only of titles and columns that occur on more than one GPU.
+std::vector<Result> sideBySide(std::span<const Result>);
+
+/// A page that needs no other file and no network: each result with its charts, its table, where it came from and how
+/// to make it again.
 std::string html(const std::string& title, std::span<const Result>);
+
+/// A chart of a result as a picture for a paper.
+std::string svg(const Result&, const Chart&);
 
 }  // namespace bulkhead::report

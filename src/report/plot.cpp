@@ -1,0 +1,346 @@
+#include "report/plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "base/error.h"
+#include "report/scale.h"
+#include "report/values.h"
+
+namespace bulkhead::report {
+namespace {
+
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kMostCdfPoints = 1000;
+
+std::size_t columnOf(const Result& result, const std::string& name) {
+    for (std::size_t c = 0; c < result.columns.size(); ++c)
+        if (result.columns[c].name == name) return c;
+    throw Error("result \"{}\": a chart of the column \"{}\", which is not there", result.title, name);
+}
+
+/// Names in the order in which they first occur.
+class Names {
+  public:
+    std::size_t number(const std::string& name) {
+        const auto [at, fresh] = numbers_.emplace(name, names_.size());
+        if (fresh) names_.push_back(name);
+        return at->second;
+    }
+    const std::vector<std::string>& all() const { return names_; }
+
+  private:
+    std::map<std::string, std::size_t> numbers_;
+    std::vector<std::string> names_;
+};
+
+/// The rows of a result, split by the columns that a chart wants apart.
+struct Split {
+    std::vector<std::string> names;  ///< one, empty, where nothing is apart
+    std::vector<std::vector<std::size_t>> rows;
+};
+
+template <class Labels>
+std::string joined(const Result& result, const std::vector<std::size_t>& columns, std::size_t row, Labels&& labels) {
+    std::string name;
+    for (const std::size_t c : columns) name += (name.empty() ? "" : " / ") + labels(c, result.rows[row][c]);
+    return name;
+}
+
+Split split(const Result& result, const Chart& chart) {
+    std::vector<std::size_t> columns;
+    for (const std::string& name : chart.series) columns.push_back(columnOf(result, name));
+    // A number alone would not tell in a legend what it counts; an axis has its own title.
+    const auto label = [&](std::size_t column, const Value& value) {
+        const bool named = chart.kind != Chart::Kind::heatmap && isNumber(value);
+        return named ? result.columns[column].name + " " + shown(value) : shown(value);
+    };
+    Names names;
+    Split s;
+    for (std::size_t row = 0; row < result.rows.size(); ++row) {
+        const std::size_t n = names.number(joined(result, columns, row, label));
+        s.rows.resize(std::max(s.rows.size(), n + 1));
+        s.rows[n].push_back(row);
+    }
+    s.names = names.all();
+    return s;
+}
+
+std::string seriesName(const Chart& chart, const std::string& part, const std::string& column) {
+    if (part.empty()) return column;
+    return chart.y.size() == 1 ? part : part + ": " + column;
+}
+
+std::string yTitle(const Result& result, const Chart& chart) {
+    if (!chart.yTitle.empty()) return chart.yTitle;
+    if (chart.y.size() == 1) return heading(result.columns[columnOf(result, chart.y.front())]);
+    std::string unit;
+    for (const std::string& y : chart.y) {
+        const std::string& its = result.columns[columnOf(result, y)].unit;
+        if (!unit.empty() && unit != its) return {};
+        unit = its;
+    }
+    return unit;
+}
+
+bool anyNumber(const std::vector<double>& values) {
+    return std::any_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+
+void sortByX(Plot::Series& s) {
+    std::vector<std::size_t> order(s.x.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return s.x[a] < s.x[b]; });
+    Plot::Series sorted = s;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        sorted.x[i] = s.x[order[i]];
+        sorted.y[i] = s.y[order[i]];
+    }
+    s = std::move(sorted);
+}
+
+Plot::Series lineOf(const Result& result, const Chart& chart, const std::vector<std::size_t>& rows,
+                    const std::string& y) {
+    const std::size_t yColumn = columnOf(result, y);
+    Plot::Series s;
+    for (const std::size_t row : rows) {
+        const double x =
+            chart.x.empty() ? static_cast<double>(s.x.size() + 1) : number(result.rows[row][columnOf(result, chart.x)]);
+        if (!std::isfinite(x) || (chart.logX && x <= 0)) continue;
+        s.x.push_back(x);
+        s.y.push_back(number(result.rows[row][yColumn]));
+    }
+    sortByX(s);
+    return s;
+}
+
+Plot::Series barsOf(const Result& result, const Chart& chart, const std::vector<std::size_t>& rows,
+                    const std::string& y, Names& categories) {
+    const std::size_t xColumn = columnOf(result, chart.x), yColumn = columnOf(result, y);
+    std::map<std::size_t, double> heights;
+    for (const std::size_t row : rows)
+        heights[categories.number(shown(result.rows[row][xColumn]))] = number(result.rows[row][yColumn]);
+    Plot::Series s;
+    for (const auto& [category, height] : heights) {
+        s.x.push_back(static_cast<double>(category));
+        s.y.push_back(height);
+    }
+    return s;
+}
+
+/// Lines and bars: one series for each y of each part, followed by the paper's where it has figures.
+void addHeights(Plot& p, const Result& result, const Chart& chart) {
+    const Split parts = split(result, chart);
+    Names categories;
+    const auto series = [&](std::size_t part, const std::string& y) {
+        return chart.kind == Chart::Kind::line ? lineOf(result, chart, parts.rows[part], y)
+                                               : barsOf(result, chart, parts.rows[part], y, categories);
+    };
+    for (std::size_t part = 0; part < parts.names.size(); ++part)
+        for (std::size_t i = 0; i < chart.y.size(); ++i) {
+            Plot::Series ours = series(part, chart.y[i]);
+            ours.name = seriesName(chart, parts.names[part], chart.y[i]);
+            if (!anyNumber(ours.y)) continue;
+            const std::string name = ours.name;
+            p.series.push_back(std::move(ours));
+            if (i >= chart.paper.size()) continue;
+            Plot::Series published = series(part, chart.paper[i]);
+            published.name = chart.y.size() * parts.names.size() == 1 ? "paper" : name + ", paper";
+            published.paper = true;
+            if (anyNumber(published.y)) p.series.push_back(std::move(published));
+        }
+    p.categories = categories.all();
+}
+
+std::vector<double> samples(const Result& result, const std::vector<std::size_t>& rows, const std::string& column) {
+    const std::size_t c = columnOf(result, column);
+    std::vector<double> values;
+    for (const std::size_t row : rows)
+        if (const double v = number(result.rows[row][c]); std::isfinite(v)) values.push_back(v);
+    std::sort(values.begin(), values.end());
+    return values;
+}
+
+/// The distribution as percent of samples at or below; of very many, evenly chosen ones, with the least and the most.
+Plot::Series cdfOf(const std::vector<double>& sorted) {
+    Plot::Series s;
+    const std::size_t n = sorted.size(), points = std::min(n, kMostCdfPoints);
+    for (std::size_t i = 0; i < points; ++i) {
+        const std::size_t at = points == 1 ? n - 1 : i * (n - 1) / (points - 1);
+        s.x.push_back(sorted[at]);
+        s.y.push_back(100 * static_cast<double>(at + 1) / static_cast<double>(n));
+    }
+    return s;
+}
+
+void addHistograms(Plot& p, const std::vector<std::vector<double>>& all) {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    std::size_t most = 0;
+    for (const auto& values : all) {
+        low = std::min(low, values.front());
+        high = std::max(high, values.back());
+        most = std::max(most, values.size());
+    }
+    const double bins = std::clamp(std::sqrt(static_cast<double>(most)), 8.0, 60.0);
+    p.binWidth = high > low ? niceStep((high - low) / bins) : 1;
+    const double start = std::floor(low / p.binWidth) * p.binWidth;
+    const auto count = static_cast<std::size_t>((high - start) / p.binWidth) + 1;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        Plot::Series& s = p.series[i];
+        for (std::size_t b = 0; b < count; ++b) s.x.push_back(start + static_cast<double>(b) * p.binWidth);
+        s.y.assign(count, 0);
+        for (const double v : all[i]) ++s.y[std::min(count - 1, static_cast<std::size_t>((v - start) / p.binWidth))];
+    }
+}
+
+void addDistributions(Plot& p, const Result& result, const Chart& chart) {
+    const Split parts = split(result, chart);
+    std::vector<std::vector<double>> all;
+    for (std::size_t part = 0; part < parts.names.size(); ++part)
+        for (const std::string& y : chart.y) {
+            std::vector<double> values = samples(result, parts.rows[part], y);
+            if (values.empty()) continue;
+            Plot::Series s = chart.kind == Chart::Kind::cdf ? cdfOf(values) : Plot::Series();
+            s.name = seriesName(chart, parts.names[part], y);
+            p.series.push_back(std::move(s));
+            all.push_back(std::move(values));
+        }
+    if (chart.kind == Chart::Kind::histogram && !all.empty()) addHistograms(p, all);
+}
+
+/// Numbers ascend, so that neighbours on an axis are neighbours; names keep their order.
+std::vector<std::size_t> axisOrder(const std::vector<std::string>& names) {
+    std::vector<std::size_t> order(names.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto isInteger = [](const std::string& s) {
+        return !s.empty() && s.size() < 16 && s.find_first_not_of("0123456789") == std::string::npos;
+    };
+    if (std::all_of(names.begin(), names.end(), isInteger))
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::size_t a, std::size_t b) { return std::stoull(names[a]) < std::stoull(names[b]); });
+    return order;
+}
+
+void addCells(Plot& p, const Result& result, const Chart& chart) {
+    const Split parts = split(result, chart);
+    const std::size_t xColumn = columnOf(result, chart.x), yColumn = columnOf(result, chart.y.front());
+    Names across;
+    std::map<std::pair<std::size_t, std::size_t>, double> values;
+    for (std::size_t part = 0; part < parts.names.size(); ++part)
+        for (const std::size_t row : parts.rows[part])
+            values[{part, across.number(shown(result.rows[row][xColumn]))}] = number(result.rows[row][yColumn]);
+    for (const std::size_t column : axisOrder(across.all())) p.categories.push_back(across.all()[column]);
+    for (const std::size_t part : axisOrder(parts.names)) {
+        p.rows.push_back(parts.names[part]);
+        for (const std::size_t column : axisOrder(across.all())) {
+            const auto value = values.find({part, column});
+            p.cells.push_back(value == values.end() ? kNothing : value->second);
+        }
+    }
+}
+
+std::string kindWords(Chart::Kind kind) {
+    switch (kind) {
+        case Chart::Kind::line:
+            return "Line chart";
+        case Chart::Kind::bar:
+            return "Bar chart";
+        case Chart::Kind::cdf:
+            return "Cumulative distribution";
+        case Chart::Kind::histogram:
+            return "Histogram";
+        case Chart::Kind::heatmap:
+            return "Heat map";
+    }
+    return {};
+}
+
+std::string placeOf(const Plot& p, const Plot::Series& s, std::size_t i) {
+    return p.categories.empty() ? rounded(s.x[i]) : p.categories[static_cast<std::size_t>(s.x[i])];
+}
+
+std::string describeHeights(const Plot& p, const Plot::Series& s) {
+    std::size_t least = s.y.size(), most = s.y.size();
+    for (std::size_t i = 0; i < s.y.size(); ++i) {
+        if (!std::isfinite(s.y[i])) continue;
+        if (least == s.y.size() || s.y[i] < s.y[least]) least = i;
+        if (most == s.y.size() || s.y[i] > s.y[most]) most = i;
+    }
+    if (least == s.y.size()) return {};
+    return fmt::format("{}: from {} at {} to {} at {}.", s.name, rounded(s.y[least]), placeOf(p, s, least),
+                       rounded(s.y[most]), placeOf(p, s, most));
+}
+
+std::string describeSamples(const Plot::Series& s) {
+    const auto half = std::lower_bound(s.y.begin(), s.y.end(), 50.0);
+    return fmt::format("{}: from {} to {}, half of them at most {}.", s.name, rounded(s.x.front()), rounded(s.x.back()),
+                       rounded(s.x[static_cast<std::size_t>(half - s.y.begin())]));
+}
+
+std::string describeCells(const Plot& p) {
+    std::size_t least = p.cells.size(), most = p.cells.size();
+    for (std::size_t i = 0; i < p.cells.size(); ++i) {
+        if (!std::isfinite(p.cells[i])) continue;
+        if (least == p.cells.size() || p.cells[i] < p.cells[least]) least = i;
+        if (most == p.cells.size() || p.cells[i] > p.cells[most]) most = i;
+    }
+    const auto place = [&](std::size_t i) {
+        return p.rows[i / p.categories.size()] + ", " + p.categories[i % p.categories.size()];
+    };
+    return fmt::format(" {} rows by {} columns. Least {} ({}), most {} ({}).", p.rows.size(), p.categories.size(),
+                       rounded(p.cells[least]), place(least), rounded(p.cells[most]), place(most));
+}
+
+}  // namespace
+
+bool Plot::empty() const {
+    return series.empty() && !anyNumber(cells);
+}
+
+Plot plot(const Result& result, const Chart& chart) {
+    const bool distribution = chart.kind == Chart::Kind::cdf || chart.kind == Chart::Kind::histogram;
+    if (chart.y.empty()) throw Error("result \"{}\": a chart of no column", result.title);
+    if (chart.x.empty() && (chart.kind == Chart::Kind::bar || chart.kind == Chart::Kind::heatmap))
+        throw Error("result \"{}\": a chart with no column across", result.title);
+    Plot p;
+    p.kind = chart.kind;
+    p.title = chart.title;
+    p.logX = chart.logX;
+    p.logY = chart.logY;
+    p.yTitle = yTitle(result, chart);
+    if (!chart.x.empty()) p.xTitle = heading(result.columns[columnOf(result, chart.x)]);
+    if (distribution) {
+        p.xTitle = p.yTitle;
+        p.yTitle = chart.kind == Chart::Kind::cdf ? "samples at or below (%)" : "samples";
+        addDistributions(p, result, chart);
+    } else if (chart.kind == Chart::Kind::heatmap) {
+        p.rowTitle = fmt::format("{}", fmt::join(chart.series, " / "));
+        addCells(p, result, chart);
+    } else {
+        addHeights(p, result, chart);
+    }
+    return p;
+}
+
+std::string describe(const Plot& p) {
+    std::string out = fmt::format("{} of {}", kindWords(p.kind), p.yTitle.empty() ? p.title : p.yTitle);
+    if (p.kind == Chart::Kind::cdf)
+        out = fmt::format("{} of {}", kindWords(p.kind), p.xTitle);
+    else if (!p.xTitle.empty())
+        out += " by " + p.xTitle + (p.rowTitle.empty() ? "" : " and " + p.rowTitle);
+    out += ".";
+    if (p.empty()) return out + " Nothing to show.";
+    if (p.kind == Chart::Kind::heatmap) return out + describeCells(p);
+    constexpr std::size_t kMost = 12;
+    for (std::size_t i = 0; i < std::min(kMost, p.series.size()); ++i)
+        out += " " + (p.kind == Chart::Kind::cdf ? describeSamples(p.series[i]) : describeHeights(p, p.series[i]));
+    if (p.series.size() > kMost) out += fmt::format(" And {} more.", p.series.size() - kMost);
+    return out;
+}
+
+}  // namespace bulkhead::report

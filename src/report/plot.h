@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace bulkhead::report {
+
+/// What a chart shows, with nothing left to work out but where it goes on the page. NaN where there is nothing.
+struct Plot {
+    struct Series {
+        std::string name;
+        std::vector<double> x;  ///< ascending; bar: the number of a category; histogram: where a bin begins
+        std::vector<double> y;
+        bool paper = false;  ///< published figures, of the series before it
+    };
+
+    Chart::Kind kind = Chart::Kind::line;
+    std::string title, xTitle, yTitle;
+    std::string rowTitle;  ///< heatmap
+    bool logX = false, logY = false;
+    std::vector<Series> series;
+    std::vector<std::string> categories;  ///< bar: names of x; heatmap: of columns
+    std::vector<std::string> rows;        ///< heatmap
+    std::vector<double> cells;            ///< heatmap: row by row
+    double binWidth = 0;                  ///< histogram
+
+    bool empty() const;
+};
+
+/// Throws Error if the chart names a column that the result has not.
+Plot plot(const Result&, const Chart&);
+
+/// The chart in words, for people who do not see it.
+std::string describe(const Plot&);
+
+}  // namespace bulkhead::report

@@ -1,0 +1,379 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "report/palette.h"
+#include "report/plot.h"
+#include "report/report.h"
+#include "report/scale.h"
+#include "report/values.h"
+
+namespace bulkhead::report {
+namespace {
+
+constexpr double kWidth = 760, kPlotHeight = 320, kRight = 20, kLetter = 6.3, kLineHeight = 18;
+constexpr const char *kInk = "#1d2329", *kFaint = "#5c6670", *kGrid = "#e3e7eb";
+constexpr std::array<const char*, 4> kDashes = {"", "7 3", "2 3", "9 3 2 3"};
+
+double textWidth(const std::string& s) {
+    return kLetter * static_cast<double>(width(s));
+}
+
+std::string shortened(const std::string& s, std::size_t most) {
+    if (width(s) <= most) return s;
+    std::size_t bytes = 0, characters = 0;
+    while (bytes < s.size() && characters + 1 < most) {
+        ++bytes;
+        while (bytes < s.size() && (static_cast<unsigned char>(s[bytes]) & 0xc0) == 0x80) ++bytes;
+        ++characters;
+    }
+    return s.substr(0, bytes) + "…";
+}
+
+enum class Anchor { start, middle, end };
+
+/// Elements of a picture, in the order in which they are drawn.
+class Sheet {
+  public:
+    void text(double x, double y, const std::string& s, Anchor anchor, const char* color = kFaint, double size = 11,
+              double turn = 0) {
+        constexpr std::array<const char*, 3> kAnchors = {"start", "middle", "end"};
+        body_ += fmt::format(
+            "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" fill=\"{}\" font-size=\"{}\"{}>{}</text>\n", x, y,
+            kAnchors[static_cast<std::size_t>(anchor)], color, size,
+            turn == 0 ? "" : fmt::format(" transform=\"rotate({} {:.1f} {:.1f})\"", turn, x, y), escaped(s));
+    }
+    void line(double x1, double y1, double x2, double y2, const char* color) {
+        body_ += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1, y1,
+                             x2, y2, color);
+    }
+    void rect(double x, double y, double w, double h, const std::string& color, const std::string& more = "") {
+        body_ += fmt::format("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"{}/>\n", x,
+                             y, w, h, color, more);
+    }
+    void path(const std::string& d, const std::string& color, const std::string& dashes) {
+        body_ += fmt::format(
+            "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\" stroke-linejoin=\"round\"{}/>\n", d, color,
+            dashes.empty() ? "" : " stroke-dasharray=\"" + dashes + "\"");
+    }
+    /// The mark of a published figure.
+    void diamond(double x, double y, const std::string& color) {
+        body_ += fmt::format(
+            "<path d=\"M{:.1f} {:.1f}l4.5 5.5l-4.5 5.5l-4.5 -5.5z\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.6\"/>\n",
+            x, y - 5.5, kLightPage, color);
+    }
+
+    std::string done(const std::string& title, const std::string& description, double height) const {
+        return fmt::format(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
+            "height=\"{1:.0f}\" role=\"img\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n"
+            "<title>{2}</title>\n<desc>{3}</desc>\n<rect width=\"100%\" height=\"100%\" fill=\"{4}\"/>\n{5}</svg>\n",
+            kWidth, height, escaped(title), escaped(description), kLightPage, body_);
+    }
+
+  private:
+    std::string body_;
+};
+
+/// What is drawn of a series: the paper's has the color of ours, which is before it.
+struct Look {
+    const char *color, *dashes;
+};
+
+std::vector<Look> looks(const Plot& p) {
+    std::vector<Look> all;
+    std::size_t ours = 0;
+    for (const Plot::Series& s : p.series) {
+        if (!s.paper) ++ours;
+        const std::size_t n = ours == 0 ? 0 : ours - 1;
+        all.push_back({kLightSeries[n % kLightSeries.size()], kDashes[n / 2 % kDashes.size()]});
+    }
+    return all;
+}
+
+/// Draws the legend from `y` on and returns where it ends.
+double legend(Sheet& sheet, const Plot& p, double y) {
+    if (p.series.size() < 2) return y;
+    const std::vector<Look> look = looks(p);
+    double x = 16;
+    const auto entry = [&](const std::string& name, auto&& mark) {
+        const double needed = 24 + textWidth(name) + 18;
+        if (x > 16 && x + needed > kWidth) {
+            x = 16;
+            y += kLineHeight;
+        }
+        mark();
+        sheet.text(x + 24, y, name, Anchor::start, kInk);
+        x += needed;
+    };
+    bool paper = false;
+    for (std::size_t i = 0; i < p.series.size(); ++i) {
+        paper = paper || p.series[i].paper;
+        if (p.series[i].paper) continue;
+        entry(shortened(p.series[i].name, 60), [&] {
+            if (p.kind == Chart::Kind::bar || p.kind == Chart::Kind::histogram) {
+                sheet.rect(x + 3, y - 10, 12, 12, look[i].color);
+            } else {
+                sheet.path(fmt::format("M{:.1f} {:.1f}h18", x, y - 4), look[i].color, look[i].dashes);
+            }
+        });
+    }
+    if (paper) entry("paper", [&] { sheet.diamond(x + 9, y - 4, kInk); });
+    return y + kLineHeight;
+}
+
+struct Range {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    void include(double v, bool positive) {
+        if (!std::isfinite(v) || (positive && v <= 0)) return;
+        low = std::min(low, v);
+        high = std::max(high, v);
+    }
+    /// A range of nothing still wants an axis.
+    void settle() {
+        if (low > high) low = high = 1;
+    }
+};
+
+Range yRange(const Plot& p) {
+    Range r;
+    for (const Plot::Series& s : p.series)
+        for (const double v : s.y) r.include(v, p.logY);
+    if (!p.logY && p.kind != Chart::Kind::line) r.include(0, false);
+    // Lines far above zero may leave it out.
+    if (!p.logY && p.kind == Chart::Kind::line && r.low > 0 && r.low < 0.6 * r.high) r.include(0, false);
+    r.settle();
+    return r;
+}
+
+Range xRange(const Plot& p) {
+    Range r;
+    for (const Plot::Series& s : p.series)
+        for (const double v : s.x) r.include(v, p.logX);
+    r.settle();
+    if (p.kind == Chart::Kind::histogram) r.high += p.binWidth;
+    return r;
+}
+
+/// Where the axes of a chart are.
+struct Frame {
+    double left, right, top, bottom;
+};
+
+void yAxis(Sheet& sheet, const Plot& p, const Scale& y, const Frame& f) {
+    for (const double tick : y.ticks()) {
+        sheet.line(f.left, y.place(tick), f.right, y.place(tick), kGrid);
+        sheet.text(f.left - 7, y.place(tick) + 4, rounded(tick), Anchor::end);
+    }
+    sheet.text(15, (f.top + f.bottom) / 2, shortened(p.yTitle, 50), Anchor::middle, kFaint, 11, -90);
+}
+
+/// Draws names below the axis, turned where they would not fit, and returns how much room they took.
+double nameAxis(Sheet& sheet, const std::vector<std::string>& names, const Frame& f) {
+    const double each = (f.right - f.left) / static_cast<double>(names.size());
+    double longest = 0;
+    for (const std::string& name : names) longest = std::max(longest, textWidth(shortened(name, 24)));
+    const bool turned = longest + 6 > each;
+    const auto step = static_cast<std::size_t>(std::max(1.0, std::ceil(12 / each)));
+    for (std::size_t i = 0; i < names.size(); i += step) {
+        const double middle = f.left + each * (static_cast<double>(i) + 0.5);
+        if (turned) {
+            sheet.text(middle + 3, f.bottom + 14, shortened(names[i], 24), Anchor::end, kFaint, 11, -45);
+        } else {
+            sheet.text(middle, f.bottom + 16, names[i], Anchor::middle);
+        }
+    }
+    return turned ? 16 + longest * 0.75 : 20;
+}
+
+double numberAxis(Sheet& sheet, const Scale& x, const Frame& f) {
+    for (const double tick : x.ticks()) {
+        sheet.line(x.place(tick), f.bottom, x.place(tick), f.bottom + 4, kFaint);
+        sheet.text(x.place(tick), f.bottom + 17, rounded(tick), Anchor::middle);
+    }
+    return 22;
+}
+
+std::string steps(const std::vector<std::pair<double, double>>& points) {
+    std::string d;
+    for (std::size_t i = 0; i < points.size(); ++i)
+        d += i == 0 ? fmt::format("M{:.1f} {:.1f}", points[i].first, points[i].second)
+                    : fmt::format("H{:.1f}V{:.1f}", points[i].first, points[i].second);
+    return d;
+}
+
+void drawLines(Sheet& sheet, const Plot& p, const Scale& x, const Scale& y) {
+    const std::vector<Look> look = looks(p);
+    for (std::size_t i = 0; i < p.series.size(); ++i) {
+        const Plot::Series& s = p.series[i];
+        std::string d;
+        std::vector<std::pair<double, double>> points;
+        bool pen = false;
+        for (std::size_t k = 0; k < s.x.size(); ++k) {
+            if (!x.holds(s.x[k]) || !y.holds(s.y[k])) {
+                pen = false;
+                continue;
+            }
+            const double px = x.place(s.x[k]), py = y.place(s.y[k]);
+            if (s.paper) sheet.diamond(px, py, kInk);
+            d += fmt::format("{}{:.1f} {:.1f}", pen ? 'L' : 'M', px, py);
+            points.emplace_back(px, py);
+            pen = true;
+        }
+        if (!s.paper) sheet.path(p.kind == Chart::Kind::cdf ? steps(points) : d, look[i].color, look[i].dashes);
+    }
+}
+
+void drawBars(Sheet& sheet, const Plot& p, const Scale& y, const Frame& f) {
+    const std::vector<Look> look = looks(p);
+    const auto ours = static_cast<double>(
+        std::count_if(p.series.begin(), p.series.end(), [](const Plot::Series& s) { return !s.paper; }));
+    const double each = (f.right - f.left) / static_cast<double>(p.categories.size());
+    const double group = each * 0.8, bar = group / ours, zero = p.logY ? f.bottom : y.place(0);
+    double place = -1;
+    for (std::size_t i = 0; i < p.series.size(); ++i) {
+        const Plot::Series& s = p.series[i];
+        if (!s.paper) ++place;
+        for (std::size_t k = 0; k < s.x.size(); ++k) {
+            if (!y.holds(s.y[k])) continue;
+            const double left = f.left + each * s.x[k] + (each - group) / 2 + bar * place, top = y.place(s.y[k]);
+            if (s.paper) {
+                sheet.diamond(left + bar / 2, top, kInk);
+            } else {
+                sheet.rect(left + bar * 0.04, std::min(top, zero), bar * 0.92, std::abs(zero - top), look[i].color);
+            }
+        }
+    }
+}
+
+void drawHistogram(Sheet& sheet, const Plot& p, const Scale& x, const Scale& y, const Frame& f) {
+    const std::vector<Look> look = looks(p);
+    for (std::size_t i = 0; i < p.series.size(); ++i)
+        for (std::size_t k = 0; k < p.series[i].x.size(); ++k) {
+            const double count = p.series[i].y[k];
+            if (!y.holds(count) || count == 0) continue;
+            const double left = x.place(p.series[i].x[k]), right = x.place(p.series[i].x[k] + p.binWidth);
+            sheet.rect(left, y.place(count), right - left, f.bottom - y.place(count), look[i].color,
+                       fmt::format(" fill-opacity=\"0.55\" stroke=\"{}\"", look[i].color));
+        }
+}
+
+double widestTick(const Scale& y) {
+    double widest = 0;
+    for (const double tick : y.ticks()) widest = std::max(widest, textWidth(rounded(tick)));
+    return widest;
+}
+
+std::string xyChart(const Plot& p) {
+    Sheet sheet;
+    sheet.text(16, 26, shortened(p.title, 90), Anchor::start, kInk, 14);
+    const double top = legend(sheet, p, 50) + (p.series.size() < 2 ? -6 : 4);
+    const Range ys = yRange(p), xs = xRange(p);
+    const double bottom = top + kPlotHeight;
+    const Scale y(ys.low, ys.high, p.logY, bottom, top);
+    const Frame f{34 + widestTick(y), kWidth - kRight, top, bottom};
+    const Scale x(xs.low, xs.high, p.logX, f.left, f.right);
+    yAxis(sheet, p, y, f);
+    double below = 0;
+    if (p.kind == Chart::Kind::bar) {
+        drawBars(sheet, p, y, f);
+        below = nameAxis(sheet, p.categories, f);
+    } else if (p.kind == Chart::Kind::histogram) {
+        drawHistogram(sheet, p, x, y, f);
+        below = numberAxis(sheet, x, f);
+    } else {
+        drawLines(sheet, p, x, y);
+        below = numberAxis(sheet, x, f);
+    }
+    sheet.line(f.left, bottom, f.right, bottom, kFaint);
+    sheet.text((f.left + f.right) / 2, bottom + below + 16, shortened(p.xTitle, 100), Anchor::middle);
+    return sheet.done(p.title, describe(p), bottom + below + 30);
+}
+
+std::array<int, 3> parts(const char* color) {
+    const auto value = static_cast<int>(std::stoul(color + 1, nullptr, 16));
+    return {value >> 16, value >> 8 & 255, value & 255};
+}
+
+std::array<int, 3> heatColor(double share) {
+    const double at = std::clamp(share, 0.0, 1.0) * (kHeat.size() - 1);
+    const auto below = std::min(static_cast<std::size_t>(at), kHeat.size() - 2);
+    const auto a = parts(kHeat[below]), b = parts(kHeat[below + 1]);
+    std::array<int, 3> mixed{};
+    for (std::size_t i = 0; i < 3; ++i)
+        mixed[i] = static_cast<int>(std::lround(a[i] + (at - static_cast<double>(below)) * (b[i] - a[i])));
+    return mixed;
+}
+
+std::string hex(const std::array<int, 3>& c) {
+    return fmt::format("#{:02x}{:02x}{:02x}", c[0], c[1], c[2]);
+}
+
+void heatLegend(Sheet& sheet, const Plot& p, const Range& range) {
+    constexpr int kSteps = 40;
+    const double left = kWidth - kRight - 260, width = 160;
+    for (int i = 0; i < kSteps; ++i)
+        sheet.rect(left + 50 + width * i / kSteps, 40, width / kSteps + 0.3, 10, hex(heatColor((i + 0.5) / kSteps)));
+    sheet.text(left + 45, 49, rounded(range.low), Anchor::end);
+    sheet.text(left + width + 55, 49, rounded(range.high), Anchor::start);
+    sheet.text(16, 49, shortened(p.yTitle, 70), Anchor::start);
+}
+
+std::string heatMap(const Plot& p) {
+    Sheet sheet;
+    sheet.text(16, 26, shortened(p.title, 90), Anchor::start, kInk, 14);
+    Range range;
+    for (const double v : p.cells) range.include(v, p.logY);
+    range.settle();
+    const auto columns = static_cast<double>(p.categories.size()), rows = static_cast<double>(p.rows.size());
+    double names = 0;
+    for (const std::string& row : p.rows) names = std::max(names, textWidth(shortened(row, 30)));
+    Frame f{24 + names, kWidth - kRight, 66, 0};
+    const double cellWidth = std::min(64.0, (f.right - f.left) / columns);
+    const double cellHeight = std::clamp(460 / rows, 1.5, std::min(26.0, std::max(cellWidth, 12.0)));
+    f.right = f.left + cellWidth * columns;
+    f.bottom = f.top + cellHeight * rows;
+    const auto share = [&](double v) {
+        if (p.logY) return range.high > range.low ? std::log(v / range.low) / std::log(range.high / range.low) : 1.0;
+        return range.high > range.low ? (v - range.low) / (range.high - range.low) : 1.0;
+    };
+    heatLegend(sheet, p, range);
+    const auto rowStep = static_cast<std::size_t>(std::max(1.0, std::ceil(11 / cellHeight)));
+    for (std::size_t row = 0; row < p.rows.size(); ++row) {
+        const double top = f.top + cellHeight * static_cast<double>(row);
+        if (row % rowStep == 0)
+            sheet.text(f.left - 6, top + cellHeight / 2 + 4, shortened(p.rows[row], 30), Anchor::end);
+        for (std::size_t column = 0; column < p.categories.size(); ++column) {
+            const double v = p.cells[row * p.categories.size() + column];
+            if (!std::isfinite(v) || (p.logY && v <= 0)) continue;
+            const auto color = heatColor(share(v));
+            const double left = f.left + cellWidth * static_cast<double>(column);
+            const double gap = cellHeight > 6 ? 0.5 : 0;
+            sheet.rect(left + gap, top + gap, cellWidth - 2 * gap, cellHeight - 2 * gap, hex(color));
+            if (cellWidth >= 34 && cellHeight >= 14)
+                sheet.text(left + cellWidth / 2, top + cellHeight / 2 + 4, fmt::format("{:.3g}", v), Anchor::middle,
+                           color[0] + color[1] + color[2] > 330 ? "#000000" : "#ffffff", 10);
+        }
+    }
+    const double below = nameAxis(sheet, p.categories, f);
+    sheet.text(f.left, f.bottom + below + 16, shortened(fmt::format("across: {}, down: {}", p.xTitle, p.rowTitle), 100),
+               Anchor::start);
+    return sheet.done(p.title, describe(p), f.bottom + below + 30);
+}
+
+}  // namespace
+
+std::string svg(const Result& result, const Chart& chart) {
+    const Plot p = plot(result, chart);
+    if (p.kind == Chart::Kind::heatmap && !p.empty()) return heatMap(p);
+    if (!p.empty()) return xyChart(p);
+    Sheet sheet;
+    sheet.text(16, 26, shortened(p.title, 90), Anchor::start, kInk, 14);
+    sheet.text(16, 52, "Nothing to show.", Anchor::start);
+    return sheet.done(p.title, describe(p), 70);
+}
+
+}  // namespace bulkhead::report

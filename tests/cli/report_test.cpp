@@ -1,0 +1,78 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "cli/command.h"
+#include "temporary_directory.h"
+
+namespace bulkhead::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kResult = R"({
+  "title": "Slowdown on sim:tx2",
+  "provenance": {"command": "bulkhead x", "gpu": "sim:tx2", "seed": 1, "version": "0.1.0", "date": "2026-01-01T00:00:00Z"},
+  "columns": [{"name": "aggressor", "unit": ""}, {"name": "slowdown", "unit": "x"}],
+  "rows": [{"aggressor": "compute", "slowdown": 1.01}, {"aggressor": "evict", "slowdown": 2.5}],
+  "charts": [{"kind": "bar", "title": "Slowdown", "x": "aggressor", "y": ["slowdown"]}]
+})";
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+        text.replace(at, from.size(), to);
+    return text;
+}
+
+TEST(ReportVerb, MakesAPageOfFiles) {
+    const TemporaryDirectory folder;
+    writeFile(folder / "a.json", kResult);
+    writeFile(folder / "b.json", std::string("{\"results\": [") + kResult + "," + kResult + "]}");
+    const Outcome o = run({"report", (folder / "a.json").string(), (folder / "b.json").string(), "-o",
+                           (folder / "page.html").string(), "--title", "Three <of> them"});
+    ASSERT_EQ(o.exitCode, 0) << o.err;
+    const std::string page = readFile(folder / "page.html");
+    EXPECT_NE(page.find("<h1>Three &lt;of&gt; them</h1>"), std::string::npos);
+    EXPECT_NE(page.find("id=\"r3\""), std::string::npos);
+    EXPECT_EQ(page.find("id=\"r4\""), std::string::npos);
+}
+
+TEST(ReportVerb, PutsTwoGpusSideBySideFirst) {
+    const TemporaryDirectory folder;
+    writeFile(folder / "sim.json", kResult);
+    writeFile(folder / "real.json", replaced(kResult, "sim:tx2", "cuda:0"));
+    const Outcome o = run({"report", (folder / "sim.json").string(), (folder / "real.json").string(), "-o", "-"});
+    ASSERT_EQ(o.exitCode, 0) << o.err;
+    EXPECT_NE(o.out.find("<h2 id=\"r1-title\">Slowdown on cuda:0 and sim:tx2</h2>"), std::string::npos);
+}
+
+TEST(ReportVerb, WritesAPictureForEachChart) {
+    const TemporaryDirectory folder;
+    writeFile(folder / "a.json", kResult);
+    fs::create_directory(folder / "pictures");
+    ASSERT_EQ(run({"report", (folder / "a.json").string(), "--svg", (folder / "pictures").string()}).exitCode, 0);
+    EXPECT_TRUE(readFile(folder / "pictures/01-1-slowdown.svg").starts_with("<svg"));
+}
+
+TEST(ReportVerb, RefusesNonsense) {
+    const TemporaryDirectory folder;
+    const std::string good = (folder / "a.json").string(), bad = (folder / "bad.json").string();
+    writeFile(good, kResult);
+    writeFile(bad,
+              "\x7f"
+              "ELF");
+    expectRefused({"report", good}, "nothing to write");
+    expectRefused({"report", "-o", "x.html"}, "FILES");
+    expectRefused({"report", (folder / "none.json").string(), "-o", "-"}, "no such file");
+    expectRefused({"report", folder.path().string(), "-o", "-"}, "");
+    expectRefused({"report", bad, "-o", "-"}, "bad.json");
+    expectRefused({"report", good, "--svg", (folder / "none").string()}, "no such directory");
+    expectRefused({"report", good, "-o", (folder / "none/page.html").string()}, "none");
+    writeFile(bad, replaced(kResult, "\"bar\"", "\"pie\""));
+    expectRefused({"report", bad, "-o", (folder / "page.html").string()}, "unknown kind of chart pie");
+    EXPECT_FALSE(fs::exists(folder / "page.html"));
+}
+
+}  // namespace
+}  // namespace bulkhead::cli

@@ -1,0 +1,203 @@
+// The page as people see it, in a real Chromium. Skipped where there is none.
+#include "report/browser.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "report/gallery.h"
+#include "report/report.h"
+
+namespace bulkhead::report {
+namespace {
+
+class Page : public testing::Test {
+  protected:
+    static void SetUpTestSuite() {
+        if (const auto program = Browser::find()) browser_ = new Browser(*program);
+    }
+    static void TearDownTestSuite() {
+        delete browser_;
+        browser_ = nullptr;
+    }
+
+    void SetUp() override {
+        if (browser_ == nullptr) GTEST_SKIP() << "chromium is not installed";
+        browser_->resize(1100, 900);
+        browser_->preferColors("light");
+        writeFile(folder_ / "report.html", html("A report", gallery()));
+        browser_->open(folder_ / "report.html");
+    }
+
+    void TearDown() override {
+        if (browser_ == nullptr) return;
+        for (const std::string& complaint : browser_->complaints()) ADD_FAILURE() << complaint;
+    }
+
+    static int number(const std::string& expression) { return browser_->evaluate(expression).get<int>(); }
+    static std::string text(const std::string& expression) { return browser_->evaluate(expression).get<std::string>(); }
+
+    inline static Browser* browser_ = nullptr;
+    TemporaryDirectory folder_;
+};
+
+/// The number of charts whose canvas has more than a few pixels of the kind of color that only data has.
+constexpr const char* kPainted = R"js(
+[...document.querySelectorAll("figure.chart canvas")].filter((canvas) => {
+  const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+  let colored = 0;
+  for (let i = 0; i < pixels.length; i += 4) {
+    const [r, g, b] = [pixels[i], pixels[i + 1], pixels[i + 2]];
+    if (pixels[i + 3] > 100 && Math.max(r, g, b) - Math.min(r, g, b) > 40) ++colored;
+  }
+  return colored > 100;
+}).length)js";
+
+TEST_F(Page, DrawsEveryChart) {
+    browser_->keepScreenshot("light");
+    EXPECT_EQ(number("document.querySelectorAll('figure.chart').length"), 8);
+    EXPECT_EQ(number(kPainted), 8);
+}
+
+TEST_F(Page, FollowsTheSystemIntoTheDark) {
+    const std::string background = "getComputedStyle(document.body).backgroundColor";
+    EXPECT_EQ(text(background), "rgb(255, 255, 255)");
+    browser_->preferColors("dark");
+    EXPECT_EQ(text(background), "rgb(21, 24, 28)");
+    browser_->keepScreenshot("dark");
+    EXPECT_EQ(number(kPainted), 8);
+}
+
+TEST_F(Page, ChangesTheThemeByItsButton) {
+    browser_->evaluate("document.getElementById('theme').click()");
+    EXPECT_EQ(text("getComputedStyle(document.body).backgroundColor"), "rgb(21, 24, 28)");
+    EXPECT_EQ(text("document.getElementById('theme').textContent"), "Light");
+}
+
+TEST_F(Page, FitsAPhone) {
+    browser_->resize(390, 800, true);
+    browser_->open(folder_ / "report.html");
+    browser_->keepScreenshot("phone");
+    EXPECT_LE(number("document.documentElement.scrollWidth"), 390);
+    EXPECT_EQ(number(kPainted), 8);
+}
+
+TEST_F(Page, RedrawsChartsForANewWidth) {
+    const std::string width = "document.querySelector('figure canvas').clientWidth";
+    const int wide = number(width);
+    browser_->resize(600, 900);
+    browser_->evaluate("new Promise((done) => setTimeout(done, 400))");
+    EXPECT_LT(number(width), wide);
+    EXPECT_LE(number("document.documentElement.scrollWidth"), 600);
+}
+
+TEST_F(Page, SortsATableByAColumn) {
+    const std::string column =
+        "[...document.querySelectorAll('#r1 tbody tr')].map((row) => row.cells[3].textContent).join(' ')";
+    const std::string press = "document.querySelectorAll('#r1 thead button')[3].click()";
+    EXPECT_EQ(text(column), "1.55 1.24 - 1.02");
+    browser_->evaluate(press);
+    EXPECT_EQ(text(column), "1.02 1.24 1.55 -");
+    EXPECT_EQ(text("document.querySelectorAll('#r1 thead th')[3].getAttribute('aria-sort')"), "ascending");
+    browser_->evaluate(press);
+    EXPECT_EQ(text(column), "1.55 1.24 1.02 -");
+}
+
+TEST_F(Page, SortsNumbersByTheirSize) {
+    browser_->evaluate("document.querySelectorAll('#r5 thead button')[0].click()");
+    EXPECT_EQ(text("document.querySelector('#r5 tbody').rows[0].cells[0].textContent"), "0");
+    EXPECT_EQ(text("document.querySelector('#r5 tbody').rows[23].cells[0].textContent"), "1");
+}
+
+TEST_F(Page, HidesASeriesByItsLegend) {
+    browser_->evaluate("document.querySelector('#r1 .legend button').click()");
+    EXPECT_EQ(text("document.querySelector('#r1 .legend button').getAttribute('aria-pressed')"), "false");
+}
+
+TEST_F(Page, TellsValuesToTheKeyboard) {
+    browser_->evaluate("document.querySelector('#r1 .plot').focus()");
+    browser_->press("ArrowRight");
+    browser_->press("ArrowRight");
+    EXPECT_EQ(text("document.getElementById('live').textContent"),
+              "Backprop. ciao-c: 1.11. ciao-c, paper: 1.24. gto: 1");
+    browser_->evaluate("document.querySelector('#r4 .plot').focus()");
+    browser_->press("ArrowRight");
+    browser_->press("ArrowDown");
+    EXPECT_EQ(text("document.getElementById('live').textContent"), "sequential / compute. slowdown: 3.59");
+}
+
+TEST_F(Page, ShowsValuesBesideThePointer) {
+    browser_->evaluate("document.querySelector('#r1').scrollIntoView()");
+    const nlohmann::json box = browser_->evaluate(
+        "(() => { const b = document.querySelector('#r1 .u-over').getBoundingClientRect();"
+        " return [b.x + b.width * 0.6, b.y + b.height / 2] })()");
+    browser_->call("Input.dispatchMouseEvent", {{"type", "mouseMoved"}, {"x", box[0]}, {"y", box[1]}});
+    browser_->evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))");
+    EXPECT_EQ(text("document.querySelector('#r1 .tip strong').textContent"), "Kmeans");
+    EXPECT_EQ(number("document.querySelectorAll('#r1 .tip:not([hidden]) .keyed').length"), 2);
+}
+
+TEST_F(Page, CopiesTheCommandThatMakesAResultAgain) {
+    browser_->call("Browser.grantPermissions", {{"permissions", {"clipboardReadWrite", "clipboardSanitizedWrite"}}});
+    browser_->evaluate(
+        "(async () => { document.querySelector('#r1 .copy').click();"
+        " await new Promise((done) => setTimeout(done, 100)) })()");
+    EXPECT_EQ(text("document.querySelector('#r1 .copy').textContent"), "Copied");
+    EXPECT_EQ(text("navigator.clipboard.readText()"), "bulkhead compare --workloads ATAX,Backprop --html 'a b.html'");
+}
+
+TEST_F(Page, ShowsHostileTextAsText) {
+    EXPECT_TRUE(browser_->evaluate("window.broken").is_null());
+    EXPECT_EQ(text("document.querySelector('#r6 h2').textContent"), kHostile);
+    EXPECT_EQ(text("document.querySelector('#r6 figcaption').textContent"), kHostile);
+    EXPECT_EQ(number("document.images.length"), 0);
+}
+
+TEST_F(Page, PrintsUnfoldedAndOnWhite) {
+    browser_->preferColors("dark");
+    browser_->evaluate(
+        "addEventListener('beforeprint', () => { window.printed = [document.querySelectorAll('details[open]').length,"
+        " getComputedStyle(document.body).backgroundColor].join(' ') })");
+    const std::string pdf = browser_->call("Page.printToPDF", {{"printBackground", true}})["data"];
+    EXPECT_GT(pdf.size(), 20'000u);
+    EXPECT_EQ(text("window.printed"), "2 rgb(255, 255, 255)");
+    EXPECT_EQ(number("document.querySelectorAll('details[open]').length"), 0);
+}
+
+/// Smallest contrast of any text with its background, by the formula of WCAG 2.
+constexpr const char* kLeastContrast = R"js((() => {
+  const channels = (color) => color.match(/[\d.]+/g).map(Number);
+  const luminance = (rgb) => rgb.slice(0, 3).map((c) => c / 255)
+    .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (element) => {
+    for (; element; element = element.parentElement) {
+      const color = channels(getComputedStyle(element).backgroundColor);
+      if (color.length === 3 || color[3] > 0) return color;
+    }
+    return [255, 255, 255];
+  };
+  let least = 100;
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!own || ["SCRIPT", "STYLE"].includes(element.tagName)) continue;
+    const [a, b] = [channels(getComputedStyle(element).color), behind(element)].map(luminance);
+    least = Math.min(least, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05));
+  }
+  return least;
+})())js";
+
+TEST_F(Page, HasTextOfEnoughContrastInBothThemes) {
+    EXPECT_GE(browser_->evaluate(kLeastContrast).get<double>(), 4.5);
+    browser_->preferColors("dark");
+    EXPECT_GE(browser_->evaluate(kLeastContrast).get<double>(), 4.5);
+}
+
+TEST_F(Page, NamesEverythingThatCanBeFocused) {
+    EXPECT_EQ(number("[...document.querySelectorAll('button, a, [tabindex]')].filter((e) => !(e.textContent.trim() ||"
+                     " e.getAttribute('aria-label') || e.getAttribute('aria-labelledby'))).length"),
+              0);
+}
+
+}  // namespace
+}  // namespace bulkhead::report

@@ -1,0 +1,118 @@
+#include "report/gallery.h"
+
+#include <cmath>
+
+#include "base/random.h"
+
+namespace bulkhead::report {
+
+const char* const kHostile = "</script><script>window.broken=1</script>\"'><img src=x onerror='window.broken=2'>&amp;";
+
+namespace {
+
+Result::Provenance provenance(const std::string& command) {
+    return {command, "sim:tx2", 1, "0.1.0", "2026-01-02T03:04:05Z"};
+}
+
+Result bars() {
+    Result r;
+    r.title = "Instructions per cycle by scheduler";
+    r.columns = {{"workload", ""}, {"gto", ""}, {"ciao-c", ""}, {"paper's ciao-c", ""}};
+    r.add({"ATAX", 1.0, 1.62, 1.55});
+    r.add({"Backprop", 1.0, 1.11, 1.24});
+    r.add({"Kmeans", 1.0, 2.4, {}});
+    r.add({"Hotspot", 1.0, 0.98, 1.02});
+    r.charts = {{Chart::Kind::bar,
+                 "IPC relative to GTO",
+                 "workload",
+                 {"ciao-c", "gto"},
+                 {},
+                 {"paper's ciao-c"},
+                 "IPC relative to gto",
+                 false,
+                 false}};
+    r.provenance = provenance("bulkhead compare --workloads ATAX,Backprop --html 'a b.html'");
+    return r;
+}
+
+Result lines() {
+    Result r;
+    r.title = "Latency by working set";
+    r.columns = {{"working set", "KB"}, {"stride", ""}, {"latency", "cycles"}};
+    for (const std::int64_t stride : {32, 128})
+        for (int kb = 16; kb <= 4096; kb *= 2)
+            r.add({std::int64_t{kb}, stride,
+                   110.0 + (kb > 512 ? 330.0 * (1 - 512.0 / kb) : 0.0) + 0.2 * static_cast<double>(stride)});
+    r.charts = {{Chart::Kind::line, "Latency", "working set", {"latency"}, {"stride"}, {}, "", true, false}};
+    r.provenance = provenance("bulkhead x");
+    return r;
+}
+
+Result samples() {
+    Result r;
+    r.title = "Times of single accesses";
+    r.columns = {{"placement", ""}, {"time", "cycles"}};
+    Random random(7);
+    for (int i = 0; i < 100; ++i) {
+        r.add({"alone", 100 + static_cast<double>(random.below(40))});
+        r.add({"together", 100 + static_cast<double>(random.below(40) + (i % 3 == 0 ? random.below(300) : 0))});
+    }
+    r.charts = {{Chart::Kind::cdf, "Distribution of times", "", {"time"}, {"placement"}, {}, "", false, false},
+                {Chart::Kind::histogram, "Histogram of times", "", {"time"}, {"placement"}, {}, "", false, false}};
+    r.provenance = provenance("bulkhead y");
+    return r;
+}
+
+Result matrix() {
+    Result r;
+    r.title = "Slowdown of victims by aggressors";
+    r.columns = {{"victim", ""}, {"aggressor", ""}, {"slowdown", ""}};
+    const char* const aggressors[] = {"compute", "evict-random", "stream-read", "map-guided", "slice", "bank"};
+    double x = 1;
+    for (const char* victim : {"random", "sequential", "latency", "bandwidth"})
+        for (const char* aggressor : aggressors) r.add({victim, aggressor, x += 0.37});
+    r.charts = {{Chart::Kind::heatmap, "Slowdown", "aggressor", {"slowdown"}, {"victim"}, {}, "", false, false}};
+    r.provenance = provenance("bulkhead stress");
+    return r;
+}
+
+Result interference() {
+    Result r;
+    r.title = "Warp by warp";
+    r.columns = {{"interfered warp", ""}, {"interfering warp", ""}, {"VTA hits", ""}};
+    for (std::int64_t a = 23; a >= 0; --a)
+        for (std::int64_t b = 0; b < 24; ++b)
+            if (a != b) r.add({a, b, std::int64_t{1} + a * b % 97 * 30});
+    r.charts = {{Chart::Kind::heatmap,
+                 "Who evicts whom",
+                 "interfering warp",
+                 {"VTA hits"},
+                 {"interfered warp"},
+                 {},
+                 "",
+                 false,
+                 true}};
+    r.provenance = provenance("bulkhead reproduce ciao --figures 1a");
+    return r;
+}
+
+Result hostile() {
+    Result r;
+    const std::string bad = kHostile;
+    r.title = bad;
+    r.columns = {{bad, bad}, {"value", bad}};
+    r.add({bad, 1.5});
+    r.add({bad + "2", 2.5});
+    r.charts = {{Chart::Kind::bar, bad, bad, {"value"}, {bad}, {}, bad, false, false},
+                {Chart::Kind::heatmap, bad, bad, {"value"}, {bad}, {}, "", false, false}};
+    r.provenance = {bad, bad, 1, bad, bad};
+    return r;
+}
+
+}  // namespace
+
+std::vector<Result> gallery() {
+    return {bars(), lines(), samples(), matrix(), interference(), hostile()};
+}
+
+}  // namespace bulkhead::report

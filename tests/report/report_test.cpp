@@ -1,0 +1,260 @@
+#include "report/report.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "report/gallery.h"
+#include "report/palette.h"
+#include "report/plot.h"
+
+namespace bulkhead::report {
+namespace {
+
+using testing::Test;
+
+std::string messageOf(const std::function<void()>& call) {
+    try {
+        call();
+    } catch (const Error& e) {
+        return e.what();
+    }
+    return "no error";
+}
+
+std::size_t occurrences(const std::string& text, const std::string& word) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+    return count;
+}
+
+TEST(ResultJson, ComesBackAsItWas) {
+    for (const Result& r : gallery()) {
+        const std::string written = json(r).dump();
+        const Result again = fromJson(nlohmann::json::parse(written), "x");
+        EXPECT_EQ(again.rows, r.rows);
+        EXPECT_EQ(again.charts.size(), r.charts.size());
+        EXPECT_EQ(json(again).dump(), written);
+    }
+}
+
+TEST(ResultJson, KeepsEveryFieldOfAChart) {
+    Result r;
+    r.columns = {{"a", ""}, {"b", ""}, {"c", ""}, {"d", ""}};
+    r.charts = {{Chart::Kind::cdf, "t", "a", {"b"}, {"c"}, {"d"}, "y", true, true}};
+    const Chart c = fromJson(nlohmann::json::parse(json(r).dump()), "x").charts.at(0);
+    EXPECT_EQ(c.kind, Chart::Kind::cdf);
+    EXPECT_EQ(c.title, "t");
+    EXPECT_EQ(c.x, "a");
+    EXPECT_EQ(c.y, std::vector<std::string>{"b"});
+    EXPECT_EQ(c.series, std::vector<std::string>{"c"});
+    EXPECT_EQ(c.paper, std::vector<std::string>{"d"});
+    EXPECT_EQ(c.yTitle, "y");
+    EXPECT_TRUE(c.logX);
+    EXPECT_TRUE(c.logY);
+}
+
+TEST(ResultJson, OfAFileMayBeOneOrMany) {
+    const nlohmann::json one = nlohmann::json::parse(json(gallery()[0]).dump());
+    EXPECT_EQ(resultsIn(one, "x").size(), 1u);
+    EXPECT_EQ(resultsIn({one, one}, "x").size(), 2u);
+    EXPECT_EQ(resultsIn({{"results", {one, one, one}}}, "x").size(), 3u);
+    EXPECT_EQ(resultsIn({{"decided", true}, {"figures", {one}}}, "x").size(), 1u);
+}
+
+TEST(ResultJson, IsRefusedWithTheFileAndThePlace) {
+    const auto refused = [](const char* text) {
+        return messageOf([&] { resultsIn(nlohmann::json::parse(text), "f.json"); });
+    };
+    EXPECT_EQ(refused("[3]"), "f.json: no result: an object with title, columns and rows");
+    EXPECT_EQ(refused(R"({"title": "t", "columns": 1, "rows": []})"), R"(f.json: "t": columns is no array)");
+    EXPECT_EQ(refused(R"({"title": "t", "columns": [{"name": "a"}], "rows": [{"a": []}]})"),
+              R"(f.json: "t": a cell holds an array or an object)");
+    EXPECT_EQ(refused(R"({"title": "t", "columns": [], "rows": [], "charts": [{"kind": "pie", "title": ""}]})"),
+              R"(f.json: "t": unknown kind of chart pie)");
+    EXPECT_EQ(refused(R"({"title": "t", "columns": [], "rows": [],
+                          "charts": [{"kind": "bar", "title": "", "x": "b", "y": []}]})"),
+              R"(f.json: "t": a chart of the column "b", which is not there)");
+}
+
+TEST(SideBySide, PutsTheSameMeasurementOfTwoGpusInOneTable) {
+    std::vector<Result> results = {gallery()[0], gallery()[0], gallery()[1]};
+    results[1].provenance.gpu = "cuda:0";
+    const std::vector<Result> together = sideBySide(results);
+    ASSERT_EQ(together.size(), 1u);
+    EXPECT_EQ(together[0].columns.front().name, "GPU");
+    EXPECT_EQ(together[0].rows.size(), 2 * results[0].rows.size());
+    EXPECT_EQ(plot(together[0], together[0].charts[0]).series.front().name, "sim:tx2: ciao-c");
+    results[1].provenance.gpu = results[0].provenance.gpu;
+    EXPECT_TRUE(sideBySide(results).empty());
+}
+
+TEST(Plot, OfBarsHasOurFiguresAndThePapers) {
+    const Result r = gallery()[0];
+    const Plot p = plot(r, r.charts[0]);
+    ASSERT_EQ(p.series.size(), 3u);
+    EXPECT_EQ(p.categories, (std::vector<std::string>{"ATAX", "Backprop", "Kmeans", "Hotspot"}));
+    EXPECT_EQ(p.series[0].y, (std::vector<double>{1.62, 1.11, 2.4, 0.98}));
+    EXPECT_TRUE(p.series[1].paper);
+    EXPECT_TRUE(std::isnan(p.series[1].y[2]));
+}
+
+TEST(Plot, OfALineIsInTheOrderOfX) {
+    Result r;
+    r.columns = {{"x", ""}, {"y", ""}};
+    for (const double x : {3.0, 1.0, 2.0}) r.add({x, 10 * x});
+    const Plot p = plot(r, {Chart::Kind::line, "", "x", {"y"}, {}, {}, "", false, false});
+    EXPECT_EQ(p.series[0].x, (std::vector<double>{1, 2, 3}));
+    EXPECT_EQ(p.series[0].y, (std::vector<double>{10, 20, 30}));
+}
+
+TEST(Plot, OfACumulativeDistributionCountsSamplesAtOrBelow) {
+    Result r;
+    r.columns = {{"t", "ns"}};
+    for (const double t : {40.0, 10.0, 20.0, 10.0}) r.add({t});
+    const Plot p = plot(r, {Chart::Kind::cdf, "", "", {"t"}, {}, {}, "", false, false});
+    EXPECT_EQ(p.series[0].x, (std::vector<double>{10, 10, 20, 40}));
+    EXPECT_EQ(p.series[0].y, (std::vector<double>{25, 50, 75, 100}));
+    EXPECT_EQ(p.xTitle, "t (ns)");
+}
+
+TEST(Plot, OfAHistogramHoldsEverySampleOnce) {
+    const Result r = gallery()[2];
+    const Plot p = plot(r, r.charts[1]);
+    ASSERT_EQ(p.series.size(), 2u);
+    for (const Plot::Series& s : p.series) {
+        double sum = 0;
+        for (const double count : s.y) sum += count;
+        EXPECT_EQ(sum, 100);
+    }
+    EXPECT_LE(p.series[0].x.front(), 100);
+    EXPECT_EQ(p.series[0].x, p.series[1].x);
+}
+
+TEST(Plot, OfAHistogramOfOneValueHasOneBin) {
+    Result r;
+    r.columns = {{"t", ""}};
+    for (int i = 0; i < 3; ++i) r.add({7.0});
+    const Plot p = plot(r, {Chart::Kind::histogram, "", "", {"t"}, {}, {}, "", false, false});
+    EXPECT_EQ(p.series[0].y, std::vector<double>{3});
+}
+
+TEST(Plot, OfAHeatMapOrdersNumbersAndLeavesGaps) {
+    const Result r = gallery()[4];
+    const Plot p = plot(r, r.charts[0]);
+    EXPECT_EQ(p.rows.front(), "0");
+    EXPECT_EQ(p.rows.back(), "23");
+    EXPECT_EQ(p.categories[10], "10");
+    ASSERT_EQ(p.cells.size(), 24u * 24u);
+    EXPECT_TRUE(std::isnan(p.cells[5 * 24 + 5]));
+    EXPECT_EQ(p.cells[5 * 24 + 6], 1 + 5 * 6 % 97 * 30);
+}
+
+TEST(Plot, OfAColumnThatIsNotThereIsRefused) {
+    const Result r = gallery()[0];
+    EXPECT_EQ(messageOf([&] {
+                  plot(r, {Chart::Kind::bar, "", "workload", {"gtx"}, {}, {}, "", false, false});
+              }),
+              "result \"Instructions per cycle by scheduler\": a chart of the column \"gtx\", which is not there");
+}
+
+TEST(Description, SaysWhereTheLeastAndTheMostAre) {
+    const Result bars = gallery()[0], heat = gallery()[3];
+    EXPECT_EQ(describe(plot(bars, bars.charts[0])),
+              "Bar chart of IPC relative to gto by workload. ciao-c: from 0.98 at Hotspot to 2.4 at Kmeans. "
+              "ciao-c, paper: from 1.02 at Hotspot to 1.55 at ATAX. gto: from 1 at ATAX to 1 at ATAX.");
+    EXPECT_EQ(describe(plot(heat, heat.charts[0])),
+              "Heat map of slowdown by aggressor and victim. 4 rows by 6 columns. Least 1.37 (random, compute), most "
+              "9.88 (bandwidth, bank).");
+}
+
+TEST(Html, HoldsEveryTitleTableChartAndCommand) {
+    const std::string page = html("t", gallery());
+    EXPECT_EQ(occurrences(page, "<section"), 6u);
+    EXPECT_EQ(occurrences(page, "<table>"), 6u);
+    EXPECT_EQ(occurrences(page, "<figure class=\"chart\">"), 8u);
+    EXPECT_EQ(occurrences(page, "role=\"img\""), 8u);
+    EXPECT_EQ(occurrences(page, "<code>"), 6u);
+    EXPECT_NE(page.find("<td class=\"number paper\" data-value=\"1.55\">1.55</td>"), std::string::npos);
+}
+
+TEST(Html, NeedsNoOtherFile) {
+    const std::string page = html("t", gallery());
+    EXPECT_EQ(occurrences(page, "src=\""), 0u);
+    EXPECT_EQ(occurrences(page, "<link"), 0u);
+    EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
+}
+
+TEST(Html, EscapesHostileText) {
+    const std::string page = html(kHostile, gallery());
+    EXPECT_EQ(occurrences(page, "<script>window"), 0u);
+    EXPECT_EQ(occurrences(page, "<img"), 0u);
+    EXPECT_NE(page.find("&lt;/script&gt;&lt;script&gt;window.broken=1"), std::string::npos);
+}
+
+TEST(Html, LeavesOutChartsWithNothingToShow) {
+    Result r;
+    r.columns = {{"x", ""}, {"y", ""}};
+    r.add({1.0, {}});
+    r.charts = {{Chart::Kind::line, "t", "x", {"y"}, {}, {}, "", false, false}};
+    EXPECT_EQ(occurrences(html("t", std::vector{r}), "<figure"), 0u);
+}
+
+TEST(Svg, DrawsABarForEachNumber) {
+    const Result r = gallery()[0];
+    const std::string picture = svg(r, r.charts[0]);
+    // Eight bars, two marks in the legend, the background; three diamonds of the paper, one in the legend.
+    EXPECT_EQ(occurrences(picture, "<rect"), 8u + 2 + 1);
+    EXPECT_EQ(occurrences(picture, "z\" fill"), 3u + 1);
+    EXPECT_NE(picture.find("<title>IPC relative to GTO</title>"), std::string::npos);
+}
+
+TEST(Svg, DrawsACellForEachNumber) {
+    const Result r = gallery()[4];
+    const std::string picture = svg(r, r.charts[0]);
+    EXPECT_EQ(occurrences(picture, "<rect"), 24u * 23 + 40 + 1);
+}
+
+TEST(Svg, EscapesHostileText) {
+    const Result r = gallery()[5];
+    for (const Chart& chart : r.charts) {
+        EXPECT_EQ(occurrences(svg(r, chart), "<img"), 0u);
+        EXPECT_EQ(occurrences(svg(r, chart), "<script"), 0u);
+    }
+}
+
+TEST(Svg, SaysThatThereIsNothing) {
+    Result r;
+    r.columns = {{"x", ""}};
+    EXPECT_NE(svg(r, {Chart::Kind::cdf, "t", "", {"x"}, {}, {}, "", false, false}).find("Nothing to show."),
+              std::string::npos);
+}
+
+/// Relative luminance and contrast, as WCAG 2 defines them.
+double luminance(const char* color) {
+    const auto value = static_cast<int>(std::stoul(color + 1, nullptr, 16));
+    const auto linear = [](int c) {
+        const double s = c / 255.0;
+        return s <= 0.03928 ? s / 12.92 : std::pow((s + 0.055) / 1.055, 2.4);
+    };
+    return 0.2126 * linear(value >> 16) + 0.7152 * linear(value >> 8 & 255) + 0.0722 * linear(value & 255);
+}
+
+double contrast(const char* a, const char* b) {
+    const double x = luminance(a), y = luminance(b);
+    return (std::max(x, y) + 0.05) / (std::min(x, y) + 0.05);
+}
+
+TEST(Palette, StandsOutFromThePage) {
+    for (const char* color : kLightSeries) EXPECT_GE(contrast(color, kLightPage), 3) << color;
+    for (const char* color : kDarkSeries) EXPECT_GE(contrast(color, kDarkPage), 3) << color;
+}
+
+TEST(Palette, OfHeatGrowsLighterWithEveryStep) {
+    for (std::size_t i = 1; i < kHeat.size(); ++i) EXPECT_GT(luminance(kHeat[i]), luminance(kHeat[i - 1]));
+}
+
+}  // namespace
+}  // namespace bulkhead::report

@@ -1,0 +1,162 @@
+import { rounded, shortened } from "./numbers.js";
+import * as style from "./style.js";
+import { Tip } from "./tip.js";
+
+const kTallest = 520;
+const kLargestCell = 64;
+
+/** A matrix of values as colors, with a scale above it. */
+export class HeatMap {
+  constructor(element, plot, say) {
+    this.element = element;
+    this.plot = plot;
+    this.say = say;
+    this.at = { row: 0, column: -1 };
+    this.drawable = (v) => v !== null && (!plot.logY || v > 0);
+    const values = plot.cells.filter(this.drawable);
+    this.low = values.reduce((a, b) => Math.min(a, b), Infinity);
+    this.high = values.reduce((a, b) => Math.max(a, b), -Infinity);
+    this.canvas = document.createElement("canvas");
+    this.area = document.createElement("div");
+    this.area.className = "area";
+    this.area.append(this.canvas);
+    this.scale = this.makeScale();
+    element.append(this.area);
+    this.tip = new Tip(this.area);
+    this.canvas.addEventListener("pointermove", (event) => this.onPointer(event));
+    this.canvas.addEventListener("pointerleave", () => this.tip.hide());
+    element.addEventListener("keydown", (event) => this.onKey(event));
+    element.addEventListener("blur", () => this.tip.hide());
+  }
+
+  share(v) {
+    if (this.high <= this.low) return 1;
+    return this.plot.logY
+      ? Math.log(v / this.low) / Math.log(this.high / this.low)
+      : (v - this.low) / (this.high - this.low);
+  }
+
+  makeScale() {
+    const scale = document.createElement("p");
+    scale.className = "scale";
+    const ramp = document.createElement("span");
+    ramp.className = "ramp";
+    scale.append(`${this.plot.yTitle}: ${rounded(this.low)}`, ramp, rounded(this.high));
+    this.element.before(scale);
+    return ramp;
+  }
+
+  layout(context) {
+    const { rows, categories } = this.plot;
+    context.font = style.font(11);
+    const widest = (names) => Math.max(0, ...names.map((name) => context.measureText(shortened(name)).width));
+    const width = Math.max(240, this.area.clientWidth);
+    const names = Math.min(width * 0.35, widest(rows));
+    const left = Math.ceil(names) + 10;
+    const cellWidth = Math.min(kLargestCell, (width - left - 12) / categories.length);
+    const cellHeight = Math.max(1, Math.min(26, kTallest / rows.length, Math.max(cellWidth, 14)));
+    const across = widest(categories);
+    const turned = across + 6 > cellWidth;
+    const below = (turned ? Math.min(120, across * 0.75 + 10) : 18) + 20;
+    return { width, left, names, cellWidth, cellHeight, turned, height: Math.ceil(cellHeight * rows.length + below + 6) };
+  }
+
+  draw() {
+    const { plot } = this;
+    const context = this.canvas.getContext("2d");
+    const l = (this.place = this.layout(context));
+    this.canvas.width = l.width * devicePixelRatio;
+    this.canvas.height = l.height * devicePixelRatio;
+    this.canvas.style.width = `${l.width}px`;
+    this.canvas.style.height = `${l.height}px`;
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    const color = style.heatScale();
+    const stops = Array.from({ length: 11 }, (_, i) => `rgb(${color(i / 10).join(" ")})`);
+    this.scale.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+    plot.rows.forEach((_, row) => plot.categories.forEach((__, column) => this.drawCell(context, color, row, column)));
+    this.drawRowNames(context);
+    this.drawColumnNames(context);
+  }
+
+  drawCell(context, color, row, column) {
+    const v = this.plot.cells[row * this.plot.categories.length + column];
+    if (!this.drawable(v)) return;
+    const { left, cellWidth, cellHeight } = this.place;
+    const rgb = color(this.share(v));
+    const [x, y] = [left + column * cellWidth, row * cellHeight];
+    const gap = cellHeight > 6 && cellWidth > 6 ? 0.75 : 0;
+    context.fillStyle = `rgb(${rgb.join(" ")})`;
+    context.fillRect(x + gap, y + gap, cellWidth - 2 * gap, cellHeight - 2 * gap);
+    if (cellWidth < 36 || cellHeight < 16) return;
+    context.font = style.font(11);
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.fillStyle = rgb[0] + rgb[1] + rgb[2] > 330 ? "#000" : "#fff";
+    context.fillText(String(Number(v.toPrecision(3))), x + cellWidth / 2, y + cellHeight / 2);
+  }
+
+  drawRowNames(context) {
+    const { left, cellHeight, names } = this.place;
+    context.font = style.font(11);
+    context.fillStyle = style.faint();
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    const every = Math.ceil(12 / cellHeight);
+    this.plot.rows.forEach((name, row) => {
+      if (row % every === 0) context.fillText(shortened(name), left - 6, (row + 0.5) * cellHeight, names);
+    });
+  }
+
+  drawColumnNames(context) {
+    const { left, cellWidth, cellHeight, turned, height } = this.place;
+    const bottom = cellHeight * this.plot.rows.length;
+    const every = Math.ceil(13 / cellWidth);
+    context.fillStyle = style.faint();
+    context.textBaseline = "top";
+    this.plot.categories.forEach((name, column) => {
+      if (column % every) return;
+      context.save();
+      context.translate(left + (column + 0.5) * cellWidth, bottom + 5);
+      context.rotate(turned ? -Math.PI / 4 : 0);
+      context.textAlign = turned ? "right" : "center";
+      context.fillText(shortened(name), 0, 0);
+      context.restore();
+    });
+    context.textAlign = "left";
+    context.textBaseline = "bottom";
+    context.fillText(shortened(`across: ${this.plot.xTitle}, down: ${this.plot.rowTitle}`, 80), left, height);
+  }
+
+  words(row, column) {
+    const v = this.plot.cells[row * this.plot.categories.length + column];
+    return [`${this.plot.rows[row]} / ${this.plot.categories[column]}`, `${this.plot.yTitle}: ${rounded(v)}`];
+  }
+
+  showTip(row, column) {
+    const { left, cellWidth, cellHeight, width } = this.place;
+    const [title, value] = this.words(row, column);
+    this.tip.show(title, [{ text: value }], left + (column + 0.5) * cellWidth, (row + 0.5) * cellHeight, width);
+  }
+
+  onPointer(event) {
+    const { left, cellWidth, cellHeight } = this.place;
+    const column = Math.floor((event.offsetX - left) / cellWidth);
+    const row = Math.floor(event.offsetY / cellHeight);
+    const inside = column >= 0 && column < this.plot.categories.length && row >= 0 && row < this.plot.rows.length;
+    if (!inside) return this.tip.hide();
+    this.showTip(row, column);
+  }
+
+  onKey(event) {
+    const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+    if (event.key === "Escape") this.tip.hide();
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    const [down, right] = steps[event.key];
+    const within = (n, most) => Math.min(most - 1, Math.max(0, n));
+    this.at.row = within(this.at.row + down, this.plot.rows.length);
+    this.at.column = within(this.at.column + right, this.plot.categories.length);
+    this.showTip(this.at.row, this.at.column);
+    this.say(this.words(this.at.row, this.at.column).join(". "));
+  }
+}

@@ -1,0 +1,347 @@
+/*! uPlot, which is bundled here:
+ *
+ * The MIT License (MIT)
+ *
+ * Copyright (c) 2022 Leon Sorokin
+ *
+ * Permission is hereby granted, free of charge, to any person obtaining a copy
+ * of this software and associated documentation files (the "Software"), to deal
+ * in the Software without restriction, including without limitation the rights
+ * to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
+ * copies of the Software, and to permit persons to whom the Software is
+ * furnished to do so, subject to the following conditions:
+ *
+ * The above copyright notice and this permission notice shall be included in
+ * all copies or substantial portions of the Software.
+ *
+ * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+ * IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+ * FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+ * AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+ * LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+ * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN
+ * THE SOFTWARE.
+ */
+import uPlot from "uplot";
+import { rounded, shortened } from "./numbers.js";
+import * as style from "./style.js";
+import { Tip } from "./tip.js";
+
+const kHeight = 320;
+const kMostInTip = 10;
+const kFewPoints = 40;
+
+/** Lines, bars, cumulative distributions and histograms. */
+export class XyChart {
+  constructor(element, plot, say) {
+    this.element = element;
+    this.plot = plot;
+    this.say = say;
+    this.index = -1;
+    let ours = -1;
+    // A paper's series has the color and the place of ours, which stands before it.
+    this.places = plot.series.map((s) => (s.paper ? Math.max(ours, 0) : ++ours));
+    this.bars = ours + 1;
+    this.mostPoints = Math.max(0, ...plot.series.map((s) => s.x.length));
+    this.shown = plot.series.map(() => true);
+    this.data = this.alignedData();
+    this.legend = this.makeLegend();
+    this.area = document.createElement("div");
+    this.area.className = "area";
+    element.append(this.area);
+    element.addEventListener("keydown", (event) => this.onKey(event));
+    element.addEventListener("blur", () => this.tip?.hide());
+  }
+
+  alignedData() {
+    const { plot } = this;
+    const drawable = (v) => (plot.logY && v !== null && v <= 0 ? null : v);
+    if (plot.kind === "bar") {
+      const numbers = plot.categories.map((_, i) => i);
+      const heights = plot.series.map((s) => {
+        const all = numbers.map(() => null);
+        s.x.forEach((x, i) => (all[x] = drawable(s.y[i])));
+        return all;
+      });
+      return [numbers, ...heights];
+    }
+    return uPlot.join(plot.series.map((s) => [s.x, s.y.map(drawable)]));
+  }
+
+  makeLegend() {
+    const list = document.createElement("ul");
+    list.className = "legend";
+    if (this.plot.series.length < 2) return list;
+    const filled = this.plot.kind === "bar" || this.plot.kind === "histogram";
+    const numbers = this.plot.series.map((_, i) => i);
+    const papers = numbers.filter((i) => this.plot.series[i].paper);
+    for (const i of numbers.filter((n) => !papers.includes(n)))
+      list.append(this.legendEntry(this.plot.series[i].name, filled ? "filled" : "line", [i]));
+    if (papers.length) list.append(this.legendEntry("paper", "paper", papers));
+    this.element.before(list);
+    return list;
+  }
+
+  /** A button that shows and hides these series. */
+  legendEntry(name, kind, numbers) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.setAttribute("aria-pressed", "true");
+    const mark = document.createElement("span");
+    mark.className = `mark ${kind}`;
+    mark.dataset.series = numbers[0];
+    button.append(mark, name);
+    button.addEventListener("click", () => {
+      const show = !this.shown[numbers[0]];
+      button.setAttribute("aria-pressed", String(show));
+      for (const i of numbers) {
+        this.shown[i] = show;
+        this.chart.setSeries(i + 1, { show });
+      }
+    });
+    const item = document.createElement("li");
+    item.append(button);
+    return item;
+  }
+
+  draw() {
+    this.chart?.destroy();
+    this.area.replaceChildren();
+    this.legend.querySelectorAll(".mark").forEach((mark) => {
+      const place = this.places[mark.dataset.series];
+      mark.style.color = style.seriesColor(place);
+      const dash = style.seriesDash(place);
+      if (mark.classList.contains("line")) mark.style.borderTopStyle = dash.length ? "dashed" : "solid";
+    });
+    const width = Math.max(240, Math.floor(this.area.clientWidth));
+    this.chart = new uPlot(this.options(width), this.data, this.area);
+    this.tip = new Tip(this.area);
+  }
+
+  options(width) {
+    return {
+      width,
+      height: kHeight + this.nameRoom(width),
+      legend: { show: false },
+      cursor: {
+        y: false,
+        drag: { setScale: false },
+        points: { show: this.plot.kind === "line" },
+      },
+      padding: [8, 20, 0, 0],
+      scales: { x: this.xScale(), y: this.yScale() },
+      axes: [this.xAxis(width), this.yAxis()],
+      series: [{}, ...this.plot.series.map((s, i) => this.seriesOptions(s, i))],
+      hooks: {
+        draw: [(u) => this.drawPapers(u)],
+        setCursor: [(u) => this.onCursor(u)],
+      },
+    };
+  }
+
+  xScale() {
+    const { plot } = this;
+    if (plot.kind === "bar") return { time: false, range: () => [-0.5, plot.categories.length - 0.5] };
+    if (plot.kind === "histogram") return { time: false, range: (u, low, high) => [low, high + plot.binWidth] };
+    if (plot.logX) return { time: false, distr: 3, range: (u, low, high) => [low / 1.15, high * 1.15] };
+    return { time: false };
+  }
+
+  yScale() {
+    if (this.plot.logY) return { distr: 3 };
+    return {
+      range: (u, low, high) => {
+        if (low === null) return [0, 1];
+        const lines = this.plot.kind === "line";
+        const bottom = low < 0 ? low * 1.05 : lines && low > 0.6 * high ? low - (high - low || high) * 0.1 : 0;
+        return [bottom, high > 0 ? high + (high - bottom) * 0.06 : 0];
+      },
+    };
+  }
+
+  axis() {
+    return {
+      stroke: style.faint(),
+      font: style.font(),
+      labelFont: style.font(),
+      grid: { stroke: style.grid(), width: 1 },
+      ticks: { stroke: style.grid(), width: 1, size: 5 },
+    };
+  }
+
+  longestName() {
+    const context = document.createElement("canvas").getContext("2d");
+    context.font = style.font();
+    return Math.max(0, ...(this.plot.categories ?? []).map((name) => context.measureText(shortened(name)).width));
+  }
+
+  turned(width) {
+    return this.plot.kind === "bar" && this.longestName() + 8 > (width - 70) / this.plot.categories.length;
+  }
+
+  nameRoom(width) {
+    return this.turned(width) ? Math.min(120, Math.round(this.longestName() * 0.75)) : 0;
+  }
+
+  xAxis(width) {
+    const { plot } = this;
+    const axis = { ...this.axis(), label: shortened(plot.xTitle, 80), labelSize: 22, size: 34 };
+    if (plot.kind !== "bar") return { ...axis, values: (u, splits) => splits.map((v) => (v === null ? "" : rounded(v))) };
+    const every = Math.max(1, Math.ceil((14 * plot.categories.length) / (width - 70)));
+    return {
+      ...axis,
+      grid: { show: false },
+      ticks: { show: false },
+      splits: () => plot.categories.map((_, i) => i),
+      values: (u, splits) => splits.map((i) => (i % every ? "" : shortened(plot.categories[i]))),
+      rotate: this.turned(width) ? -45 : 0,
+      size: 34 + this.nameRoom(width),
+    };
+  }
+
+  yAxis() {
+    return {
+      ...this.axis(),
+      label: shortened(this.plot.yTitle, 48),
+      labelSize: this.plot.yTitle ? 22 : 0,
+      size: (u, values) => {
+        u.ctx.save();
+        u.ctx.font = style.font(12 * devicePixelRatio);
+        const widest = Math.max(0, ...(values ?? []).map((v) => u.ctx.measureText(v ?? "").width));
+        u.ctx.restore();
+        return Math.ceil(widest / devicePixelRatio) + 14;
+      },
+      values: (u, splits) => splits.map((v) => (v === null ? "" : rounded(v))),
+    };
+  }
+
+  seriesOptions(series, i) {
+    const color = style.seriesColor(this.places[i]);
+    const common = { label: series.name, show: this.shown[i], points: { show: false } };
+    if (series.paper) return { ...common, paths: () => null, stroke: color };
+    switch (this.plot.kind) {
+      case "bar":
+        return { ...common, fill: color, stroke: color, width: 0, paths: (u, s) => this.barPaths(u, s, this.places[i]) };
+      case "histogram":
+        return { ...common, fill: color + "80", stroke: color, width: 1, paths: (u, s) => this.binPaths(u, s) };
+      case "cdf":
+        return { ...common, stroke: color, width: 2, dash: style.seriesDash(this.places[i]), paths: uPlot.paths.stepped({ align: 1 }) };
+      default:
+        return {
+          ...common,
+          stroke: color,
+          width: 2,
+          dash: style.seriesDash(this.places[i]),
+          points: { show: this.mostPoints <= kFewPoints, size: 6, fill: style.page() },
+        };
+    }
+  }
+
+  /** Left edge and width of a bar, in pixels of the canvas. */
+  barPlace(u, number, place) {
+    const left = u.valToPos(number - 0.4, "x", true);
+    const wide = (u.valToPos(number + 0.4, "x", true) - left) / this.bars;
+    return [left + wide * place, wide];
+  }
+
+  rectangles(u, series, edges) {
+    const path = new Path2D();
+    const bottom = u.bbox.top + u.bbox.height;
+    const zero = this.plot.logY ? bottom : u.valToPos(0, "y", true);
+    u.data[series].forEach((v, i) => {
+      if (v === null || v === undefined || v === 0) return;
+      const top = u.valToPos(v, "y", true);
+      const [left, wide] = edges(i);
+      path.rect(left, Math.min(top, zero), wide, Math.abs(zero - top));
+    });
+    return { stroke: path, fill: path };
+  }
+
+  barPaths(u, series, place) {
+    return this.rectangles(u, series, (i) => {
+      const [left, wide] = this.barPlace(u, i, place);
+      return [left + wide * 0.04, wide * 0.92];
+    });
+  }
+
+  binPaths(u, series) {
+    return this.rectangles(u, series, (i) => {
+      const left = u.valToPos(u.data[0][i], "x", true);
+      return [left, u.valToPos(u.data[0][i] + this.plot.binWidth, "x", true) - left];
+    });
+  }
+
+  drawPapers(u) {
+    const { ctx } = u;
+    const size = 5 * devicePixelRatio;
+    this.plot.series.forEach((s, i) => {
+      if (!s.paper || !this.shown[i]) return;
+      ctx.save();
+      ctx.lineWidth = 1.8 * devicePixelRatio;
+      ctx.strokeStyle = style.ink();
+      ctx.fillStyle = style.page();
+      u.data[i + 1].forEach((v, at) => {
+        if (v === null || v === undefined) return;
+        let x = u.valToPos(u.data[0][at], "x", true);
+        if (this.plot.kind === "bar") {
+          const [left, wide] = this.barPlace(u, at, this.places[i]);
+          x = left + wide / 2;
+        }
+        const y = u.valToPos(v, "y", true);
+        ctx.beginPath();
+        ctx.moveTo(x, y - size);
+        ctx.lineTo(x + size * 0.8, y);
+        ctx.lineTo(x, y + size);
+        ctx.lineTo(x - size * 0.8, y);
+        ctx.closePath();
+        ctx.fill();
+        ctx.stroke();
+      });
+      ctx.restore();
+    });
+  }
+
+  placeName(index) {
+    const x = this.data[0][index];
+    if (this.plot.kind === "bar") return this.plot.categories[x];
+    const name = this.plot.xTitle ? `${this.plot.xTitle}: ` : "";
+    if (this.plot.kind === "histogram") return `${name}${rounded(x)} to ${rounded(x + this.plot.binWidth)}`;
+    return name + rounded(x);
+  }
+
+  valuesAt(index) {
+    const lines = [];
+    this.plot.series.forEach((s, i) => {
+      const v = this.data[i + 1][index];
+      if (!this.shown[i] || v === null || v === undefined) return;
+      lines.push({ text: `${s.name}: ${rounded(v)}`, color: style.seriesColor(this.places[i]) });
+    });
+    return lines;
+  }
+
+  onCursor(u) {
+    const { idx, left, top } = u.cursor;
+    if (idx === null || idx === undefined || left < 0 || !this.tip) {
+      this.tip?.hide();
+      return;
+    }
+    this.index = idx;
+    const lines = this.valuesAt(idx);
+    const more = lines.length - kMostInTip;
+    const shown = more > 0 ? [...lines.slice(0, kMostInTip), { text: `and ${more} more` }] : lines;
+    const [x, y] = [u.over.offsetLeft + left, u.over.offsetTop + top];
+    this.tip.show(this.placeName(idx), shown, x, y, this.area.clientWidth);
+  }
+
+  onKey(event) {
+    const last = this.data[0].length - 1;
+    const moves = { ArrowLeft: this.index - 1, ArrowRight: this.index + 1, Home: 0, End: last };
+    if (event.key === "Escape") this.chart.setCursor({ left: -10, top: -10 });
+    if (!(event.key in moves)) return;
+    event.preventDefault();
+    this.index = Math.min(last, Math.max(0, moves[event.key]));
+    const left = this.chart.valToPos(this.data[0][this.index], "x");
+    this.chart.setCursor({ left, top: this.chart.over.clientHeight / 3 });
+    this.say([this.placeName(this.index), ...this.valuesAt(this.index).map((line) => line.text)].join(". "));
+  }
+}
