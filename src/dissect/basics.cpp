@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 
@@ -53,9 +54,8 @@ void findLatencies(Probe& probe, const MemoryView& memory, CacheShape& cache, Li
 
     std::vector<Access> twice;
     const std::vector<std::uint64_t> lines = randomLines(memory, 200, 4096, random);
-    clearCache(probe, memory, cache);
     for (int round = 0; round < 2; ++round)
-        for (std::uint64_t line : lines) twice.push_back({line + 1024});
+        for (std::uint64_t line : lines) twice.push_back({line + 1024});  // where nothing has been yet
     const Times times = probe.timeAccesses(twice);
     const auto half = times.begin() + static_cast<std::ptrdiff_t>(lines.size());
     cache.missCycles = median(Times(times.begin(), half));
@@ -77,7 +77,6 @@ void findSector(Probe& probe, const MemoryView& memory, CacheShape& cache, Liste
             list.push_back({at});
             list.push_back({at + distance});
         }
-    clearCache(probe, memory, cache);
     const Times times = probe.timeAccesses(list);
     std::size_t at = 1;
     for (Bytes distance = kStep; distance < kFarthest; distance += kStep)
@@ -133,24 +132,37 @@ CacheShape findBasics(Probe& probe, const MemoryView& memory, Listener& listener
     return cache;
 }
 
-Result hitsByFootprint(Probe& probe, const MemoryView& memory, const CacheShape& cache, std::uint64_t seed) {
+Result hitsByFootprint(Probe& probe, const MemoryView& memory, const CacheShape& cache, Listener& listener,
+                       std::uint64_t seed) {
+    listener.step("what L2 holds");
+    constexpr std::size_t kSamples = 500;
     Result r;
-    r.title = "Hits in L2 by footprint, second pass over it";
+    r.title = "Hits in L2 by footprint, after reading it from front to back";
     r.columns = {{"footprint", "KB"}, {"hits", "%"}};
     Random random(seed);
+    Bytes read = 0;
+    double held = 0, share = 1;
     for (const unsigned eighths : {4U, 6U, 7U, 8U, 9U, 10U, 12U, 16U}) {
         const Bytes footprint = cache.bytes / 8 * eighths / cache.lineBytes * cache.lineBytes;
-        clearCache(probe, memory, cache);
-        std::size_t hits = 0;
-        constexpr std::size_t kSamples = 300;
-        for (int pass = 0; pass < 2; ++pass)
-            probe.touch(memory.base(), footprint, static_cast<std::uint32_t>(cache.lineBytes));
+        probe.touch(memory.base() + read, footprint - read, static_cast<std::uint32_t>(cache.sectorBytes));
+        read = footprint;
         std::vector<Access> samples;
         for (std::size_t i = 0; i < kSamples; ++i)
             samples.push_back({memory.base() + random.below(footprint / cache.lineBytes) * cache.lineBytes});
+        std::size_t hits = 0;
         for (std::uint32_t t : probe.timeAccesses(samples)) hits += cache.misses(t) ? 0 : 1;
-        r.add({static_cast<std::int64_t>(footprint >> 10), 100.0 * static_cast<double>(hits) / kSamples});
+        const double now = static_cast<double>(hits) / kSamples;
+        r.add({static_cast<std::int64_t>(footprint >> 10), 100 * now});
+        if (now * static_cast<double>(footprint) > held) {
+            held = now * static_cast<double>(footprint);
+            share = now;
+        }
+        listener.progress(eighths / 16.0);
     }
+    const double error = std::sqrt(std::max(0.0, share * (1 - share)) / kSamples) / share;
+    listener.found({"L2 capacity", held / (1 << 20), "MB", 1 - error,
+                    fmt::format("the most that is still there after reading, within {:.0f} %; the driver says {} MB",
+                                100 * error, cache.bytes >> 20)});
     return r;
 }
 

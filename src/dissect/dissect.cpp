@@ -71,6 +71,15 @@ Result pairTrend(const std::vector<RowConflicts::Sample>& samples) {
     r.title = "Figure 3: time of pairs, one address fixed";
     r.columns = {{"secondary address", ""}, {"time", "cycles"}};
     for (const auto& s : samples) r.add({fmt::format("{:#x}", s.pair.second), static_cast<std::int64_t>(s.cycles)});
+    r.charts.push_back({Chart::Kind::line,
+                        "time of pairs, in the order of secondary addresses",
+                        "",
+                        {"time"},
+                        {},
+                        {},
+                        "",
+                        false,
+                        false});
     return r;
 }
 
@@ -87,6 +96,8 @@ Result pairHistogram(const std::vector<RowConflicts::Sample>& samples) {
         r.add({static_cast<std::int64_t>(times[i]), n});
         i += static_cast<std::size_t>(n);
     }
+    r.charts.push_back(
+        {Chart::Kind::line, "how many pairs take how long", "time", {"pairs"}, {}, {}, "", false, false});
     return r;
 }
 
@@ -280,7 +291,7 @@ Dissection dissect(gpu::Gpu& gpu, const Options& options, Listener& to) {
     if (!options.usePhysical) memory.forgetPhysical();
     Linear found;
     found.cache = findBasics(probe, memory, listener, options.seed);
-    result.figures.push_back(hitsByFootprint(probe, memory, found.cache, options.seed));
+    result.figures.push_back(hitsByFootprint(probe, memory, found.cache, listener, options.seed));
     if (memory.physicalKnown()) {
         findBanks(probe, memory, options, listener, found, result.figures);
         findSets(probe, memory, options, listener, found);

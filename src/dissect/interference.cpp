@@ -99,6 +99,9 @@ Result interferenceByThreads(Probe& probe, const MemoryView& memory, const Memor
         r.add(std::move(row));
         listener.progress(0.2 + 0.8 * static_cast<double>(i + 1) / static_cast<double>(threads.size()));
     }
+    Chart chart{Chart::Kind::line, "cycles per access of the primary thread", "threads", {}, {}, {}, "", false, false};
+    chart.y.assign(kNames.begin(), kNames.end());
+    r.charts.push_back(std::move(chart));
     return r;
 }
 

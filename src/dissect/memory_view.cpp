@@ -40,6 +40,8 @@ MemoryView::MemoryView(gpu::Gpu& gpu, Bytes most) {
     if (bytes < 64 * kLargestPage)
         throw Error("{}: {} MB of memory are too few to dissect", gpu.name(), gpu.info().memoryBytes >> 20);
     buffer_ = gpu.context().allocate(bytes);
+    base_ = buffer_.address();
+    bytes_ = bytes;
     if (gpu.simulator() == nullptr) return;
     gpu.context().makeCurrent();
     pageBytes_ = findPageBytes(base(), bytes);

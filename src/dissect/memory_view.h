@@ -16,9 +16,11 @@ class MemoryView {
   public:
     /// As much of the GPU's memory as there is, up to `most`.
     MemoryView(gpu::Gpu&, Bytes most);
+    /// Memory that is there already, and of which nothing is known.
+    MemoryView(std::uint64_t base, Bytes bytes) : base_(base), bytes_(bytes) {}
 
-    std::uint64_t base() const { return buffer_.address(); }
-    Bytes bytes() const { return buffer_.bytes(); }
+    std::uint64_t base() const { return base_; }
+    Bytes bytes() const { return bytes_; }
     bool physicalKnown() const { return !pages_.empty(); }
     Bytes pageBytes() const { return pageBytes_; }
     /// As on a real GPU from here on.
@@ -34,6 +36,8 @@ class MemoryView {
 
   private:
     gpu::Buffer buffer_;
+    std::uint64_t base_ = 0;
+    Bytes bytes_ = 0;
     Bytes pageBytes_ = 0;
     unsigned addressBits_ = 0;
     std::vector<arch::PhysicalAddress> pages_;                       ///< in virtual order

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "gpu/real_driver.h"
 #include "probes.ptx.h"
 
 namespace bulkhead::dissect {
@@ -27,6 +26,7 @@ Probe::Probe(gpu::Gpu& gpu, TimingFilter filter)
       accesses_(module_.kernel("timeAccesses")),
       pairs_(module_.kernel("timePairs")),
       chase_(module_.kernel("chase")),
+      ring_(module_.kernel("writeRing")),
       touch_(module_.kernel("touch")),
       afterLines_(module_.kernel("timeAfterLines")),
       atomics_(module_.kernel("timeAtomics")),
@@ -74,15 +74,15 @@ std::uint64_t Probe::chase(std::uint64_t start, std::uint32_t steps, bool throug
 }
 
 void Probe::writeRing(std::span<const std::uint64_t> addresses) {
-    gpu_.context().makeCurrent();
-    for (std::size_t i = 0; i < addresses.size(); ++i) {
-        const std::uint64_t next = addresses[(i + 1) % addresses.size()];
-        gpu::check(gpu_.api(), gpu_.api().cuMemcpyHtoD(addresses[i], &next, sizeof next), "cannot write a pointer");
-    }
+    const auto device = gpu_.context().array(std::vector<std::uint64_t>(addresses.begin(), addresses.end()));
+    constexpr std::uint32_t kThreads = 64;
+    const auto count = static_cast<std::uint32_t>(addresses.size());
+    launch(ring_, {std::min(multiprocessors_, (count + kThreads - 1) / kThreads)}, kThreads, 0, device, count);
 }
 
 void Probe::touch(std::uint64_t base, std::uint64_t bytes, std::uint32_t step) {
-    launch(touch_, {2 * multiprocessors_}, 256, 0, base, bytes, step);
+    const auto sum = gpu_.context().array<std::uint64_t>(1);
+    launch(touch_, {2 * multiprocessors_}, 256, 0, base, bytes, step, sum);
 }
 
 Times Probe::timeAfterLines(std::span<const std::uint64_t> lines, std::uint64_t primary, std::uint32_t sectors,
@@ -95,35 +95,40 @@ Times Probe::timeAfterLines(std::span<const std::uint64_t> lines, std::uint64_t 
     return filtered(times.download());
 }
 
-Times Probe::timeAtomicsFrom(unsigned multiprocessor, std::uint64_t base, std::uint64_t stride, std::uint32_t count,
-                             std::uint32_t repeats) {
+Times Probe::timeAtomicsFrom(unsigned multiprocessor, std::span<const std::uint64_t> addresses, std::uint32_t repeats) {
+    const auto list = gpu_.context().array(std::vector<std::uint64_t>(addresses.begin(), addresses.end()));
     const auto elected = gpu_.context().array(std::vector<std::uint32_t>(1, 0));
-    const auto times = gpu_.context().array(std::vector<std::uint32_t>(count, 0));
-    const auto where = gpu_.context().array<std::uint32_t>(count);
-    launch(atomics_, {2 * multiprocessors_}, 1, 0, base, stride, count, repeats, multiprocessor, elected, times, where);
+    const auto times = gpu_.context().array(std::vector<std::uint32_t>(addresses.size(), 0));
+    const auto where = gpu_.context().array<std::uint32_t>(addresses.size());
+    launch(atomics_, {2 * multiprocessors_}, 1, 0, list, static_cast<std::uint32_t>(addresses.size()), repeats,
+           multiprocessor, elected, times, where);
     if (elected.download()[0] == 0) throw Error("no block ran on multiprocessor {}", multiprocessor);
     return filtered(times.download());
 }
 
-Times Probe::timeAtomicsSpread(std::uint64_t base, std::uint64_t stride, std::uint32_t count, std::uint32_t repeats,
+Times Probe::timeAtomicsSpread(std::span<const std::uint64_t> addresses, std::uint32_t repeats,
                                std::vector<std::uint32_t>& where) {
+    if (addresses.empty()) return {};
+    const auto list = gpu_.context().array(std::vector<std::uint64_t>(addresses.begin(), addresses.end()));
     const auto elected = gpu_.context().array(std::vector<std::uint32_t>(1, 0));
-    const auto times = gpu_.context().array<std::uint32_t>(count);
-    const auto sms = gpu_.context().array<std::uint32_t>(count);
+    const auto times = gpu_.context().array<std::uint32_t>(addresses.size());
+    const auto sms = gpu_.context().array<std::uint32_t>(addresses.size());
     constexpr std::uint32_t kAll = ~std::uint32_t{0};
-    launch(atomics_, {multiprocessors_}, 1, 0, base, stride, count, repeats, kAll, elected, times, sms);
+    launch(atomics_, {multiprocessors_}, 1, 0, list, static_cast<std::uint32_t>(addresses.size()), repeats, kAll,
+           elected, times, sms);
     where = sms.download();
     return filtered(times.download());
 }
 
-Times Probe::timeContention(const Contention& c, std::span<const std::pair<std::uint64_t, std::uint64_t>> pairs) {
-    if (pairs.empty()) return {};
-    const auto device = gpu_.context().array(flattened(pairs));
+Times Probe::timeContention(const Contention& c, std::span<const std::uint64_t> tests, std::uint32_t slots) {
+    if (tests.empty()) return {};
+    const auto count = static_cast<std::uint32_t>(tests.size() / slots);
+    const auto device = gpu_.context().array(std::vector<std::uint64_t>(tests.begin(), tests.end()));
     const auto chosen = gpu_.context().array(c.multiprocessors);
     const auto state = gpu_.context().array(std::vector<std::uint32_t>(3 + c.multiprocessors.size(), 0));
-    const auto times = gpu_.context().array(std::vector<std::uint32_t>(pairs.size(), 0));
-    launch(contention_, {multiprocessors_}, c.threads, 0, device, static_cast<std::uint32_t>(pairs.size()), c.repeats,
-           chosen, c.members, c.lanes, state, times);
+    const auto times = gpu_.context().array(std::vector<std::uint32_t>(count, 0));
+    launch(contention_, {multiprocessors_}, c.threads, 0, device, count, slots, c.repeats, chosen, c.members, c.lanes,
+           state, times);
     return filtered(times.download());
 }
 

@@ -44,13 +44,12 @@ class Probe {
     /// Loads a line, then others, and times the line's sectors.
     Times timeAfterLines(std::span<const std::uint64_t> lines, std::uint64_t primary, std::uint32_t sectors,
                          std::uint32_t sectorBytes);
-    /// Latency of dependent atomics at equal distances, from one multiprocessor.
-    Times timeAtomicsFrom(unsigned multiprocessor, std::uint64_t base, std::uint64_t stride, std::uint32_t count,
-                          std::uint32_t repeats);
+    /// Latency of dependent atomics, from one multiprocessor.
+    Times timeAtomicsFrom(unsigned multiprocessor, std::span<const std::uint64_t> addresses, std::uint32_t repeats);
     /// The same, shared out among all multiprocessors; `where` is told which had each.
-    Times timeAtomicsSpread(std::uint64_t base, std::uint64_t stride, std::uint32_t count, std::uint32_t repeats,
+    Times timeAtomicsSpread(std::span<const std::uint64_t> addresses, std::uint32_t repeats,
                             std::vector<std::uint32_t>& where);
-    /// How long reductions to both addresses of a pair take when the chosen multiprocessors make them all at once.
+    /// How long reductions to all addresses of a test take when the chosen multiprocessors make them at once.
     struct Contention {
         std::vector<std::uint8_t> multiprocessors;  ///< of each, whether it may take part
         std::uint32_t members = 0;                  ///< how many do, at most
@@ -58,7 +57,8 @@ class Probe {
         std::uint32_t lanes = 32;   ///< of each warp that take part
         std::uint32_t repeats = 4;  ///< of four reductions each
     };
-    Times timeContention(const Contention&, std::span<const std::pair<std::uint64_t, std::uint64_t>>);
+    /// `tests` has `slots` addresses a test, which get equal shares of the reductions.
+    Times timeContention(const Contention&, std::span<const std::uint64_t> tests, std::uint32_t slots);
     /// Cycles per access of a primary thread while others chase rings of their own; `starts` has the primary's first.
     double timeInterference(std::span<const std::uint64_t> starts, std::uint32_t steps);
 
@@ -75,7 +75,7 @@ class Probe {
     unsigned multiprocessors_ = 0;
     gpu::Stream stream_;
     gpu::Module module_;
-    gpu::Kernel accesses_, pairs_, chase_, touch_, afterLines_, atomics_, contention_, interference_;
+    gpu::Kernel accesses_, pairs_, chase_, ring_, touch_, afterLines_, atomics_, contention_, interference_;
     double gpuSeconds_ = 0;
 };
 

@@ -35,9 +35,11 @@ unsigned Sides::count(unsigned side) const {
 
 std::optional<Sides> findSides(Probe& probe, std::uint64_t base, std::uint64_t stride, const SideEffort& effort) {
     Sides sides;
+    std::vector<std::uint64_t> addresses;
+    for (std::uint64_t i = 0; i < effort.chunks; ++i) addresses.push_back(base + i * stride);
     double nearSum = 0, farSum = 0;
     for (unsigned sm = 0; sm < probe.multiprocessors(); ++sm) {
-        sides.latencies.push_back(probe.timeAtomicsFrom(sm, base, stride, effort.chunks, effort.repeats));
+        sides.latencies.push_back(probe.timeAtomicsFrom(sm, addresses, effort.repeats));
         const auto split = splitTwo(sides.latencies.back());
         if (!split && sm == 0) return std::nullopt;
         const double r = sm == 0 ? 1 : correlation(sides.latencies.front(), sides.latencies.back());
@@ -52,12 +54,12 @@ std::optional<Sides> findSides(Probe& probe, std::uint64_t base, std::uint64_t s
     return sides;
 }
 
-std::vector<std::uint8_t> sidesOf(Probe& probe, const Sides& sides, std::uint64_t base, std::uint64_t stride,
-                                  std::uint32_t count, std::uint32_t repeats) {
+std::vector<std::uint8_t> sidesOf(Probe& probe, const Sides& sides, std::span<const std::uint64_t> addresses,
+                                  std::uint32_t repeats) {
     std::vector<std::uint32_t> where;
-    const Times times = probe.timeAtomicsSpread(base, stride, count, repeats, where);
+    const Times times = probe.timeAtomicsSpread(addresses, repeats, where);
     std::vector<std::uint8_t> result;
-    for (std::uint32_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
         const bool isFar = times[i] > sides.threshold[where[i]];
         result.push_back(static_cast<std::uint8_t>(sides.ofMultiprocessor[where[i]] ^ (isFar ? 1 : 0)));
     }

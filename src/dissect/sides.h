@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/units.h"
 #include "dissect/probe.h"
 #include "dissect/time_split.h"
 
@@ -27,11 +28,15 @@ struct SideEffort {
     std::uint32_t repeats = 25, chunks = 64;
 };
 
-/// Empty if the latencies of the first multiprocessor are not of two kinds: then there is one side.
+/// From the latencies of `effort.chunks` addresses at equal distances. Empty if those of the first multiprocessor are
+/// not of two kinds: then there is one side.
 std::optional<Sides> findSides(Probe&, std::uint64_t base, std::uint64_t stride, const SideEffort&);
 
-/// The side of addresses at equal distances, all multiprocessors sharing the work.
-std::vector<std::uint8_t> sidesOf(Probe&, const Sides&, std::uint64_t base, std::uint64_t stride, std::uint32_t count,
+/// The side of each address, all multiprocessors sharing the work.
+std::vector<std::uint8_t> sidesOf(Probe&, const Sides&, std::span<const std::uint64_t> addresses,
                                   std::uint32_t repeats);
+
+constexpr unsigned kPageShift = 21;  ///< pages of 2 MB: physically contiguous and aligned on every driver
+constexpr Bytes kPageBytes = Bytes{1} << kPageShift;
 
 }  // namespace bulkhead::dissect

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -11,9 +12,9 @@
 namespace bulkhead::dissect {
 namespace {
 
-constexpr unsigned kFirstWindow = 18;  // 512 KB are enough for blocks of up to 128 KB
-constexpr std::size_t kPageSamples = 6;
-constexpr std::size_t kBatch = 256;  // offsets labelled before guesses are made anew
+constexpr unsigned kFirstWindow = 18;  // 256 KB are enough for blocks of up to 64 KB
+constexpr std::size_t kPageSamples = 5;
+constexpr std::size_t kFirstBatch = 32, kLargestBatch = 256;  // offsets labelled before guesses are made anew
 
 /// Guesses slices from those of addresses that differ in one bit: a difference sends a slice to few others, and which
 /// is learnt from the labels so far.
@@ -46,7 +47,7 @@ class Guesses {
         for (const auto& [slice, vote] : votes) ranked.emplace_back(-vote, slice);
         std::sort(ranked.begin(), ranked.end());
         std::vector<std::uint32_t> list;
-        for (std::size_t i = 0; i < std::min<std::size_t>(8, ranked.size()); ++i) list.push_back(ranked[i].second);
+        for (std::size_t i = 0; i < std::min<std::size_t>(4, ranked.size()); ++i) list.push_back(ranked[i].second);
         return list;
     }
 
@@ -62,9 +63,11 @@ SliceMapOptions SliceMapOptions::forGpu(gpu::Gpu& gpu) {
     SliceMapOptions options;
     if (gpu.simulator() == nullptr) return options;
     options.sides = {3, 24};
-    // A slice takes a reduction a cycle, and so does the port of a multiprocessor if one lane makes it.
-    const auto members = std::min<std::uint32_t>(12, static_cast<std::uint32_t>(gpu.info().multiprocessors));
-    options.contention = {members, 128, std::max<std::uint32_t>(8, 96 / members), 1};
+    options.sideSamples = 24;
+    // A slice takes a reduction a cycle, and so does the port of a multiprocessor if one lane makes it. 16 warps, so
+    // that each block presses all addresses of a test equally.
+    const auto members = std::min<std::uint32_t>(8, static_cast<std::uint32_t>(gpu.info().multiprocessors));
+    options.contention = {members, 256, std::max<std::uint32_t>(6, 48 / members), 1};
     options.heldOut = 200;
     return options;
 }
@@ -84,10 +87,10 @@ std::uint64_t SliceMapper::pageAddress(std::size_t page) const {
     return physical() ? memory_.physical(base_ + offset) / kPageBytes * kPageBytes : offset;
 }
 
-std::optional<Target> SliceMapper::target(std::uint64_t page, std::uint64_t offset, bool flipsSide) const {
-    const auto at = reach(page | offset);
+std::optional<Target> SliceMapper::target(const Place& place) const {
+    const auto at = reach(place.page ^ place.offset);
     if (!at) return std::nullopt;
-    const bool odd = parity(offset & sideMask_.mask) != flipsSide;
+    const bool odd = parity(place.offset & sideMask_.mask) != place.flipsSide;
     return Target{*at, static_cast<std::uint8_t>(sides_ && odd ? 1 : 0)};
 }
 
@@ -103,11 +106,18 @@ bool SliceMapper::findSideMask() {
     listener_.found({"L2 sides", std::int64_t{2}, "", sides_->leastCorrelation,
                      fmt::format("atomics take {:.0f} or {:.0f} cycles; {} and {} multiprocessors", sides_->nearCycles,
                                  sides_->farCycles, sides_->count(0), sides_->count(1))});
-    const auto count = static_cast<std::uint32_t>(kPageBytes >> options_.lineShift);
-    const std::vector<std::uint8_t> side =
-        sidesOf(probe_, *sides_, *at, Bytes{1} << options_.lineShift, count, options_.sides.repeats);
+    // Random lines, and for each those that differ from it in one bit.
+    std::vector<std::uint64_t> offsets, lines;
+    for (std::size_t i = 0; i < options_.sideSamples; ++i) {
+        const std::uint64_t offset = random_.below(kPageBytes >> options_.lineShift) << options_.lineShift;
+        offsets.push_back(offset);
+        for (unsigned b = options_.lineShift; b < kPageShift; ++b) offsets.push_back(offset ^ Mask{1} << b);
+    }
+    std::erase_if(offsets, [&](std::uint64_t offset) { return !reach(home_ ^ offset); });
+    for (std::uint64_t offset : offsets) lines.push_back(*reach(home_ ^ offset));
+    const std::vector<std::uint8_t> side = sidesOf(probe_, *sides_, lines, options_.sides.repeats);
     std::vector<Labelled> labels;
-    for (std::uint64_t i = 0; i < count; ++i) labels.push_back({i << options_.lineShift, side[i]});
+    for (std::size_t i = 0; i < lines.size(); ++i) labels.push_back({offsets[i], side[i]});
     const auto fit = fitSide(labels, bitRange(options_.lineShift, kPageShift));
     if (!fit) {
         listener_.found({"side mask", {}, "", 0, "no parity of offset bits gives the sides of a page"});
@@ -115,19 +125,34 @@ bool SliceMapper::findSideMask() {
     }
     sideMask_ = *fit;
     listener_.found({"side mask", fmt::format("{:#x}", fit->mask), "", fit->agreement,
-                     fmt::format("agrees with {:.2f} % of {} lines of a page", 100 * fit->agreement, count)});
+                     fmt::format("agrees with {:.2f} % of {} lines of a page", 100 * fit->agreement, lines.size())});
     return true;
 }
 
-bool SliceMapper::pageFlipsSide(std::uint64_t page) {
-    if (!sides_) return false;
-    constexpr std::uint32_t kChunks = 16;
-    const std::uint64_t stride = kPageBytes / kChunks;
-    const std::vector<std::uint8_t> side =
-        sidesOf(probe_, *sides_, *reach(page), stride, kChunks, options_.sides.repeats);
-    unsigned odd = 0;
-    for (std::uint32_t i = 0; i < kChunks; ++i) odd += side[i] != (parity(i * stride & sideMask_.mask) ? 1 : 0) ? 1 : 0;
-    return 2 * odd > kChunks;
+std::vector<std::uint8_t> SliceMapper::sidesOfPages(std::span<const std::uint64_t> pages) {
+    std::vector<std::uint64_t> list;
+    for (std::uint64_t page : pages) list.push_back(page - base_);
+    return flipsOf(list);
+}
+
+/// Whether the sides of each page are inverted: most of its chunks decide.
+std::vector<std::uint8_t> SliceMapper::flipsOf(const std::vector<std::uint64_t>& pages) {
+    constexpr std::uint64_t kChunks = 16, kStride = kPageBytes / kChunks;
+    std::vector<std::uint8_t> flips(pages.size(), 0);
+    if (!sides_) return flips;
+    std::vector<std::uint64_t> addresses;
+    std::vector<std::pair<std::size_t, bool>> place;  // page, and what the chunk's parity is
+    for (std::size_t p = 0; p < pages.size(); ++p)
+        for (std::uint64_t i = 0; i < kChunks; ++i)
+            if (const auto at = reach(pages[p] ^ i * kStride)) {
+                addresses.push_back(*at);
+                place.emplace_back(p, parity(i * kStride & sideMask_.mask));
+            }
+    const std::vector<std::uint8_t> side = sidesOf(probe_, *sides_, addresses, options_.sides.repeats);
+    std::vector<int> votes(pages.size(), 0);
+    for (std::size_t i = 0; i < side.size(); ++i) votes[place[i].first] += (side[i] != 0) != place[i].second ? 1 : -1;
+    for (std::size_t p = 0; p < pages.size(); ++p) flips[p] = votes[p] > 0 ? 1 : 0;
+    return flips;
 }
 
 bool SliceMapper::calibrate() {
@@ -135,7 +160,7 @@ bool SliceMapper::calibrate() {
     std::vector<Target> targets;
     for (int i = 0; i < 400; ++i) {
         const std::uint64_t offset = random_.below(kPageBytes >> options_.lineShift) << options_.lineShift;
-        if (const auto t = target(home_, offset, sideMask_.inverted)) targets.push_back(*t);
+        if (const auto t = atHome(offset)) targets.push_back(*t);
     }
     std::string evidence;
     const bool clear = !targets.empty() && labeller_->calibrate(targets, options_.seed, evidence);
@@ -155,8 +180,7 @@ Mask SliceMapper::unusedBits() {
         std::vector<std::pair<Target, Target>> pairs;
         for (int i = 0; i < kPairs; ++i) {
             const std::uint64_t offset = random_.below(kPageBytes >> options_.lineShift) << options_.lineShift;
-            const auto a = target(home_, offset, sideMask_.inverted),
-                       c = target(home_, offset ^ bit, sideMask_.inverted);
+            const auto a = atHome(offset), c = atHome(offset ^ bit);
             if (a && c) pairs.emplace_back(*a, *c);
         }
         const std::vector<bool> same = labeller_->sameSlice(pairs);
@@ -165,35 +189,24 @@ Mask SliceMapper::unusedBits() {
     return unused;
 }
 
-std::vector<Labelled> SliceMapper::labelOffsets(std::uint64_t page, const std::vector<std::uint64_t>& offsets,
-                                                bool flipsSide,
-                                                const std::vector<std::vector<std::uint32_t>>& guesses) {
-    std::vector<Target> targets;
-    std::vector<std::uint64_t> known;
-    std::vector<std::vector<std::uint32_t>> hints;
-    for (std::size_t i = 0; i < offsets.size(); ++i)
-        if (const auto t = target(page, offsets[i], flipsSide)) {
-            targets.push_back(*t);
-            known.push_back(offsets[i]);
-            hints.push_back(i < guesses.size() ? guesses[i] : std::vector<std::uint32_t>());
-        }
-    const std::vector<std::uint32_t> slices = labeller_->label(targets, hints);
-    std::vector<Labelled> labels;
-    for (std::size_t i = 0; i < known.size(); ++i) labels.push_back({known[i], slices[i]});
-    return labels;
-}
-
-void SliceMapper::labelWindow(const std::vector<std::uint64_t>& offsets, Mask bits) {
-    for (std::size_t first = 0; first < offsets.size(); first += kBatch) {
-        const auto from = offsets.begin() + static_cast<std::ptrdiff_t>(first);
-        const std::vector<std::uint64_t> some(
-            from, from + static_cast<std::ptrdiff_t>(std::min(kBatch, offsets.size() - first)));
-        const Guesses guesses(labels_, bits);
+/// Labels offsets of the home page in a random order, with guesses from those that have labels already.
+void SliceMapper::labelHome(std::vector<std::uint64_t> offsets, Mask bits, std::vector<Labelled>& labels) {
+    std::erase_if(offsets, [&](std::uint64_t offset) { return !atHome(offset); });
+    for (std::size_t i = offsets.size(); i > 1; --i) std::swap(offsets[i - 1], offsets[random_.below(i)]);
+    for (std::size_t first = 0, size = kFirstBatch; first < offsets.size();) {
+        const std::size_t last = std::min(first + size, offsets.size());
+        const Guesses guesses(labels, bits);
+        std::vector<Target> targets;
         std::vector<std::vector<std::uint32_t>> hints;
-        for (std::uint64_t offset : some) hints.push_back(guesses.of(offset));
-        const std::vector<Labelled> more = labelOffsets(home_, some, sideMask_.inverted, hints);
-        labels_.insert(labels_.end(), more.begin(), more.end());
-        listener_.progress(static_cast<double>(first + some.size()) / static_cast<double>(offsets.size()));
+        for (std::size_t i = first; i < last; ++i) {
+            targets.push_back(*atHome(offsets[i]));
+            hints.push_back(guesses.of(offsets[i]));
+        }
+        const std::vector<std::uint32_t> slices = labeller_->label(targets, hints);
+        for (std::size_t i = first; i < last; ++i) labels.push_back({offsets[i], slices[i - first]});
+        listener_.progress(static_cast<double>(last) / static_cast<double>(offsets.size()));
+        first = last;
+        size = std::min(2 * size, kLargestBatch);
     }
 }
 
@@ -210,7 +223,7 @@ bool SliceMapper::fitWindow(Mask unused) {
             if (sum == 0) break;
         }
         if ((fresh & unused) != 0) continue;
-        labelWindow(offsets, bits);
+        labelHome(std::move(offsets), bits, labels_);
         if (const auto fit = fitResidueHash(labels_, bits, sideMask_.mask & bits, why)) {
             hash_ = *fit;
             return true;
@@ -220,44 +233,58 @@ bool SliceMapper::fitWindow(Mask unused) {
     return false;
 }
 
-std::optional<PageLabel> SliceMapper::labelPage(std::uint64_t page, Mask offsetBits) {
-    const bool flips = pageFlipsSide(page & ~(kPageBytes - 1)) != parity(page & (kPageBytes - 1) & sideMask_.mask);
-    std::vector<Labelled> known;
-    for (int round = 0; round < 4; ++round) {
-        std::vector<std::uint64_t> offsets;
-        for (std::size_t i = 0; i < kPageSamples; ++i) offsets.push_back(random_.next() & offsetBits);
-        for (Labelled& l : labelOffsets(page, offsets, flips))
-            if (l.slice < hash_.groupOf.size()) known.push_back(l);
-        if (const auto label = fitPage(hash_, known)) return label;
+/// Labels pages, or pages with some offset bits inverted, from slices at sums of `offsetBits`.
+std::vector<std::optional<PageLabel>> SliceMapper::labelAt(const std::vector<std::uint64_t>& pages, Mask offsetBits) {
+    const std::vector<std::uint8_t> flips = flipsOf(pages);
+    std::vector<std::optional<PageLabel>> labels(pages.size());
+    std::vector<std::vector<Labelled>> known(pages.size());
+    std::vector<std::size_t> open(pages.size());
+    std::iota(open.begin(), open.end(), std::size_t{0});
+    for (int round = 0; round < 4 && !open.empty(); ++round) {
+        std::vector<Target> targets;
+        std::vector<std::pair<std::size_t, std::uint64_t>> place;
+        for (std::size_t p : open)
+            for (std::size_t i = 0; i < kPageSamples; ++i) {
+                const std::uint64_t offset = random_.next() & offsetBits;
+                const auto t = target({pages[p], offset, flips[p] != 0});
+                if (!t) continue;
+                place.emplace_back(p, offset);
+                targets.push_back(*t);
+            }
+        const auto slices = labeller_->identify(targets);
+        for (std::size_t i = 0; i < targets.size(); ++i)
+            if (slices[i] && *slices[i] < hash_.groupOf.size())
+                known[place[i].first].push_back({place[i].second, *slices[i]});
+        std::erase_if(open, [&](std::size_t p) { return (labels[p] = fitPage(hash_, known[p])).has_value(); });
     }
-    return std::nullopt;
+    return labels;
 }
 
 /// Beyond the window: the offset's upper bits, and the page's, where its address is known.
 bool SliceMapper::extend() {
     const unsigned from = static_cast<unsigned>(std::bit_width(hash_.window));
     const unsigned to = physical() ? memory_.addressBits() : kPageShift;
-    const Mask window = hash_.window;
-    std::vector<KnownPage> pages = {{home_, hash_.page}};
+    std::vector<std::uint64_t> others;
     for (unsigned b = from; b < to; ++b) {
-        const Mask bit = Mask{1} << b;
-        if (!reach(home_ ^ bit)) {
-            listener_.found(
-                {"slice hash", {}, "", 0, fmt::format("no page differs from another in address bit {} alone", b)});
-            return false;
-        }
-        const auto label = labelPage(home_ ^ bit, window);
-        if (!label) {
-            listener_.found(
-                {"slice hash", {}, "", 0, fmt::format("what address bit {} does is no label of a page", b)});
-            return false;
-        }
-        pages.push_back({home_ ^ bit, *label});
-        listener_.progress(static_cast<double>(b - from) / static_cast<double>(to - from));
+        others.push_back(home_ ^ Mask{1} << b);
+        if (reach(others.back())) continue;
+        listener_.found(
+            {"slice hash", {}, "", 0, fmt::format("no page differs from another in address bit {} alone", b)});
+        return false;
     }
-    if (physical()) return extendToPages(hash_, pages);
-    // The page's own label is left where it is: only offset bits are added here.
-    for (KnownPage& page : pages) page.address -= home_;
+    const auto labels = labelAt(others, hash_.window);
+    std::vector<KnownPage> pages = {{home_, hash_.page}};
+    for (std::size_t i = 0; i < others.size(); ++i) {
+        if (!labels[i]) {
+            listener_.found(
+                {"slice hash", {}, "", 0, fmt::format("what address bit {} does is no label of a page", from + i)});
+            return false;
+        }
+        pages.push_back({others[i], *labels[i]});
+    }
+    // Where the page's own address is unknown its label is left where it is: only offset bits are added.
+    if (!physical())
+        for (KnownPage& page : pages) page.address -= home_;
     return extendToPages(hash_, pages);
 }
 
@@ -294,8 +321,45 @@ bool SliceMapper::adopt(const ResidueHash& known) {
     const auto digits = residueDigits(hash_, physical() ? std::nullopt : std::optional(kPageShift));
     if (!digits) throw Error("the map's slice hash is no index");
     digits_ = *digits;
+    if (!findHomeLabel()) throw Error("the map's slice hash does not fit this GPU");
     nameSlices();
     return true;
+}
+
+/// Which parities are inverted in the home page: those with which addresses have equal residues just where they share
+/// a slice. Its addend is free, as it only names the slices.
+bool SliceMapper::findHomeLabel() {
+    constexpr std::size_t kSamples = 400;
+    constexpr double kAgreement = 0.9;
+    if (hash_.modulus == 1) return true;
+    std::vector<std::uint64_t> offsets;
+    for (std::size_t i = 0; i < kSamples; ++i)
+        offsets.push_back(random_.below(kPageBytes >> options_.lineShift) << options_.lineShift);
+    std::vector<Labelled> labels;
+    labelHome(std::move(offsets), 0, labels);
+    const std::size_t classes = labeller_->representatives().size();
+    double best = 0;
+    PageLabel page = hash_.page;
+    for (std::uint32_t flips = 0; flips < std::uint32_t{1} << hash_.parities.size(); ++flips) {
+        page.flips = flips;
+        std::vector<std::uint32_t> counts(classes * hash_.slices(), 0), numbers;
+        for (const Labelled& l : labels) {
+            numbers.push_back(hash_.residue(l.address, page) + hash_.modulus * hash_.group(l.address, page));
+            ++counts[l.slice * hash_.slices() + numbers.back()];
+        }
+        // A number belongs to the slice that it meets most often.
+        std::size_t right = 0;
+        for (std::uint32_t number = 0; number < hash_.slices(); ++number) {
+            std::uint32_t most = 0;
+            for (std::size_t c = 0; c < classes; ++c) most = std::max(most, counts[c * hash_.slices() + number]);
+            right += most;
+        }
+        const double share = static_cast<double>(right) / static_cast<double>(labels.size());
+        if (share <= best) continue;
+        best = share;
+        hash_.page.flips = flips;
+    }
+    return best > kAgreement;
 }
 
 /// One address of the home page for each slice, in the order of slice numbers.
@@ -305,7 +369,7 @@ void SliceMapper::nameSlices() {
     hash_.residueOf.clear();
     for (std::uint64_t offset = 0; offset < kPageBytes; offset += Bytes{1} << options_.lineShift) {
         const std::uint32_t slice = hash_.residue(offset, hash_.page) + hash_.modulus * hash_.group(offset, hash_.page);
-        if (!found[slice]) found[slice] = target(home_, offset, sideMask_.inverted);
+        if (!found[slice]) found[slice] = atHome(offset);
     }
     std::vector<Target> list;
     for (std::uint32_t slice = 0; slice < found.size(); ++slice) {
@@ -317,40 +381,62 @@ void SliceMapper::nameSlices() {
     labeller_->setRepresentatives(std::move(list));
 }
 
-std::vector<std::optional<PageLabel>> SliceMapper::labelPages(std::size_t count) {
+std::vector<std::optional<PageLabel>> SliceMapper::labelPages(std::span<const std::uint64_t> pages) {
+    constexpr std::size_t kTogether = 512;  // enough to keep the GPU busy, few enough to tell how far it is
     std::vector<std::optional<PageLabel>> labels;
     const Mask offsets = bitRange(options_.lineShift, kPageShift);
-    for (std::size_t p = 0; p < count; ++p) {
-        labels.push_back(p == 0 ? std::optional(hash_.page) : labelPage(pageAddress(p), offsets));
-        listener_.progress(static_cast<double>(p) / static_cast<double>(count));
+    for (std::size_t first = 0; first < pages.size(); first += kTogether) {
+        std::vector<std::uint64_t> some;
+        for (std::size_t i = first; i < std::min(first + kTogether, pages.size()); ++i)
+            some.push_back(pages[i] - base_);
+        for (const auto& label : labelAt(some, offsets)) labels.push_back(label);
+        listener_.progress(static_cast<double>(labels.size()) / static_cast<double>(pages.size()));
     }
     return labels;
 }
 
-SliceMapper::Accuracy SliceMapper::verify(const std::vector<std::optional<PageLabel>>& pages, std::size_t addresses) {
-    std::vector<std::uint32_t> memberOf(hash_.slices(), ~std::uint32_t{0});
+std::vector<std::optional<PageLabel>> SliceMapper::labelPages(std::size_t count) {
+    std::vector<std::uint64_t> pages;
+    for (std::size_t p = 0; p < count; ++p) pages.push_back(base_ + p * kPageBytes);
+    return labelPages(pages);
+}
+
+/// Slices in the labeller's numbering, by residue and group.
+std::vector<std::uint32_t> SliceMapper::memberOf() const {
+    std::vector<std::uint32_t> members(hash_.slices(), ~std::uint32_t{0});
     for (std::uint32_t s = 0; s < hash_.groupOf.size(); ++s)
-        memberOf[hash_.residueOf[s] + hash_.modulus * hash_.groupOf[s]] = s;
-    std::vector<std::pair<Target, Target>> pairs;
-    std::size_t sideRight = 0;
-    Accuracy accuracy;
-    accuracy.pages = pages.size();
+        members[hash_.residueOf[s] + hash_.modulus * hash_.groupOf[s]] = s;
+    return members;
+}
+
+SliceMapper::Accuracy SliceMapper::verify(const std::vector<std::optional<PageLabel>>& pages, std::size_t addresses) {
+    const std::vector<std::uint32_t> members = memberOf();
+    std::vector<std::uint64_t> at;
+    std::vector<std::pair<std::size_t, std::uint64_t>> place;
     for (std::size_t i = 0; i < addresses; ++i) {
         const std::size_t page = random_.below(pages.size());
         const std::uint64_t offset = random_.below(kPageBytes >> options_.lineShift) << options_.lineShift;
-        const std::uint64_t at = *reach(pageAddress(page) | offset);
-        ++accuracy.addresses;
+        place.emplace_back(page, offset);
+        at.push_back(*reach(pageAddress(page) | offset));
+    }
+    std::vector<std::uint8_t> side(addresses, 0);
+    if (sides_) side = sidesOf(probe_, *sides_, at, options_.sides.repeats);
+    std::vector<std::pair<Target, Target>> pairs;
+    std::size_t sideRight = 0;
+    for (std::size_t i = 0; i < addresses; ++i) {
+        const auto& [page, offset] = place[i];
         if (!pages[page]) continue;
-        std::uint8_t side = 0;
-        if (sides_) side = sidesOf(probe_, *sides_, at, 4, 1, options_.sides.repeats).front();
         const std::uint32_t group = hash_.group(offset, *pages[page]);
-        if (sides_ && (group & 1) != side) continue;
+        if (sides_ && (group & 1) != side[i]) continue;
         ++sideRight;
-        const std::uint32_t slice = memberOf[hash_.residue(offset, *pages[page]) + hash_.modulus * group];
-        if (slice != ~std::uint32_t{0}) pairs.push_back({{at, side}, labeller_->representatives()[slice]});
+        const std::uint32_t slice = members[hash_.residue(offset, *pages[page]) + hash_.modulus * group];
+        if (slice != ~std::uint32_t{0}) pairs.push_back({{at[i], side[i]}, labeller_->representatives()[slice]});
     }
     const std::vector<bool> same = labeller_->sameSlice(pairs, 3);
-    const auto n = static_cast<double>(std::max<std::size_t>(1, accuracy.addresses));
+    const auto n = static_cast<double>(std::max<std::size_t>(1, addresses));
+    Accuracy accuracy;
+    accuracy.pages = pages.size();
+    accuracy.addresses = addresses;
     accuracy.side = static_cast<double>(sideRight) / n;
     accuracy.slice = static_cast<double>(std::count(same.begin(), same.end(), true)) / n;
     return accuracy;
@@ -358,13 +444,11 @@ SliceMapper::Accuracy SliceMapper::verify(const std::vector<std::optional<PageLa
 
 SliceMapper::Accuracy SliceMapper::verifyPhysical(std::size_t addresses) {
     Accuracy accuracy;
-    std::vector<std::uint32_t> memberOf(hash_.slices(), ~std::uint32_t{0});
-    for (std::uint32_t s = 0; s < hash_.groupOf.size(); ++s)
-        memberOf[hash_.residueOf[s] + hash_.modulus * hash_.groupOf[s]] = s;
+    const std::vector<std::uint32_t> members = memberOf();
     std::vector<std::pair<Target, Target>> pairs;
     for (std::size_t i = 0; i < addresses; ++i) {
         const arch::PhysicalAddress at = memory_.random(random_, Bytes{1} << options_.lineShift);
-        const std::uint32_t slice = memberOf[hash_.residue(at, {}) + hash_.modulus * hash_.group(at, {})];
+        const std::uint32_t slice = members[hash_.residue(at, {}) + hash_.modulus * hash_.group(at, {})];
         ++accuracy.addresses;
         if (slice == ~std::uint32_t{0}) continue;
         const Target& member = labeller_->representatives()[slice];

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,13 +12,11 @@
 
 namespace bulkhead::dissect {
 
-constexpr unsigned kPageShift = 21;  ///< pages of 2 MB: physically contiguous and aligned on every driver
-constexpr Bytes kPageBytes = Bytes{1} << kPageShift;
-
 struct SliceMapOptions {
     std::uint64_t seed = 1;
     unsigned lineShift = 7;
     SideEffort sides;
+    std::size_t sideSamples = 256;  ///< lines of a page that are compared with their neighbours
     ContentionEffort contention;
     std::size_t heldOut = 400;  ///< fresh addresses to check with
 
@@ -48,6 +47,11 @@ class SliceMapper {
 
     /// Labels of so many pages of the allocation, the first ones. Empty entries could not be decided.
     std::vector<std::optional<PageLabel>> labelPages(std::size_t count);
+    /// Labels of pages of 2 MB anywhere in the GPU's context, by the address where they begin; not for physical
+    /// addresses. A thousand take about a second on an H200.
+    std::vector<std::optional<PageLabel>> labelPages(std::span<const std::uint64_t> pages);
+    /// The side that each of them begins on; a thousand take a few milliseconds. find() or adopt() was called before.
+    std::vector<std::uint8_t> sidesOfPages(std::span<const std::uint64_t> pages);
 
     /// Share of fresh random addresses of the first pages that the form puts on the right side, and on the right slice.
     struct Accuracy {
@@ -58,22 +62,25 @@ class SliceMapper {
     Accuracy verify(const std::vector<std::optional<PageLabel>>&, std::size_t addresses);
     Accuracy verifyPhysical(std::size_t addresses);
 
-    /// The slice that a map's own digits give, in the numbering of representatives(); for maps found elsewhere.
-    const std::vector<Target>& representatives() const { return labeller_->representatives(); }
-
   private:
     std::optional<std::uint64_t> reach(std::uint64_t address) const;
     std::uint64_t pageAddress(std::size_t page) const;
-    std::optional<Target> target(std::uint64_t page, std::uint64_t offset, bool flipsSide) const;
+    /// An offset in a page, and whether the page's sides are inverted.
+    struct Place {
+        std::uint64_t page = 0, offset = 0;
+        bool flipsSide = false;
+    };
+    std::optional<Target> target(const Place&) const;
+    std::optional<Target> atHome(std::uint64_t offset) const { return target({home_, offset, sideMask_.inverted}); }
     bool findSideMask();
-    bool pageFlipsSide(std::uint64_t page);
+    std::vector<std::uint8_t> flipsOf(const std::vector<std::uint64_t>& pages);
     bool calibrate();
     Mask unusedBits();
-    std::vector<Labelled> labelOffsets(std::uint64_t page, const std::vector<std::uint64_t>& offsets, bool flipsSide,
-                                       const std::vector<std::vector<std::uint32_t>>& guesses = {});
-    void labelWindow(const std::vector<std::uint64_t>& offsets, Mask bits);
+    void labelHome(std::vector<std::uint64_t> offsets, Mask bits, std::vector<Labelled>&);
     bool fitWindow(Mask unused);
-    std::optional<PageLabel> labelPage(std::uint64_t page, Mask offsetBits);
+    std::vector<std::optional<PageLabel>> labelAt(const std::vector<std::uint64_t>& pages, Mask offsetBits);
+    bool findHomeLabel();
+    std::vector<std::uint32_t> memberOf() const;
     bool extend();
     void nameSlices();
 

@@ -3,156 +3,301 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace bulkhead::dissect {
 namespace {
 
-std::uint32_t median(Times times) {
-    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-    return times[times.size() / 2];
+constexpr std::size_t kReferences = 3;  // of each kind, in each launch
+
+std::uint32_t quantile(Times times, std::size_t eighths) {
+    const auto place = times.begin() + static_cast<std::ptrdiff_t>(times.size() * eighths / 8);
+    std::nth_element(times.begin(), place, times.end());
+    return *place;
 }
 
-/// A target on its way through the representatives.
-struct Search {
-    std::size_t target = 0;
-    std::vector<std::uint32_t> guesses = {};  ///< representatives to compare with first
-    std::size_t next = 0;                     ///< then this one and those behind it
-    unsigned matches = 0;                     ///< in a row with that one
-    bool secondPass = false;
-};
+/// Another sector of the same line.
+std::uint64_t besides(std::uint64_t address) {
+    return address ^ 32;
+}
 
 }  // namespace
+
+/// A target on its way through the representatives of its side.
+struct SliceLabeller::Search {
+    std::size_t target = 0;
+    std::size_t next = 0;                       ///< of its side's representatives, the first not tried yet
+    std::vector<std::uint32_t> among = {};      ///< representatives it is pressed against now
+    std::vector<std::uint32_t> otherwise = {};  ///< one of these, if it is none of those
+    std::vector<std::uint32_t> guesses = {};    ///< to try one by one before all others
+    unsigned matches = 0;
+    bool secondPass = false;
+};
 
 SliceLabeller::SliceLabeller(Probe& probe, const Sides* sides, const ContentionEffort& effort)
     : probe_(probe), sides_(sides), effort_(effort) {}
 
-Times SliceLabeller::time(std::span<const std::pair<Target, Target>> pairs) {
-    Times times(pairs.size(), 0);
-    tests_ += pairs.size();
-    for (unsigned side = 0; side < (sides_ != nullptr ? 2U : 1U); ++side) {
-        std::vector<std::pair<std::uint64_t, std::uint64_t>> list;
-        std::vector<std::size_t> place;
-        for (std::size_t i = 0; i < pairs.size(); ++i) {
-            if (sides_ != nullptr && pairs[i].first.side != side) continue;
-            list.emplace_back(pairs[i].first.address, pairs[i].second.address);
-            place.push_back(i);
-        }
-        Probe::Contention c;
-        c.multiprocessors =
-            sides_ != nullptr ? sides_->members(side) : std::vector<std::uint8_t>(probe_.multiprocessors(), 1);
-        c.members = effort_.members;
-        c.threads = effort_.threads;
-        c.repeats = effort_.repeats;
-        c.lanes = effort_.lanes;
-        const Times some = probe_.timeContention(c, list);
-        for (std::size_t i = 0; i < some.size(); ++i) times[place[i]] = some[i];
-    }
+void SliceLabeller::addSlots(const Test& test, std::vector<std::uint64_t>& slots) const {
+    for (std::size_t s = 0; s < kMost; ++s)
+        slots.insert(slots.end(), {test.target.address, test.against[s % test.against.size()]});
+}
+
+Times SliceLabeller::timeOnSide(unsigned side, const std::vector<Test>& tests) {
+    constexpr std::size_t kWarmUp = 3;  // the first tests of a launch take longer than the same ones later
+    if (tests.empty()) return {};
+    tests_ += tests.size();
+    std::vector<std::uint64_t> slots;
+    for (std::size_t i = 0; i < kWarmUp; ++i) addSlots(tests.front(), slots);
+    for (const Test& test : tests) addSlots(test, slots);
+    Probe::Contention c;
+    c.multiprocessors =
+        sides_ != nullptr ? sides_->members(side) : std::vector<std::uint8_t>(probe_.multiprocessors(), 1);
+    c.members = effort_.members;
+    c.threads = effort_.threads;
+    c.repeats = effort_.repeats;
+    c.lanes = effort_.lanes;
+    Times times = probe_.timeContention(c, slots, 2 * kMost);
+    times.erase(times.begin(), times.begin() + kWarmUp);
     return times;
 }
 
-bool SliceLabeller::calibrate(std::span<const Target> targets, std::uint64_t seed, std::string& evidence) {
-    constexpr std::size_t kPairs = 120;
-    constexpr std::uint64_t kSector = 32;
-    Random random(seed);
-    std::vector<std::pair<Target, Target>> alike, random2;
-    for (std::size_t tries = 0; tries < 20 * kPairs && random2.size() < kPairs; ++tries) {
-        const Target& a = targets[random.below(targets.size())];
-        const Target& b = targets[random.below(targets.size())];
-        if (a.side != b.side || a.address == b.address) continue;
-        alike.push_back({a, {a.address ^ kSector, a.side}});
-        random2.push_back({a, b});
+/// Whether each target of a side shares a slice with one that it is pressed against, in one launch.
+void SliceLabeller::metOnSide(unsigned side, std::span<const Test> tests, std::vector<bool>& answers) {
+    std::vector<Test> all;
+    std::array<std::size_t, kMost + 1> first = {};
+    std::vector<std::size_t> place;
+    for (std::size_t i = 0; i < tests.size(); ++i)
+        if (tests[i].target.side == side) place.push_back(i);
+    for (std::size_t size = 1; size <= kMost; ++size) {
+        if (std::none_of(place.begin(), place.end(), [&](auto i) { return tests[i].against.size() == size; })) continue;
+        const References& r = references_[side][size];
+        first[size] = all.size();
+        all.insert(all.end(), r.with.begin(), r.with.end());
+        all.insert(all.end(), r.without.begin(), r.without.end());
     }
-    if (random2.empty()) {
+    const std::size_t begin = all.size();
+    for (std::size_t i : place) all.push_back(tests[i]);
+    const Times times = timeOnSide(side, all);
+    for (std::size_t k = 0; k < place.size(); ++k) {
+        const std::size_t size = tests[place[k]].against.size();
+        const auto with = times.begin() + static_cast<std::ptrdiff_t>(first[size]), without = with + kReferences;
+        const double threshold = (quantile({with, without}, 4) + quantile({without, without + kReferences}, 4)) / 2.0;
+        answers[place[k]] = times[begin + k] > threshold;
+    }
+}
+
+std::vector<bool> SliceLabeller::met(std::span<const Test> tests) {
+    std::vector<bool> answers(tests.size(), false);
+    for (unsigned side = 0; side < 2; ++side) metOnSide(side, tests, answers);
+    return answers;
+}
+
+bool SliceLabeller::calibrate(std::span<const Target> targets, std::uint64_t seed, std::string& evidence) {
+    constexpr std::size_t kPairs = 60;
+    Random random(seed);
+    Times same, different;
+    for (unsigned side = 0; side < 2; ++side) {
+        std::vector<Test> tests;
+        for (std::size_t tries = 0; tries < 40 * kPairs && tests.size() < 2 * kPairs; ++tries) {
+            const Target& a = targets[random.below(targets.size())];
+            const Target& b = targets[random.below(targets.size())];
+            if (a.side != side || b.side != side || a.address == b.address) continue;
+            tests.push_back({a, {besides(a.address)}});
+            tests.push_back({a, {b.address}});
+        }
+        const Times times = timeOnSide(side, tests);
+        Times ofSame, ofDifferent;
+        for (std::size_t i = 0; i < times.size(); ++i) (i % 2 == 0 ? ofSame : ofDifferent).push_back(times[i]);
+        if (times.empty()) continue;
+        // Pairs that take no longer than most are surely of two slices.
+        References& r = references_[side][1];
+        const std::uint32_t usual = quantile(ofDifferent, 4);
+        for (std::size_t i = 0; i < times.size() && r.without.size() < kReferences; i += 2) {
+            if (times[i + 1] > usual) continue;
+            r.with.push_back(tests[i]);
+            r.without.push_back(tests[i + 1]);
+        }
+        same.insert(same.end(), ofSame.begin(), ofSame.end());
+        different.insert(different.end(), ofDifferent.begin(), ofDifferent.end());
+    }
+    if (same.empty()) {
         evidence = "no two addresses of one side to compare";
         return false;
     }
-    const Times same = time(alike), other = time(random2);
-    calibration_ = same;
-    calibration_.insert(calibration_.end(), other.begin(), other.end());
-    same_ = median(same);
-    different_ = median(other);
-    threshold_ = different_ + 0.65 * (same_ - different_);  // what is slow by accident is never as slow
+    same_ = quantile(same, 4);
+    different_ = quantile(different, 4);
     evidence = fmt::format("{:.0f} cycles within a line, {:.0f} between random addresses", same_, different_);
     return same_ > 1.1 * different_;
 }
 
+/// References for a target that is pressed against so many. False if it cannot be told whether it shares a slice with
+/// one of them.
+bool SliceLabeller::findReferences(unsigned side, std::size_t size) {
+    constexpr std::size_t kTests = 4 * kReferences;
+    const auto& list = ofSide_[side];
+    std::vector<Test> tests;
+    for (std::size_t i = 0; tests.size() < 2 * kTests; ++i) {
+        const std::uint32_t own = list[i % list.size()];
+        if (!partners_[own]) continue;
+        Test in{*partners_[own], {}}, out{*partners_[own], {}};
+        for (std::size_t k = 1; k <= size; ++k)
+            out.against.push_back(representatives_[list[(i + k) % list.size()]].address);
+        in.against = out.against;
+        in.against.back() = representatives_[own].address;
+        tests.push_back(in);
+        tests.push_back(out);
+    }
+    const Times times = timeOnSide(side, tests);
+    References& r = references_[side][size];
+    Times slow, fast;
+    for (std::size_t i = 0; i < times.size(); i += 2) {
+        slow.push_back(times[i]);
+        fast.push_back(times[i + 1]);
+        if (r.with.size() == kReferences) continue;
+        r.with.push_back(tests[i]);
+        r.without.push_back(tests[i + 1]);
+    }
+    // Nearly all of either kind must be on their side.
+    const double threshold = (quantile(slow, 4) + quantile(fast, 4)) / 2.0;
+    return quantile(slow, 1) > threshold && quantile(fast, 7) < threshold;
+}
+
+void SliceLabeller::findGroups() {
+    for (unsigned side = 0; side < 2; ++side) {
+        const auto& list = ofSide_[side];
+        const auto known = std::count_if(list.begin(), list.end(), [&](auto r) { return partners_[r].has_value(); });
+        if (group_[side] != 0 || list.size() <= kMost || static_cast<std::size_t>(known) < kMost) continue;
+        group_[side] = 1;
+        for (std::size_t size = 2; size <= kMost && findReferences(side, size); size *= 2) group_[side] = size;
+    }
+}
+
 std::vector<bool> SliceLabeller::sameSlice(std::span<const std::pair<Target, Target>> pairs, unsigned votes) {
+    std::vector<Test> tests;
+    for (const auto& [a, b] : pairs) tests.push_back({a, {b.address}});
     std::vector<unsigned> yes(pairs.size(), 0);
     for (unsigned v = 0; v < votes; ++v) {
-        const Times times = time(pairs);
-        for (std::size_t i = 0; i < pairs.size(); ++i) yes[i] += times[i] > threshold_ ? 1 : 0;
+        const std::vector<bool> answers = met(tests);
+        for (std::size_t i = 0; i < pairs.size(); ++i) yes[i] += answers[i] ? 1 : 0;
     }
     std::vector<bool> answers;
     for (unsigned y : yes) answers.push_back(2 * y > votes);
     return answers;
 }
 
-std::vector<std::uint32_t> SliceLabeller::label(std::span<const Target> targets,
-                                                const std::vector<std::vector<std::uint32_t>>& guesses) {
-    std::vector<std::uint32_t> labels(targets.size(), 0);
+void SliceLabeller::addRepresentative(const Target& target) {
+    ofSide_[target.side].push_back(static_cast<std::uint32_t>(representatives_.size()));
+    representatives_.push_back(target);
+    partners_.emplace_back();
+}
+
+void SliceLabeller::setRepresentatives(std::vector<Target> list) {
+    representatives_.clear();
+    partners_.clear();
+    ofSide_ = {};
+    for (const Target& t : list) addRepresentative(t);
+}
+
+/// Halves what a target that met some of a group may belong to; true when it is down to one that it met twice.
+bool SliceLabeller::advance(Search& s, const Target& target, bool met) {
+    const auto halve = [&s](std::vector<std::uint32_t> list) {
+        const auto middle = list.begin() + static_cast<std::ptrdiff_t>(list.size() / 2);
+        s.otherwise = list.size() > 1 ? std::vector(middle, list.end()) : std::vector<std::uint32_t>();
+        s.among = list.size() > 1 ? std::vector(list.begin(), middle) : std::move(list);
+    };
+    if (met) {
+        if (s.among.size() == 1 && s.matches != 0) return true;
+        s.matches = 1;
+        halve(s.among);
+    } else if (!s.otherwise.empty()) {
+        halve(std::move(s.otherwise));
+    } else {
+        s.matches = 0;
+        s.among.clear();
+    }
+    if (!s.among.empty()) return false;
+    if (!s.guesses.empty()) {
+        s.among = {s.guesses.front()};
+        s.guesses.erase(s.guesses.begin());
+        return false;
+    }
+    const auto& list = ofSide_[target.side];
+    const std::size_t size =
+        std::min(std::max<std::size_t>(1, group_[target.side]), std::bit_floor(list.size() - s.next));
+    for (std::size_t i = 0; i < size; ++i) s.among.push_back(list[s.next++]);
+    return false;
+}
+
+std::vector<std::optional<std::uint32_t>> SliceLabeller::search(std::span<const Target> targets,
+                                                                const std::vector<std::vector<std::uint32_t>>& guesses,
+                                                                bool addNew) {
+    std::vector<std::optional<std::uint32_t>> labels(targets.size());
     std::vector<Search> open;
     for (std::size_t i = 0; i < targets.size(); ++i) {
         open.push_back({i});
         if (i < guesses.size()) open.back().guesses = guesses[i];
+        std::erase_if(open.back().guesses, [&](auto r) { return representatives_[r].side != targets[i].side; });
     }
-    const auto ofOtherSide = [&](const Search& s) {
-        return s.guesses.empty() && s.next < representatives_.size() &&
-               representatives_[s.next].side != targets[s.target].side;
-    };
-    const auto current = [](const Search& s) { return s.guesses.empty() ? s.next : s.guesses.front(); };
     while (!open.empty()) {
+        findGroups();
         // Who has met every representative is compared once more, since an answer may have been wrong, and then stands
         // for a slice of its own; one at a time, for the others may belong to it.
-        std::vector<bool> promoted(2, false);
+        std::array<bool, 2> promoted = {false, false};
         std::vector<Search> still;
         for (Search& s : open) {
-            while (ofOtherSide(s)) ++s.next;
-            if (s.guesses.empty() && s.next == representatives_.size() && !s.secondPass && !representatives_.empty()) {
+            const Target& target = targets[s.target];
+            if (s.among.empty()) advance(s, target, false);
+            if (s.among.empty() && !s.secondPass && !ofSide_[target.side].empty()) {
                 s.secondPass = true;
                 s.next = 0;
-                while (ofOtherSide(s)) ++s.next;
+                advance(s, target, false);
             }
-            const std::uint8_t side = targets[s.target].side;
-            if (s.guesses.empty() && s.next == representatives_.size() && !promoted[side]) {
-                promoted[side] = true;
+            if (s.among.empty() && !addNew) continue;
+            if (s.among.empty() && !promoted[target.side]) {
+                promoted[target.side] = true;
                 labels[s.target] = static_cast<std::uint32_t>(representatives_.size());
-                representatives_.push_back(targets[s.target]);
+                addRepresentative(target);
                 continue;
             }
-            still.push_back(s);
+            still.push_back(std::move(s));
         }
         open = std::move(still);
 
-        std::vector<std::pair<Target, Target>> pairs;
+        std::vector<Test> tests;
         std::vector<std::size_t> asked;
         for (std::size_t i = 0; i < open.size(); ++i) {
-            while (ofOtherSide(open[i])) ++open[i].next;
-            if (current(open[i]) == representatives_.size()) continue;
-            pairs.push_back({targets[open[i].target], representatives_[current(open[i])]});
+            if (open[i].among.empty()) continue;
+            Test test{targets[open[i].target], {}};
+            for (std::uint32_t r : open[i].among) test.against.push_back(representatives_[r].address);
+            tests.push_back(std::move(test));
             asked.push_back(i);
         }
-        const std::vector<bool> same = sameSlice(pairs);
+        const std::vector<bool> answers = met(tests);
         std::vector<bool> done(open.size(), false);
         for (std::size_t i = 0; i < asked.size(); ++i) {
             Search& s = open[asked[i]];
-            if (!same[i]) {
-                s.matches = 0;
-                if (s.guesses.empty()) {
-                    ++s.next;
-                } else {
-                    s.guesses.erase(s.guesses.begin());
-                }
-            } else if (++s.matches == 2) {
-                labels[s.target] = static_cast<std::uint32_t>(current(s));
-                done[asked[i]] = true;
-            }
+            const std::uint32_t first = s.among.front();
+            const Target& target = targets[s.target];
+            done[asked[i]] = advance(s, target, answers[i]);
+            if (!done[asked[i]]) continue;
+            labels[s.target] = first;
+            if (target.address != representatives_[first].address) partners_[first] = target;
         }
-        still.clear();
-        for (std::size_t i = 0; i < open.size(); ++i)
-            if (!done[i]) still.push_back(open[i]);
-        open = std::move(still);
+        std::size_t at = 0;
+        std::erase_if(open, [&](const Search&) { return done[at++]; });
     }
     return labels;
+}
+
+std::vector<std::uint32_t> SliceLabeller::label(std::span<const Target> targets,
+                                                const std::vector<std::vector<std::uint32_t>>& guesses) {
+    std::vector<std::uint32_t> labels;
+    for (const auto& l : search(targets, guesses, true)) labels.push_back(*l);
+    return labels;
+}
+
+std::vector<std::optional<std::uint32_t>> SliceLabeller::identify(std::span<const Target> targets) {
+    return search(targets, {}, false);
 }
 
 }  // namespace bulkhead::dissect

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -20,7 +21,8 @@ struct ContentionEffort {
 };
 
 /// Tells slices apart: reductions from one side's multiprocessors to two addresses take longer if one slice serves
-/// both.
+/// both. One address can also be pressed against several: the more slices share the other half of the work, the less
+/// longer it takes.
 class SliceLabeller {
   public:
     /// `sides` may be null: then all multiprocessors press together.
@@ -35,25 +37,52 @@ class SliceLabeller {
     /// Whether the targets of each pair (of one side) share a slice; the majority of `votes`.
     std::vector<bool> sameSlice(std::span<const std::pair<Target, Target>>, unsigned votes = 1);
 
-    /// The slice of each target, as the number of its first member that was met. `guesses` are slices to try first.
+    /// The slice of each target, as the number of its first member that was met; new slices are added. `guesses` are
+    /// slices to try first.
     std::vector<std::uint32_t> label(std::span<const Target>,
                                      const std::vector<std::vector<std::uint32_t>>& guesses = {});
+    /// The same where all slices are known; empty where none of them seems to be the target's.
+    std::vector<std::optional<std::uint32_t>> identify(std::span<const Target>);
     /// One member of each slice that was met.
     const std::vector<Target>& representatives() const { return representatives_; }
-    void setRepresentatives(std::vector<Target> list) { representatives_ = std::move(list); }
+    void setRepresentatives(std::vector<Target>);
     std::size_t tests() const { return tests_; }
-    const Times& calibrationTimes() const { return calibration_; }
 
   private:
-    Times time(std::span<const std::pair<Target, Target>>);
+    static constexpr std::size_t kMost = 4;  ///< slices that a target is pressed against at a time
+
+    struct Test {
+        Target target;
+        std::vector<std::uint64_t> against;  ///< 1 to kMost
+    };
+    struct Search;
+    /// Tests whose answer is known, made in every launch: launches differ, and thresholds hold within one.
+    struct References {
+        std::vector<Test> with, without;
+    };
+
+    void addSlots(const Test&, std::vector<std::uint64_t>&) const;
+    std::vector<bool> met(std::span<const Test>);
+    void metOnSide(unsigned side, std::span<const Test>, std::vector<bool>& answers);
+    Times timeOnSide(unsigned side, const std::vector<Test>&);
+    void addRepresentative(const Target&);
+    bool findReferences(unsigned side, std::size_t size);
+    void findGroups();
+    bool advance(Search&, const Target&, bool met);
+    std::vector<std::optional<std::uint32_t>> search(std::span<const Target>,
+                                                     const std::vector<std::vector<std::uint32_t>>& guesses,
+                                                     bool addNew);
 
     Probe& probe_;
     const Sides* sides_;
     ContentionEffort effort_;
-    double same_ = 0, different_ = 0, threshold_ = 0;
+    double same_ = 0, different_ = 0;
+    std::array<std::array<References, kMost + 1>, 2> references_;  ///< by side and the number pressed against
+    std::array<std::size_t, 2> group_ = {};  ///< so many are pressed against at a time; 0: not known yet
     std::vector<Target> representatives_;
+    std::vector<std::optional<Target>> partners_;       ///< another member of each slice, once one was met
+    std::array<std::vector<std::uint32_t>, 2> ofSide_;  ///< representatives by side
     std::size_t tests_ = 0;
-    Times calibration_;
 };
 
 }  // namespace bulkhead::dissect

@@ -116,11 +116,19 @@ extern "C" __global__ void chase(Address start, unsigned steps, unsigned through
     result[1] = p;
 }
 
-/// Reads memory at equal distances, as fast as it can.
-extern "C" __global__ void touch(Address base, Address bytes, unsigned step) {
+/// Makes a ring of pointers through a list of addresses.
+extern "C" __global__ void writeRing(const Address* list, unsigned count) {
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
+        *reinterpret_cast<Address*>(list[i]) = list[i + 1 < count ? i + 1 : 0];
+}
+
+/// Reads memory at equal distances, as fast as it can. The sum is asked for, or an assembler leaves the loads out.
+extern "C" __global__ void touch(Address base, Address bytes, unsigned step, Address* sum) {
     const Address stride = static_cast<Address>(gridDim.x) * blockDim.x * step;
+    Address mine = 0;
     for (Address o = (static_cast<Address>(blockIdx.x) * blockDim.x + threadIdx.x) * step; o < bytes; o += stride)
-        loadL2(base + o);
+        mine += loadL2(base + o);
+    if (mine == ~0ull) *sum = mine;
 }
 
 /// Loads the primary line, then the lines of a list, then times the primary line, sector by sector. Lists that fit
@@ -152,7 +160,7 @@ extern "C" __global__ void timeAfterLines(const Address* list, unsigned count, u
 
 /// Chains of dependent atomics, which execute at the home slice. One thread of the multiprocessor `only` works on all
 /// addresses, or, if that is ~0, every block on its share. `elected` is zero at first.
-extern "C" __global__ void timeAtomics(Address base, Address stride, unsigned count, unsigned repeats, unsigned only,
+extern "C" __global__ void timeAtomics(const Address* list, unsigned count, unsigned repeats, unsigned only,
                                        unsigned* elected, unsigned* times, unsigned* where) {
     __shared__ volatile Address sink;
     const unsigned here = multiprocessor();
@@ -165,7 +173,7 @@ extern "C" __global__ void timeAtomics(Address base, Address stride, unsigned co
         last = first + share < count ? first + share : count;
     }
     for (unsigned i = first; i < last; ++i) {
-        unsigned* const word = reinterpret_cast<unsigned*>(base + i * stride);
+        unsigned* const word = reinterpret_cast<unsigned*>(loadL2(reinterpret_cast<Address>(list + i)));
         atomicExch(word, 0u);
         unsigned v = atomicExch(word, 0u);  // 0, but only the hardware knows
         await(&sink, v);
@@ -200,10 +208,10 @@ struct GridBarrier {
 
 }  // namespace
 
-/// Half of the warps of the chosen multiprocessors add to one address, half to another, all at once: it takes longer if
-/// both are served by one slice. `state` is zero at first: blocks that have started, blocks elected, arrivals at the
-/// barrier, and a word for each multiprocessor.
-extern "C" __global__ void timeContention(const Address* pairs, unsigned count, unsigned repeats,
+/// The warps of the chosen multiprocessors add to the addresses of a test in turn, all at once: it takes longer the more
+/// of them are served by one slice. A test is `slots` addresses. `state` is zero at first: blocks that have started,
+/// blocks elected, arrivals at the barrier, and a word for each multiprocessor.
+extern "C" __global__ void timeContention(const Address* tests, unsigned count, unsigned slots, unsigned repeats,
                                           const unsigned char* chosen, unsigned members, unsigned lanes,
                                           unsigned* state, unsigned* times) {
     // Volatile, or the compiler takes what one thread stores for what that thread alone will read.
@@ -225,10 +233,11 @@ extern "C" __global__ void timeContention(const Address* pairs, unsigned count, 
     const unsigned taking = present < members ? present : members;
     if (rank >= taking) return;
     GridBarrier barrier = {state + 2, taking, 0};
-    // Schedulers may let one warp finish before the next: then half of the blocks begin with either address.
-    const unsigned half = ((threadIdx.x >> 5) + rank) & 1;
+    // Every block presses all addresses, and since schedulers may let one warp finish before the next, blocks begin with
+    // different ones.
+    const unsigned slot = ((threadIdx.x >> 5) + rank) % slots;
     for (unsigned i = 0; i < count; ++i) {
-        const Address at = loadL2(reinterpret_cast<Address>(pairs + 2 * i + half)) + (threadIdx.x & 7) * 4;
+        const Address at = loadL2(reinterpret_cast<Address>(tests + slots * i + slot)) + (threadIdx.x & 7) * 4;
         if (rank == 0) await(&sink, loadL2(at & ~7ull));  // a line that is not in L2 would be slow for another reason
         barrier.wait();
         const unsigned start = clockNow();

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "dissect/dissect.h"
+#include "perturbed.h"
 #include "temporary_directory.h"
 
 namespace bulkhead::dissect {
@@ -39,15 +40,6 @@ const Finding& finding(const Dissection& d, const std::string& name) {
 
 std::int64_t number(const Dissection& d, const std::string& name) {
     return std::get<std::int64_t>(finding(d, name).value);
-}
-
-/// Makes a few timings longer or shorter, as an interrupt or a clock that changes does.
-TimingFilter perturbed(double share, std::uint64_t seed) {
-    const auto random = std::make_shared<Random>(seed);
-    return [random, share](Times& times) {
-        for (std::uint32_t& t : times)
-            if (random->uniform() < share) t = static_cast<std::uint32_t>(t * (0.6 + 1.2 * random->uniform()));
-    };
 }
 
 Dissection run(const std::string& name, Options options, const std::vector<std::string>& settings = {}) {
@@ -85,37 +77,6 @@ TEST(Dissect, PropertiesOfGtx1080AreThoseOfAppendixB) {
     EXPECT_EQ(std::get<std::string>(finding(d, "L2 replacement").value), "LRU");
     EXPECT_FALSE(std::get<bool>(finding(d, "prefetch").value));
     EXPECT_EQ(std::get<std::string>(finding(d, "colors by page size").value), "1 K: 8, 2 K: 4, 4 K: 2");
-}
-
-/// A profile with another map of the same sizes.
-std::string withRandomMap(const std::string& name, const std::string& file, std::uint64_t seed) {
-    nlohmann::json profile = arch::findProfile(name).toJson();
-    Random random(seed);
-    Span used;
-    const auto draw = [&](const nlohmann::json& old) {
-        nlohmann::json lists = nlohmann::json::array();
-        for (std::size_t i = 0; i < old.size(); ++i) {
-            Mask m = 0;
-            do m = random.next() & random.next() & bitRange(7, 33);
-            while (!used.add(m));
-            nlohmann::json bits = nlohmann::json::array();
-            for (; m != 0; m &= m - 1) bits.push_back(std::countr_zero(m));
-            lists.push_back(bits);
-        }
-        return lists;
-    };
-    nlohmann::json& map = profile["map"]["value"];
-    for (const char* role : {"slice", "set", "bank"}) map[role][0]["xor"] = draw(map[role][0]["xor"]);
-    writeFile(file, profile.dump());
-    return "sim:" + file;
-}
-
-TEST(Dissect, ARandomHiddenMapIsFoundExactly) {
-    const TemporaryDirectory directory;
-    const std::string name = withRandomMap("sim:gtx1080", (directory / "random.json").string(), 11);
-    const Dissection d = run(name, quick(5));
-    ASSERT_TRUE(d.file);
-    EXPECT_EQ(spansOf(d.file->map), spansOf(arch::findProfile(name).map));
 }
 
 TEST(Dissect, ASetHashThatIsNoXorStaysUndecided) {
