@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -28,7 +27,7 @@ struct StressOptions {
     std::vector<std::string> settings, victims = {"random"}, aggressors = {"all"}, placements = {"streams"};
     unsigned samples = 30, blocks = 0, warps = 0, lanes = 2, duty = 100, target = 0;
     std::uint64_t seed = 1, victimBytes = 0, accesses = 0, aggressorBytes = 0;
-    double exceedance = 1e-6, limit = 0, cellLimit = 0;
+    double exceedance = 1e-6, limit = 0, cellLimit = 0, rate = 0;
     bool shared = false, cold = false, list = false, worker = false;
 };
 
@@ -60,6 +59,7 @@ std::vector<stress::AggressorSpec> aggressorSpecs(const StressOptions& o) {
         spec.layout.warps = o.warps;
         spec.lanes = o.lanes;
         spec.dutyPercent = o.duty;
+        spec.gigabytesPerSecond = o.rate;
         spec.bytes = o.aggressorBytes;
         spec.target = o.target;
         spec.seed = o.seed;
@@ -106,8 +106,7 @@ int run(const StressOptions& o) {
         list();
         return kDone;
     }
-    // Device code that is loaded when it is first used would wait for the end of an aggressor that is running.
-    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+    stress::loadModulesEagerly();
     if (o.worker) return stress::serveWorker();
     expectOutputs({o.json, o.csv, o.html});
     const stress::Options options = o.scenario.empty() ? fromArguments(o) : stress::readScenario(o.scenario);
@@ -118,9 +117,10 @@ int run(const StressOptions& o) {
         if (isatty(2)) fmt::print(stderr, "{}\n", what);
     });
     std::vector<Result> results = outcome.results(options);
-    for (Result& result : results) fillProvenance(result, options.arena.gpu, options.arena.seed);
     if (!quiet)
-        for (std::size_t i = 0; i + 1 < results.size(); ++i) writeOutput("-", report::text(results[i]) + "\n");
+        for (const Result& result : results) writeOutput("-", report::text(result) + "\n");
+    for (Result& more : outcome.samples()) results.push_back(std::move(more));
+    for (Result& result : results) fillProvenance(result, options.arena.gpu, options.arena.seed);
     if (!o.json.empty()) writeJson(o.json, resultsJson(results));
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results.front()));
     if (!o.html.empty()) writeOutput(o.html, report::html("Interference", results));
@@ -174,6 +174,7 @@ Action setUpStress(CLI::App& app) {
         ->capture_default_str()
         ->group(ofAggressors);
     app.add_option("--duty", o->duty, "percent of the time that it works")->capture_default_str()->group(ofAggressors);
+    app.add_option("--rate", o->rate, "GB/s that it moves at most; 0: as many as it can")->group(ofAggressors);
     app.add_option("--aggressor-bytes", o->aggressorBytes, "its memory; 0: eight times the cache")->group(ofAggressors);
     app.add_option("--target", o->target, "number of the slice, bank or channel to aim at")->group(ofAggressors);
     return [o] {

@@ -1,5 +1,5 @@
 // Aggressors of stress. Each runs until its stop flag is set, and has dials: places on multiprocessors, warps (the size
-// of a block), lanes of a warp that access memory, and a duty cycle.
+// of a block), lanes of a warp that access memory, a duty cycle, and a rate.
 #include <cuda_runtime.h>
 
 #include "kernels/stress_device.h"
@@ -8,28 +8,41 @@ using namespace stress;
 
 namespace {
 
-constexpr unsigned kBurst = 64;  // accesses between two looks at the stop flag
+constexpr unsigned kTogether = 4;  // accesses of a thread that a sweep has under way; bursts are multiples of it
 
-/// Says when to stop, and rests between bursts for as long as the duty cycle asks.
+/// Says when to stop, and rests between bursts for as long as the dials ask.
 class Pace {
   public:
-    __device__ Pace(const unsigned* stop, unsigned dutyPercent)
-        : stop_(stop), duty_(dutyPercent), begun_(nowCycles()) {}
+    /// Bursts of different warps are spread over the time that one should take.
+    __device__ Pace(const unsigned* stop, const Dials& dials, unsigned warp, unsigned warps)
+        : stop_(stop), dials_(dials), begun_(nowCycles()) {
+        if (dials_.burstNs == 0) return;
+        nextNs_ = nowNs() + dials_.burstNs * warp / warps;
+        waitUntilNext();
+    }
     __device__ bool goOn() {
-        if (duty_ < 100) {
+        if (dials_.dutyPercent < 100) {
             const Address worked = nowCycles() - begun_;
-            const Address until = nowCycles() + worked * (100 - duty_) / duty_;
+            const Address until = nowCycles() + worked * (100 - dials_.dutyPercent) / dials_.dutyPercent;
             while (nowCycles() < until) {
             }
             begun_ = nowCycles();
+        }
+        if (dials_.burstNs != 0) {
+            nextNs_ += dials_.burstNs;
+            waitUntilNext();
         }
         return loadL2(stop_) == 0;
     }
 
   private:
+    __device__ void waitUntilNext() const {
+        while (nowNs() < nextNs_) {
+        }
+    }
     const unsigned* stop_;
-    unsigned duty_;
-    Address begun_;
+    Dials dials_;
+    Address begun_, nextNs_ = 0;
 };
 
 __device__ void finish(BlockLog* log, Address begin, Address accesses, unsigned bytesEach) {
@@ -53,12 +66,12 @@ __device__ unsigned blockRank(unsigned* ranks) {
 }  // namespace
 
 /// Touches no memory, but for a look at the stop flag after every 1024 divisions.
-extern "C" __global__ void compute(const unsigned* stop, unsigned dutyPercent, Places* places, BlockLog* logs,
+extern "C" __global__ void compute(const unsigned* stop, Dials dials, Places* places, BlockLog* logs,
                                    unsigned* result) {
     BlockLog* log = logs + blockIdx.x;
     if (!claimPlace(places, log)) return;
     const Address begin = nowCycles();
-    Pace pace(stop, dutyPercent);
+    Pace pace(stop, dials, 0, 1);
     unsigned x = threadIdx.x + 1, round = 0;
     do {
         for (unsigned i = 0; i < 1024; ++i) x = 0xfffffffbu / (x | 1u) + ++round;
@@ -69,7 +82,7 @@ extern "C" __global__ void compute(const unsigned* stop, unsigned dutyPercent, P
 
 /// Follows a ring of pointers. The first `lanes` lanes of every warp have starts of their own.
 extern "C" __global__ void chaseRing(const Address* starts, unsigned startCount, unsigned lanes, unsigned bytesEach,
-                                     const unsigned* stop, unsigned dutyPercent, Places* places, BlockLog* logs,
+                                     const unsigned* stop, Dials dials, Places* places, BlockLog* logs,
                                      unsigned* ranks) {
     BlockLog* log = logs + blockIdx.x;
     if (!claimPlace(places, log)) return;
@@ -79,10 +92,10 @@ extern "C" __global__ void chaseRing(const Address* starts, unsigned startCount,
     Address accesses = 0;
     if (lane < lanes) {
         Address p = starts[(warp * lanes + lane) % startCount];
-        Pace pace(stop, dutyPercent);
+        Pace pace(stop, dials, warp, places->wanted * warps);
         do {
-            for (unsigned i = 0; i < kBurst; ++i) p = loadL2(p);
-            accesses += kBurst;
+            for (unsigned i = 0; i < dials.burst; ++i) p = loadL2(p);
+            accesses += dials.burst;
         } while (pace.goOn());
         if (p == 0) accesses = 0;  // never: keeps the last loads
     }
@@ -95,29 +108,48 @@ enum SweepKind : unsigned { kRead = 0, kWrite = 1, kReadWrite = 2, kAtomic = 3 }
 namespace {
 
 template <SweepKind kind>
-__device__ Address sweepMemory(uint4* data, Address elements, unsigned rank, unsigned blocks, Pace pace) {
+__device__ void touch(uint4* at, uint4& v) {
+    if (kind == kRead || kind == kReadWrite)
+        asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                     : "l"(at)
+                     : "memory");
+    if (kind == kAtomic) atomicAdd(&at->x, 1u);
+}
+
+/// What is read must be used: loads whose values nobody needs are left out when PTX becomes machine code.
+template <SweepKind kind>
+__device__ unsigned use(uint4* at, const uint4& v) {
+    if (kind == kWrite || kind == kReadWrite)
+        asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+                     : "memory");
+    return v.x | v.y | v.z | v.w;
+}
+
+template <SweepKind kind>
+__device__ Address sweepMemory(uint4* data, Address elements, unsigned rank, unsigned blocks, unsigned burst,
+                               Pace pace) {
     const Address stride = static_cast<Address>(blocks) * blockDim.x;
     Address i = static_cast<Address>(rank) * blockDim.x + threadIdx.x, accesses = 0;
+    unsigned seen = 0;
     do {
 #pragma unroll 1
-        for (unsigned n = 0; n < kBurst; ++n) {
-            uint4 v = make_uint4(1, 2, 3, 4);
-            uint4* at = data + i;
-            if (kind == kRead || kind == kReadWrite)
-                asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
-                             : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                             : "l"(at)
-                             : "memory");
-            if (kind == kWrite || kind == kReadWrite)
-                asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(v.x), "r"(v.y), "r"(v.z),
-                             "r"(v.w)
-                             : "memory");
-            if (kind == kAtomic) atomicAdd(&at->x, 1u);
-            i += stride;
-            if (i >= elements) i -= elements;
+        for (unsigned n = 0; n < burst; n += kTogether) {
+            uint4* at[kTogether];
+            uint4 v[kTogether] = {};
+#pragma unroll
+            for (unsigned k = 0; k < kTogether; ++k) {
+                at[k] = data + i;
+                touch<kind>(at[k], v[k]);
+                i += stride;
+                if (i >= elements) i -= elements;
+            }
+#pragma unroll
+            for (unsigned k = 0; k < kTogether; ++k) seen |= use<kind>(at[k], v[k]);
         }
-        accesses += kBurst;
+        accesses += burst;
     } while (pace.goOn());
+    if (kind == kRead && seen != 0) accesses = 0;  // never: memory that is only read holds zeros
     return accesses;
 }
 
@@ -125,25 +157,26 @@ __device__ Address sweepMemory(uint4* data, Address elements, unsigned rank, uns
 
 /// Streams through memory, neighbouring threads together. `elements` must not be less than the threads of the grid.
 extern "C" __global__ void sweep(uint4* data, Address elements, unsigned kind, unsigned bytesEach, const unsigned* stop,
-                                 unsigned dutyPercent, Places* places, BlockLog* logs, unsigned* ranks) {
+                                 Dials dials, Places* places, BlockLog* logs, unsigned* ranks) {
     BlockLog* log = logs + blockIdx.x;
     if (!claimPlace(places, log)) return;
     const unsigned rank = blockRank(ranks), blocks = places->wanted;
     const Address begin = nowCycles();
-    const Pace pace(stop, dutyPercent);
+    const unsigned warps = blockDim.x / 32;
+    const Pace pace(stop, dials, rank * warps + threadIdx.x / 32, blocks * warps);
     Address accesses = 0;
     switch (kind) {
         case kRead:
-            accesses = sweepMemory<kRead>(data, elements, rank, blocks, pace);
+            accesses = sweepMemory<kRead>(data, elements, rank, blocks, dials.burst, pace);
             break;
         case kWrite:
-            accesses = sweepMemory<kWrite>(data, elements, rank, blocks, pace);
+            accesses = sweepMemory<kWrite>(data, elements, rank, blocks, dials.burst, pace);
             break;
         case kReadWrite:
-            accesses = sweepMemory<kReadWrite>(data, elements, rank, blocks, pace);
+            accesses = sweepMemory<kReadWrite>(data, elements, rank, blocks, dials.burst, pace);
             break;
         default:
-            accesses = sweepMemory<kAtomic>(data, elements, rank, blocks, pace);
+            accesses = sweepMemory<kAtomic>(data, elements, rank, blocks, dials.burst, pace);
             break;
     }
     finish(log, begin, accesses, bytesEach);

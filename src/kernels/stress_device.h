@@ -15,6 +15,13 @@ struct BlockLog {
     Address accesses, bytes;  // by all of its warps
 };
 
+/// How hard an aggressor works.
+struct Dials {
+    unsigned dutyPercent;  // of the time
+    unsigned burst;        // accesses between two looks at the stop flag
+    Address burstNs;       // that a burst should take at least
+};
+
 /// Which multiprocessors may be used, how many blocks each takes, and how many have been taken.
 struct Places {
     unsigned wanted;         // blocks in all

@@ -14,8 +14,10 @@ namespace {
 using stress::AggressorKind;
 
 constexpr unsigned kArrays = 8, kEvictionWarps = 8;  // of 4.2.1
+constexpr std::uint64_t kPaperAccesses = 131072;     // of the applications
 
 gpu::Gpu openGpu(const InterferenceOptions& o, std::uint64_t seed) {
+    stress::loadModulesEagerly();
     gpu::SimulationOptions simulation;
     simulation.settings = o.settings;
     if (o.gpu.starts_with("sim:")) simulation.settings.push_back("memory.seed=" + std::to_string(seed));
@@ -31,12 +33,13 @@ struct Scenario {
     std::string victim;
     stress::Placement placement = stress::Placement::streams;
     AggressorKind aggressor = AggressorKind::compute;
-    unsigned blocks = 1, warps = 1;
+    unsigned blocks = 1, warps = 1;  ///< no blocks: as many as fit, which are the paper's 2 or 4 on a TX2
     double paperMs = 0;
     bool cold = false;
 };
 
 stress::Cell measure(const InterferenceOptions& o, const Scenario& s) {
+    stress::loadModulesEagerly();
     stress::Options options;
     options.samples = o.samples;
     stress::ArenaSpec arena;
@@ -45,7 +48,7 @@ stress::Cell measure(const InterferenceOptions& o, const Scenario& s) {
     arena.seed = o.seed;
     arena.placement = s.placement;
     arena.victim.name = s.victim;
-    arena.victim.accesses = o.accesses;
+    arena.victim.accesses = o.accesses ? o.accesses : kPaperAccesses;
     arena.victim.cold = s.cold;
     arena.aggressor.kind = s.aggressor;
     arena.aggressor.layout.blocks = s.blocks;
@@ -60,6 +63,11 @@ stress::Cell measure(const InterferenceOptions& o, const Scenario& s) {
 std::vector<Result::Column> executionColumns() {
     return {{"opposing kernel", ""}, {"mean", "ms"},         {"max", "ms"},          {"S.D.", "ms"}, {"ratio", "x"},
             {"paper's mean", "ms"},  {"paper's ratio", "x"}, {"ours / paper's", ""}, {"SMs", ""}};
+}
+
+std::vector<Chart> executionCharts() {
+    return {{Chart::Kind::bar, "execution time", "opposing kernel", {"mean"}, {}, {"paper's mean"}, "", false, false},
+            {Chart::Kind::bar, "slowdown", "opposing kernel", {"ratio"}, {}, {"paper's ratio"}, "", false, false}};
 }
 
 std::vector<Value> executionRow(const std::string& name, const std::vector<double>& seconds, double alone,
@@ -107,6 +115,9 @@ Result cumulative(const std::vector<std::vector<double>>& arrays) {
         for (const std::vector<double>& times : arrays) row.emplace_back(100 * stress::hitShare(times, at + 0.5));
         r.add(std::move(row));
     }
+    Chart chart{Chart::Kind::line, r.title, "cycles", {}, {}, {}, "accesses at or below (%)", false, false};
+    for (std::size_t a = 0; a < arrays.size(); ++a) chart.y.push_back(r.columns[a + 1].name);
+    r.charts.push_back(std::move(chart));
     return r;
 }
 
@@ -124,6 +135,7 @@ Result histogram(const stress::Passes& passes) {
         const std::int64_t cold = count(passes.cold, from), warm = count(passes.warm, from);
         if (cold + warm) r.add({from, from + kWidth, cold, warm});
     }
+    r.charts.push_back({Chart::Kind::bar, r.title, "from", {"cold", "warm"}, {}, {}, "accesses", false, false});
     return r;
 }
 
@@ -168,6 +180,15 @@ std::vector<Result> accessTimes(const InterferenceOptions& o) {
     };
     add("cache miss", all.cold, 519, 461, 1112, 72);
     add("cache hit", hits, 116, 92, 128, 5);
+    r.charts.push_back({Chart::Kind::bar,
+                        "mean time of an access",
+                        "scenario",
+                        {"mean"},
+                        {},
+                        {"paper's mean"},
+                        "cycles",
+                        false,
+                        false});
     return {r, histogram(all)};
 }
 
@@ -189,6 +210,15 @@ std::vector<Result> warmHits(const InterferenceOptions& o) {
         r.add({std::int64_t{a + 1}, 100 * stress::hitShare(sequential.warm, stress::hitThreshold(sequential)),
                100 * stress::hitShare(random.warm, stress::hitThreshold(random)), std::int64_t{36}, std::int64_t{55}});
     }
+    r.charts.push_back({Chart::Kind::bar,
+                        "share of lines still there in the second pass",
+                        "array",
+                        {"sequential", "random"},
+                        {},
+                        {},
+                        "hits (%)",
+                        false,
+                        false});
     return {r, cumulative(warm)};
 }
 
@@ -204,9 +234,10 @@ std::vector<Result> multiProcess(const InterferenceOptions& o) {
     r.columns = executionColumns();
     addScenarios(r, o, "None", kAlone,
                  {{"Compute 1x1", scenario(AggressorKind::compute, 1, 1, 44.67)},
-                  {"Compute 4x32", scenario(AggressorKind::compute, 4, 32, 46.22)},
+                  {"Compute 4x32", scenario(AggressorKind::compute, 0, 32, 46.22)},
                   {"Eviction 1x1", scenario(AggressorKind::evictRandom, 1, 1, 44.69)},
-                  {"Eviction 4x32", scenario(AggressorKind::evictRandom, 4, 32, 46.24)}});
+                  {"Eviction 4x32", scenario(AggressorKind::evictRandom, 0, 32, 46.24)}});
+    r.charts = executionCharts();
     return {r};
 }
 
@@ -217,7 +248,7 @@ std::vector<Result> singleProcess(const InterferenceOptions& o) {
     const auto add = [&](const std::string& suffix, const std::string& victim, double alone, double compute,
                          double eviction) {
         const auto scenario = [&](AggressorKind kind, double paperMs) {
-            return Scenario{victim, stress::Placement::streams, kind, 2, 32, paperMs};
+            return Scenario{victim, stress::Placement::streams, kind, 0, 32, paperMs};
         };
         addScenarios(r, o, "None-" + suffix, alone,
                      {{"Compute-" + suffix, scenario(AggressorKind::compute, compute)},
@@ -225,6 +256,7 @@ std::vector<Result> singleProcess(const InterferenceOptions& o) {
     };
     add("R", "random", 30.72, 30.97, 64.59);
     add("S", "sequential", 17.15, 17.36, 23.25);
+    r.charts = executionCharts();
     return {r};
 }
 
@@ -253,6 +285,7 @@ std::vector<Result> guidedCoverage(const InterferenceOptions& o) {
         row(order == stress::Order::rotating ? "map-guided, rotating" : "map-guided, set by set",
             stress::timePasses(gpu.context(), cover.ring, 1), cover.missing);
     }
+    r.charts.push_back({Chart::Kind::bar, r.title, "ring", {"coverage"}, {}, {}, "", false, false});
     return {r};
 }
 

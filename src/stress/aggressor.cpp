@@ -14,6 +14,7 @@ namespace {
 
 constexpr unsigned kArrays = 8;  // of 4.2.1, each as large as the cache
 constexpr unsigned kVectorBytes = 16;
+constexpr unsigned kPacedBurst = 4;  // accesses that a thread of a paced aggressor makes at once
 constexpr double kHotShare = 0.5;
 
 std::string kernelOf(AggressorKind kind) {
@@ -89,8 +90,10 @@ Aggressor::Aggressor(gpu::Context context, const CacheShape& shape, AggressorSpe
       module_(context_.load(kAggressorsPtx)) {
     if (spec_.dutyPercent < 1 || spec_.dutyPercent > 100)
         throw Error("a duty cycle of {} %: it is from 1 to 100", spec_.dutyPercent);
+    if (spec_.gigabytesPerSecond < 0) throw Error("{} GB/s: a rate is not negative", spec_.gigabytesPerSecond);
     if (spec_.lanes < 1 || spec_.lanes > 32) throw Error("{} lanes of a warp: they are from 1 to 32", spec_.lanes);
     if (spec_.bytes == 0) spec_.bytes = kArrays * shape_.bytes;
+    completeLayout();
     kernel_ = std::make_unique<PlacedKernel>(context_, shape_.multiprocessors, module_.kernel(kernelOf(spec_.kind)),
                                              spec_.layout);
     flags_ = context_.allocate(2 * sizeof(std::uint32_t));
@@ -121,6 +124,17 @@ Aggressor::~Aggressor() {
     } catch (const std::exception&) {
         // Its context is gone, and the aggressor with it.
     }
+}
+
+void Aggressor::completeLayout() {
+    Layout& layout = spec_.layout;
+    if (layout.warps == 0) layout.warps = 32;
+    if (layout.blocks > 0) return;
+    const gpu::Kernel kernel = module_.kernel(kernelOf(spec_.kind));
+    const auto fit = static_cast<unsigned>(kernel.blocksPerMultiprocessor(layout.warps * 32));
+    const auto chosen = static_cast<unsigned>(layout.multiprocessors.size());
+    layout.blocks = (chosen ? chosen : static_cast<unsigned>(context_.info().multiprocessors)) *
+                    std::max(1u, spec_.leavesRoom ? fit / 2 : fit);
 }
 
 Ring Aggressor::naiveRing() {
@@ -168,21 +182,38 @@ void Aggressor::linkRing() {
     starts_ = context_.array(starts);
 }
 
+/// What one access of a thread moves: of a ring, a sector.
+Bytes Aggressor::bytesEach() const {
+    if (!isSweep(spec_.kind)) return shape_.sectorBytes;
+    return spec_.kind == AggressorKind::streamReadWrite ? 2 * kVectorBytes : kVectorBytes;
+}
+
+Dials Aggressor::dials() const {
+    Dials dials;
+    dials.dutyPercent = spec_.dutyPercent;
+    if (spec_.gigabytesPerSecond > 0 && spec_.kind != AggressorKind::compute) {
+        dials.burst = kPacedBurst;
+        const unsigned lanes = isSweep(spec_.kind) ? 32 : spec_.lanes;
+        const double burstBytes =
+            static_cast<double>(Bytes{spec_.layout.blocks} * spec_.layout.warps * lanes * dials.burst * bytesEach());
+        dials.burstNs = static_cast<std::uint64_t>(burstBytes / spec_.gigabytesPerSecond);
+    }
+    return dials;
+}
+
 void Aggressor::launch() {
     const std::uint64_t stop = flags_.address(), ranks = stop + sizeof(std::uint32_t);
     flags_.fill(0, stream_);
-    const unsigned duty = spec_.dutyPercent;
+    const auto each = static_cast<unsigned>(bytesEach());
     if (spec_.kind == AggressorKind::compute) {
-        kernel_->launch(stream_, std::tuple(stop, duty), ranks);
+        kernel_->launch(stream_, std::tuple(stop, dials()), ranks);
     } else if (isSweep(spec_.kind)) {
         const std::uint64_t elements = memory_.bytes() / kVectorBytes;
-        const unsigned bytesEach = spec_.kind == AggressorKind::streamReadWrite ? 2 * kVectorBytes : kVectorBytes;
-        kernel_->launch(stream_, std::tuple(memory_.address(), elements, sweepKind(spec_.kind), bytesEach, stop, duty),
+        kernel_->launch(stream_, std::tuple(memory_.address(), elements, sweepKind(spec_.kind), each, stop, dials()),
                         ranks);
     } else {
         kernel_->launch(stream_,
-                        std::tuple(starts_, static_cast<unsigned>(starts_.size()), spec_.lanes,
-                                   static_cast<unsigned>(shape_.sectorBytes), stop, duty),
+                        std::tuple(starts_, static_cast<unsigned>(starts_.size()), spec_.lanes, each, stop, dials()),
                         ranks);
     }
 }

@@ -45,11 +45,13 @@ bool isSweep(AggressorKind);
 /// What an aggressor does, and how hard.
 struct AggressorSpec {
     AggressorKind kind = AggressorKind::evictRandom;
-    Layout layout = {0, 0, {}};  ///< no blocks: what suits GPU and placement
-    unsigned lanes = 2;          ///< of each warp, that follow a ring
-    unsigned dutyPercent = 100;  ///< of the time, that it works
-    Bytes bytes = 0;             ///< of memory; 0: eight times the cache, as in 4.2.1
-    std::uint32_t target = 0;    ///< slice, bank or channel
+    Layout layout = {0, 0, {}};     ///< no blocks: what fills its multiprocessors
+    bool leavesRoom = false;        ///< half of each multiprocessor, where it fills them
+    unsigned lanes = 2;             ///< of each warp, that follow a ring
+    unsigned dutyPercent = 100;     ///< of the time, that it works
+    double gigabytesPerSecond = 0;  ///< that it moves at most; 0: as many as it can
+    Bytes bytes = 0;                ///< of memory; 0: eight times the cache, as in 4.2.1
+    std::uint32_t target = 0;       ///< slice, bank or channel
     std::uint64_t seed = 1;
 };
 
@@ -98,9 +100,12 @@ class Aggressor final : public Assault {
     bool running() const { return running_; }
 
   private:
+    void completeLayout();
     Ring naiveRing();
     Ring aimedRing(const Ring& victimLines) const;
     void linkRing();
+    Bytes bytesEach() const;
+    Dials dials() const;
     void launch();
 
     gpu::Context context_;

@@ -1,16 +1,15 @@
 #include "stress/arena.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
+#include <tuple>
 
 #include "base/error.h"
 #include "dissect/map_file.h"
-#include "victims.ptx.h"
 
 namespace bulkhead::stress {
 namespace {
-
-constexpr unsigned kGreenStep = 8;  // what the hardware's shares of multiprocessors are multiples of
 
 std::vector<unsigned> range(unsigned first, unsigned last) {
     std::vector<unsigned> all(last - first);
@@ -20,17 +19,6 @@ std::vector<unsigned> range(unsigned first, unsigned last) {
 
 bool isWalk(const std::string& victim) {
     return victim == "random" || victim == "sequential" || victim == "latency";
-}
-
-/// Multiprocessors that blocks of a context land on.
-std::vector<unsigned> sharesOf(gpu::Context& context, unsigned all) {
-    const auto count = static_cast<unsigned>(context.info().multiprocessors);
-    PlacedKernel kernel(context, all, context.load(kVictimsPtx).kernel("walk"), {count * 8, 32, {}});
-    gpu::Array<std::uint32_t> result = context.array<std::uint32_t>(2);
-    gpu::Stream stream = context.createStream();
-    kernel.launch(stream, std::tuple(std::uint64_t{0}, std::uint64_t{0}, 0u), result);
-    stream.synchronize();
-    return multiprocessorsOf(kernel.logs());
 }
 
 class LocalArena final : public Arena {
@@ -48,7 +36,7 @@ class LocalArena final : public Arena {
                 aggressor = gpu_.createContext(spec.placement == Placement::mps);
                 break;
             case Placement::green:
-                makeGreen(spec, shape, victim, aggressor);
+                makeGreen(spec, victim, aggressor);
                 break;
         }
         victim_ = makeVictim(gpu_, victim, shape, spec.victim);
@@ -67,25 +55,16 @@ class LocalArena final : public Arena {
         gpu::SimulationOptions options;
         options.settings = spec.settings;
         if (spec.gpu.starts_with("sim:")) options.settings.push_back("memory.seed=" + std::to_string(spec.seed));
+        options.scheduler = "lrr";
         options.observer = &watch;
         return gpu::Gpu::open(spec.gpu, options);
     }
-    /// The victim has a share of its own; the aggressor's blocks take places outside of it.
-    void makeGreen(ArenaSpec& spec, const CacheShape& shape, gpu::Context& victim, gpu::Context& aggressor) {
+    /// A share of the multiprocessors each, with none in common: where blocks land is the driver's doing then.
+    void makeGreen(ArenaSpec& spec, gpu::Context& victim, gpu::Context& aggressor) {
         const auto share = static_cast<unsigned>(std::max<std::size_t>(spec.victim.layout.multiprocessors.size(), 1));
-        victim = gpu_.createGreenContext(share);
-        const unsigned most = shape.multiprocessors;
-        aggressor = gpu_.createGreenContext(most > kGreenStep ? most - most % kGreenStep : most);
-        const std::vector<unsigned> taken = sharesOf(victim, most);
+        std::tie(victim, aggressor) = gpu_.createGreenPair(share);
         spec.victim.layout.multiprocessors.clear();
-        if (spec.shareMultiprocessors) return;
-        std::vector<unsigned> others = sharesOf(aggressor, most);
-        std::erase_if(others, [&](unsigned sm) { return std::find(taken.begin(), taken.end(), sm) != taken.end(); });
-        if (others.empty()) throw Error("green contexts: the victim's share leaves no multiprocessor to the aggressor");
-        AggressorSpec& a = spec.aggressor;
-        const auto before = static_cast<unsigned>(a.layout.multiprocessors.size());
-        if (before) a.layout.blocks = std::max(1u, a.layout.blocks * static_cast<unsigned>(others.size()) / before);
-        a.layout.multiprocessors = others;
+        spec.aggressor.layout.multiprocessors.clear();
     }
 
     SwitchWatch watch_;
@@ -128,6 +107,10 @@ MapMemory memoryMapper(gpu::Gpu& gpu, const std::string& mapFile) {
     return {};
 }
 
+void loadModulesEagerly() {
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+}
+
 void completeLayouts(ArenaSpec& spec, const CacheShape& shape) {
     const unsigned all = shape.multiprocessors;
     VictimSpec& victim = spec.victim;
@@ -141,14 +124,8 @@ void completeLayouts(ArenaSpec& spec, const CacheShape& shape) {
     }
     if (victim.layout.multiprocessors.empty() && apart) victim.layout.multiprocessors = range(0, ofVictim);
     if (aggressor.layout.multiprocessors.empty() && apart) aggressor.layout.multiprocessors = range(ofVictim, all);
-    if (aggressor.layout.blocks == 0) {
-        if (aggressor.layout.warps == 0) aggressor.layout.warps = isSweep(aggressor.kind) ? 16 : 32;
-        // What fills a multiprocessor, by threads or by registers; where it is shared, half is left to the victim.
-        const unsigned full = isSweep(aggressor.kind) ? 48 : 64;
-        const unsigned share = apart || spec.placement == Placement::processes ? full : full / 2;
-        const auto chosen = static_cast<unsigned>(aggressor.layout.multiprocessors.size());
-        aggressor.layout.blocks = (chosen ? chosen : all) * std::max(1u, share / aggressor.layout.warps);
-    }
+    if (aggressor.layout.warps == 0) aggressor.layout.warps = isSweep(aggressor.kind) ? 16 : 32;
+    aggressor.leavesRoom = !apart && spec.placement != Placement::processes;
 }
 
 std::unique_ptr<Arena> makeLocalArena(const ArenaSpec& spec) {

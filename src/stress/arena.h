@@ -54,6 +54,10 @@ std::unique_ptr<Arena> makeArena(const ArenaSpec&);
 /// What aims aggressors on a GPU: its own map, or one of a file of bulkhead dissect. Empty where there is none.
 MapMemory memoryMapper(gpu::Gpu&, const std::string& mapFile);
 
+/// Before a real GPU is opened: device code that is loaded when it is first used would wait for the end of an aggressor
+/// that is running.
+void loadModulesEagerly();
+
 /// Fills in what a spec leaves open: layouts for this GPU and placement.
 void completeLayouts(ArenaSpec&, const CacheShape&);
 

@@ -14,4 +14,12 @@ struct BlockLog {
 };
 static_assert(sizeof(BlockLog) == 48);
 
+/// Likewise: how hard an aggressor works.
+struct Dials {
+    std::uint32_t dutyPercent = 100;
+    std::uint32_t burst = 64;   ///< accesses between two looks at the stop flag
+    std::uint64_t burstNs = 0;  ///< that a burst should take at least
+};
+static_assert(sizeof(Dials) == 16);
+
 }  // namespace bulkhead::stress

@@ -4,15 +4,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "base/statistics.h"
 
 namespace bulkhead::stress {
 namespace {
 
-constexpr std::size_t kLeastBlocks = 20, kBlock = 10;
+constexpr std::size_t kLeastSamples = 200, kBlock = 10;
+constexpr double kThresholdPercentile = 90;
+constexpr double kHeaviestShape = 0.5;
+constexpr int kReplicates = 400;
 
 /// Correlation of each sample with the next.
 double lagCorrelation(std::span<const double> samples) {
@@ -23,6 +28,93 @@ double lagCorrelation(std::span<const double> samples) {
         if (i > 0) covariance += (samples[i] - m) * (samples[i - 1] - m);
     }
     return variance > 0 ? covariance / variance : 0;
+}
+
+std::vector<double> sorted(std::span<const double> samples) {
+    std::vector<double> all(samples.begin(), samples.end());
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+/// From the logarithms of F and of 1 - F at the samples in ascending order, which keep their digits in the tails.
+double andersonDarling(const std::vector<double>& logLower, const std::vector<double>& logUpper) {
+    const std::size_t n = logLower.size();
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += (2 * static_cast<double>(i) + 1) * (logLower[i] + logUpper[n - 1 - i]);
+    return -static_cast<double>(n) - sum / static_cast<double>(n);
+}
+
+/// log(1 - F) of an excess.
+double logSurvival(const GeneralizedPareto& fit, double excess) {
+    const double y = excess / fit.scale;
+    if (std::abs(fit.shape) < 1e-9) return -y;
+    const double inside = fit.shape * y;
+    return inside > -1 ? -std::log1p(inside) / fit.shape : -std::numeric_limits<double>::infinity();
+}
+
+std::string badFit(const char* name, const Bound& bound) {
+    return fmt::format("not {} distributed (Anderson-Darling {:.2f}, at most {:.3g})", name, bound.distance,
+                       bound.critical);
+}
+
+/// Why no distribution can be fitted; empty where one may be.
+std::string unfit(std::span<const double> samples) {
+    if (samples.size() < kLeastSamples)
+        return fmt::format("{} samples: a bound needs {}", samples.size(), kLeastSamples);
+    if (minimum(samples) == maximum(samples)) return "the samples do not vary";
+    const double correlation = lagCorrelation(samples);
+    if (std::abs(correlation) > 3 / std::sqrt(static_cast<double>(samples.size())))
+        return fmt::format("each sample depends on the one before it (correlation {:.2f})", correlation);
+    return {};
+}
+
+Bound boundByGumbel(std::span<const double> samples, double probability) {
+    std::vector<double> maxima;
+    for (std::size_t first = 0; first + kBlock <= samples.size(); first += kBlock)
+        maxima.push_back(maximum(samples.subspan(first, kBlock)));
+    Bound bound;
+    bound.count = maxima.size();
+    bound.critical = kGumbelCritical;
+    const Gumbel fit = fitGumbel(maxima);
+    if (!(fit.scale > 0)) {
+        bound.refusal = "the maxima do not vary";
+        return bound;
+    }
+    bound.distance = andersonDarling(fit, maxima);
+    if (!(bound.distance <= bound.critical)) {
+        bound.refusal = badFit("Gumbel", bound);
+        return bound;
+    }
+    // A block's maximum stays below x when all of its runs do: P(run > x) = 1 - F(x)^(1 / block).
+    bound.value = fit.exceeded(-std::expm1(static_cast<double>(kBlock) * std::log1p(-probability)));
+    return bound;
+}
+
+Bound boundByPareto(std::span<const double> samples, double probability) {
+    const double threshold = percentile(samples, kThresholdPercentile);
+    std::vector<double> excesses;
+    for (const double x : samples)
+        if (x > threshold) excesses.push_back(x - threshold);
+    Bound bound;
+    bound.count = excesses.size();
+    const double share = static_cast<double>(excesses.size()) / static_cast<double>(samples.size());
+    if (excesses.size() < kLeastSamples / 20 || probability >= share) {
+        bound.refusal = fmt::format("{} samples exceed the 90th percentile: too few", excesses.size());
+        return bound;
+    }
+    const GeneralizedPareto fit = fitGeneralizedPareto(excesses);
+    if (!(fit.scale > 0) || !(fit.shape < kHeaviestShape)) {
+        bound.refusal = fmt::format("the tail is too heavy (shape {:.2f}, below {})", fit.shape, kHeaviestShape);
+        return bound;
+    }
+    bound.distance = andersonDarling(fit, excesses);
+    bound.critical = paretoCritical(fit, excesses.size());
+    if (!(bound.distance <= bound.critical)) {
+        bound.refusal = badFit("Pareto", bound);
+        return bound;
+    }
+    bound.value = threshold + fit.exceeded(probability / share);
+    return bound;
 }
 
 }  // namespace
@@ -37,13 +129,12 @@ double Gumbel::exceeded(double probability) const {
 
 Gumbel fitGumbel(std::span<const double> maxima) {
     if (maxima.size() < 2) throw Error("{} maxima: a distribution needs at least two", maxima.size());
-    std::vector<double> sorted(maxima.begin(), maxima.end());
-    std::sort(sorted.begin(), sorted.end());
-    const auto n = static_cast<double>(sorted.size());
+    const std::vector<double> x = sorted(maxima);
+    const auto n = static_cast<double>(x.size());
     double b0 = 0, b1 = 0;
-    for (std::size_t i = 0; i < sorted.size(); ++i) {
-        b0 += sorted[i] / n;
-        b1 += sorted[i] * static_cast<double>(i) / (n * (n - 1));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        b0 += x[i] / n;
+        b1 += x[i] * static_cast<double>(i) / (n * (n - 1));
     }
     constexpr double kEuler = 0.57721566490153286;
     Gumbel fit;
@@ -53,46 +144,70 @@ Gumbel fitGumbel(std::span<const double> maxima) {
 }
 
 double andersonDarling(const Gumbel& fit, std::span<const double> maxima) {
-    std::vector<double> sorted(maxima.begin(), maxima.end());
-    std::sort(sorted.begin(), sorted.end());
-    const auto n = static_cast<double>(sorted.size());
-    double sum = 0;
-    for (std::size_t i = 0; i < sorted.size(); ++i) {
-        // log F and log(1 - F), with care for the tails
-        const double lower = -std::exp(-(sorted[i] - fit.location) / fit.scale);
-        const double opposite = -std::exp(-(sorted[sorted.size() - 1 - i] - fit.location) / fit.scale);
-        sum += (2 * static_cast<double>(i) + 1) * (lower + std::log(-std::expm1(opposite)));
+    std::vector<double> lower, upper;
+    for (const double x : sorted(maxima)) {
+        lower.push_back(-std::exp(-(x - fit.location) / fit.scale));
+        upper.push_back(std::log(-std::expm1(lower.back())));
     }
-    return (-n - sum / n) * (1 + 0.2 / std::sqrt(n));
+    return andersonDarling(lower, upper) * (1 + 0.2 / std::sqrt(static_cast<double>(maxima.size())));
+}
+
+double GeneralizedPareto::cumulative(double excess) const {
+    return -std::expm1(logSurvival(*this, excess));
+}
+
+double GeneralizedPareto::exceeded(double probability) const {
+    const double log = std::log(probability);
+    return std::abs(shape) < 1e-9 ? -scale * log : scale * std::expm1(-shape * log) / shape;
+}
+
+GeneralizedPareto fitGeneralizedPareto(std::span<const double> excesses) {
+    if (excesses.size() < 2) throw Error("{} excesses: a distribution needs at least two", excesses.size());
+    const std::vector<double> x = sorted(excesses);
+    const auto n = static_cast<double>(x.size());
+    double a0 = 0, a1 = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const double rank = (static_cast<double>(i) + 0.65) / n;
+        a0 += x[i] / n;
+        a1 += (1 - rank) * x[i] / n;
+    }
+    return {2 * a0 * a1 / (a0 - 2 * a1), 2 - a0 / (a0 - 2 * a1)};
+}
+
+double andersonDarling(const GeneralizedPareto& fit, std::span<const double> excesses) {
+    std::vector<double> lower, upper;
+    for (const double x : sorted(excesses)) {
+        upper.push_back(logSurvival(fit, x));
+        if (std::isinf(upper.back())) return std::numeric_limits<double>::infinity();
+        lower.push_back(std::log(-std::expm1(upper.back())));
+    }
+    return andersonDarling(lower, upper);
+}
+
+double paretoCritical(const GeneralizedPareto& fit, std::size_t count) {
+    Random random(1);
+    std::vector<double> distances, drawn(count);
+    for (int i = 0; i < kReplicates; ++i) {
+        for (double& x : drawn) x = fit.exceeded(1 - random.uniform());
+        distances.push_back(andersonDarling(fitGeneralizedPareto(drawn), drawn));
+    }
+    std::sort(distances.begin(), distances.end());
+    return distances[static_cast<std::size_t>(0.95 * kReplicates)];
+}
+
+std::optional<double> WorstCase::value() const {
+    if (!gumbel.value) return pareto.value;
+    return pareto.value ? std::max(*gumbel.value, *pareto.value) : gumbel.value;
 }
 
 WorstCase boundWorstCase(std::span<const double> samples, double probability) {
     WorstCase w;
-    w.blockSize = kBlock;
-    w.blocks = samples.size() / kBlock;
-    if (w.blocks < kLeastBlocks) {
-        w.refusal = fmt::format("{} samples: a bound needs {}", samples.size(), kLeastBlocks * kBlock);
+    if (const std::string why = unfit(samples); !why.empty()) {
+        w.gumbel.refusal = w.pareto.refusal = why;
         return w;
     }
-    const double correlation = lagCorrelation(samples), limit = 3 / std::sqrt(static_cast<double>(samples.size()));
-    std::vector<double> maxima;
-    for (std::size_t b = 0; b < w.blocks; ++b) maxima.push_back(maximum(samples.subspan(b * kBlock, kBlock)));
-    w.fit = fitGumbel(maxima);
-    if (!(w.fit.scale > 0)) {
-        w.refusal = "the samples do not vary";
-        return w;
-    }
-    w.distance = andersonDarling(w.fit, maxima);
-    if (std::abs(correlation) > limit) {
-        w.refusal = fmt::format("each sample depends on the one before it (correlation {:.2f})", correlation);
-    } else if (!(w.distance <= kGumbelCritical)) {
-        w.refusal = fmt::format("the maxima are not Gumbel distributed (Anderson-Darling {:.2f}, at most {})",
-                                w.distance, kGumbelCritical);
-    } else {
-        // A block's maximum stays below x when all of its runs do: P(run > x) = 1 - F(x)^(1 / block).
-        const double ofBlock = -std::expm1(static_cast<double>(kBlock) * std::log1p(-probability));
-        w.bound = w.fit.exceeded(ofBlock);
-    }
+    w.gumbel = boundByGumbel(samples, probability);
+    w.pareto = boundByPareto(samples, probability);
     return w;
 }
 

@@ -6,7 +6,7 @@
 
 namespace bulkhead::stress {
 
-/// A Gumbel distribution of block maxima: what a probabilistic worst-case execution time is read from.
+/// A Gumbel distribution of block maxima: one of the two that a probabilistic worst-case execution time is read from.
 struct Gumbel {
     double location = 0, scale = 0;
 
@@ -22,17 +22,43 @@ Gumbel fitGumbel(std::span<const double> maxima);
 double andersonDarling(const Gumbel&, std::span<const double> maxima);
 constexpr double kGumbelCritical = 0.757;
 
-/// A bound on the time of one run, or why there is none.
-struct WorstCase {
-    std::optional<double> bound;  ///< exceeded by a run with the probability asked for
-    Gumbel fit;
-    double distance = 0;  ///< andersonDarling()
-    std::size_t blocks = 0, blockSize = 0;
-    std::string refusal;  ///< empty where there is a bound
+/// The other: a generalised Pareto distribution of what exceeds a threshold, by how much.
+struct GeneralizedPareto {
+    double scale = 0;
+    double shape = 0;  ///< below 0 the tail has an end, above 0 it is heavier than an exponential one
+
+    double cumulative(double excess) const;
+    /// What an excess exceeds with this probability.
+    double exceeded(double probability) const;
 };
 
-/// From samples in the order in which they were taken: maxima of blocks and a Gumbel fit to them. Refused: too few
-/// samples, samples that do not vary, that depend on the ones before them, or a bad fit.
+/// By probability-weighted moments (Hosking and Wallis, 1987), which hold for shapes below 1/2. Throws Error with fewer
+/// than two.
+GeneralizedPareto fitGeneralizedPareto(std::span<const double> excesses);
+/// The Anderson-Darling distance, not corrected. Infinite where an excess lies beyond the end of the tail.
+double andersonDarling(const GeneralizedPareto&, std::span<const double> excesses);
+/// What the distance stays below in 95 % of fits to samples of this distribution, of this number: by simulation, as it
+/// depends on the shape.
+double paretoCritical(const GeneralizedPareto&, std::size_t count);
+
+/// A bound on the time of one run by one of the distributions, or why there is none.
+struct Bound {
+    std::optional<double> value;        ///< exceeded by a run with the probability asked for
+    double distance = 0, critical = 0;  ///< Anderson-Darling, and its 5 % level; 0 where nothing was fitted
+    std::size_t count = 0;              ///< maxima or excesses that were fitted
+    std::string refusal;                ///< empty where there is a value
+};
+
+struct WorstCase {
+    Bound gumbel, pareto;
+
+    /// The greater of those that there are.
+    std::optional<double> value() const;
+};
+
+/// From samples in the order in which they were taken: maxima of blocks of ten with a Gumbel fit, and excesses over the
+/// 90th percentile with a generalised Pareto fit. Refused: too few samples, samples that do not vary or that depend on
+/// the ones before them, a tail too heavy to be fitted, or a bad fit.
 WorstCase boundWorstCase(std::span<const double> samples, double probability);
 
 }  // namespace bulkhead::stress

@@ -85,6 +85,7 @@ AggressorSpec readAggressor(const json& j, const std::string& where) {
     spec.kind = parseAggressor(kind);
     o.read("lanes", spec.lanes);
     o.read("duty_percent", spec.dutyPercent);
+    o.read("gb_per_s", spec.gigabytesPerSecond);
     o.read("bytes", spec.bytes);
     o.read("target", spec.target);
     o.read("seed", spec.seed);
@@ -113,6 +114,7 @@ json toJson(const ArenaSpec& spec) {
     json aggressor = {{"kind", describe(a.kind).name},
                       {"lanes", a.lanes},
                       {"duty_percent", a.dutyPercent},
+                      {"gb_per_s", a.gigabytesPerSecond},
                       {"bytes", a.bytes},
                       {"target", a.target},
                       {"seed", a.seed}};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <set>
 
 #include "base/error.h"
 #include "stress/extreme_value.h"
@@ -10,6 +11,8 @@
 
 namespace bulkhead::stress {
 namespace {
+
+constexpr std::size_t kMatrixColumns = 21;
 
 std::int64_t whole(std::size_t n) {
     return static_cast<std::int64_t>(n);
@@ -41,14 +44,14 @@ std::vector<Value> cellRow(const Cell& cell, const Options& options) {
                               std::string(describe(cell.arena.aggressor.kind).name), whole(cell.pairing.pairs.size()),
                               whole(cell.pairing.lost())};
     if (cell.pairing.pairs.empty()) {
-        row.resize(20);
+        row.resize(kMatrixColumns);
         row.back() = cell.refusal.empty() ? cell.pairing.why : cell.refusal;
         return row;
     }
     const std::vector<double> alone = cell.pairing.alone(), together = cell.pairing.together();
     const Summary a = summarize(alone, cell.arena.seed), t = summarize(together, cell.arena.seed);
     const Slowdown s = slowdown(alone, together, cell.arena.seed);
-    const WorstCase bound = boundWorstCase(together, options.exceedance);
+    const std::optional<double> bound = boundWorstCase(together, options.exceedance).value();
     const std::vector<Value> rest = {multiprocessors(cell.pairing),
                                      a.mean * 1e3,
                                      100 * a.deviation / a.mean,
@@ -62,12 +65,10 @@ std::vector<Value> cellRow(const Cell& cell, const Options& options) {
                                      s.interval.low,
                                      s.interval.high,
                                      aggressorRate(cell.pairing) * 1e-9,
-                                     harmPerByte(cell.pairing)};
+                                     harmPerByte(cell.pairing),
+                                     bound ? Value(*bound * 1e3) : Value(),
+                                     cell.pairing.why};
     row.insert(row.end(), rest.begin(), rest.end());
-    row.push_back(bound.bound ? fmt::format("{:.4g} ms (A2 {:.2f})", *bound.bound * 1e3, bound.distance)
-                              : "none: " + bound.refusal);
-    if (cell.pairing.lost())
-        row.back() = fmt::format("{}; lost: {}", std::get<std::string>(row.back()), cell.pairing.why);
     return row;
 }
 
@@ -82,20 +83,46 @@ Result matrix(const std::vector<Cell>& cells, const Options& options) {
                  {"p95", "ms"},        {"p99", "ms"},
                  {"max", "ms"},        {"SD", "ms"},
                  {"slowdown", "x"},    {"low", "x"},
-                 {"high", "x"},        {"aggressor", "GB/s"},
-                 {"harm", "ns/MB"},    {fmt::format("bound at {:g}", options.exceedance), ""}};
+                 {"high", "x"},        {"moved", "GB/s"},
+                 {"harm", "ns/MB"},    {fmt::format("bound at {:g}", options.exceedance), "ms"},
+                 {"note", ""}};
     for (const Cell& cell : cells) r.add(cellRow(cell, options));
+    r.charts.push_back(
+        {Chart::Kind::heatmap, "Slowdown", "aggressor", {"slowdown"}, {"victim", "placement"}, {}, "", false, false});
     return r;
 }
 
-Result samples(const std::vector<Cell>& cells) {
+/// Two rows a cell: by maxima of blocks, and by peaks over a threshold.
+Result bounds(const std::vector<Cell>& cells, const Options& options) {
     Result r;
-    r.title = "Samples";
+    r.title = fmt::format("Times that a run exceeds with a probability of {:g}", options.exceedance);
+    r.columns = {{"victim", ""},           {"placement", ""}, {"aggressor", ""}, {"distribution", ""}, {"fitted", ""},
+                 {"Anderson-Darling", ""}, {"at most", ""},   {"bound", "ms"},   {"refused", ""}};
+    const auto add = [&](const Cell& cell, const char* name, const Bound& b) {
+        const bool fitted = b.critical > 0;
+        r.add({cell.arena.victim.name, std::string(placementName(cell.arena.placement)),
+               std::string(describe(cell.arena.aggressor.kind).name), name, whole(b.count),
+               fitted ? Value(b.distance) : Value(), fitted ? Value(b.critical) : Value(),
+               b.value ? Value(*b.value * 1e3) : Value(), b.refusal});
+    };
+    for (const Cell& cell : cells) {
+        if (cell.pairing.pairs.empty()) continue;
+        const WorstCase w = boundWorstCase(cell.pairing.together(), options.exceedance);
+        add(cell, "Gumbel", w.gumbel);
+        add(cell, "generalised Pareto", w.pareto);
+    }
+    return r;
+}
+
+Result samples(const std::vector<Cell>& cells, const std::string& victim, Placement placement) {
+    Result r;
+    r.title = fmt::format("Samples of {}, {}", victim, placementName(placement));
     r.columns = {{"victim", ""},         {"placement", ""},       {"aggressor", ""},
                  {"sample", ""},         {"alone", "ms"},         {"together", "ms"},
                  {"alone cycles", ""},   {"together cycles", ""}, {"moved by aggressor", "bytes"},
                  {"aggressor ran", "ms"}};
-    for (const Cell& cell : cells)
+    for (const Cell& cell : cells) {
+        if (cell.arena.victim.name != victim || cell.arena.placement != placement) continue;
         for (std::size_t i = 0; i < cell.pairing.pairs.size(); ++i) {
             const Pair& p = cell.pairing.pairs[i];
             r.add({cell.arena.victim.name, std::string(placementName(cell.arena.placement)),
@@ -103,6 +130,25 @@ Result samples(const std::vector<Cell>& cells) {
                    p.together.seconds * 1e3, whole(p.alone.cycles), whole(p.together.cycles), whole(p.aggressor.bytes),
                    static_cast<double>(p.aggressor.endNs - p.aggressor.startNs) * 1e-6});
         }
+    }
+    r.charts.push_back({Chart::Kind::cdf,
+                        fmt::format("Times of {} beside aggressors, {}", victim, placementName(placement)),
+                        "",
+                        {"together"},
+                        {"aggressor"},
+                        {},
+                        "",
+                        false,
+                        false});
+    r.charts.push_back({Chart::Kind::cdf,
+                        fmt::format("Times of {} alone, {}", victim, placementName(placement)),
+                        "",
+                        {"alone"},
+                        {},
+                        {},
+                        "",
+                        false,
+                        false});
     return r;
 }
 
@@ -173,9 +219,19 @@ Cell measureCell(const ArenaSpec& spec, const Options& options) {
 
 std::vector<Result> Outcome::results(const Options& options) const {
     std::vector<Result> all = {matrix(cells, options)};
-    Result why = causes(cells);
-    if (!why.rows.empty()) all.push_back(std::move(why));
-    all.push_back(samples(cells));
+    for (Result more : {causes(cells), bounds(cells, options)})
+        if (!more.rows.empty()) all.push_back(std::move(more));
+    return all;
+}
+
+std::vector<Result> Outcome::samples() const {
+    std::vector<Result> all;
+    std::set<std::pair<std::string, Placement>> done;
+    for (const Cell& cell : cells) {
+        if (!done.emplace(cell.arena.victim.name, cell.arena.placement).second) continue;
+        Result r = stress::samples(cells, cell.arena.victim.name, cell.arena.placement);
+        if (!r.rows.empty()) all.push_back(std::move(r));
+    }
     return all;
 }
 

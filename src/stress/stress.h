@@ -29,8 +29,10 @@ struct Cell {
 
 struct Outcome {
     std::vector<Cell> cells;
-    /// The matrix, the samples behind it, and, of simulated GPUs, the causes.
+    /// The matrix first; of simulated GPUs, the causes; worst-case bounds.
     std::vector<Result> results(const Options&) const;
+    /// What they are made from: one Result for each victim and placement.
+    std::vector<Result> samples() const;
 };
 
 /// Told what is about to be measured.

@@ -15,8 +15,8 @@
 namespace bulkhead::stress {
 namespace {
 
-constexpr Bytes kResidentPart = 8;                // of the cache, that a latency victim's array is
-constexpr std::uint64_t kPaperAccesses = 131072;  // of the paper's walks
+constexpr Bytes kResidentPart = 8;                 // of the cache, that a latency victim's array is
+constexpr std::uint64_t kLatencyAccesses = 32768;  // of a latency victim: a few milliseconds
 
 /// Counters of the launches of a context since a moment.
 class LaunchWatch {
@@ -253,7 +253,7 @@ std::unique_ptr<Victim> makeVictim(gpu::Gpu& gpu, gpu::Context context, const Ca
     if (spec.name == "latency") {
         VictimSpec resident = spec;
         if (spec.bytes == 0) resident.bytes = shape.bytes / kResidentPart;
-        if (spec.accesses == 0) resident.accesses = kPaperAccesses;
+        if (spec.accesses == 0) resident.accesses = kLatencyAccesses;
         return std::make_unique<Walk>(gpu, std::move(context), shape, resident, true);
     }
     if (spec.name == "sequential") return std::make_unique<Walk>(gpu, std::move(context), shape, spec, false);
