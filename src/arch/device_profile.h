@@ -132,6 +132,7 @@ struct DeviceProfile {
         std::int64_t rowBytes = 2048;
         std::int64_t burstBytes = 32;  ///< moved by one column command
         std::int64_t queue = 64;       ///< requests a channel reorders (FR-FCFS)
+        std::int64_t ageLimit = 4000;  ///< core cycles after which a request waits for no more hits of another row
         std::int64_t tRCD = 0, tRP = 0, tCL = 0, tRAS = 0, tCCD = 0, tWR = 0;  ///< memory-clock cycles
     };
     Dram dram;

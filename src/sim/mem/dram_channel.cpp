@@ -11,6 +11,7 @@ DramChannel::DramChannel(SimContext& sim, std::uint32_t index)
     : sim_(sim),
       index_(index),
       capacity_(static_cast<std::size_t>(sim.profile.dram.queue)),
+      ageLimit_(static_cast<Cycles>(sim.profile.dram.ageLimit)),
       banks_(sim.profile.map.banksPerChannel()),
       waiting_((banks_.size() + 63) / 64, 0),
       hits_(waiting_.size(), 0) {}
@@ -28,7 +29,7 @@ void DramChannel::enqueue(RequestId id) {
     bank.last = id;
     ++queued_;
     waiting_[request.bank >> 6] |= std::uint64_t{1} << (request.bank & 63);
-    if (bank.hit == kNoRequest && bank.openRow == request.row) {
+    if (bank.hit == kNoRequest && bank.openRow == request.row && !overdue(bank)) {
         bank.hit = id;
         hits_[request.bank >> 6] |= std::uint64_t{1} << (request.bank & 63);
     }
@@ -47,6 +48,7 @@ void DramChannel::step() {
     while (scheduled_ != kNever && sim_.memoryClock.coreAt(scheduled_) <= sim_.now) {
         const std::uint64_t cycle = scheduled_;
         scheduled_ = kNever;
+        refuseHits();
         openRows(cycle);
         if (issueColumn(cycle)) openRows(cycle);
 
@@ -59,6 +61,24 @@ void DramChannel::step() {
             }
         }
         if (next != kNever) schedule(std::max(next, cycle + 1));
+    }
+}
+
+/// Whether the oldest request has waited for another row for too long.
+bool DramChannel::overdue(const Bank& bank) const {
+    const Request& oldest = sim_.requests[bank.first];
+    return oldest.row != bank.openRow && sim_.now - oldest.since > ageLimit_;
+}
+
+/// Banks whose oldest request is overdue serve no more hits, so that its row is opened next.
+void DramChannel::refuseHits() {
+    for (std::size_t word = 0; word < hits_.size(); ++word) {
+        for (std::uint64_t rest = hits_[word]; rest; rest &= rest - 1) {
+            Bank& bank = banks_[word * 64 + static_cast<std::size_t>(std::countr_zero(rest))];
+            if (!overdue(bank)) continue;
+            bank.hit = kNoRequest;
+            hits_[word] &= ~(rest & -rest);
+        }
     }
 }
 

@@ -9,9 +9,9 @@ namespace bulkhead::sim {
 
 class L2Slice;
 
-/// One DRAM channel: a queue that is reordered first-ready first-come first-served, banks with a row buffer each, one
-/// data bus. Times inside are memory-clock cycles. Commands are placed when they become possible, so that an idle
-/// channel costs nothing; the command bus itself is taken to be free.
+/// One DRAM channel: a queue that is reordered first-ready first-come first-served, up to an age, banks with a row
+/// buffer each, one data bus. Times inside are memory-clock cycles. Commands are placed when they become possible, so
+/// that an idle channel costs nothing; the command bus itself is taken to be free.
 class DramChannel {
   public:
     DramChannel(SimContext&, std::uint32_t index);
@@ -34,6 +34,8 @@ class DramChannel {
     };
     static constexpr std::uint64_t kClosed = ~std::uint64_t{0};
 
+    bool overdue(const Bank&) const;
+    void refuseHits();
     void openRows(std::uint64_t cycle);
     bool issueColumn(std::uint64_t cycle);
     void schedule(std::uint64_t cycle);
@@ -43,6 +45,7 @@ class DramChannel {
     SimContext& sim_;
     std::uint32_t index_;
     std::size_t capacity_, queued_ = 0;
+    Cycles ageLimit_;
     std::vector<Bank> banks_;
     std::vector<std::uint64_t> waiting_, hits_;  ///< bit per bank: has requests; has one for its open row
     std::uint64_t busFree_ = 0;                  ///< first cycle for the next column command
