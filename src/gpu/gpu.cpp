@@ -38,6 +38,8 @@ struct ContextState {
     Kind kind = Kind::primary;
     CUcontext handle = nullptr;
     driver::CUgreenCtx green = nullptr;
+    const DriverApi* table = nullptr;  ///< of an adopted one
+    std::function<std::string()> explain;
 
     ContextState() = default;
     ContextState(const ContextState&) = delete;
@@ -48,11 +50,12 @@ struct ContextState {
         if (kind == Kind::green && green) api().cuGreenCtxDestroy(green);
     }
 
-    const DriverApi& api() const { return *device->api; }
+    const DriverApi& api() const { return table ? *table : *device->api; }
     /// A simulated driver says what happened in more words than a code has.
     void check(CUresult result, const std::string& what) const {
         if (result == driver::CUDA_SUCCESS) return;
-        const std::string why = device->simulated ? driver::simulator().lastError() : "";
+        std::string why = explain ? explain() : "";
+        if (why.empty() && device->simulated) why = driver::simulator().lastError();
         if (why.empty()) gpu::check(api(), result, what.c_str());
         const char* name = nullptr;
         api().cuGetErrorName(result, &name);
@@ -321,26 +324,53 @@ Context Gpu::createContext(bool concurrent) {
 }
 
 Context Gpu::createGreenContext(unsigned multiprocessors) {
+    return makeGreen(share(multiprocessors).first);
+}
+
+std::pair<Context, Context> Gpu::createGreenPair(unsigned multiprocessors) {
+    const auto [first, others] = share(multiprocessors);
+    if (others.sm.smCount == 0)
+        throw Error("a green context of {} multiprocessors leaves none to a second one", multiprocessors);
+    return {makeGreen(first), makeGreen(others)};
+}
+
+std::pair<driver::CUdevResource, driver::CUdevResource> Gpu::share(unsigned multiprocessors) const {
     if (!api().cuGreenCtxCreate) throw Error("the driver is too old for green contexts");
     const auto check = [&](CUresult result) { primary_.state_->check(result, "cannot make a green context"); };
-    const std::shared_ptr<DeviceHold>& device = primary_.state_->device;
-    primary_.makeCurrent();
-    driver::CUdevResource whole = {}, part = {};
+    primary_.state_->makeCurrent();
+    driver::CUdevResource whole = {}, part = {}, others = {};
     constexpr driver::CUdevResourceType kMultiprocessors = 1;
-    check(api().cuDeviceGetDevResource(device->ordinal, &whole, kMultiprocessors));
+    check(api().cuDeviceGetDevResource(primary_.state_->device->ordinal, &whole, kMultiprocessors));
     unsigned groups = 1;
-    check(api().cuDevSmResourceSplitByCount(&part, &groups, &whole, nullptr, 0, multiprocessors));
+    check(api().cuDevSmResourceSplitByCount(&part, &groups, &whole, &others, 0, multiprocessors));
     if (groups == 0) throw Error("cannot make a green context of {} multiprocessors", multiprocessors);
+    return {part, others};
+}
+
+Context Gpu::makeGreen(driver::CUdevResource part) {
+    const auto check = [&](CUresult result) { primary_.state_->check(result, "cannot make a green context"); };
     driver::CUdevResourceDesc description = nullptr;
     check(api().cuDevResourceGenerateDesc(&description, &part, 1));
     auto state = std::make_shared<ContextState>();
-    state->device = device;
+    state->device = primary_.state_->device;
     state->info = info();
     state->kind = ContextState::Kind::green;
     constexpr unsigned kDefaultStream = 1;
-    check(api().cuGreenCtxCreate(&state->green, description, device->ordinal, kDefaultStream));
+    check(api().cuGreenCtxCreate(&state->green, description, state->device->ordinal, kDefaultStream));
     check(api().cuCtxFromGreenCtx(&state->handle, state->green));
     state->info.multiprocessors = static_cast<int>(part.sm.smCount);
+    return Context(std::move(state));
+}
+
+Context Gpu::adoptContext(const DriverApi& table, CUcontext handle, std::function<std::string()> explain) {
+    auto state = std::make_shared<ContextState>();
+    state->device = primary_.state_->device;
+    state->kind = ContextState::Kind::created;
+    state->handle = handle;
+    state->table = &table;
+    state->explain = std::move(explain);
+    state->makeCurrent();
+    state->info = describeDevice(table, state->device->ordinal);
     return Context(std::move(state));
 }
 

@@ -229,11 +229,19 @@ class Gpu {
     /// A context whose work stays on a share of the multiprocessors, as many as asked for rounded up to what the
     /// hardware can give. Throws Error where the driver has no green contexts.
     Context createGreenContext(unsigned multiprocessors);
+    /// Two that have no multiprocessor in common: such a share, and all the others.
+    std::pair<Context, Context> createGreenPair(unsigned multiprocessors);
+    /// A context of another table of calls that stands before this GPU's; destroyed with its last owner.
+    /// `explain` tells what went wrong in the last call that failed, or nothing.
+    Context adoptContext(const driver::DriverApi&, driver::CUcontext, std::function<std::string()> explain);
     /// The machine itself, for what no driver tells; null for a real GPU.
     sim::Gpu* simulator();
 
   private:
     Gpu(std::string name, Context primary) : name_(std::move(name)), primary_(std::move(primary)) {}
+    /// A share of the multiprocessors, and the others.
+    std::pair<driver::CUdevResource, driver::CUdevResource> share(unsigned multiprocessors) const;
+    Context makeGreen(driver::CUdevResource);
     std::string name_;
     Context primary_;
 };

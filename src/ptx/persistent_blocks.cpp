@@ -75,12 +75,14 @@ std::string withBlockIndex(const Module& module, const Instruction& i) {
 
 std::string prologue(std::string_view kernel) {
     return fmt::format(R"(
-	.reg .pred %bulkhead_p<4>;
-	.reg .b32 %bulkhead_r<8>;
+	.reg .pred %bulkhead_p<3>;
+	.reg .b32 %bulkhead_r<5>;
+	.reg .b32 %bulkhead_fetched;
 	.reg .b32 %bulkhead_ctaid_x, %bulkhead_ctaid_y, %bulkhead_ctaid_z;
 	.reg .b32 %bulkhead_nctaid_x, %bulkhead_nctaid_y, %bulkhead_nctaid_z;
 	.reg .b64 %bulkhead_q<2>;
 	.shared .align 4 .u32 {0}_bulkhead_block;
+	.shared .align 4 .u32 {0}_bulkhead_stray;
 	ld.param.u64 %bulkhead_q0, [{0}_bulkhead_queue];
 	cvta.to.global.u64 %bulkhead_q0, %bulkhead_q0;
 	ld.param.u32 %bulkhead_nctaid_x, [{0}_bulkhead_grid_x];
@@ -93,53 +95,91 @@ std::string prologue(std::string_view kernel) {
 	or.b32 %bulkhead_r1, %bulkhead_r1, %bulkhead_r2;
 	mov.u32 %bulkhead_r2, %tid.z;
 	or.b32 %bulkhead_r1, %bulkhead_r1, %bulkhead_r2;
-	setp.eq.u32 %bulkhead_p0, %bulkhead_r1, 0;
+	setp.ne.u32 %bulkhead_p0, %bulkhead_r1, 0;
 	mov.u32 %bulkhead_r1, %smid;
 	shr.u32 %bulkhead_r2, %bulkhead_r1, 5;
 	mul.wide.u32 %bulkhead_q1, %bulkhead_r2, 4;
 	add.u64 %bulkhead_q1, %bulkhead_q0, %bulkhead_q1;
 	ld.global.u32 %bulkhead_r2, [%bulkhead_q1+{1}];
-	and.b32 %bulkhead_r1, %bulkhead_r1, 31;
-	shr.u32 %bulkhead_r2, %bulkhead_r2, %bulkhead_r1;
-	and.b32 %bulkhead_r2, %bulkhead_r2, 1;
-	setp.eq.u32 %bulkhead_p1, %bulkhead_r2, 0;
-	@%bulkhead_p1 bra $bulkhead_leave;
+	and.b32 %bulkhead_r3, %bulkhead_r1, 31;
+	mov.u32 %bulkhead_r1, 1;
+	shl.b32 %bulkhead_r1, %bulkhead_r1, %bulkhead_r3;
+	and.b32 %bulkhead_r2, %bulkhead_r2, %bulkhead_r1;
+	mov.u32 %bulkhead_r4, 0;
+	setp.ne.u32 %bulkhead_p1, %bulkhead_r2, 0;
+	@%bulkhead_p1 bra $bulkhead_inside;
+	@%bulkhead_p0 bra $bulkhead_told;
+	atom.global.add.u32 %bulkhead_r2, [%bulkhead_q0+{4}], 1;
+	mov.u32 %bulkhead_r3, %nctaid.x;
+	sub.u32 %bulkhead_r3, %bulkhead_r3, 1;
+	setp.ne.u32 %bulkhead_p1, %bulkhead_r2, %bulkhead_r3;
+	@%bulkhead_p1 bra $bulkhead_tell;
+	ld.volatile.global.u32 %bulkhead_r2, [%bulkhead_q0+{2}];
+	setp.lt.u32 %bulkhead_p1, %bulkhead_r2, %bulkhead_r0;
+	selp.u32 %bulkhead_r4, 1, 0, %bulkhead_p1;
+	red.global.add.u32 [%bulkhead_q0+{5}], %bulkhead_r4;
+	@%bulkhead_p1 bra $bulkhead_tell;
+	mov.u32 %bulkhead_r2, 0;
+	st.global.u32 [%bulkhead_q0+{2}], %bulkhead_r2;
+	st.global.u32 [%bulkhead_q0+{4}], %bulkhead_r2;
+$bulkhead_tell:
+	st.shared.u32 [{0}_bulkhead_block], %bulkhead_r4;
+$bulkhead_told:
+	bar.sync 0;
+	ld.shared.u32 %bulkhead_r4, [{0}_bulkhead_block];
+	setp.eq.u32 %bulkhead_p1, %bulkhead_r4, 0;
+	@%bulkhead_p1 bra $bulkhead_end;
+$bulkhead_inside:
+	@%bulkhead_p0 bra $bulkhead_next;
+	red.global.or.b32 [%bulkhead_q1+{3}], %bulkhead_r1;
+	st.shared.u32 [{0}_bulkhead_stray], %bulkhead_r4;
+	atom.global.add.u32 %bulkhead_fetched, [%bulkhead_q0+{2}], 1;
 $bulkhead_next:
 	bar.sync 0;
-	@!%bulkhead_p0 bra $bulkhead_taken;
-	atom.global.add.u32 %bulkhead_r3, [%bulkhead_q0+{2}], 1;
-	st.shared.u32 [{0}_bulkhead_block], %bulkhead_r3;
+	@%bulkhead_p0 bra $bulkhead_taken;
+	st.shared.u32 [{0}_bulkhead_block], %bulkhead_fetched;
+	atom.global.add.u32 %bulkhead_fetched, [%bulkhead_q0+{2}], 1;
 $bulkhead_taken:
 	bar.sync 0;
-	ld.shared.u32 %bulkhead_r3, [{0}_bulkhead_block];
-	setp.ge.u32 %bulkhead_p2, %bulkhead_r3, %bulkhead_r0;
-	@%bulkhead_p2 bra $bulkhead_leave;
-	rem.u32 %bulkhead_ctaid_x, %bulkhead_r3, %bulkhead_nctaid_x;
-	div.u32 %bulkhead_r4, %bulkhead_r3, %bulkhead_nctaid_x;
-	rem.u32 %bulkhead_ctaid_y, %bulkhead_r4, %bulkhead_nctaid_y;
-	div.u32 %bulkhead_ctaid_z, %bulkhead_r4, %bulkhead_nctaid_y;
+	ld.shared.u32 %bulkhead_ctaid_x, [{0}_bulkhead_block];
+	setp.ge.u32 %bulkhead_p1, %bulkhead_ctaid_x, %bulkhead_r0;
+	@%bulkhead_p1 bra $bulkhead_leave;
+	mov.u32 %bulkhead_ctaid_y, 0;
+	mov.u32 %bulkhead_ctaid_z, 0;
+	setp.lt.u32 %bulkhead_p2, %bulkhead_ctaid_x, %bulkhead_nctaid_x;
+	@%bulkhead_p2 bra $bulkhead_body;
+	div.u32 %bulkhead_r2, %bulkhead_ctaid_x, %bulkhead_nctaid_x;
+	rem.u32 %bulkhead_ctaid_x, %bulkhead_ctaid_x, %bulkhead_nctaid_x;
+	rem.u32 %bulkhead_ctaid_y, %bulkhead_r2, %bulkhead_nctaid_y;
+	div.u32 %bulkhead_ctaid_z, %bulkhead_r2, %bulkhead_nctaid_y;
+$bulkhead_body:
 )",
-                       kernel, 4 * PersistentQueue::kSms, 4 * PersistentQueue::kNext);
+                       kernel, 4 * PersistentQueue::kSms, 4 * PersistentQueue::kNext, 4 * PersistentQueue::kUsed,
+                       4 * PersistentQueue::kDone, 4 * PersistentQueue::kStrays);
 }
 
-std::string epilogue() {
+std::string epilogue(std::string_view kernel) {
     return fmt::format(R"(
 	bra $bulkhead_next;
 $bulkhead_leave:
-	@!%bulkhead_p0 bra $bulkhead_end;
+	@%bulkhead_p0 bra $bulkhead_end;
 	membar.gl;
-	atom.global.add.u32 %bulkhead_r5, [%bulkhead_q0+{1}], 1;
-	mov.u32 %bulkhead_r6, %nctaid.x;
-	sub.u32 %bulkhead_r6, %bulkhead_r6, 1;
-	setp.ne.u32 %bulkhead_p3, %bulkhead_r5, %bulkhead_r6;
-	@%bulkhead_p3 bra $bulkhead_end;
-	mov.u32 %bulkhead_r7, 0;
-	st.global.u32 [%bulkhead_q0+{0}], %bulkhead_r7;
-	st.global.u32 [%bulkhead_q0+{1}], %bulkhead_r7;
+	ld.shared.u32 %bulkhead_r2, [{0}_bulkhead_stray];
+	setp.ne.u32 %bulkhead_p1, %bulkhead_r2, 0;
+	@%bulkhead_p1 bra $bulkhead_reset;
+	atom.global.add.u32 %bulkhead_r2, [%bulkhead_q0+{2}], 1;
+	mov.u32 %bulkhead_r3, %nctaid.x;
+	sub.u32 %bulkhead_r3, %bulkhead_r3, 1;
+	setp.ne.u32 %bulkhead_p1, %bulkhead_r2, %bulkhead_r3;
+	@%bulkhead_p1 bra $bulkhead_end;
+$bulkhead_reset:
+	mov.u32 %bulkhead_r2, 0;
+	st.global.u32 [%bulkhead_q0+{1}], %bulkhead_r2;
+	st.global.u32 [%bulkhead_q0+{2}], %bulkhead_r2;
 $bulkhead_end:
 	ret;
 )",
-                       4 * PersistentQueue::kNext, 4 * PersistentQueue::kDone);
+                       kernel, 4 * PersistentQueue::kNext, 4 * PersistentQueue::kDone);
 }
 
 std::string parameters(const Function& kernel) {
@@ -166,7 +206,7 @@ void rewriteKernel(const Module& module, const Function& kernel, const FunctionT
             edit.replace(i.text, withBlockIndex(module, i));
         }
     }
-    edit.insert(text.bodyEnd, epilogue());
+    edit.insert(text.bodyEnd, epilogue(kernel.name));
 }
 
 }  // namespace

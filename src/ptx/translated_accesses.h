@@ -11,15 +11,28 @@ namespace bulkhead::ptx {
 
 /// Moves every access of device code into a window of addresses to where its bytes really are.
 struct AccessTranslation {
-    std::uint64_t base = 0, bytes = 0;  ///< the window; addresses outside stay as they are
-    std::string declarations;           ///< registers that `translate` uses, declared once a function
-    /// PTX that computes the .b64 register `to`, an offset from the window's base, from the .b64 register `from`, an
-    /// offset into the window. May change no other register than `to` and those it declared.
-    std::function<std::string(std::string_view from, std::string_view to)> translate;
+    static constexpr std::uint64_t kAlignment = std::uint64_t{1} << 32;
+
+    std::uint64_t base = 0;    ///< of the window, a multiple of kAlignment
+    std::uint64_t bytes = 0;   ///< addresses outside stay as they are
+    std::string declarations;  ///< registers that `translate` uses, declared once a function
+
+    /// Registers of an access that is to be translated.
+    struct Registers {
+        std::string_view address;  ///< .b64
+        std::string_view inside;   ///< .pred: whether the address is in the window
+        std::string_view low;      ///< .b32: the lower half of the offset into the window, meaningful where inside
+        std::string_view high;     ///< .b32: the upper half
+    };
+    /// PTX that puts the real address into the address register if the predicate is true, and leaves it alone
+    /// otherwise. May change no other register but those it declared.
+    std::function<std::string(const Registers&)> translate;
 };
 
-/// The memory walls of a driver that nobody patched: the module with each of its global and generic loads, stores and
-/// atomics translated. An access must lie within one piece that moves as a whole, as aligned ones do.
+/// The memory walls of a driver that nobody patched: the module with each of its global and generic loads, stores,
+/// atomics and asynchronous copies translated. An access must lie within one piece that moves as a whole, as aligned
+/// ones do. Variables of the module stay where they are. Throws PtxError for what cannot be translated: bulk copies,
+/// textures, surfaces.
 std::string withTranslatedAccesses(const Module&, const AccessTranslation&);
 
 }  // namespace bulkhead::ptx

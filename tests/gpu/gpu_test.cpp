@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 
 #include "base/error.h"
@@ -47,6 +49,19 @@ class OnGpu : public ::testing::TestWithParam<const char*> {
         std::vector<float> x(n);
         std::iota(x.begin(), x.end(), 1.0f);
         return x;
+    }
+    /// Where blocks of a context land, each once, in order.
+    static std::vector<std::uint32_t> multiprocessorsUsed(Context& context) {
+        constexpr unsigned kBlocks = 2048;
+        Array<std::uint32_t> sms = context.array<std::uint32_t>(kBlocks);
+        Kernel where = context.load(kModule).kernel("where");
+        Stream stream = context.createStream();
+        where.launch(stream, {kBlocks}, {32}, 0, sms);
+        stream.synchronize();
+        std::vector<std::uint32_t> seen = sms.download();
+        std::sort(seen.begin(), seen.end());
+        seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+        return seen;
     }
 };
 
@@ -157,16 +172,18 @@ TEST_P(OnGpu, GreenContextsStayOnTheirMultiprocessors) {
     Context green = gpu->createGreenContext(static_cast<unsigned>(all) / 2);
     EXPECT_GE(green.info().multiprocessors, all / 2);
     EXPECT_LT(green.info().multiprocessors, all);
-    constexpr unsigned kBlocks = 2048;
-    Array<std::uint32_t> sms = green.array<std::uint32_t>(kBlocks);
-    Kernel where = green.load(kModule).kernel("where");
-    Stream stream = green.createStream();
-    where.launch(stream, {kBlocks}, {32}, 0, sms);
-    stream.synchronize();
-    std::vector<std::uint32_t> seen = sms.download();
-    std::sort(seen.begin(), seen.end());
-    seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
-    EXPECT_EQ(static_cast<int>(seen.size()), green.info().multiprocessors);
+    EXPECT_EQ(static_cast<int>(multiprocessorsUsed(green).size()), green.info().multiprocessors);
+}
+
+TEST_P(OnGpu, AGreenPairHasNoMultiprocessorInCommon) {
+    const int all = gpu->info().multiprocessors;
+    auto [first, second] = gpu->createGreenPair(static_cast<unsigned>(all) / 4);
+    EXPECT_EQ(first.info().multiprocessors + second.info().multiprocessors, all);
+    const std::vector<std::uint32_t> a = multiprocessorsUsed(first), b = multiprocessorsUsed(second);
+    std::vector<std::uint32_t> common;
+    std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(common));
+    EXPECT_TRUE(common.empty());
+    EXPECT_EQ(static_cast<int>(a.size() + b.size()), all);
 }
 
 TEST_P(OnGpu, ObjectsMayOutliveTheirGpu) {

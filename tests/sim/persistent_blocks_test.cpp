@@ -88,6 +88,28 @@ TEST(PersistentBlocks, TheQueueIsReadyForTheNextLaunch) {
     }
 }
 
+TEST(PersistentBlocks, BlocksNoteWhereTheyWorked) {
+    Walls w;
+    w.allow({1, 4, 7});
+    const VirtualAddress counts = w.h.buffer(4 * 100), sms = w.h.buffer(4 * 100);
+    w.run(walled(kernelText(kCount)), {100, 1, 1}, {32, 1, 1}, {counts, sms}, 200);
+    EXPECT_EQ(w.h.data<std::uint32_t>(w.queue, 64)[PersistentQueue::kUsed], 1u << 1 | 1u << 4 | 1u << 7);
+    EXPECT_EQ(w.h.data<std::uint32_t>(w.queue, 64)[PersistentQueue::kStrays], 0u);
+}
+
+TEST(PersistentBlocks, ALaunchThatFindsNoPlaceInsideIsNotLost) {
+    Walls w;
+    w.allow({});
+    const Dim3 grid{5, 7, 3};
+    const VirtualAddress counts = w.h.buffer(4 * 105), sms = w.h.buffer(4 * 105);
+    for (std::uint32_t round = 1; round <= 2; ++round) {
+        const LaunchRecord record = w.run(walled(kernelText(kCount)), grid, {48, 2, 1}, {counts, sms}, 40);
+        ASSERT_FALSE(record.error) << record.error->what();
+        for (std::size_t i = 0; i < 105; ++i) EXPECT_EQ(w.h.data<std::uint32_t>(counts, 105)[i], 96 * round);
+        EXPECT_EQ(w.h.data<std::uint32_t>(w.queue, 64)[PersistentQueue::kStrays], round);
+    }
+}
+
 TEST(PersistentBlocks, KernelsKeepTheirOwnBarriersAndSharedMemory) {
     // Each block reverses 64 numbers through shared memory.
     const std::string body =

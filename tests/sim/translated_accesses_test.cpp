@@ -20,17 +20,20 @@ std::uint64_t movedOffset(std::uint64_t offset) {
     return doubled + static_cast<std::uint64_t>(std::popcount(doubled & kMask) & 1) * kPiece + offset % kPiece;
 }
 
-ptx::AccessTranslation translationOf(std::uint64_t base, std::uint64_t bytes) {
+/// The window's addresses hold nothing themselves: `real` is where the bytes are.
+constexpr std::uint64_t kWindow = std::uint64_t{5} << 32;
+
+ptx::AccessTranslation translationTo(VirtualAddress real, std::uint64_t bytes) {
     ptx::AccessTranslation t;
-    t.base = base;
+    t.base = kWindow;
     t.bytes = bytes;
     t.declarations = ".reg .b64 %mv<3>; .reg .b32 %mw;";
-    t.translate = [](std::string_view from, std::string_view to) {
+    t.translate = [real](const ptx::AccessTranslation::Registers& r) {
         return fmt::format(
-            "and.b64 %mv0, {0}, 4095; sub.u64 %mv1, {0}, %mv0; shl.b64 %mv1, %mv1, 1; and.b64 %mv2, %mv1, {2}; "
-            "popc.b64 %mw, %mv2; and.b32 %mw, %mw, 1; shl.b32 %mw, %mw, 12; cvt.u64.u32 %mv2, %mw; "
-            "add.u64 {1}, %mv1, %mv0; add.u64 {1}, {1}, %mv2;",
-            from, to, kMask);
+            "mov.b64 %mv0, {{{2}, {3}}}; and.b64 %mv1, %mv0, -4096; and.b64 %mv0, %mv0, 4095; shl.b64 %mv1, %mv1, 1; "
+            "and.b64 %mv2, %mv1, {4}; popc.b64 %mw, %mv2; and.b32 %mw, %mw, 1; shl.b32 %mw, %mw, 12; "
+            "cvt.u64.u32 %mv2, %mw; add.u64 %mv0, %mv0, %mv1; add.u64 %mv0, %mv0, {5}; @{1} add.u64 {0}, %mv0, %mv2;",
+            r.address, r.inside, r.low, r.high, kMask, real);
     };
     return t;
 }
@@ -43,12 +46,12 @@ TEST(TranslatedAccesses, KernelsReadAndWriteWhereTheBytesAre) {
         "red.global.add.u32 [%rd3], 1;";
     Harness h;
     const std::uint32_t n = 256 * 1024;
-    const VirtualAddress window = h.buffer(8 * n), counter = h.buffer(4);
-    const auto element = [&](std::uint64_t i) { return h.data<std::uint32_t>(window + movedOffset(4 * i), 1); };
+    const VirtualAddress real = h.buffer(8 * n), counter = h.buffer(4);
+    const auto element = [&](std::uint64_t i) { return h.data<std::uint32_t>(real + movedOffset(4 * i), 1); };
     for (std::uint32_t i = 0; i < n; ++i) *element(i) = i;
     const std::string text =
-        ptx::withTranslatedAccesses(ptx::parse(kernelText(body), "test.ptx"), translationOf(window, 4 * n));
-    const LaunchRecord& record = h.gpu.record(h.run(text, {{n / 128}, {128}}, {window, 0, counter}));
+        ptx::withTranslatedAccesses(ptx::parse(kernelText(body), "test.ptx"), translationTo(real, 4 * n));
+    const LaunchRecord& record = h.gpu.record(h.run(text, {{n / 128}, {128}}, {kWindow, 0, counter}));
     ASSERT_FALSE(record.error) << record.error->what();
     for (std::uint32_t i = 0; i < n; ++i) ASSERT_EQ(*element(i), i + 7) << "element " << i;
     EXPECT_EQ(*h.data<std::uint32_t>(counter), n);
@@ -58,11 +61,37 @@ TEST(TranslatedAccesses, SharedMemoryAndParametersStayWhereTheyAre) {
     const std::string body =
         "mov.u32 %r1, 5; st.shared.u32 [tile], %r1; ld.shared.u32 %r2, [tile]; st.global.u32 [%rd1], %r2;";
     Harness h;
-    const VirtualAddress window = h.buffer(4 * kPiece);
+    const VirtualAddress real = h.buffer(4 * kPiece);
     const std::string text = ptx::withTranslatedAccesses(
-        ptx::parse(kernelText(body, ".shared .align 4 .u32 tile;"), "test.ptx"), translationOf(window, 2 * kPiece));
-    h.run(text, {{1}, {1}}, {window + kPiece});
-    EXPECT_EQ(*h.data<std::uint32_t>(window + movedOffset(kPiece)), 5u);
+        ptx::parse(kernelText(body, ".shared .align 4 .u32 tile;"), "test.ptx"), translationTo(real, 2 * kPiece));
+    h.run(text, {{1}, {1}}, {kWindow + kPiece});
+    EXPECT_EQ(*h.data<std::uint32_t>(real + movedOffset(kPiece)), 5u);
+}
+
+TEST(TranslatedAccesses, AWindowOfWholeMultiplesEndsWhereItShould) {
+    // Just before the window and just behind it, addresses mean themselves: nothing is there, and the kernel faults.
+    Harness h;
+    const VirtualAddress real = h.buffer(4 * kPiece);
+    const std::uint64_t all = ptx::AccessTranslation::kAlignment;
+    const std::string text = ptx::withTranslatedAccesses(
+        ptx::parse(kernelText("mov.u32 %r1, 5; st.global.u32 [%rd1+4], %r1;"), "test.ptx"), translationTo(real, all));
+    EXPECT_FALSE(h.gpu.record(h.run(text, {{1}, {1}}, {kWindow})).error);
+    EXPECT_EQ(*h.data<std::uint32_t>(real + 4), 5u);
+    EXPECT_TRUE(h.gpu.record(h.run(text, {{1}, {1}}, {kWindow - 8})).error);
+    EXPECT_TRUE(h.gpu.record(h.run(text, {{1}, {1}}, {kWindow + all - 4})).error);
+}
+
+TEST(TranslatedAccesses, AsynchronousCopiesReadWhereTheBytesAre) {
+    const std::string body =
+        "mov.u32 %r1, tile; cp.async.ca.shared.global [%r1], [%rd1+4096], 4; cp.async.wait_all;\n"
+        "ld.shared.u32 %r2, [tile]; st.global.u32 [%rd2], %r2;";
+    Harness h;
+    const VirtualAddress real = h.buffer(4 * kPiece), result = h.buffer(4);
+    *h.data<std::uint32_t>(real + movedOffset(kPiece)) = 9;
+    const std::string text = ptx::withTranslatedAccesses(
+        ptx::parse(kernelText(body, ".shared .align 4 .u32 tile;"), "test.ptx"), translationTo(real, 2 * kPiece));
+    h.run(text, {{1}, {1}}, {kWindow, result});
+    EXPECT_EQ(*h.data<std::uint32_t>(result), 9u);
 }
 
 }  // namespace

@@ -1,0 +1,121 @@
+#pragma once
+
+// Views of device memory for kernels: plain, and colored by chunks. One kernel template over a view serves both. For
+// CUDA C++ (clang or nvcc) and for the host that fills them in.
+
+#if defined(__CUDACC__) || defined(__CUDA__)
+#include <cuda_runtime.h>
+#define BULKHEAD_VIEW __host__ __device__ __forceinline__
+#else
+#define BULKHEAD_VIEW inline
+#endif
+
+namespace bulkhead {
+
+using SpanSize = unsigned long long;
+
+/// Walks over a view by index.
+template <class View>
+class SpanIterator {
+  public:
+    using value_type = typename View::value_type;
+    using difference_type = long long;
+
+    BULKHEAD_VIEW SpanIterator(const View& view, SpanSize index) : view_(view), index_(index) {}
+    BULKHEAD_VIEW value_type& operator*() const { return view_[index_]; }
+    BULKHEAD_VIEW value_type& operator[](difference_type n) const { return view_[index_ + static_cast<SpanSize>(n)]; }
+    BULKHEAD_VIEW SpanIterator& operator++() { return *this += 1; }
+    BULKHEAD_VIEW SpanIterator& operator--() { return *this += -1; }
+    BULKHEAD_VIEW SpanIterator& operator+=(difference_type n) {
+        index_ += static_cast<SpanSize>(n);
+        return *this;
+    }
+    BULKHEAD_VIEW friend SpanIterator operator+(SpanIterator it, difference_type n) { return it += n; }
+    BULKHEAD_VIEW friend difference_type operator-(const SpanIterator& a, const SpanIterator& b) {
+        return static_cast<difference_type>(a.index_ - b.index_);
+    }
+    BULKHEAD_VIEW friend bool operator==(const SpanIterator& a, const SpanIterator& b) { return a.index_ == b.index_; }
+    BULKHEAD_VIEW friend bool operator!=(const SpanIterator& a, const SpanIterator& b) { return a.index_ != b.index_; }
+
+  private:
+    View view_;
+    SpanSize index_;
+};
+
+/// Elements that lie one after the other.
+template <class T>
+class Span {
+  public:
+    using value_type = T;
+
+    Span() = default;
+    BULKHEAD_VIEW Span(T* data, SpanSize size) : data_(data), size_(size) {}
+    BULKHEAD_VIEW SpanSize size() const { return size_; }
+    BULKHEAD_VIEW T& operator[](SpanSize i) const { return data_[i]; }
+    BULKHEAD_VIEW T* begin() const { return data_; }
+    BULKHEAD_VIEW T* end() const { return data_ + size_; }
+
+  private:
+    T* data_ = nullptr;
+    SpanSize size_ = 0;
+};
+
+/// How offsets of one color become addresses where the color of a chunk is a parity of address bits: chunk i is one of
+/// the chunks 2 i and 2 i + 1.
+struct SideColor {
+    SpanSize base = 0;        ///< of the memory that both colors share
+    unsigned parity = 0;      ///< bits of an offset whose parity tells which of the two
+    unsigned chunkShift = 0;  ///< of chunks of 2^chunkShift bytes
+    unsigned odd = 0;         ///< 1: the color is that of an odd parity
+
+    BULKHEAD_VIEW SpanSize address(SpanSize offset) const {
+        const SpanSize chunks = offset >> chunkShift << chunkShift;
+#if defined(__CUDA_ARCH__)
+        const unsigned ones = static_cast<unsigned>(__popc(static_cast<unsigned>(offset) & parity));
+#else
+        const unsigned ones = static_cast<unsigned>(__builtin_popcount(static_cast<unsigned>(offset) & parity));
+#endif
+        return base + offset + chunks + (SpanSize{(ones ^ odd) & 1} << chunkShift);
+    }
+};
+
+/// The same where a table tells where each chunk is: its unit, 2^unitShift bytes, and 2^spread - 1 more at twice that
+/// distance.
+struct TableColor {
+    SpanSize base = 0;
+    const unsigned* units = nullptr;  ///< on the device
+    unsigned unitShift = 0, spread = 0;
+
+    BULKHEAD_VIEW SpanSize address(SpanSize offset) const {
+        const unsigned shift = unitShift + spread;
+        const SpanSize inside = offset & ((SpanSize{1} << shift) - 1);
+        return base + (SpanSize{units[offset >> shift]} << unitShift) + inside + (inside >> unitShift << unitShift);
+    }
+};
+
+/// Elements of one color. Each lies within a chunk: their size divides that of one.
+template <class T, class Color = SideColor>
+class ColoredSpan {
+  public:
+    using value_type = T;
+    using iterator = SpanIterator<ColoredSpan>;
+
+    ColoredSpan() = default;
+    /// `offset` of the first element, in the addresses of the color.
+    BULKHEAD_VIEW ColoredSpan(const Color& color, SpanSize offset, SpanSize size)
+        : color_(color), offset_(offset), size_(size) {}
+    BULKHEAD_VIEW SpanSize size() const { return size_; }
+    BULKHEAD_VIEW T& operator[](SpanSize i) const {
+        return *reinterpret_cast<T*>(color_.address(offset_ + i * sizeof(T)));
+    }
+    BULKHEAD_VIEW iterator begin() const { return {*this, 0}; }
+    BULKHEAD_VIEW iterator end() const { return {*this, size_}; }
+
+  private:
+    Color color_;
+    SpanSize offset_ = 0, size_ = 0;
+};
+
+}  // namespace bulkhead
+
+#undef BULKHEAD_VIEW

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "dissect/residue_hash.h"
+#include "gpu/gpu.h"
+#include "ptx/translated_accesses.h"
+#include "sdk/include/bulkhead/span.h"
+#include "walls/colored_heap.h"
+
+namespace bulkhead::walls {
+
+/// Addresses of which every byte has the colors of one tenant: a window in which nothing is mapped, and the rule by
+/// which an offset in it becomes one in the pool's memory. Device code is given the rule; what should escape it meets
+/// unmapped addresses.
+class ColorSpace {
+  public:
+    /// Where its bytes come from.
+    struct Pool {
+        driver::CUdeviceptr base = 0;
+        Bytes bytes = 0;
+        bool used = false;  ///< by an earlier space of these colors: it may hold somebody's bytes
+    };
+
+    virtual ~ColorSpace();
+    ColorSpace(const ColorSpace&) = delete;
+    ColorSpace& operator=(const ColorSpace&) = delete;
+
+    driver::CUdeviceptr window() const { return window_; }
+    Bytes bytes() const { return bytes_; }
+    bool contains(driver::CUdeviceptr address) const { return address - window_ < bytes_; }
+    driver::CUdeviceptr realAddress(driver::CUdeviceptr address) const {
+        return pool_.base + realOffset(address - window_);
+    }
+    virtual unsigned colorOf(driver::CUdeviceptr address) const = 0;
+    virtual ptx::AccessTranslation translation() const = 0;
+
+    ColoredHeap heap;
+    Bytes promised = 0;  ///< to enclosures that stand
+
+  protected:
+    ColorSpace(gpu::Gpu&, const Pool&, Bytes bytes, Bytes windowBytes);
+    virtual Bytes realOffset(Bytes offset) const = 0;
+    Bytes windowBytes() const { return windowBytes_; }
+    driver::CUdeviceptr pool() const { return pool_.base; }
+    gpu::Context& context() { return context_; }
+
+  private:
+    gpu::Context context_;
+    Pool pool_;
+    driver::CUdeviceptr window_ = 0;
+    Bytes bytes_, windowBytes_;
+};
+
+/// Two colors: of each two neighbouring chunks of the pool one is on either side of the L2, and a parity says which.
+class SideSpace final : public ColorSpace {
+  public:
+    /// `mask` tells the sides apart: a byte of the pool at that offset is on side parity(offset & mask). Chunks are as
+    /// large as the mask's lowest bit says.
+    SideSpace(gpu::Gpu&, const Pool&, dissect::Mask mask, unsigned side);
+    unsigned colorOf(driver::CUdeviceptr address) const override;
+    ptx::AccessTranslation translation() const override;
+    SideColor color() const;
+    /// Addresses that must be kept free for pools of that size, so that no offset in the window leads elsewhere.
+    static Bytes reservedBytes(Bytes poolBytes);
+
+  private:
+    Bytes realOffset(Bytes offset) const override;
+    Bytes chunkBytes_;
+    dissect::Mask mask_;
+    dissect::Mask parity_;  ///< of an offset in the window
+    unsigned side_;
+};
+
+/// Any set of slices: a table says where each chunk is.
+class SliceSpace final : public ColorSpace {
+  public:
+    /// Chunks of a page that slice hashes serve as a whole: 2^unitShift bytes lie together, and 2^spread such units,
+    /// at twice that distance, are on one slice.
+    struct Chunks {
+        unsigned unitShift = 0, spread = 0;
+        Bytes bytes() const { return Bytes{1} << (unitShift + spread); }
+        static Chunks of(const dissect::ResidueHash&);
+    };
+    /// Chunks of the pool whose slice (residue + modulus x group) is one of `slices`; pages have these labels.
+    SliceSpace(gpu::Gpu&, const Pool&, const dissect::ResidueHash&, const std::vector<dissect::PageLabel>& pages,
+               const std::vector<unsigned>& slices);
+    unsigned colorOf(driver::CUdeviceptr address) const override;
+    ptx::AccessTranslation translation() const override;
+    TableColor color() const;
+
+  private:
+    struct Served {
+        std::vector<std::uint32_t> units;   ///< the first of each chunk
+        std::vector<std::uint16_t> slices;  ///< of each chunk
+    };
+    static Served servedBy(const std::vector<unsigned>& slices, const dissect::ResidueHash&,
+                           const std::vector<dissect::PageLabel>& pages);
+    SliceSpace(gpu::Gpu&, const Pool&, Chunks, Served);
+    Bytes realOffset(Bytes offset) const override;
+    Chunks chunks_;
+    Served served_;
+    gpu::Array<std::uint32_t> table_;
+};
+
+}  // namespace bulkhead::walls

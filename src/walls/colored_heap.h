@@ -1,0 +1,35 @@
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "base/units.h"
+
+namespace bulkhead::walls {
+
+/// Gives out ranges of a space of addresses: the first that fits. Knows which were given out before, and may hold what
+/// somebody else has left there.
+class ColoredHeap {
+  public:
+    static constexpr Bytes kAlignment = 512;
+
+    /// `used`: all of it was given out before, by another.
+    ColoredHeap(Bytes bytes, bool used) : bytes_(bytes), fresh_(used ? bytes : 0) { free_[0] = bytes; }
+
+    struct Range {
+        Bytes offset = 0;
+        Bytes bytes = 0;  ///< as asked for, rounded up
+        bool used = false;
+    };
+    /// Empty if no hole is large enough.
+    std::optional<Range> allocate(Bytes);
+    void free(const Range&);
+    Bytes bytes() const { return bytes_; }
+
+  private:
+    Bytes bytes_;
+    Bytes fresh_;                  ///< nothing from here on was ever given out
+    std::map<Bytes, Bytes> free_;  ///< offset -> bytes; no two adjacent
+};
+
+}  // namespace bulkhead::walls

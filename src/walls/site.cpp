@@ -1,0 +1,300 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "arch/device_profile.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "dissect/map_file.h"
+#include "dissect/slice_map.h"
+#include "gpu/real_driver.h"
+#include "ptx/persistent_blocks.h"
+#include "sim/gpu.h"
+#include "walls/page_pool.h"
+#include "walls/tenants.h"
+
+namespace bulkhead::walls {
+
+using dissect::Sides;
+
+struct SiteState {
+    gpu::Gpu& gpu;
+    SiteOptions options;
+    Topology topology;
+    std::unique_ptr<PagePool> pool;
+    unsigned colors = 0;
+    dissect::Mask sideMask = 0;              ///< of an offset in the pool
+    std::vector<dissect::PageLabel> labels;  ///< of the pool's pages, for slices
+    std::map<std::vector<unsigned>, std::weak_ptr<ColorSpace>> spaces;
+    std::set<unsigned> usedColors;  ///< that some tenant has had
+
+    // What it was all found with, which can look again.
+    dissect::Probe probe;
+    dissect::SideEffort effort;
+    std::optional<Sides> sides;
+    dissect::Listener silent;
+    std::optional<dissect::MemoryView> memory;
+    std::optional<dissect::SliceMapper> mapper;
+
+    SiteState(gpu::Gpu& g, const SiteOptions& o)
+        : gpu(g), options(o), probe(g), effort(dissect::SliceMapOptions::forGpu(g).sides) {}
+};
+
+namespace {
+
+constexpr Bytes kColoredPage = 4_KiB;
+constexpr Bytes kLine = 256;  ///< the least distance at which addresses may be on different sides
+constexpr std::uint32_t kSamplesPerPage = 16;
+
+std::vector<std::uint64_t> equallySpaced(std::uint64_t first, Bytes distance, std::size_t count) {
+    std::vector<std::uint64_t> addresses;
+    for (std::size_t i = 0; i < count; ++i) addresses.push_back(first + i * distance);
+    return addresses;
+}
+
+/// Which parity of the offset in a page tells the sides apart.
+dissect::SideMask findSideMask(SiteState& site) {
+    const std::size_t count = PagePool::kPageBytes / kLine;
+    const auto side =
+        dissect::sidesOf(site.probe, *site.sides, equallySpaced(site.pool->base(), kLine, count), site.effort.repeats);
+    std::vector<dissect::Labelled> lines;
+    for (std::uint64_t i = 0; i < count; ++i) lines.push_back({i * kLine, side[i]});
+    const auto fit =
+        dissect::fitSide(lines, dissect::bitRange(static_cast<unsigned>(std::countr_zero(kLine)), dissect::kPageShift));
+    if (!fit) throw Error("no parity of address bits tells the sides of this GPU's L2 apart");
+    return *fit;
+}
+
+/// Whether a page's sides are the other way round.
+std::vector<bool> pageFlips(SiteState& site, dissect::Mask mask) {
+    const PagePool& pool = *site.pool;
+    const Bytes stride = PagePool::kPageBytes / kSamplesPerPage;
+    const std::size_t count = pool.pages() * kSamplesPerPage;
+    const auto side =
+        dissect::sidesOf(site.probe, *site.sides, equallySpaced(pool.base(), stride, count), site.effort.repeats);
+    std::vector<bool> flips;
+    for (std::size_t page = 0; page < pool.pages(); ++page) {
+        unsigned odd = 0;
+        for (std::uint32_t i = 0; i < kSamplesPerPage; ++i)
+            if ((side[page * kSamplesPerPage + i] != 0) != dissect::parity(i * stride & mask)) ++odd;
+        flips.push_back(2 * odd > kSamplesPerPage);
+    }
+    return flips;
+}
+
+/// Pages of both kinds in turn, so that the kind of a page is a bit of its address, which joins the mask.
+void arrangeBySide(SiteState& site) {
+    const dissect::SideMask found = findSideMask(site);
+    const std::vector<bool> flips = pageFlips(site, found.mask);
+    std::vector<std::size_t> kinds[2], order;
+    for (std::size_t page = 0; page < flips.size(); ++page) kinds[flips[page] ? 1 : 0].push_back(page);
+    const std::size_t pairs = std::min(kinds[0].size(), kinds[1].size());
+    if (pairs > 0) {
+        for (std::size_t i = 0; i < pairs; ++i) order.insert(order.end(), {kinds[0][i], kinds[1][i]});
+        site.sideMask = found.mask | PagePool::kPageBytes;
+        site.pool->arrange(order);
+    } else {
+        if (!kinds[1].empty()) throw Error("all {} pages of memory walls are of one kind: take more", flips.size());
+        site.sideMask = found.mask;
+    }
+    site.pool->clear();
+}
+
+void labelSlices(SiteState& site) {
+    if (site.options.map == nullptr || !site.options.map->form)
+        throw Error("colors by slice need a map that dissect found without physical addresses");
+    site.memory.emplace(site.pool->base(), site.pool->bytes());
+    dissect::SliceMapper& mapper =
+        site.mapper.emplace(site.probe, *site.memory, dissect::SliceMapOptions::forGpu(site.gpu), site.silent);
+    if (!mapper.adopt(*site.options.map->form))
+        throw Error("slices of {} cannot be told apart by timing", site.gpu.name());
+    std::vector<std::size_t> known;
+    const auto labels = mapper.labelPages(site.pool->pages());
+    for (std::size_t page = 0; page < labels.size(); ++page)
+        if (labels[page]) {
+            known.push_back(page);
+            site.labels.push_back(*labels[page]);
+        }
+    if (known.size() < labels.size()) site.pool->arrange(known);
+    site.pool->clear();
+    site.colors = mapper.hash().slices();
+}
+
+void takePool(SiteState& site) {
+    const Bytes bytes = site.options.memory / PagePool::kPageBytes * PagePool::kPageBytes;
+    if (bytes < 2 * PagePool::kPageBytes)
+        throw Error("memory walls need 4 MB of memory and more, not {} bytes", site.options.memory);
+    site.pool = std::make_unique<PagePool>(site.gpu, bytes, SideSpace::reservedBytes(bytes));
+}
+
+}  // namespace
+
+unsigned Topology::sides() const {
+    return static_cast<unsigned>(std::set(sideOf.begin(), sideOf.end()).size());
+}
+
+Site::Site(gpu::Gpu& gpu, const SiteOptions& options) : state_(std::make_shared<SiteState>(gpu, options)) {
+    SiteState& site = *state_;
+    const bool translated = options.coloring == Coloring::sides || options.coloring == Coloring::slices;
+    if (options.coloring == Coloring::pages) {
+        if (gpu.simulator() == nullptr)
+            throw Error("{} does not let pages be chosen: color by sides or slices", gpu.name());
+        site.colors = gpu.simulator()->profile().map.colors(kColoredPage);
+    }
+    if (translated) takePool(site);
+    constexpr Bytes kStride = 4096;
+    const gpu::Buffer chunks = gpu.context().allocate(site.effort.chunks * kStride);
+    site.sides = dissect::findSides(site.probe, chunks.address(), kStride, site.effort);
+    site.topology.sideOf.assign(site.probe.multiprocessors(), 0);
+    if (site.sides) site.topology.sideOf = site.sides->ofMultiprocessor;
+    if (options.coloring == Coloring::sides) {
+        if (!site.sides) throw Error("the L2 of {} has one side: it cannot be colored by sides", gpu.name());
+        arrangeBySide(site);
+        site.colors = 2;
+    }
+    if (options.coloring == Coloring::slices) labelSlices(site);
+}
+
+const Topology& Site::topology() const {
+    return state_->topology;
+}
+Coloring Site::coloring() const {
+    return state_->options.coloring;
+}
+unsigned Site::colors() const {
+    return state_->colors;
+}
+
+unsigned Site::sideOf(unsigned color) const {
+    if (coloring() == Coloring::sides) return color;
+    // The side is the first of the parities that make a group.
+    if (coloring() == Coloring::slices && state_->topology.sides() > 1)
+        return color / state_->mapper->hash().modulus & 1;
+    return 0;
+}
+
+Bytes Site::memoryOf(const std::vector<unsigned>& colors) const {
+    const SiteState& site = *state_;
+    if (site.colors == 0) return site.gpu.info().memoryBytes;
+    const Bytes all = site.pool ? site.pool->bytes() : site.gpu.info().memoryBytes;
+    return all / site.colors * colors.size();
+}
+
+Enclosure Site::enclose(const Walls& walls) {
+    SiteState& site = *state_;
+    const auto count = static_cast<std::size_t>(site.topology.multiprocessors());
+    if (!walls.sms.empty() &&
+        (walls.sms.size() != count || std::find(walls.sms.begin(), walls.sms.end(), true) == walls.sms.end()))
+        throw Error("compute walls need a choice of {} multiprocessors, and at least one of them", count);
+    if (count > ptx::PersistentQueue::kMaxSms)
+        throw Error("walls around more than {} multiprocessors", ptx::PersistentQueue::kMaxSms);
+    std::vector<unsigned> colors = walls.colors;
+    std::sort(colors.begin(), colors.end());
+    if (std::adjacent_find(colors.begin(), colors.end()) != colors.end() ||
+        (!colors.empty() && colors.back() >= site.colors))
+        throw Error("memory walls need different colors below {}", site.colors);
+    Walls granted = walls;
+    granted.colors = colors;
+    std::shared_ptr<ColorSpace> space;
+    if (!colors.empty() && site.pool) {
+        space = spaceOf(colors);
+        if (granted.memory == 0) granted.memory = space->bytes() - space->promised;
+        if (granted.memory == 0 || granted.memory > space->bytes() - space->promised)
+            throw Error("{} MB of memory asked for, {} MB of the colors are left", granted.memory >> 20,
+                        (space->bytes() - space->promised) >> 20);
+    }
+    site.gpu.context().makeCurrent();
+    const driver::DriverApi& api = site.gpu.api();
+    driver::CUcontext primary = nullptr;
+    driver::CUdevice device = 0;
+    gpu::check(api, api.cuCtxGetCurrent(&primary), "cannot tell the current context");
+    gpu::check(api, api.cuCtxGetDevice(&device), "cannot tell the current GPU");
+    try {
+        auto tenant = std::make_shared<Tenant>(api, primary, device, granted, site.options.coloring, space);
+        admit(tenant);
+        return {tenant, site.gpu.adoptContext(walledDriver(), tenant->handle(), lastError)};
+    } catch (const Failure& failure) {
+        throw Error("cannot put up walls: {} (CUDA error {})", failure.why, static_cast<int>(failure.code));
+    }
+}
+
+std::shared_ptr<ColorSpace> Site::spaceOf(const std::vector<unsigned>& colors) {
+    SiteState& site = *state_;
+    for (auto it = site.spaces.begin(); it != site.spaces.end();) {
+        const auto space = it->second.lock();
+        if (space && it->first == colors) return space;
+        std::vector<unsigned> common;
+        std::set_intersection(colors.begin(), colors.end(), it->first.begin(), it->first.end(),
+                              std::back_inserter(common));
+        if (space && !common.empty()) throw Error("color {} is in use together with others", common.front());
+        it = space ? std::next(it) : site.spaces.erase(it);
+    }
+    const bool used = std::any_of(colors.begin(), colors.end(), [&](unsigned c) { return site.usedColors.count(c); });
+    const ColorSpace::Pool pool{site.pool->base(), site.pool->bytes(), used};
+    std::shared_ptr<ColorSpace> space;
+    if (site.options.coloring == Coloring::sides) {
+        if (colors.size() != 1) throw Error("a tenant has one side of the L2, or no memory wall");
+        space = std::make_shared<SideSpace>(site.gpu, pool, site.sideMask, colors.front());
+    } else {
+        space = std::make_shared<SliceSpace>(site.gpu, pool, site.mapper->hash(), site.labels, colors);
+    }
+    site.usedColors.insert(colors.begin(), colors.end());
+    site.spaces[colors] = space;
+    return space;
+}
+
+std::size_t Site::countWrongColors(const Enclosure& enclosure, const gpu::Buffer& buffer, std::size_t samples,
+                                   std::uint64_t seed) {
+    SiteState& site = *state_;
+    const std::vector<unsigned>& colors = enclosure.walls().colors;
+    Random random(seed);
+    std::vector<std::uint64_t> addresses;
+    for (std::size_t i = 0; i < samples; ++i)
+        addresses.push_back(enclosure.realAddress(buffer.address() + random.below(buffer.bytes() / 4) * 4));
+    const auto wrong = [&](unsigned color) { return std::find(colors.begin(), colors.end(), color) == colors.end(); };
+    if (site.options.coloring == Coloring::pages) {
+        std::size_t count = 0;
+        for (const std::uint64_t address : addresses) count += wrong(enclosure.colorOf(address)) ? 1 : 0;
+        return count;
+    }
+    if (!site.sides) throw Error("colors of a GPU with one L2 side cannot be timed");
+    const std::vector<std::uint8_t> sides = dissect::sidesOf(site.probe, *site.sides, addresses, site.effort.repeats);
+    if (site.options.coloring == Coloring::sides)
+        return static_cast<std::size_t>(std::count_if(sides.begin(), sides.end(), wrong));
+    std::vector<dissect::Target> targets;
+    for (std::size_t i = 0; i < samples; ++i) targets.push_back({addresses[i], sides[i]});
+    const auto slices = site.mapper->labeller().identify(targets);
+    return static_cast<std::size_t>(
+        std::count_if(slices.begin(), slices.end(), [&](const auto& slice) { return !slice || wrong(*slice); }));
+}
+
+const Walls& Enclosure::walls() const {
+    return tenant_->walls();
+}
+driver::CUdeviceptr Enclosure::realAddress(driver::CUdeviceptr address) const {
+    return tenant_->realAddress(address);
+}
+unsigned Enclosure::colorOf(driver::CUdeviceptr address) const {
+    return tenant_->colorOf(address);
+}
+std::pair<SideColor, Bytes> Enclosure::sideColor(driver::CUdeviceptr address) const {
+    const auto* space = dynamic_cast<const SideSpace*>(tenant_->space());
+    if (space == nullptr || !space->contains(address)) throw Error("an address that no parity translates");
+    return {space->color(), address - space->window()};
+}
+std::pair<TableColor, Bytes> Enclosure::tableColor(driver::CUdeviceptr address) const {
+    const auto* space = dynamic_cast<const SliceSpace*>(tenant_->space());
+    if (space == nullptr || !space->contains(address)) throw Error("an address that no table translates");
+    return {space->color(), address - space->window()};
+}
+Bytes Enclosure::memoryUsed() const {
+    return tenant_->memoryUsed();
+}
+SmSet Enclosure::multiprocessorsUsed() const {
+    return tenant_->multiprocessorsUsed();
+}
+unsigned Enclosure::strayBlocks() const {
+    return tenant_->strayBlocks();
+}
+
+}  // namespace bulkhead::walls

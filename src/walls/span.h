@@ -1,0 +1,26 @@
+#pragma once
+
+#include "base/error.h"
+#include "sdk/include/bulkhead/span.h"
+#include "walls/walls.h"
+
+namespace bulkhead::walls {
+
+// Views of a tenant's arrays for kernels that are written over views, and need no walls put into their PTX. They may
+// run in any context of the GPU's own, as their addresses are the real ones.
+
+/// Throws Error unless the tenant is walled into a side of the L2.
+template <class T>
+ColoredSpan<T> sideSpan(const Enclosure& enclosure, const gpu::Array<T>& array) {
+    const auto [color, offset] = enclosure.sideColor(array.address());
+    return {color, offset, array.size()};
+}
+
+/// Throws Error unless it is walled into slices.
+template <class T>
+ColoredSpan<T, TableColor> sliceSpan(const Enclosure& enclosure, const gpu::Array<T>& array) {
+    const auto [color, offset] = enclosure.tableColor(array.address());
+    return {color, offset, array.size()};
+}
+
+}  // namespace bulkhead::walls

@@ -1,0 +1,81 @@
+#include "walls/tenant.h"
+
+#include <algorithm>
+
+#include "driver/simulator_api.h"
+#include "ptx/persistent_blocks.h"
+#include "walls.ptx.h"
+
+namespace bulkhead::walls {
+
+using driver::CUresult;
+
+Tenant::Tenant(const driver::DriverApi& inner, driver::CUcontext real, driver::CUdevice device, const Walls& walls,
+               Coloring coloring, std::shared_ptr<ColorSpace> space)
+    : inner_(inner), real_(real), device_(device), walls_(walls), coloring_(coloring), space_(std::move(space)) {
+    makeCurrent();
+    constexpr auto kMultiprocessors = static_cast<driver::CUdevice_attribute>(driver::DeviceAttribute::multiprocessors);
+    check(inner_.cuDeviceGetAttribute(&allMultiprocessors_, kMultiprocessors, device_), "cannot count multiprocessors");
+    insideCount_ = static_cast<unsigned>(std::count(walls_.sms.begin(), walls_.sms.end(), true));
+    constexpr unsigned kNonBlocking = 1, kNoTiming = 2;
+    check(inner_.cuStreamCreate(&default_, kNonBlocking), "cannot make a stream");
+    check(inner_.cuEventCreate(&order_, kNoTiming), "cannot make an event");
+    if (countsWalls()) makeQueue();
+    if (space_) {
+        space_->promised += walls_.memory;
+        movers_ = load(kWallsPtx);
+    }
+}
+
+Tenant::~Tenant() {
+    close();
+}
+
+void Tenant::makeCurrent() const {
+    check(inner_.cuCtxSetCurrent(real_), "cannot use the context");
+}
+
+int Tenant::multiprocessors() const {
+    return countsWalls() ? static_cast<int>(insideCount_) : allMultiprocessors_;
+}
+
+void Tenant::check(CUresult result, const char* what) const {
+    if (result != driver::CUDA_SUCCESS) throw Failure{result, what};
+}
+
+void Tenant::makeQueue() {
+    using ptx::PersistentQueue;
+    std::vector<std::uint32_t> words(PersistentQueue::kWords, 0);
+    for (std::size_t sm = 0; sm < walls_.sms.size(); ++sm)
+        if (walls_.sms[sm]) words[PersistentQueue::kSms + sm / 32] |= 1u << sm % 32;
+    check(inner_.cuMemAlloc(&queue_, 4 * words.size()), "cannot make a queue of blocks");
+    check(inner_.cuMemcpyHtoDAsync(queue_, words.data(), 4 * words.size(), default_), "cannot make a queue of blocks");
+    synchronize(default_);
+}
+
+void Tenant::close() {
+    if (default_ == nullptr || inner_.cuCtxSetCurrent(real_) != driver::CUDA_SUCCESS) return;
+    for (const driver::CUstream stream : streams_) inner_.cuStreamSynchronize(stream);
+    inner_.cuStreamSynchronize(default_);
+    while (!allocations_.empty()) {
+        const auto last = std::prev(allocations_.end());
+        if (space_) {
+            space_->heap.free(*last->second.range);
+        } else {
+            freePages(last->first, last->second);
+        }
+        allocations_.erase(last);
+    }
+    if (space_) space_->promised -= walls_.memory;
+    for (const auto& [module, content] : modules_) inner_.cuModuleUnload(module);
+    modules_.clear();
+    functions_.clear();
+    if (queue_) inner_.cuMemFree(queue_);
+    inner_.cuEventDestroy(order_);
+    for (const driver::CUstream stream : streams_) inner_.cuStreamDestroy(stream);
+    streams_.clear();
+    inner_.cuStreamDestroy(default_);
+    default_ = nullptr;
+}
+
+}  // namespace bulkhead::walls

@@ -1,0 +1,153 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "walls/color_space.h"
+#include "walls/walls.h"
+
+namespace bulkhead::walls {
+
+/// Leaves a call of the walled driver with a code of the driver's.
+struct Failure {
+    driver::CUresult code;
+    std::string why;
+};
+
+/// What an enclosure is behind its context: it does what the calls of the walled driver ask for, inside the walls, by
+/// calls of the driver behind it. Throws Failure.
+class Tenant {
+  public:
+    /// `real` is the context that it shares with others. `space` is null where no addresses are translated.
+    Tenant(const driver::DriverApi& inner, driver::CUcontext real, driver::CUdevice, const Walls&, Coloring,
+           std::shared_ptr<ColorSpace> space);
+    ~Tenant();
+    Tenant(const Tenant&) = delete;
+    Tenant& operator=(const Tenant&) = delete;
+
+    std::recursive_mutex mutex;
+    const Walls& walls() const { return walls_; }
+    const driver::DriverApi& inner() const { return inner_; }
+    driver::CUcontext handle() { return reinterpret_cast<driver::CUcontext>(this); }
+    driver::CUdevice device() const { return device_; }
+    void makeCurrent() const;
+    /// Ends everything made in it.
+    void close();
+    int multiprocessors() const;
+
+    // Modules and launches: tenant_launch.cpp.
+    driver::CUmodule load(const void* image);
+    void unload(driver::CUmodule);
+    driver::CUfunction function(driver::CUmodule, const char* name);
+    /// Of a parameter, without those that walls add; false if there is none of that index.
+    bool parameter(driver::CUfunction, std::size_t index, std::size_t* offset, std::size_t* bytes) const;
+    struct Shape {
+        gpu::Dim3 grid, block;
+        unsigned sharedBytes = 0;
+    };
+    void launch(driver::CUfunction, const Shape&, driver::CUstream, void** parameters, void** extra);
+    /// Occupancies may have changed.
+    void forgetOccupancy(driver::CUfunction);
+    SmSet multiprocessorsUsed() const;
+    unsigned strayBlocks() const;
+
+    // Memory: tenant_memory.cpp.
+    driver::CUdeviceptr allocate(Bytes);
+    void free(driver::CUdeviceptr);
+    /// Whether nobody else can say anything of this address.
+    bool isTranslated(driver::CUdeviceptr address) const { return space_ && space_->contains(address); }
+    struct Range {
+        driver::CUdeviceptr base = 0;
+        Bytes bytes = 0;
+    };
+    std::optional<Range> allocationAt(driver::CUdeviceptr) const;
+    driver::CUdeviceptr realAddress(driver::CUdeviceptr) const;
+    unsigned colorOf(driver::CUdeviceptr) const;
+    const ColorSpace* space() const { return space_.get(); }
+    Bytes memoryUsed() const { return used_; }
+    void memoryInfo(std::size_t* free, std::size_t* total) const;
+    bool hasMemoryWall() const { return !walls_.colors.empty(); }
+
+    // Copies and fills: tenant_copies.cpp.
+    /// One end of a copy: an address and the distance of its rows.
+    struct End {
+        driver::CUdeviceptr device = 0;
+        void* host = nullptr;  ///< null: in device memory
+        std::size_t pitch = 0;
+    };
+    void copy(const End& to, const End& from, std::size_t width, std::size_t height, driver::CUstream);
+    void fill(driver::CUdeviceptr, std::size_t pitch, unsigned value, unsigned elementBytes, std::size_t width,
+              std::size_t height, driver::CUstream);
+
+    // Streams: tenant_streams.cpp.
+    /// The stream that a handle of the program's means; its default stream is our own.
+    driver::CUstream real(driver::CUstream) const;
+    driver::CUstream createStream(unsigned flags, int priority);
+    void destroyStream(driver::CUstream);
+    void synchronize();
+    void synchronize(driver::CUstream);
+
+  private:
+    struct Parameter {
+        std::size_t offset = 0, bytes = 0;
+    };
+    struct Function {
+        std::string name;
+        std::vector<Parameter> parameters;                       ///< with those that walls add
+        std::size_t own = 0;                                     ///< how many are the program's
+        std::map<std::pair<unsigned, unsigned>, int> occupancy;  ///< by threads and dynamic shared memory
+    };
+    struct Module {
+        std::map<std::string, Function> kernels;
+        std::set<driver::CUfunction> functions;
+    };
+    struct Allocation {
+        Bytes bytes = 0;
+        std::optional<ColoredHeap::Range> range;                    ///< of a translated one
+        std::vector<driver::CUmemGenericAllocationHandle> striped;  ///< pages of several colors
+    };
+
+    void check(driver::CUresult, const char* what) const;
+    void makeQueue();
+    std::string walled(std::string ptx) const;
+    std::string ptxOf(const void* image) const;
+    unsigned rowOf(Function&, driver::CUfunction, const Shape&) const;
+    void takeTurn(driver::CUstream);
+    void plainCopy(const End& to, const End& from, std::size_t width, std::size_t height, driver::CUstream);
+    void copyOnDevice(const End& to, const End& from, std::size_t width, std::size_t height, driver::CUstream);
+    void launchMover(const char* name, std::size_t elements, driver::CUstream, void** parameters);
+    driver::CUdeviceptr allocatePages(Bytes, Allocation&);
+    void freePages(driver::CUdeviceptr, const Allocation&);
+    bool countsWalls() const { return !walls_.sms.empty(); }
+
+    const driver::DriverApi& inner_;
+    driver::CUcontext real_;
+    driver::CUdevice device_;
+    Walls walls_;
+    Coloring coloring_;
+    std::shared_ptr<ColorSpace> space_;
+    int allMultiprocessors_ = 0;
+    unsigned insideCount_ = 0;  ///< multiprocessors in the walls
+
+    driver::CUstream default_ = nullptr;
+    std::set<driver::CUstream> streams_;
+    driver::CUdeviceptr queue_ = 0;
+    std::optional<driver::CUstream> lastLaunch_;  ///< stream of the launch before
+    driver::CUevent order_ = nullptr;
+
+    std::unordered_map<driver::CUmodule, Module> modules_;
+    std::unordered_map<driver::CUfunction, Function> functions_;
+    driver::CUmodule movers_ = nullptr;  ///< kernels that copy and fill
+
+    std::map<driver::CUdeviceptr, Allocation> allocations_;
+    Bytes used_ = 0;
+    std::size_t nextStripe_ = 0;
+};
+
+}  // namespace bulkhead::walls

@@ -1,0 +1,213 @@
+// Modules get walls when they are loaded; launches become rows of blocks that look for work.
+
+#include <algorithm>
+#include <cstring>
+
+#include "driver/fatbin.h"
+#include "ptx/persistent_blocks.h"
+#include "walls/tenant.h"
+
+namespace bulkhead::walls {
+
+using driver::CUfunction;
+using driver::CUmodule;
+using driver::CUstream;
+using ptx::PersistentQueue;
+
+namespace {
+
+constexpr std::size_t kAddedParameters = 4;
+/// Rows as long as a GPU has places would do if no block left before the last was placed.
+constexpr unsigned kRowsLaunched = 2;
+
+/// Offsets of parameters as the driver lays them out.
+template <class Parameters>
+void layOut(const ptx::Function& kernel, Parameters& parameters) {
+    std::size_t offset = 0;
+    for (const ptx::Variable& p : kernel.params) {
+        offset = (offset + p.align - 1) / p.align * p.align;
+        parameters.push_back({offset, static_cast<std::size_t>(p.bytes)});
+        offset += p.bytes;
+    }
+}
+
+}  // namespace
+
+std::string Tenant::ptxOf(const void* image) const {
+    const std::span<const std::uint8_t> bytes = driver::Fatbin::bytesAt(image);
+    if (bytes.empty()) {
+        const auto* text = static_cast<const char*>(image);
+        if (std::memcmp(text,
+                        "\x7f"
+                        "ELF",
+                        4) == 0)
+            throw Failure{driver::CUDA_ERROR_NO_BINARY_FOR_GPU, "machine code cannot be walled: compile to PTX"};
+        return text;
+    }
+    int major = 0, minor = 0;
+    constexpr driver::CUdevice_attribute kMajor = 75, kMinor = 76;
+    check(inner_.cuDeviceGetAttribute(&major, kMajor, device_), "cannot tell the compute capability");
+    check(inner_.cuDeviceGetAttribute(&minor, kMinor, device_), "cannot tell the compute capability");
+    const driver::Fatbin fatbin = driver::Fatbin::read(bytes);
+    const driver::Fatbin::Entry* entry = fatbin.bestPtx(static_cast<unsigned>(10 * major + minor));
+    if (entry == nullptr)
+        throw Failure{driver::CUDA_ERROR_NO_BINARY_FOR_GPU,
+                      "machine code (" + fatbin.machineTargets() + ") cannot be walled: compile with PTX"};
+    return driver::Fatbin::text(*entry);
+}
+
+std::string Tenant::walled(std::string text) const {
+    if (space_) text = ptx::withTranslatedAccesses(ptx::parse(std::move(text), "<module>"), space_->translation());
+    if (countsWalls()) text = ptx::withPersistentBlocks(ptx::parse(std::move(text), "<module>"));
+    return text;
+}
+
+CUmodule Tenant::load(const void* image) {
+    Module content;
+    std::string text;
+    try {
+        text = walled(ptxOf(image));
+        const ptx::Module module = ptx::parse(text, "<module>");
+        for (const ptx::Function& kernel : module.functions) {
+            if (!kernel.isKernel) continue;
+            Function function;
+            function.name = kernel.name;
+            layOut(kernel, function.parameters);
+            function.own = function.parameters.size() - (countsWalls() ? kAddedParameters : 0);
+            content.kernels.emplace(kernel.name, std::move(function));
+        }
+    } catch (const Error& error) {
+        throw Failure{driver::CUDA_ERROR_INVALID_PTX, error.what()};
+    }
+    CUmodule module = nullptr;
+    if (const driver::CUresult result = inner_.cuModuleLoadData(&module, text.c_str()); result != driver::CUDA_SUCCESS)
+        throw Failure{result, ""};
+    modules_.emplace(module, std::move(content));
+    return module;
+}
+
+void Tenant::unload(CUmodule module) {
+    const auto found = modules_.find(module);
+    if (found == modules_.end()) throw Failure{driver::CUDA_ERROR_INVALID_HANDLE, "no such module inside the walls"};
+    for (const CUfunction function : found->second.functions) functions_.erase(function);
+    modules_.erase(found);
+    check(inner_.cuModuleUnload(module), "cannot unload a module");
+}
+
+CUfunction Tenant::function(CUmodule module, const char* name) {
+    const auto found = modules_.find(module);
+    if (found == modules_.end()) throw Failure{driver::CUDA_ERROR_INVALID_HANDLE, "no such module inside the walls"};
+    CUfunction function = nullptr;
+    check(inner_.cuModuleGetFunction(&function, module, name), "no kernel of that name");
+    if (found->second.functions.insert(function).second) functions_.emplace(function, found->second.kernels.at(name));
+    return function;
+}
+
+bool Tenant::parameter(CUfunction function, std::size_t index, std::size_t* offset, std::size_t* bytes) const {
+    const auto found = functions_.find(function);
+    if (found == functions_.end() || index >= found->second.own) return false;
+    if (offset) *offset = found->second.parameters[index].offset;
+    if (bytes) *bytes = found->second.parameters[index].bytes;
+    return true;
+}
+
+void Tenant::forgetOccupancy(CUfunction function) {
+    if (const auto found = functions_.find(function); found != functions_.end()) found->second.occupancy.clear();
+}
+
+/// How many physical blocks: enough that every place inside the walls that has work gets one, wherever the hardware
+/// puts them first.
+unsigned Tenant::rowOf(Function& function, CUfunction handle, const Shape& shape) const {
+    const unsigned threads = shape.block.x * shape.block.y * shape.block.z;
+    const auto [known, fresh] = function.occupancy.emplace(std::pair(threads, shape.sharedBytes), 0);
+    if (fresh) {
+        const driver::CUresult result = inner_.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            &known->second, handle, static_cast<int>(threads), shape.sharedBytes);
+        if (result != driver::CUDA_SUCCESS) known->second = 0;
+    }
+    const std::uint64_t blocks = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
+    const std::uint64_t each = std::min<std::uint64_t>(static_cast<std::uint64_t>(std::max(1, known->second)),
+                                                       (blocks + insideCount_ - 1) / insideCount_);
+    return static_cast<unsigned>(each) * static_cast<unsigned>(allMultiprocessors_) * kRowsLaunched;
+}
+
+/// Launches of one tenant run one after the other: where the first fills the walls, blocks of the second would find
+/// room outside alone.
+void Tenant::takeTurn(CUstream stream) {
+    if (lastLaunch_ && *lastLaunch_ != stream) {
+        check(inner_.cuEventRecord(order_, *lastLaunch_), "cannot order launches");
+        check(inner_.cuStreamWaitEvent(stream, order_, 0), "cannot order launches");
+    }
+    lastLaunch_ = stream;
+}
+
+void Tenant::launch(CUfunction handle, const Shape& shape, CUstream stream, void** parameters, void** extra) {
+    const gpu::Dim3 &grid = shape.grid, &block = shape.block;
+    const auto found = functions_.find(handle);
+    if (found == functions_.end()) throw Failure{driver::CUDA_ERROR_INVALID_HANDLE, "no such kernel inside the walls"};
+    if (!countsWalls()) {
+        check(inner_.cuLaunchKernel(handle, grid.x, grid.y, grid.z, block.x, block.y, block.z, shape.sharedBytes,
+                                    stream, parameters, extra),
+              "");
+        return;
+    }
+    Function& function = found->second;
+    if (std::uint64_t{grid.x} * grid.y * grid.z > 0x7fff'ffff || grid.x == 0 || grid.y == 0 || grid.z == 0)
+        throw Failure{driver::CUDA_ERROR_INVALID_VALUE, "a grid of no blocks, or of more than 2^31 - 1"};
+    const unsigned row = rowOf(function, handle, shape);
+    takeTurn(stream);
+    // The program's parameters, then the queue and the grid it meant.
+    unsigned dimensions[3] = {grid.x, grid.y, grid.z};
+    void* const added[kAddedParameters] = {&queue_, &dimensions[0], &dimensions[1], &dimensions[2]};
+    if (parameters != nullptr || function.own == 0) {
+        std::vector<void*> all(parameters, parameters + function.own);
+        all.insert(all.end(), added, added + kAddedParameters);
+        check(inner_.cuLaunchKernel(handle, row, 1, 1, block.x, block.y, block.z, shape.sharedBytes, stream, all.data(),
+                                    nullptr),
+              "");
+        return;
+    }
+    // CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE.
+    const void* given = nullptr;
+    std::size_t givenBytes = 0;
+    for (void** entry = extra; entry != nullptr && *entry != nullptr; entry += 2) {
+        if (reinterpret_cast<std::uintptr_t>(entry[0]) == 1) given = entry[1];
+        if (reinterpret_cast<std::uintptr_t>(entry[0]) == 2) givenBytes = *static_cast<std::size_t*>(entry[1]);
+    }
+    const Parameter& last = function.parameters[function.own - 1];
+    if (given == nullptr || givenBytes < last.offset + last.bytes)
+        throw Failure{driver::CUDA_ERROR_INVALID_VALUE, "parameters of " + function.name + " are missing"};
+    std::vector<std::uint8_t> buffer(function.parameters.back().offset + function.parameters.back().bytes);
+    std::memcpy(buffer.data(), given, std::min(givenBytes, buffer.size()));
+    for (std::size_t i = 0; i < kAddedParameters; ++i) {
+        const Parameter& p = function.parameters[function.own + i];
+        std::memcpy(buffer.data() + p.offset, added[i], p.bytes);
+    }
+    std::size_t bytes = buffer.size();
+    void* packed[] = {reinterpret_cast<void*>(std::uintptr_t{1}), buffer.data(),
+                      reinterpret_cast<void*>(std::uintptr_t{2}), &bytes, nullptr};
+    check(
+        inner_.cuLaunchKernel(handle, row, 1, 1, block.x, block.y, block.z, shape.sharedBytes, stream, nullptr, packed),
+        "");
+}
+
+SmSet Tenant::multiprocessorsUsed() const {
+    SmSet used(static_cast<std::size_t>(allMultiprocessors_), false);
+    if (!countsWalls()) return used;
+    std::vector<std::uint32_t> words(PersistentQueue::kSmWords);
+    makeCurrent();
+    check(inner_.cuMemcpyDtoH(words.data(), queue_ + 4 * PersistentQueue::kUsed, 4 * words.size()),
+          "cannot read a queue");
+    for (std::size_t sm = 0; sm < used.size(); ++sm) used[sm] = (words[sm / 32] >> sm % 32 & 1) != 0;
+    return used;
+}
+
+unsigned Tenant::strayBlocks() const {
+    std::uint32_t strays = 0;
+    if (!countsWalls()) return 0;
+    makeCurrent();
+    check(inner_.cuMemcpyDtoH(&strays, queue_ + 4 * PersistentQueue::kStrays, sizeof strays), "cannot read a queue");
+    return strays;
+}
+
+}  // namespace bulkhead::walls

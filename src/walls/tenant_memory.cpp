@@ -1,0 +1,151 @@
+// Memory of the tenant's colors, and no more than its share.
+
+#include <algorithm>
+
+#include "driver/simulator_api.h"
+#include "walls/page_pool.h"
+#include "walls/tenant.h"
+
+namespace bulkhead::walls {
+
+using driver::CUdeviceptr;
+
+namespace {
+
+constexpr Bytes kColoredPage = 4_KiB;
+
+/// For as long as it lives, memory of the current context of a simulated GPU is taken from pages of one color.
+class PlacedByColor {
+  public:
+    explicit PlacedByColor(unsigned color) {
+        sim::AllocationOptions options;
+        options.pageBytes = kColoredPage;
+        options.color = static_cast<int>(color);
+        driver::simulator().setAllocation(options);
+    }
+    ~PlacedByColor() { driver::simulator().setAllocation({}); }
+    PlacedByColor(const PlacedByColor&) = delete;
+    PlacedByColor& operator=(const PlacedByColor&) = delete;
+};
+
+}  // namespace
+
+CUdeviceptr Tenant::allocate(Bytes bytes) {
+    if (bytes == 0) throw Failure{driver::CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes"};
+    if (walls_.memory != 0 && bytes > walls_.memory - used_)
+        throw Failure{driver::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes asked for, {} of a share of {} left",
+                                                                    bytes, walls_.memory - used_, walls_.memory)};
+    Allocation allocation;
+    allocation.bytes = bytes;
+    CUdeviceptr address = 0;
+    if (space_) {
+        allocation.range = space_->heap.allocate(bytes);
+        if (!allocation.range)
+            throw Failure{driver::CUDA_ERROR_OUT_OF_MEMORY,
+                          fmt::format("no {} bytes of the colors in one piece", bytes)};
+        address = space_->window() + allocation.range->offset;
+        if (allocation.range->used) {
+            fill(address, 0, 0, 1, allocation.range->bytes, 1, default_);
+            synchronize(default_);
+        }
+    } else {
+        address = allocatePages(bytes, allocation);
+    }
+    allocations_.emplace(address, std::move(allocation));
+    used_ += bytes;
+    return address;
+}
+
+CUdeviceptr Tenant::allocatePages(Bytes bytes, Allocation& allocation) {
+    CUdeviceptr address = 0;
+    if (walls_.colors.empty()) {
+        check(inner_.cuMemAlloc(&address, bytes), "");
+        return address;
+    }
+    if (walls_.colors.size() == 1) {
+        const PlacedByColor placed(walls_.colors.front());
+        check(inner_.cuMemAlloc(&address, bytes), "");
+        return address;
+    }
+    // Several colors take turns, 2 MB each.
+    const Bytes rounded = (bytes + PagePool::kPageBytes - 1) / PagePool::kPageBytes * PagePool::kPageBytes;
+    check(inner_.cuMemAddressReserve(&address, rounded, 0, 0, 0), "");
+    driver::CUmemAllocationProp properties = {};
+    properties.type = 1;
+    properties.location = {1, device_};
+    driver::CUmemAccessDesc access = {};
+    access.location = properties.location;
+    access.flags = 3;
+    try {
+        for (Bytes at = 0; at < rounded; at += PagePool::kPageBytes) {
+            const PlacedByColor placed(walls_.colors[nextStripe_++ % walls_.colors.size()]);
+            driver::CUmemGenericAllocationHandle handle = 0;
+            check(inner_.cuMemCreate(&handle, PagePool::kPageBytes, &properties, 0), "");
+            allocation.striped.push_back(handle);
+            check(inner_.cuMemMap(address + at, PagePool::kPageBytes, 0, handle, 0), "");
+        }
+        check(inner_.cuMemSetAccess(address, rounded, &access, 1), "");
+    } catch (const Failure&) {
+        freePages(address, allocation);
+        throw;
+    }
+    return address;
+}
+
+void Tenant::freePages(CUdeviceptr address, const Allocation& allocation) {
+    if (allocation.striped.empty()) {
+        inner_.cuMemFree(address);
+        return;
+    }
+    for (std::size_t i = 0; i < allocation.striped.size(); ++i) {
+        inner_.cuMemUnmap(address + i * PagePool::kPageBytes, PagePool::kPageBytes);
+        inner_.cuMemRelease(allocation.striped[i]);
+    }
+    inner_.cuMemAddressFree(address, allocation.striped.size() * PagePool::kPageBytes);
+}
+
+void Tenant::free(CUdeviceptr address) {
+    if (address == 0) return;
+    const auto found = allocations_.find(address);
+    if (found == allocations_.end())
+        throw Failure{driver::CUDA_ERROR_INVALID_VALUE, fmt::format("nothing was allocated at 0x{:x}", address)};
+    synchronize();
+    used_ -= found->second.bytes;
+    if (space_) {
+        space_->heap.free(*found->second.range);
+    } else {
+        freePages(address, found->second);
+    }
+    allocations_.erase(found);
+}
+
+std::optional<Tenant::Range> Tenant::allocationAt(CUdeviceptr address) const {
+    auto found = allocations_.upper_bound(address);
+    if (found == allocations_.begin() || address - (--found)->first >= found->second.bytes) return std::nullopt;
+    return Range{found->first, found->second.bytes};
+}
+
+CUdeviceptr Tenant::realAddress(CUdeviceptr address) const {
+    return isTranslated(address) ? space_->realAddress(address) : address;
+}
+
+unsigned Tenant::colorOf(CUdeviceptr address) const {
+    if (coloring_ == Coloring::pages) {
+        std::uint32_t color = 0;
+        makeCurrent();
+        check(driver::simulator().pageColor(&color, address), "cannot tell the color of an address");
+        return color;
+    }
+    if (!isTranslated(address)) throw Failure{driver::CUDA_ERROR_INVALID_VALUE, "an address that has no color"};
+    return space_->colorOf(address);
+}
+
+void Tenant::memoryInfo(std::size_t* free, std::size_t* total) const {
+    std::size_t innerFree = 0, innerTotal = 0;
+    check(inner_.cuMemGetInfo(&innerFree, &innerTotal), "");
+    const Bytes share = walls_.memory != 0 ? walls_.memory : innerTotal;
+    if (total) *total = share;
+    if (free) *free = walls_.memory != 0 ? share - used_ : innerFree;
+}
+
+}  // namespace bulkhead::walls

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "gpu/gpu.h"
+#include "sdk/include/bulkhead/span.h"
+
+namespace bulkhead::dissect {
+struct MapFile;
+}
+
+namespace bulkhead::walls {
+
+/// Which multiprocessors, by the number that %smid has there.
+using SmSet = std::vector<bool>;
+
+/// How multiprocessors lie to each other.
+struct Topology {
+    std::vector<std::uint8_t> sideOf;  ///< of each multiprocessor: the half of the L2 that it is near to; that of the
+                                       ///< first is 0. All 0 where the L2 has one side
+    unsigned sides() const;
+    unsigned multiprocessors() const { return static_cast<unsigned>(sideOf.size()); }
+};
+
+/// What decides the color of memory. Memory of different colors shares no L2 slice.
+enum class Coloring : std::uint8_t {
+    none,    ///< no memory walls
+    pages,   ///< simulated GPUs: the driver takes physical pages by their color
+    sides,   ///< any driver: two colors, by the side of the L2; addresses are translated by arithmetic
+    slices,  ///< any driver: a color a slice; addresses are translated by a table of chunks
+};
+
+/// What a tenant is walled into.
+struct Walls {
+    SmSet sms;                     ///< empty: no compute wall
+    std::vector<unsigned> colors;  ///< below Site::colors(); empty: no memory wall
+    Bytes memory = 0;              ///< that it may allocate; 0 with no memory wall: as much as there is
+};
+
+class ColorSpace;
+class Enclosure;
+class Tenant;
+struct SiteState;
+
+struct SiteOptions {
+    Coloring coloring = Coloring::none;
+    /// Of `sides` and `slices`: memory that is divided among the colors, taken at once. In 2 MB pages, of which each
+    /// color has its part: a tenant with one of two colors can have half of it.
+    Bytes memory = 0;
+    /// Of `slices`: a map that dissect wrote. The other kinds need none.
+    const dissect::MapFile* map = nullptr;
+};
+
+/// A GPU on which walls are put up, in this process. Finds the topology by timing, and for `sides` and `slices` the
+/// color of every page of its memory; that takes the GPU for itself for a while (the H200: a second and less for
+/// sides). Slices have the same numbers for all enclosures of a site, but not for sites of different processes; sides
+/// have the same numbers everywhere.
+class Site {
+  public:
+    /// Throws Error: a coloring that this GPU cannot have, or too little memory.
+    Site(gpu::Gpu&, const SiteOptions&);
+
+    const Topology& topology() const;
+    Coloring coloring() const;
+    /// How many colors there are: of pages as many as the address hash allows, 2 sides, or as many as slices.
+    unsigned colors() const;
+    /// The side of the L2 that a color belongs to.
+    unsigned sideOf(unsigned color) const;
+    /// Bytes that a tenant with so many colors could have at most.
+    Bytes memoryOf(const std::vector<unsigned>& colors) const;
+
+    /// Makes a place inside walls. Several may stand at the same time; the site keeps no count of who has which color
+    /// or multiprocessor, but never gives the same memory twice. Throws Error: walls that this site cannot give, or
+    /// more memory than is left in the colors.
+    Enclosure enclose(const Walls&);
+
+    /// Tries random words of a tenant's memory by timing (of pages: by asking), and counts those that are not of its
+    /// colors. Clears the words that it tries.
+    std::size_t countWrongColors(const Enclosure&, const gpu::Buffer&, std::size_t samples, std::uint64_t seed);
+
+  private:
+    std::shared_ptr<ColorSpace> spaceOf(const std::vector<unsigned>& colors);
+    std::shared_ptr<SiteState> state_;
+};
+
+/// A place inside walls: a context whose modules, memory and launches keep within them, for code that knows nothing of
+/// it. All enclosures of a site live in the GPU's primary context (contexts of one process take turns on real GPUs),
+/// with streams and a default stream of their own, so work of different enclosures runs side by side. Between processes
+/// there is one site and one enclosure each, under MPS.
+///
+/// Device code must be PTX or a fatbin that has PTX. Kernels of which a wall would change the meaning are refused when
+/// their module is loaded. Launches of one enclosure run one after the other, whatever their streams. Memory is cleared
+/// before it is given out again. More than the share is CUDA_ERROR_OUT_OF_MEMORY, and cuMemGetInfo tells the share.
+class Enclosure {
+  public:
+    gpu::Context& context() { return context_; }
+    const Walls& walls() const;
+
+    /// Where an address that was allocated here really is. The same address where nothing is translated.
+    driver::CUdeviceptr realAddress(driver::CUdeviceptr) const;
+    /// The color of an address that was allocated here.
+    unsigned colorOf(driver::CUdeviceptr) const;
+    Bytes memoryUsed() const;
+
+    /// How an address that was allocated here is translated, and its offset among the addresses of the color; see
+    /// walls/span.h. Throws Error where it is not translated in that way.
+    std::pair<SideColor, Bytes> sideColor(driver::CUdeviceptr) const;
+    std::pair<TableColor, Bytes> tableColor(driver::CUdeviceptr) const;
+
+    /// What blocks noted so far: the multiprocessors on which some have worked, and how many worked outside the walls
+    /// because none of their launch had come to run inside.
+    SmSet multiprocessorsUsed() const;
+    unsigned strayBlocks() const;
+
+  private:
+    friend class Site;
+    Enclosure(std::shared_ptr<Tenant> tenant, gpu::Context context)
+        : tenant_(std::move(tenant)), context_(std::move(context)) {}
+    std::shared_ptr<Tenant> tenant_;
+    gpu::Context context_;
+};
+
+/// The table of calls that stands before a driver's and puts up the walls of the context that is current.
+const driver::DriverApi& walledDriver();
+
+}  // namespace bulkhead::walls

@@ -1,0 +1,369 @@
+// Enclosures keep code that knows nothing of them on their multiprocessors and in their memory.
+
+#include "walls/walls.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+#include "arch/device_profile.h"
+#include "base/error.h"
+#include "dissect/map_file.h"
+#include "driver/simulator_api.h"
+#include "sim/gpu.h"
+
+namespace bulkhead::walls {
+namespace {
+
+/// Each block adds one for each of its threads to counts[block], and notes its multiprocessor in sms[block].
+const char* const kCountPtx = R"(
+.version 6.3
+.target sm_60
+.address_size 64
+.visible .entry count(.param .u64 counts, .param .u64 sms)
+{
+	.reg .b32 %r<8>;
+	.reg .b64 %rd<6>;
+	ld.param.u64 %rd1, [counts];
+	ld.param.u64 %rd2, [sms];
+	mov.u32 %r1, %ctaid.z;
+	mov.u32 %r2, %nctaid.y;
+	mov.u32 %r3, %ctaid.y;
+	mad.lo.u32 %r4, %r1, %r2, %r3;
+	mov.u32 %r2, %nctaid.x;
+	mov.u32 %r3, %ctaid.x;
+	mad.lo.u32 %r4, %r4, %r2, %r3;
+	mul.wide.u32 %rd3, %r4, 4;
+	add.u64 %rd4, %rd1, %rd3;
+	red.global.add.u32 [%rd4], 1;
+	mov.u32 %r5, %smid;
+	add.u64 %rd5, %rd2, %rd3;
+	st.global.u32 [%rd5], %r5;
+	ret;
+}
+)";
+
+SmSet setOf(const Site& site, const std::set<unsigned>& members) {
+    SmSet sms(site.topology().multiprocessors(), false);
+    for (const unsigned sm : members) sms.at(sm) = true;
+    return sms;
+}
+
+/// Runs the counting kernel and checks that every block ran once. Returns the multiprocessors that blocks noted.
+std::set<unsigned> countBlocks(gpu::Context& context, gpu::Dim3 grid, gpu::Dim3 block, std::size_t shared = 0) {
+    const std::size_t blocks = std::size_t{grid.x} * grid.y * grid.z;
+    gpu::Kernel kernel = context.load(kCountPtx).kernel("count");
+    auto counts = context.array(std::vector<std::uint32_t>(blocks, 0)), sms = counts;
+    sms = context.array(std::vector<std::uint32_t>(blocks, ~0u));
+    gpu::Stream stream = context.createStream();
+    kernel.launch(stream, grid, block, shared, counts, sms);
+    stream.synchronize();
+    const std::uint32_t threads = block.x * block.y * block.z;
+    EXPECT_EQ(counts.download(), std::vector<std::uint32_t>(blocks, threads));
+    const auto noted = sms.download();
+    return {noted.begin(), noted.end()};
+}
+
+TEST(ComputeWalls, BlocksOfAnyGridRunOnceInside) {
+    auto gpu = gpu::Gpu::open("sim:gtx1080");
+    Site site(gpu, {});
+    const std::set<unsigned> inside = {1, 4, 5, 17};
+    Enclosure enclosure = site.enclose({setOf(site, inside), {}, 0});
+    EXPECT_EQ(countBlocks(enclosure.context(), {1000}, {64}), inside);
+    EXPECT_EQ(countBlocks(enclosure.context(), {7, 11}, {16, 4}), inside);
+    EXPECT_EQ(countBlocks(enclosure.context(), {5, 7, 3}, {8, 2, 6}, 20000), inside);
+    EXPECT_EQ(countBlocks(enclosure.context(), {40}, {1024}), inside);
+    EXPECT_EQ(enclosure.multiprocessorsUsed(), setOf(site, inside));
+    EXPECT_EQ(enclosure.strayBlocks(), 0u);
+}
+
+TEST(ComputeWalls, LaunchesOfManyStreamsAllRunInside) {
+    auto gpu = gpu::Gpu::open("sim:gtx1080");
+    Site site(gpu, {});
+    const std::set<unsigned> inside = {0, 9};
+    Enclosure enclosure = site.enclose({setOf(site, inside), {}, 0});
+    gpu::Context& context = enclosure.context();
+    gpu::Kernel kernel = context.load(kCountPtx).kernel("count");
+    constexpr std::size_t kBlocks = 300, kStreams = 5;
+    std::vector<gpu::Stream> streams;
+    std::vector<gpu::Array<std::uint32_t>> counts, sms;
+    for (std::size_t i = 0; i < kStreams; ++i) {
+        streams.push_back(context.createStream());
+        counts.push_back(context.array(std::vector<std::uint32_t>(kBlocks, 0)));
+        sms.push_back(context.array(std::vector<std::uint32_t>(kBlocks, ~0u)));
+    }
+    for (int round = 0; round < 3; ++round)
+        for (std::size_t i = 0; i < kStreams; ++i) kernel.launch(streams[i], {kBlocks}, {128}, 0, counts[i], sms[i]);
+    context.synchronize();
+    for (std::size_t i = 0; i < kStreams; ++i) {
+        EXPECT_EQ(counts[i].download(), std::vector<std::uint32_t>(kBlocks, 3 * 128));
+        for (const std::uint32_t sm : sms[i].download()) EXPECT_TRUE(inside.count(sm)) << sm;
+    }
+    EXPECT_EQ(enclosure.strayBlocks(), 0u);
+}
+
+TEST(ComputeWalls, EnclosuresSideBySideDoNotMeet) {
+    auto gpu = gpu::Gpu::open("sim:gtx1080");
+    Site site(gpu, {});
+    const std::set<unsigned> first = {0, 2, 4}, second = {1, 3};
+    Enclosure a = site.enclose({setOf(site, first), {}, 0}), b = site.enclose({setOf(site, second), {}, 0});
+    EXPECT_EQ(a.context().info().multiprocessors, 3);
+    EXPECT_EQ(b.context().info().multiprocessors, 2);
+    EXPECT_EQ(countBlocks(a.context(), {200}, {64}), first);
+    EXPECT_EQ(countBlocks(b.context(), {200}, {64}), second);
+    EXPECT_EQ(countBlocks(a.context(), {200}, {64}), first);
+}
+
+TEST(ComputeWalls, AKernelThatCannotBeWalledIsRefusedInWords) {
+    auto gpu = gpu::Gpu::open("sim:gtx1080");
+    Site site(gpu, {});
+    Enclosure enclosure = site.enclose({setOf(site, {3}), {}, 0});
+    const char* const leaves =
+        ".version 6.3\n.target sm_60\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p; .reg .b32 %r;\n"
+        "mov.u32 %r, %tid.x; setp.gt.u32 %p, %r, 10; @%p ret; bar.sync 0; ret;\n}\n";
+    try {
+        enclosure.context().load(leaves);
+        FAIL() << "loaded";
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("cannot be walled"), std::string::npos) << error.what();
+    }
+}
+
+TEST(ComputeWalls, NoMultiprocessorOrAnUnknownColorIsRefused) {
+    auto gpu = gpu::Gpu::open("sim:gtx1080");
+    Site site(gpu, {});
+    EXPECT_THROW(site.enclose({SmSet(20, false), {}, 0}), Error);
+    EXPECT_THROW(site.enclose({SmSet(7, true), {}, 0}), Error);
+    EXPECT_THROW(site.enclose({{}, {0}, 1_MiB}), Error);
+}
+
+TEST(MemoryWalls, MoreThanTheShareIsOutOfMemory) {
+    auto gpu = gpu::Gpu::open("sim:gtx1080");
+    SiteOptions options;
+    options.coloring = Coloring::pages;
+    Site site(gpu, options);
+    EXPECT_EQ(site.colors(), 2u);
+    Enclosure enclosure = site.enclose({{}, {1}, 1_MiB});
+    std::size_t free = 0, total = 0;
+    enclosure.context().makeCurrent();
+    ASSERT_EQ(enclosure.context().api().cuMemGetInfo(&free, &total), driver::CUDA_SUCCESS);
+    EXPECT_EQ(total, 1_MiB);
+    EXPECT_EQ(free, 1_MiB);
+    const gpu::Buffer some = enclosure.context().allocate(700 * 1024);
+    driver::CUdeviceptr more = 0;
+    EXPECT_EQ(enclosure.context().api().cuMemAlloc(&more, 400 * 1024), driver::CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(enclosure.context().api().cuMemAlloc(&more, 300 * 1024), driver::CUDA_SUCCESS);
+    ASSERT_EQ(enclosure.context().api().cuMemGetInfo(&free, &total), driver::CUDA_SUCCESS);
+    EXPECT_EQ(free, 24u * 1024);
+    EXPECT_EQ(enclosure.context().api().cuMemFree(more), driver::CUDA_SUCCESS);
+    EXPECT_EQ(enclosure.memoryUsed(), 700u * 1024);
+}
+
+/// Slices that an allocation's bytes are on, asked of the simulated GPU itself.
+std::set<std::uint32_t> slicesOf(gpu::Gpu& gpu, const Enclosure& enclosure, const gpu::Buffer& buffer) {
+    const arch::AddressMap& map = gpu.simulator()->profile().map;
+    gpu.context().makeCurrent();
+    std::set<std::uint32_t> slices;
+    for (std::size_t offset = 0; offset < buffer.bytes(); offset += 128) {
+        std::uint64_t physical = 0;
+        const auto real = enclosure.realAddress(buffer.address() + offset);
+        if (driver::simulator().physicalAddress(&physical, real) != driver::CUDA_SUCCESS)
+            throw Error("no memory at offset {}", offset);
+        slices.insert(map.locate(physical).slice);
+    }
+    return slices;
+}
+
+bool disjoint(const std::set<std::uint32_t>& a, const std::set<std::uint32_t>& b) {
+    return std::none_of(a.begin(), a.end(), [&](std::uint32_t x) { return b.count(x) != 0; });
+}
+
+TEST(MemoryWalls, PagesOfDifferentColorsShareNoSlice) {
+    for (const char* name : {"sim:gtx1080", "sim:v100"}) {
+        auto gpu = gpu::Gpu::open(name);
+        SiteOptions options;
+        options.coloring = Coloring::pages;
+        Site site(gpu, options);
+        std::vector<std::set<std::uint32_t>> slices;
+        std::vector<Enclosure> enclosures;
+        for (unsigned color = 0; color < site.colors(); ++color) {
+            enclosures.push_back(site.enclose({{}, {color}, 4_MiB}));
+            const gpu::Buffer buffer = enclosures.back().context().allocate(2_MiB);
+            EXPECT_EQ(enclosures.back().colorOf(buffer.address() + 12345), color);
+            slices.push_back(slicesOf(gpu, enclosures.back(), buffer));
+            for (unsigned other = 0; other < color; ++other) EXPECT_TRUE(disjoint(slices[other], slices[color]));
+        }
+    }
+}
+
+TEST(MemoryWalls, SeveralColorsOfPagesTakeTurns) {
+    auto gpu = gpu::Gpu::open("sim:v100");
+    SiteOptions options;
+    options.coloring = Coloring::pages;
+    Site site(gpu, options);
+    EXPECT_EQ(site.colors(), 8u);
+    Enclosure enclosure = site.enclose({{}, {2, 5, 6}, 64_MiB});
+    auto array = enclosure.context().array<std::uint32_t>(8_MiB / 4);
+    std::vector<std::uint32_t> content(array.size());
+    std::iota(content.begin(), content.end(), 7u);
+    array.upload(content);
+    std::set<unsigned> colors;
+    for (std::size_t offset = 0; offset < 8_MiB; offset += 4096)
+        colors.insert(enclosure.colorOf(array.address() + offset));
+    EXPECT_EQ(colors, (std::set<unsigned>{2, 5, 6}));
+    EXPECT_EQ(array.download(), content);
+}
+
+/// One site by sides on a simulated H200, whose driver tells no colors: all that is known comes from timing.
+class SideWalls : public testing::Test {
+  protected:
+    static void SetUpTestSuite() {
+        gpu_ = new gpu::Gpu(gpu::Gpu::open("sim:h200"));
+        SiteOptions options;
+        options.coloring = Coloring::sides;
+        options.memory = 64_MiB;
+        site_ = new Site(*gpu_, options);
+    }
+    static void TearDownTestSuite() {
+        delete site_;
+        delete gpu_;
+    }
+    static inline gpu::Gpu* gpu_ = nullptr;
+    static inline Site* site_ = nullptr;
+};
+
+TEST_F(SideWalls, SidesOfMultiprocessorsAreFound) {
+    EXPECT_EQ(site_->topology().sides(), 2u);
+    const auto& sides = site_->topology().sideOf;
+    EXPECT_EQ(std::count(sides.begin(), sides.end(), 0), 66);
+}
+
+TEST_F(SideWalls, AnAllocationNeverCrossesItsColor) {
+    Enclosure a = site_->enclose({{}, {0}, 16_MiB}), b = site_->enclose({{}, {1}, 16_MiB});
+    const gpu::Buffer small = a.context().allocate(5000), large = a.context().allocate(10_MiB),
+                      other = b.context().allocate(10_MiB);
+    const auto first = slicesOf(*gpu_, a, large), second = slicesOf(*gpu_, b, other);
+    EXPECT_EQ(first.size(), 47u);
+    EXPECT_EQ(second.size(), 47u);
+    EXPECT_TRUE(disjoint(first, second));
+    EXPECT_TRUE(disjoint(slicesOf(*gpu_, a, small), second));
+    EXPECT_EQ(a.colorOf(large.address() + 1234567), 0u);
+    EXPECT_EQ(b.colorOf(other.address() + 1234567), 1u);
+}
+
+TEST_F(SideWalls, TheColorIsTheSideThatMultiprocessorsAreNearTo) {
+    // Slices of side 0 are those that multiprocessors of side 0 reach fast: the profile has them in halves.
+    Enclosure a = site_->enclose({{}, {0}, 4_MiB});
+    const gpu::Buffer buffer = a.context().allocate(1_MiB);
+    const auto& profile = gpu_->simulator()->profile();
+    for (const std::uint32_t slice : slicesOf(*gpu_, a, buffer))
+        EXPECT_EQ(slice / (profile.map.slices() / 2), site_->topology().sideOf.front());
+}
+
+TEST_F(SideWalls, CopiesAndFillsReachTheBytes) {
+    Enclosure enclosure = site_->enclose({{}, {1}, 16_MiB});
+    gpu::Context& context = enclosure.context();
+    std::vector<std::uint8_t> content(300'001);
+    for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<std::uint8_t>(i * 7 + i / 4096);
+    auto a = context.array(content), b = context.array<std::uint8_t>(content.size());
+    EXPECT_EQ(a.download(), content);
+    gpu::Stream stream = context.createStream();
+    b.buffer().fill(0x5a, stream);
+    stream.synchronize();
+    EXPECT_EQ(b.download(), std::vector<std::uint8_t>(content.size(), 0x5a));
+    b.copyFrom(a, stream);
+    stream.synchronize();
+    EXPECT_EQ(b.download(), content);
+    a.buffer().copyIn(content.data(), 1000, 4090);
+    std::copy_n(content.begin(), 1000, content.begin() + 4090);
+    EXPECT_EQ(a.download(), content);
+}
+
+TEST_F(SideWalls, RectanglesAreCopied) {
+    Enclosure enclosure = site_->enclose({{}, {0}, 16_MiB});
+    gpu::Context& context = enclosure.context();
+    constexpr std::size_t kWidth = 300, kHeight = 40, kHostPitch = 333, kPitch = 512;
+    std::vector<std::uint8_t> from(kHostPitch * kHeight), to(from.size(), 0);
+    std::iota(from.begin(), from.end(), std::uint8_t{3});
+    const gpu::Buffer buffer = context.allocate(kPitch * kHeight);
+    context.makeCurrent();
+    driver::CUDA_MEMCPY2D copy = {};
+    copy.srcMemoryType = 1;
+    copy.srcHost = from.data();
+    copy.srcPitch = kHostPitch;
+    copy.dstMemoryType = 2;
+    copy.dstDevice = buffer.address();
+    copy.dstPitch = kPitch;
+    copy.WidthInBytes = kWidth;
+    copy.Height = kHeight;
+    ASSERT_EQ(context.api().cuMemcpy2D(&copy), driver::CUDA_SUCCESS);
+    copy.srcMemoryType = 2;
+    copy.srcDevice = buffer.address();
+    copy.srcPitch = kPitch;
+    copy.dstMemoryType = 1;
+    copy.dstHost = to.data();
+    copy.dstPitch = kHostPitch;
+    ASSERT_EQ(context.api().cuMemcpy2D(&copy), driver::CUDA_SUCCESS);
+    for (std::size_t y = 0; y < kHeight; ++y)
+        for (std::size_t x = 0; x < kHostPitch; ++x)
+            ASSERT_EQ(to[y * kHostPitch + x], x < kWidth ? from[y * kHostPitch + x] : 0) << x << ", " << y;
+}
+
+TEST_F(SideWalls, KernelsKeepTheirAddresses) {
+    Enclosure enclosure = site_->enclose({setOf(*site_, {5, 6, 131}), {0}, 16_MiB});
+    EXPECT_EQ(countBlocks(enclosure.context(), {5000}, {32}), (std::set<unsigned>{5, 6, 131}));
+}
+
+TEST_F(SideWalls, ReusedMemoryHoldsNobodysBytes) {
+    driver::CUdeviceptr where = 0;
+    {
+        Enclosure before = site_->enclose({{}, {0}, 8_MiB});
+        auto secret = before.context().array(std::vector<std::uint32_t>(100'000, 0xdeadbeef));
+        where = before.realAddress(secret.address());
+    }
+    Enclosure after = site_->enclose({{}, {0}, 8_MiB});
+    auto reused = after.context().array<std::uint32_t>(100'000);
+    EXPECT_EQ(after.realAddress(reused.address()), where) << "the test needs the same memory";
+    EXPECT_EQ(reused.download(), std::vector<std::uint32_t>(100'000, 0));
+}
+
+TEST_F(SideWalls, TenantsOfOneColorHaveDifferentMemory) {
+    Enclosure a = site_->enclose({{}, {0}, 8_MiB}), b = site_->enclose({{}, {0}, 8_MiB});
+    auto x = a.context().array(std::vector<std::uint32_t>(50'000, 1)),
+         y = b.context().array(std::vector<std::uint32_t>(50'000, 2));
+    EXPECT_EQ(x.download(), std::vector<std::uint32_t>(50'000, 1));
+    EXPECT_EQ(y.download(), std::vector<std::uint32_t>(50'000, 2));
+    EXPECT_THROW(site_->enclose({{}, {0}, 20_MiB}), Error);
+}
+
+/// Slices have no names but by a page that serves as an example, so tenants are told apart, and all of their slices are
+/// known to the simulated GPU.
+TEST(SliceWalls, TenantsShareNoSlice) {
+    gpu::SimulationOptions small;
+    small.settings = {"sm.count=16"};  // takes less time to probe with
+    auto gpu = gpu::Gpu::open("sim:h200", small);
+    const dissect::MapFile map = dissect::readMapFile(BULKHEAD_SOURCE_DIR "/results/h200/dissect.json");
+    SiteOptions options;
+    options.coloring = Coloring::slices;
+    options.memory = 4_MiB;
+    options.map = &map;
+    Site site(gpu, options);
+    EXPECT_EQ(site.colors(), 94u);
+    std::vector<std::set<std::uint32_t>> slices;
+    std::vector<Enclosure> enclosures;
+    for (unsigned tenant = 0; tenant < 3; ++tenant) {
+        std::vector<unsigned> colors;
+        for (unsigned color = 0; color < 15; ++color) colors.push_back(15 * tenant + color);
+        enclosures.push_back(site.enclose({setOf(site, {tenant, tenant + 8}), colors, 0}));
+        const gpu::Buffer buffer = enclosures.back().context().allocate(400_KiB);
+        slices.push_back(slicesOf(gpu, enclosures.back(), buffer));
+        EXPECT_EQ(slices.back().size(), 15u);
+        for (unsigned other = 0; other < tenant; ++other) EXPECT_TRUE(disjoint(slices[other], slices[tenant]));
+        EXPECT_EQ(countBlocks(enclosures.back().context(), {300}, {32}), (std::set<unsigned>{tenant, tenant + 8}));
+    }
+    EXPECT_THROW(site.enclose({{}, {14, 50}, 0}), Error) << "a color that is in use together with others";
+}
+
+}  // namespace
+}  // namespace bulkhead::walls
