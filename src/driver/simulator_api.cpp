@@ -65,6 +65,15 @@ CUresult pageColor(std::uint32_t* color, CUdeviceptr address) {
     });
 }
 
+CUresult limitThreads(double share) {
+    return call([&] {
+        require(share > 0 && share <= 1, CUDA_ERROR_INVALID_VALUE, "a share of threads is above 0 and at most 1");
+        sim::Gpu& gpu = gpuOf(current());
+        const auto all = static_cast<double>(gpu.profile().sm.count * gpu.profile().sm.maxThreads);
+        gpu.limitThreads(current()->root->id, static_cast<std::uint64_t>(share * all));
+    });
+}
+
 CUresult launches(std::vector<sim::LaunchId>* ids) {
     return call([&] {
         requireOutput(ids);
@@ -79,8 +88,8 @@ std::string lastError() {
 }  // namespace
 
 const SimulatorApi& simulator() {
-    static const SimulatorApi api = {addDevice,       removeDevice, machine,  newSharingContext, setAllocation,
-                                     physicalAddress, pageColor,    launches, lastError};
+    static const SimulatorApi api = {addDevice,       removeDevice, machine,      newSharingContext, setAllocation,
+                                     physicalAddress, pageColor,    limitThreads, launches,          lastError};
     return api;
 }
 

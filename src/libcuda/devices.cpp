@@ -12,6 +12,7 @@
 #include "driver/simulated_driver.h"
 #include "driver/simulator_api.h"
 #include "libcuda/statistics.h"
+#include "walls/tenants.h"
 
 namespace bulkhead::libcuda {
 namespace {
@@ -76,6 +77,11 @@ bool worthExplaining(driver::CUresult code) {
 
 }  // namespace
 
+GpuChoice chosenGpu() {
+    return {split(environment("BULKHEAD_GPU", "sim:gtx1080"), ',').front(), environment("BULKHEAD_SCHEDULER", "gto"),
+            split(environment("BULKHEAD_SET", ""), ' ')};
+}
+
 const driver::DriverApi& simulated() {
     static const bool added = addDevices();
     (void)added;
@@ -86,7 +92,8 @@ driver::CUresult explained(driver::CUresult code) {
     if (!worthExplaining(code)) return code;
     static std::mutex* mutex = new std::mutex;
     static auto* said = new std::set<std::string>;
-    const std::string why = driver::simulator().lastError();
+    const std::string atWall = walls::lastError();
+    const std::string why = atWall.empty() ? driver::simulator().lastError() : atWall;
     const std::lock_guard lock(*mutex);
     if (!why.empty() && said->insert(why).second) fmt::print(stderr, "bulkhead: {}\n", why);
     return code;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "driver/driver_api.h"
 
 namespace bulkhead::libcuda {
@@ -8,6 +11,13 @@ namespace bulkhead::libcuda {
 /// with commas between), BULKHEAD_SCHEDULER and BULKHEAD_SET (KEY=VALUE, several with spaces between). What is wrong
 /// with them is said on standard error, and then there is no device.
 const driver::DriverApi& simulated();
+
+/// The first of them, for a process in a partition, which has one GPU; there it may be a real one, cuda:N.
+struct GpuChoice {
+    std::string name, scheduler;
+    std::vector<std::string> settings;
+};
+GpuChoice chosenGpu();
 
 /// Passes a call's result on, and says on standard error why it failed where a code alone would not help: device code
 /// that cannot be loaded, a kernel's fault. Each reason once.

@@ -1,12 +1,14 @@
 #include <cstdio>
+#include <cstring>
 #include <string_view>
 
 #include "driver/driver_api.h"
 #include "libcuda/devices.h"
+#include "libcuda/partition.h"
 #include "libcuda/statistics.h"
 
 // libcuda.so.1 as programs see it: every call of the table under the name that NVIDIA's driver exports it by, carried
-// out by the simulated driver.
+// out by the simulated driver or, inside a partition, by the walled one.
 
 #define BULKHEAD_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -102,24 +104,28 @@ auto carriedOutOnThread(std::string_view name, Call call) {
 }  // namespace
 
 #define BULKHEAD_VARIANT_none(name, symbol, parameters, arguments)
-#define BULKHEAD_VARIANT_ptsz(name, symbol, parameters, arguments)                       \
-    BULKHEAD_EXPORT CUresult symbol##_ptsz parameters {                                  \
-        return carriedOutOnThread<isTransfer(#name)>(#name, simulated().name) arguments; \
+#define BULKHEAD_VARIANT_ptsz(name, symbol, parameters, arguments)                   \
+    BULKHEAD_EXPORT CUresult symbol##_ptsz parameters {                              \
+        return carriedOutOnThread<isTransfer(#name)>(#name, front().name) arguments; \
     }
 // Copies that the caller waits for: the legacy default stream also orders them after the thread's own work.
 #define BULKHEAD_VARIANT_ptds(name, symbol, parameters, arguments) \
     BULKHEAD_EXPORT CUresult symbol##_ptds parameters {            \
         return symbol arguments;                                   \
     }
-#define BULKHEAD_EXPORT_CALL(name, symbol, variant, parameters, arguments)       \
-    BULKHEAD_EXPORT CUresult symbol parameters {                                 \
-        return carriedOut<isTransfer(#name)>(#name, simulated().name) arguments; \
-    }                                                                            \
+#define BULKHEAD_EXPORT_CALL(name, symbol, variant, parameters, arguments)   \
+    BULKHEAD_EXPORT CUresult symbol parameters {                             \
+        return carriedOut<isTransfer(#name)>(#name, front().name) arguments; \
+    }                                                                        \
     BULKHEAD_VARIANT_##variant(name, symbol, parameters, arguments)
 BULKHEAD_DRIVER_CALLS(BULKHEAD_EXPORT_CALL)
 
-/// Only NVIDIA's own libraries call it, for what no document describes.
-BULKHEAD_EXPORT CUresult cuGetExportTable(const void** table, const CUuuid*) {
+/// libbulkhead, or NVIDIA's own libraries, for what no document describes.
+BULKHEAD_EXPORT CUresult cuGetExportTable(const void** table, const CUuuid* name) {
+    if (table && name && std::memcmp(name->bytes, bulkhead::kDriverTableName, sizeof name->bytes) == 0) {
+        *table = &driverTable();
+        return CUDA_SUCCESS;
+    }
     static const bool said = [] {
         std::fputs(
             "bulkhead: NVIDIA's CUDA runtime is linked into this program, and needs NVIDIA's driver: link with "

@@ -291,7 +291,7 @@ void Gpu::dispatch() {
     std::vector<bool> claimed;
     for (LaunchId id : group.running) {
         Launch& launch = launches_[id];
-        if (launch.nextBlock == launch.spec.grid.count()) continue;
+        if (launch.nextBlock == launch.spec.grid.count() || !withinThreadLimit(group, launch)) continue;
         if (placeBlock(group, launch, claimed)) {
             scheduleDispatch(sim_.now + static_cast<Cycles>(profile_.launch.blockInterval));
             return;
@@ -300,6 +300,20 @@ void Gpu::dispatch() {
         if (claimed.empty()) claimed.assign(group.sms.size(), false);
         for (std::size_t i = 0; i < claimed.size(); ++i) claimed[i] = claimed[i] || launch.spec.sms[i];
     }
+}
+
+bool Gpu::withinThreadLimit(const Group& group, const Launch& launch) const {
+    const ContextId context = streams_[launch.stream].context;
+    const std::uint64_t limit = contexts_[context].threadLimit;
+    if (limit == 0) return true;
+    std::uint64_t resident = 0;
+    for (LaunchId id : group.running) {
+        const Launch& other = launches_[id];
+        if (streams_[other.stream].context != context) continue;
+        const std::uint64_t ended = other.spec.grid.count() - other.blocksLeft;
+        resident += (other.nextBlock - ended) * other.spec.block.count();
+    }
+    return resident == 0 || resident + launch.spec.block.count() <= limit;
 }
 
 bool Gpu::placeBlock(Group& group, Launch& launch, const std::vector<bool>& claimed) {

@@ -83,6 +83,9 @@ class Gpu final : private SmOwner {
     /// Frees its memory. Nothing of it may be queued or running, and nothing may be asked of it any more.
     void destroyContext(ContextId);
     ContextMemory& memory(ContextId context) { return *contexts_.at(context).memory; }
+    /// What MPS calls an active thread percentage: a context's blocks start only while so many threads of it, on all SMs
+    /// together, are not exceeded. Where they are is not limited. 0 = no limit.
+    void limitThreads(ContextId context, std::uint64_t threads) { contexts_.at(context).threadLimit = threads; }
 
     /// Lowers a module and gives its variables a place. Throws ptx::PtxError.
     LoadedModule load(ContextId, const ptx::Module&);
@@ -125,6 +128,7 @@ class Gpu final : private SmOwner {
     struct Context {
         std::unique_ptr<ContextMemory> memory;
         std::uint32_t group = 0;
+        std::uint64_t threadLimit = 0;
     };
     /// Contexts that run side by side. Each group has SM state of its own: a switch changes which group is active.
     struct Group {
@@ -183,6 +187,7 @@ class Gpu final : private SmOwner {
     void tryEnd(Launch&);
     void dispatch();
     void scheduleDispatch(Cycles);
+    bool withinThreadLimit(const Group&, const Launch&) const;
     bool placeBlock(Group&, Launch&, const std::vector<bool>& claimed);
     bool breakDeadlock();
     void watchProgress();

@@ -1,0 +1,244 @@
+#include "isolate/evaluation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/statistics.h"
+#include "compare/store.h"
+#include "compare/workers.h"
+#include "isolate/applications.h"
+
+namespace bulkhead::isolate {
+namespace {
+
+const std::string kIdle;
+
+bool isReal(const std::string& gpu) {
+    return gpu.starts_with("cuda:");
+}
+
+/// One series for all neighbours on a real GPU, where they take turns; one each on simulated GPUs, which need none.
+void addSeries(std::vector<SeriesSpec>& list, SeriesSpec spec, const std::vector<std::string>& neighbours) {
+    if (isReal(spec.gpu)) {
+        spec.neighbours = neighbours;
+        list.push_back(spec);
+        return;
+    }
+    for (const std::string& neighbour : neighbours) {
+        spec.neighbours = {neighbour};
+        list.push_back(spec);
+    }
+}
+
+std::vector<SeriesSpec> seriesOf(const EvaluationSpec& spec) {
+    std::vector<std::string> neighbours = {kIdle};
+    neighbours.insert(neighbours.end(), spec.neighbours.begin(), spec.neighbours.end());
+    std::vector<SeriesSpec> list;
+    for (const std::string& application : spec.applications) {
+        SeriesSpec series = spec.common;
+        series.application = application;
+        // Alone on the whole GPU: without walls the baseline, with them what they cost.
+        series.partitions = 1;
+        series.method = Method::none;
+        addSeries(list, series, {kIdle});
+        for (const Method method : spec.methods) {
+            if (method != Method::cp && method != Method::cmp) continue;
+            series.method = method;
+            addSeries(list, series, {kIdle});
+        }
+        for (const unsigned partitions : spec.partitions)
+            for (const Method method : spec.methods) {
+                series.partitions = partitions;
+                series.method = method;
+                addSeries(list, series, neighbours);
+            }
+    }
+    return list;
+}
+
+Value valueOf(const std::optional<double>& number) {
+    return number ? Value(*number) : Value();
+}
+
+std::string columnOf(Method method, unsigned partitions) {
+    return fmt::format("{}, {} partitions", methodName(method), partitions);
+}
+
+}  // namespace
+
+SeriesStore::SeriesStore(std::filesystem::path folder, std::string program)
+    : folder_(std::move(folder)), program_(std::move(program)) {
+    std::error_code failed;
+    std::filesystem::create_directories(folder_, failed);
+    if (!std::filesystem::is_directory(folder_))
+        throw Error("{}: cannot be made a folder for results", folder_.string());
+}
+
+nlohmann::ordered_json SeriesStore::identity(const SeriesSpec& spec) const {
+    nlohmann::ordered_json identity = spec.toJson();
+    identity["program"] = program_;
+    return identity;
+}
+
+std::filesystem::path SeriesStore::fileOf(const SeriesSpec& spec) const {
+    return folder_ / fmt::format("isolate-{}-{}-{}.json", spec.application, methodName(spec.method),
+                                 compare::fingerprint(identity(spec).dump()));
+}
+
+std::optional<SeriesFigures> SeriesStore::find(const SeriesSpec& spec) const {
+    const std::filesystem::path file = fileOf(spec);
+    if (!std::filesystem::exists(file)) return std::nullopt;
+    const nlohmann::json json = parseJson(readFile(file), file.string());
+    if (!json.is_object() || !json.contains("series") || json["series"] != nlohmann::json(identity(spec)))
+        return std::nullopt;
+    return SeriesFigures::fromJson(json.value("figures", nlohmann::json()), file.string());
+}
+
+void SeriesStore::keep(const SeriesSpec& spec, const SeriesFigures& figures) const {
+    const nlohmann::ordered_json json = {{"series", identity(spec)}, {"figures", figures.toJson()}};
+    writeFile(fileOf(spec), json.dump() + "\n");
+}
+
+void Evaluation::add(const SeriesSpec& spec, const SeriesFigures& figures) {
+    for (std::size_t i = 0; i < spec.neighbours.size(); ++i) {
+        const Key key = {spec.method, spec.partitions, spec.application, spec.neighbours[i]};
+        samples_[key] = figures.seconds.at(i);
+        neighbourRuns_[key] = figures.neighbourRuns.at(i);
+    }
+    Place& place = places_[{spec.method, spec.partitions}];
+    place.multiprocessors = figures.multiprocessors;
+    place.colors = figures.colors;
+    place.strayBlocks += figures.strayBlocks;
+}
+
+void Evaluation::fail(const SeriesSpec& spec, const std::string& why) {
+    failures_.push_back(fmt::format("{}: {}", spec.label(), why));
+}
+
+std::optional<double> Evaluation::seconds(const Key& key) const {
+    const auto found = samples_.find(key);
+    if (found == samples_.end()) return std::nullopt;
+    return mean(found->second);
+}
+
+std::optional<double> Evaluation::normalized(const Key& key) const {
+    const auto time = seconds(key), baseline = seconds({Method::none, 1, key.application, kIdle});
+    if (!time || !baseline) return std::nullopt;
+    return *time / (key.partitions * *baseline);
+}
+
+std::optional<double> Evaluation::variation(Method method, unsigned partitions, const std::string& application) const {
+    const auto idle = seconds({method, partitions, application, kIdle});
+    double most = 0;
+    for (const auto& [key, samples] : samples_)
+        if (key.method == method && key.partitions == partitions && key.application == application &&
+            key.neighbour != kIdle)
+            most = std::max(most, mean(samples));
+    if (!idle || most == 0) return std::nullopt;
+    return (most / *idle - 1) * 100;
+}
+
+Result Evaluation::variationTable(const EvaluationSpec& spec) const {
+    Result r;
+    r.title = "variation in runtime: the slowest neighbour against an idle one (V-A)";
+    r.columns = {{"application", ""}};
+    for (const unsigned partitions : spec.partitions)
+        for (const Method method : spec.methods) r.columns.push_back({columnOf(method, partitions), "%"});
+    std::vector<std::vector<double>> all(r.columns.size() - 1);
+    for (const std::string& application : spec.applications) {
+        std::vector<Value> row = {application};
+        for (const unsigned partitions : spec.partitions)
+            for (const Method method : spec.methods) {
+                const auto v = variation(method, partitions, application);
+                if (v) all[row.size() - 1].push_back(*v);
+                row.push_back(valueOf(v));
+            }
+        r.add(std::move(row));
+    }
+    std::vector<Value> average = {std::string("average")}, most = {std::string("maximum")};
+    for (const std::vector<double>& column : all) {
+        average.push_back(column.empty() ? Value() : Value(mean(column)));
+        most.push_back(column.empty() ? Value() : Value(maximum(column)));
+    }
+    r.add(std::move(average));
+    r.add(std::move(most));
+    return r;
+}
+
+Result Evaluation::runtimeTable() const {
+    Result r;
+    r.title = "runtimes, normalized to the baseline times the partitions";
+    r.columns = {{"application", ""}, {"partitions", ""}, {"method", ""},          {"neighbour", ""},
+                 {"runtime", "us"},   {"normalized", ""}, {"spread", "%"},         {"samples", ""},
+                 {"SMs", ""},         {"colors", ""},     {"neighbour's runs", ""}};
+    for (const auto& [key, samples] : samples_) {
+        if (key.partitions == 1) continue;
+        const Place& place = places_.at({key.method, key.partitions});
+        const double average = mean(samples);
+        r.add({key.application, std::int64_t{key.partitions}, std::string(methodName(key.method)),
+               key.neighbour.empty() ? std::string("-") : key.neighbour, average * 1e6, valueOf(normalized(key)),
+               standardDeviation(samples) / average * 100, static_cast<std::int64_t>(samples.size()),
+               std::int64_t{place.multiprocessors}, std::int64_t{place.colors},
+               static_cast<std::int64_t>(neighbourRuns_.at(key))});
+    }
+    return r;
+}
+
+Result Evaluation::overheadTable(const EvaluationSpec& spec) const {
+    Result r;
+    r.title = "what walls cost an application alone on the whole GPU";
+    r.columns = {{"application", ""}, {"without walls", "us"}};
+    for (const Method method : spec.methods)
+        if (method == Method::cp || method == Method::cmp) r.columns.push_back({std::string(methodName(method)), "%"});
+    if (r.columns.size() == 2) return r;
+    for (const std::string& application : spec.applications) {
+        const auto plain = seconds({Method::none, 1, application, kIdle});
+        std::vector<Value> row = {application, plain ? Value(*plain * 1e6) : Value()};
+        for (const Method method : spec.methods) {
+            if (method != Method::cp && method != Method::cmp) continue;
+            const auto walled = seconds({method, 1, application, kIdle});
+            row.push_back(plain && walled ? Value((*walled / *plain - 1) * 100) : Value());
+        }
+        r.add(std::move(row));
+    }
+    return r;
+}
+
+Evaluation evaluate(const EvaluationSpec& spec, const SeriesStore& store, unsigned jobs,
+                    const std::function<void(const compare::Progress&)>& progress) {
+    for (const std::string& name : spec.applications) expectApplication(name);
+    for (const std::string& name : spec.neighbours) expectApplication(name);
+    Evaluation evaluation;
+    std::vector<SeriesSpec> missing;
+    for (const SeriesSpec& series : seriesOf(spec)) {
+        if (const auto kept = store.find(series)) {
+            evaluation.add(series, *kept);
+        } else {
+            missing.push_back(series);
+        }
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    std::size_t done = 0;
+    compare::inProcesses(
+        missing.size(), isReal(spec.common.gpu) ? 1 : jobs,
+        [&](std::size_t n) { store.keep(missing[n], execute(missing[n])); },
+        [&](std::size_t n, const std::string& why) {
+            ++done;
+            if (why.empty()) {
+                evaluation.add(missing[n], store.find(missing[n]).value());
+            } else {
+                evaluation.fail(missing[n], why);
+            }
+            if (!progress) return;
+            const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+            progress({done, missing.size(),
+                      elapsed / static_cast<double>(done) * static_cast<double>(missing.size() - done),
+                      missing[n].label()});
+        });
+    return evaluation;
+}
+
+}  // namespace bulkhead::isolate

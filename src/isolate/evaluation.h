@@ -1,0 +1,85 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "compare/laboratory.h"
+#include "isolate/series.h"
+
+namespace bulkhead::isolate {
+
+/// Series that have ended, one file each in a folder, so that an interrupted evaluation goes on where it was.
+class SeriesStore {
+  public:
+    /// `program` tells builds apart whose results may differ.
+    SeriesStore(std::filesystem::path folder, std::string program);
+    std::optional<SeriesFigures> find(const SeriesSpec&) const;
+    void keep(const SeriesSpec&, const SeriesFigures&) const;
+
+  private:
+    nlohmann::ordered_json identity(const SeriesSpec&) const;
+    std::filesystem::path fileOf(const SeriesSpec&) const;
+    std::filesystem::path folder_;
+    std::string program_;
+};
+
+/// What is to be evaluated on one GPU.
+struct EvaluationSpec {
+    SeriesSpec common;  ///< GPU, settings, map, size, seed and samples
+    std::vector<Method> methods = {Method::cp, Method::cmp};
+    std::vector<unsigned> partitions = {2};
+    std::vector<std::string> applications = {"MM", "SN", "VA", "SP", "FWT", "CFD"};
+    std::vector<std::string> neighbours = {"MM", "FWT", "VA"};  ///< beside those, nobody
+};
+
+/// Mean seconds of an application's run, by method, partitions, application and neighbour; "" is an idle one. An
+/// application alone on the whole GPU has method none and one partition.
+class Evaluation {
+  public:
+    struct Key {
+        Method method;
+        unsigned partitions;
+        std::string application, neighbour;
+        auto operator<=>(const Key&) const = default;
+    };
+
+    void add(const SeriesSpec&, const SeriesFigures&);
+    void fail(const SeriesSpec&, const std::string& why);
+
+    std::optional<double> seconds(const Key&) const;
+    /// As the paper has it: how many times `partitions` times the baseline a run takes.
+    std::optional<double> normalized(const Key&) const;
+    /// (Max over neighbours / idle - 1) * 100.
+    std::optional<double> variation(Method, unsigned partitions, const std::string& application) const;
+
+    const std::vector<std::string>& failures() const { return failures_; }
+    const std::map<Key, std::vector<double>>& samples() const { return samples_; }
+
+    /// Variation of each application under each method, with average and maximum.
+    Result variationTable(const EvaluationSpec&) const;
+    /// Every runtime, normalized as in Figures 9 to 11.
+    Result runtimeTable() const;
+    /// What walls cost an application that is alone: the same multiprocessors and colors, with and without.
+    Result overheadTable(const EvaluationSpec&) const;
+
+  private:
+    struct Place {
+        unsigned multiprocessors = 0, colors = 0, strayBlocks = 0;
+    };
+    std::map<Key, std::vector<double>> samples_;
+    std::map<Key, std::uint64_t> neighbourRuns_;
+    std::map<std::pair<Method, unsigned>, Place> places_;
+    std::vector<std::string> failures_;
+};
+
+/// Does what the store does not have, `jobs` at a time in processes of their own, and keeps it as it ends. A real GPU
+/// takes one at a time.
+Evaluation evaluate(const EvaluationSpec&, const SeriesStore&, unsigned jobs,
+                    const std::function<void(const compare::Progress&)>& progress = {});
+
+}  // namespace bulkhead::isolate

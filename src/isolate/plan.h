@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "isolate/partitions.h"
+
+namespace bulkhead::isolate {
+
+/// What of a GPU can be divided. A color is the smallest part of the memory system that can be given away: its slices
+/// serve no other color.
+struct Topology {
+    std::string gpu;
+    std::vector<std::uint8_t> sideOfMultiprocessor;
+    std::vector<std::uint8_t> sideOfColor;
+    unsigned slicesPerColor = 0;  ///< for pictures; 0 where it is not known
+    Bytes memoryBytes = 0;
+
+    unsigned multiprocessors() const { return static_cast<unsigned>(sideOfMultiprocessor.size()); }
+    unsigned colors() const { return static_cast<unsigned>(sideOfColor.size()); }
+    unsigned sides() const;
+};
+
+/// What a partition has of a GPU.
+struct Share {
+    Partition partition;
+    std::vector<unsigned> multiprocessors, colors;  ///< in order
+    Bytes memoryBytes = 0;
+
+    bool operator==(const Share&) const = default;
+    /// Whether both hold a multiprocessor or a color.
+    bool overlaps(const Share&) const;
+};
+
+/// A GPU divided into partitions.
+struct Plan {
+    Topology topology;
+    std::vector<Share> shares;
+
+    /// Throws Error that lists the names.
+    const Share& find(const std::string& name) const;
+};
+
+/// Divides a GPU. A partition stays on one side of the L2 where it fits, with multiprocessors and colors of that side,
+/// so that its traffic crosses nobody's; multiprocessors of a TPC (two with consecutive numbers) stay together where
+/// counts allow. Throws Error: more partitions than multiprocessors or colors.
+Plan makePlan(Topology, const std::vector<Partition>&);
+
+/// The plan in a terminal: every multiprocessor and every slice with the letter of its partition.
+std::string draw(const Plan&);
+
+}  // namespace bulkhead::isolate

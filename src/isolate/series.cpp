@@ -1,0 +1,209 @@
+#include "isolate/series.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "arch/device_profile.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "isolate/floor.h"
+#include "isolate/tenant.h"
+#include "stress/mps_daemon.h"
+
+namespace bulkhead::isolate {
+namespace {
+
+constexpr double kBatchSeconds = 10e-3;  // of a timed batch of runs on a real GPU: long against the events' resolution
+constexpr unsigned kMostRuns = 200;
+constexpr unsigned kWarmUps = 5;  // an idle card clocks down
+
+/// The copies of one neighbour, in all partitions but the first.
+struct Neighbourhood {
+    Tenants tenants;
+    double secondsOfARun = 0;
+
+    void start() {
+        for (auto& tenant : tenants) tenant->startLoop(secondsOfARun);
+    }
+    void stop() {
+        for (auto& tenant : tenants) tenant->stopLoop();
+    }
+    std::uint64_t looped() const {
+        std::uint64_t runs = 0;
+        for (const auto& tenant : tenants) runs += tenant->looped();
+        return runs;
+    }
+};
+
+/// Everybody in their places: in this process, or in one each under an MPS daemon that is started and ended with them.
+class Scene {
+  public:
+    explicit Scene(const SeriesSpec& spec) : spec_(spec) {
+        if (spec.gpu.starts_with("cuda:") && (spec.processes || spec.method == Method::mps) && spec.partitions > 1) {
+            daemon_ = std::make_unique<stress::MpsDaemon>();
+        } else {
+            floor_ = std::make_unique<Floor>(spec);
+        }
+        application_ = moveIn(0, spec.application);
+        for (const std::string& name : spec.neighbours) neighbourhoods_.push_back(neighbourhood(name));
+    }
+
+    bool simulated() const { return floor_ && floor_->gpu().simulator() != nullptr; }
+    Floor* floor() { return floor_.get(); }
+    Tenant& application() { return *application_; }
+    Neighbourhood& neighbours(std::size_t index) { return neighbourhoods_[index]; }
+
+  private:
+    std::unique_ptr<Tenant> moveIn(unsigned partition, const std::string& name) {
+        const std::uint64_t seed = spec_.seed + partition;
+        if (floor_) return makeLocalTenant(floor_->place(partition), name, spec_, seed, simulated());
+        stress::ChildProcess::Environment environment = daemon_->environment();
+        if (spec_.method == Method::mps)
+            environment.emplace_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", fmt::format("{}", 100 / spec_.partitions));
+        return makeRemoteTenant(spec_, partition, name, seed, environment);
+    }
+    Neighbourhood neighbourhood(const std::string& name) {
+        Neighbourhood n;
+        if (name.empty()) return n;
+        for (unsigned i = 1; i < spec_.partitions; ++i) n.tenants.push_back(moveIn(i, name));
+        if (!simulated() && !n.tenants.empty()) {
+            n.tenants.front()->time(1);
+            n.secondsOfARun = n.tenants.front()->time(1);
+        }
+        return n;
+    }
+
+    SeriesSpec spec_;
+    std::unique_ptr<stress::MpsDaemon> daemon_;  // goes last: after its clients
+    std::unique_ptr<Floor> floor_;
+    std::unique_ptr<Tenant> application_;
+    std::vector<Neighbourhood> neighbourhoods_;
+};
+
+/// What neighbours have begun is of no more use and takes long to simulate, and whatever is destroyed waits for it: it
+/// ends with the process instead.
+void abandon(std::unique_ptr<Scene> scene) {
+    static auto* const scenes = new std::vector<std::unique_ptr<Scene>>;
+    scenes->push_back(std::move(scene));
+}
+
+/// How many runs a real GPU is timed with at once. It is warm afterwards.
+unsigned runsOfABatch(Tenant& application) {
+    application.time(1);
+    const double seconds = application.time(1);
+    const auto runs = static_cast<unsigned>(std::clamp(std::ceil(kBatchSeconds / seconds), 1.0, double{kMostRuns}));
+    for (unsigned i = 0; i < kWarmUps; ++i) application.time(runs);
+    return runs;
+}
+
+}  // namespace
+
+const std::vector<Method>& methods() {
+    static const std::vector<Method> all = {Method::none, Method::mps, Method::green, Method::cp, Method::cmp};
+    return all;
+}
+
+std::string_view methodName(Method method) {
+    switch (method) {
+        case Method::none:
+            return "none";
+        case Method::mps:
+            return "mps";
+        case Method::green:
+            return "green";
+        case Method::cp:
+            return "cp";
+        default:
+            return "cmp";
+    }
+}
+
+Method parseMethod(std::string_view name) {
+    for (const Method method : methods())
+        if (methodName(method) == name) return method;
+    throw Error("no method {}: there are none, mps, green, cp and cmp", name);
+}
+
+nlohmann::ordered_json SeriesSpec::toJson() const {
+    nlohmann::ordered_json json = {{"application", application},
+                                   {"neighbours", neighbours},
+                                   {"method", methodName(method)},
+                                   {"partitions", partitions},
+                                   {"size", workloads::sizeName(size)},
+                                   {"seed", seed},
+                                   {"samples", samples},
+                                   {"processes", processes},
+                                   {"gpu", gpu},
+                                   {"settings", settings}};
+    if (!map.empty()) json["map"] = parseJson(readFile(map), map);
+    if (!gpu.starts_with("cuda:")) {
+        arch::DeviceProfile profile = arch::findProfile(gpu);
+        arch::applySettings(profile, settings);
+        json["profile"] = profile.toJson();
+    }
+    return json;
+}
+
+std::string SeriesSpec::label() const {
+    return fmt::format("{} {} {}/{}", gpu, application, methodName(method), partitions);
+}
+
+nlohmann::ordered_json SeriesFigures::toJson() const {
+    return {{"seconds", seconds}, {"neighbour_runs", neighbourRuns}, {"multiprocessors", multiprocessors},
+            {"colors", colors},   {"stray_blocks", strayBlocks},     {"wall_seconds", wallSeconds}};
+}
+
+SeriesFigures SeriesFigures::fromJson(const nlohmann::json& json, const std::string& where) {
+    try {
+        SeriesFigures f;
+        json.at("seconds").get_to(f.seconds);
+        json.at("neighbour_runs").get_to(f.neighbourRuns);
+        json.at("multiprocessors").get_to(f.multiprocessors);
+        json.at("colors").get_to(f.colors);
+        json.at("stray_blocks").get_to(f.strayBlocks);
+        json.at("wall_seconds").get_to(f.wallSeconds);
+        return f;
+    } catch (const nlohmann::json::exception& error) {
+        throw Error("{}: not the figures of a series ({})", where, error.what());
+    }
+}
+
+SeriesFigures execute(const SeriesSpec& spec) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto scene = std::make_unique<Scene>(spec);
+    const bool simulated = scene->simulated();
+    Tenant& application = scene->application();
+    const unsigned runs = simulated ? 1 : runsOfABatch(application);
+
+    SeriesFigures figures;
+    if (const Floor* floor = scene->floor()) {
+        figures.multiprocessors = floor->multiprocessors();
+        figures.colors = floor->colors();
+    }
+    figures.seconds.resize(spec.neighbours.size());
+    figures.neighbourRuns.resize(spec.neighbours.size());
+    // Idle and busy by turns, so that a change of clocks meets all of them.
+    for (unsigned sample = 0; sample < spec.samples; ++sample)
+        for (std::size_t i = 0; i < spec.neighbours.size(); ++i) {
+            Neighbourhood& n = scene->neighbours(i);
+            n.start();
+            if (!simulated) application.time(1);  // until all are under way
+            const std::uint64_t before = n.looped();
+            figures.seconds[i].push_back(application.time(runs, n.tenants));
+            figures.neighbourRuns[i] += n.looped() - before;
+            const bool last = sample + 1 == spec.samples && i + 1 == spec.neighbours.size();
+            if (simulated && last && !n.tenants.empty()) {
+                abandon(std::move(scene));
+                break;
+            }
+            n.stop();
+            application.check();
+        }
+    if (scene && scene->floor()) figures.strayBlocks = scene->floor()->strayBlocks(0);
+    figures.wallSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return figures;
+}
+
+}  // namespace bulkhead::isolate

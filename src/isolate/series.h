@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/workload.h"
+
+namespace bulkhead::isolate {
+
+/// How a GPU is divided among applications (Fractional GPUs, V-A).
+enum class Method : std::uint8_t {
+    none,   ///< not at all: side by side on the same multiprocessors
+    mps,    ///< NVIDIA's: a share of threads each, wherever there is room
+    green,  ///< NVIDIA's: green contexts, disjoint multiprocessors
+    cp,     ///< compute walls
+    cmp,    ///< compute and memory walls
+};
+const std::vector<Method>& methods();
+std::string_view methodName(Method);
+/// Throws Error that lists them.
+Method parseMethod(std::string_view);
+
+/// One application in partition 1 of equal ones, timed with each of several neighbours in all the others.
+struct SeriesSpec {
+    std::string gpu;
+    std::vector<std::string> settings;  ///< of a simulated GPU
+    std::string map;                    ///< file of bulkhead dissect, for walls between slices of a real GPU
+    Method method = Method::none;
+    unsigned partitions = 2;  ///< 1: the whole GPU, to see what walls cost
+    std::string application;
+    std::vector<std::string> neighbours;  ///< empty names: the others are idle
+    workloads::Size size = workloads::Size::standard;
+    std::uint64_t seed = 1;
+    unsigned samples = 1;
+    bool processes = false;  ///< of a real GPU: a process each under MPS, as method mps needs them anyway
+
+    /// Everything that determines what it finds, but for the program itself.
+    nlohmann::ordered_json toJson() const;
+    std::string label() const;
+};
+
+/// Seconds of a run of the application, for each neighbour and sample.
+struct SeriesFigures {
+    std::vector<std::vector<double>> seconds;
+    std::vector<std::uint64_t> neighbourRuns;  ///< of all its copies together, while the application was timed
+    unsigned multiprocessors = 0, colors = 0;  ///< of partition 1; 0 where it has no such wall
+    unsigned strayBlocks = 0;                  ///< of the application, outside its walls; 0 where it was cut short
+    double wallSeconds = 0;
+
+    nlohmann::ordered_json toJson() const;
+    static SeriesFigures fromJson(const nlohmann::json&, const std::string& where);
+};
+
+/// Measures it here, and compares the application's result with the CPU's, on simulated GPUs that of the run with idle
+/// neighbours. There caches are cold in every first sample. Throws Error.
+SeriesFigures execute(const SeriesSpec&);
+
+}  // namespace bulkhead::isolate

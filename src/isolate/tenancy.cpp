@@ -1,0 +1,84 @@
+#include "isolate/tenancy.h"
+
+#include "arch/device_profile.h"
+#include "base/error.h"
+#include "dissect/map_file.h"
+#include "gpu/real_driver.h"
+#include "sim/gpu.h"
+
+namespace bulkhead::isolate {
+namespace {
+
+constexpr Bytes kColorPage = 4_KiB;          // the smallest page that GPUs have (IV-F)
+constexpr Bytes kRealMemory = 2048_MiB;      // divided among the colors
+constexpr Bytes kSimulatedMemory = 256_MiB;  // labelling it takes simulated time
+
+}  // namespace
+
+std::string identityOf(gpu::Gpu& gpu) {
+    if (gpu.simulator()) return gpu.name();
+    gpu.context().makeCurrent();
+    driver::CUdevice device = 0;
+    driver::CUuuid uuid = {};
+    gpu::check(gpu.api(), gpu.api().cuCtxGetDevice(&device), "cannot tell the GPU");
+    gpu::check(gpu.api(), gpu.api().cuDeviceGetUuid(&uuid, device), "cannot tell the GPU's identity");
+    std::string text = "GPU-";
+    for (const char byte : uuid.bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+    return text;
+}
+
+walls::Coloring coloringFor(gpu::Gpu& gpu, std::size_t partitions, const std::string& mapFile) {
+    if (const sim::Gpu* machine = gpu.simulator())
+        if (mapFile.empty() || machine->profile().map.colors(kColorPage) >= partitions) return walls::Coloring::pages;
+    if (partitions <= 2) return walls::Coloring::sides;
+    if (mapFile.empty())
+        throw Error("{}: memory walls between {} partitions need a map of its slices: --map FILE of bulkhead dissect",
+                    gpu.name(), partitions);
+    return walls::Coloring::slices;
+}
+
+walls::Site makeSite(gpu::Gpu& gpu, walls::Coloring coloring, const std::string& mapFile) {
+    walls::SiteOptions options;
+    options.coloring = coloring;
+    options.memory = gpu.simulator() ? kSimulatedMemory : kRealMemory;
+    dissect::MapFile map;
+    if (coloring == walls::Coloring::slices) {
+        map = dissect::readMapFile(mapFile);
+        options.map = &map;
+    }
+    return {gpu, options};
+}
+
+Topology topologyOf(gpu::Gpu& gpu, const walls::Site& site) {
+    Topology t;
+    t.gpu = gpu.name();
+    t.sideOfMultiprocessor = site.topology().sideOf;
+    if (site.coloring() == walls::Coloring::none) {
+        // Memory is everybody's, and nothing limits how many share it.
+        t.sideOfColor = t.sideOfMultiprocessor;
+        return t;
+    }
+    for (unsigned color = 0; color < site.colors(); ++color) {
+        t.sideOfColor.push_back(static_cast<std::uint8_t>(site.sideOf(color)));
+        t.memoryBytes += site.memoryOf({color});
+    }
+    if (const sim::Gpu* machine = gpu.simulator()) t.slicesPerColor = machine->profile().map.slices() / site.colors();
+    return t;
+}
+
+walls::Walls wallsOf(const Share& share, const walls::Site& site) {
+    walls::Walls walls;
+    walls.sms.assign(site.topology().multiprocessors(), false);
+    for (const unsigned sm : share.multiprocessors) walls.sms.at(sm) = true;
+    if (site.coloring() == walls::Coloring::none) return walls;
+    walls.colors = share.colors;
+    walls.memory = site.memoryOf(share.colors);
+    return walls;
+}
+
+Plan planFor(gpu::Gpu& gpu, const std::vector<Partition>& partitions, const std::string& mapFile) {
+    const walls::Site site = makeSite(gpu, coloringFor(gpu, partitions.size(), mapFile), mapFile);
+    return makePlan(topologyOf(gpu, site), partitions);
+}
+
+}  // namespace bulkhead::isolate

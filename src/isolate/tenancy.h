@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/gpu.h"
+#include "isolate/leases.h"
+#include "isolate/plan.h"
+#include "walls/walls.h"
+
+namespace bulkhead::isolate {
+
+/// What tells a GPU apart from others, in every process of this machine.
+std::string identityOf(gpu::Gpu&);
+
+/// The kind of memory walls that a GPU can have between so many partitions.
+walls::Coloring coloringFor(gpu::Gpu&, std::size_t partitions, const std::string& mapFile);
+/// A site with such walls.
+walls::Site makeSite(gpu::Gpu&, walls::Coloring, const std::string& mapFile);
+
+/// What a site has to divide.
+Topology topologyOf(gpu::Gpu&, const walls::Site&);
+walls::Walls wallsOf(const Share&, const walls::Site&);
+
+/// A GPU divided into partitions with compute and memory walls.
+Plan planFor(gpu::Gpu&, const std::vector<Partition>&, const std::string& mapFile);
+
+}  // namespace bulkhead::isolate

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/gpu.h"
+#include "isolate/series.h"
+#include "stress/child_process.h"
+
+namespace bulkhead::isolate {
+
+/// An application in its place on a GPU. Runs and is timed, or runs again and again while others are.
+class Tenant {
+  public:
+    virtual ~Tenant() = default;
+
+    /// Seconds of one run, as the mean of so many one after the other, from the first kernel's start to the last one's
+    /// end on the GPU. `others` are kept busy meanwhile where nothing else does.
+    virtual double time(unsigned runs, const std::vector<std::unique_ptr<Tenant>>& others) = 0;
+    double time(unsigned runs) { return time(runs, {}); }
+    /// Compares what the last run computed with the CPU's. Throws Error.
+    virtual void check() = 0;
+
+    /// Runs again and again until stopped. On a real GPU a thread sees to it; simulated time passes only in calls that
+    /// wait, and there time() of the others does, by topUp().
+    virtual void startLoop(double secondsOfARun) = 0;
+    virtual void stopLoop() = 0;
+    virtual void topUp() {}
+    /// Runs that the loop has ended.
+    virtual std::uint64_t looped() = 0;
+};
+
+using Tenants = std::vector<std::unique_ptr<Tenant>>;
+
+/// In this process, in a context that is walled or not.
+std::unique_ptr<Tenant> makeLocalTenant(gpu::Context, const std::string& application, const SeriesSpec&,
+                                        std::uint64_t seed, bool simulated);
+
+/// In a process of its own, in one of the partitions that the series asks for.
+std::unique_ptr<Tenant> makeRemoteTenant(const SeriesSpec&, unsigned partition, const std::string& application,
+                                         std::uint64_t seed, const stress::ChildProcess::Environment&);
+
+/// The other end of a remote tenant: reads requests from standard input, one JSON object a line, and answers on
+/// standard output, until its input ends. Returns an exit code.
+int serveTenant();
+
+}  // namespace bulkhead::isolate

@@ -1,0 +1,208 @@
+#pragma once
+
+// Source compatibility with FGPU (Fractional GPUs, RTAS 2019). Walls are the driver's here, so kernels stay ordinary
+// ones: a launch has the grid it is meant to have, each block does one block's work, and addresses are what they are.
+// Programs call it before any other CUDA call and link with -lbulkhead.
+//
+// With FGPU_PAPER_NAMES defined, macros are those printed in the paper: kernels begin with `__global__ void`, and
+// launches have no shared memory.
+
+#include <bulkhead.h>
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#define FGPU_COLOR_ENV "FGPU_COLOR_ENV"
+#define FGPU_COLOR_MEM_SIZE_ENV "FGPU_COLOR_MEM_SIZE_ENV"
+
+enum fgpu_memory_copy_type {
+    FGPU_COPY_CPU_TO_GPU,
+    FGPU_COPY_GPU_TO_CPU,
+    FGPU_COPY_GPU_TO_GPU,
+    FGPU_COPY_CPU_TO_CPU,
+    FGPU_COPY_DEFAULT,
+};
+
+/// What device code passes around; walls need nothing of it.
+struct fgpu_dev_ctx_t {};
+
+namespace fgpu_detail {
+
+struct State {
+    bool initialised = false;
+    bool joined = false;
+    int color = -1;
+    cudaStream_t stream = nullptr;
+};
+
+inline State& state() {
+    static State one;
+    return one;
+}
+
+inline int fail(const char* what) {
+    std::fprintf(stderr, "fgpu: %s\n", what);
+    return -1;
+}
+
+inline int check(cudaError_t error) {
+    return error == cudaSuccess ? 0 : fail(cudaGetErrorString(error));
+}
+
+inline cudaStream_t streamOr(cudaStream_t given) {
+    return given ? given : state().stream;
+}
+
+constexpr std::size_t kDefaultMemory = std::size_t{1} << 30;
+
+}  // namespace fgpu_detail
+
+/// Makes two halves where nobody has set partitions; never touches partitions that are there.
+inline int fgpu_server_init() {
+    unsigned count = 0;
+    if (bulkhead_partitions(&count) == 0) return 0;
+    return bulkhead_set_partitions("P1=50%,P2=50%") == 0 ? 0 : fgpu_detail::fail(bulkhead_error());
+}
+inline void fgpu_server_deinit() {}
+
+inline int fgpu_num_colors() {
+    unsigned count = 0;
+    return bulkhead_partitions(&count) == 0 ? static_cast<int>(count) : fgpu_detail::fail(bulkhead_error());
+}
+
+/// From the environment; -1 where it says nothing.
+inline int fgpu_get_env_color() {
+    const char* text = std::getenv(FGPU_COLOR_ENV);
+    return text && *text ? std::atoi(text) : -1;
+}
+inline std::size_t fgpu_get_env_color_mem_size() {
+    const char* text = std::getenv(FGPU_COLOR_MEM_SIZE_ENV);
+    return text && *text ? std::strtoull(text, nullptr, 0) : fgpu_detail::kDefaultMemory;
+}
+
+/// Joins partition number `color`, of which at least `mem` bytes are asked.
+inline int fgpu_set_color_prop(int color, std::size_t mem) {
+    fgpu_detail::State& state = fgpu_detail::state();
+    if (!state.initialised) return fgpu_detail::fail("fgpu_init comes first");
+    if (state.joined) return fgpu_detail::fail("the color was set before");
+    bulkhead_place place = {};
+    if (color < 0 || bulkhead_partition(static_cast<unsigned>(color), &place) != 0)
+        return fgpu_detail::fail(color < 0 ? "colors count from 0" : bulkhead_error());
+    if (bulkhead_join(place.partition) != 0 || bulkhead_query(&place) != 0) return fgpu_detail::fail(bulkhead_error());
+    if (place.memory_bytes != 0 && mem > place.memory_bytes) {
+        bulkhead_leave();
+        return fgpu_detail::fail("the color has less memory than was asked for");
+    }
+    state.joined = true;
+    state.color = color;
+    return fgpu_detail::check(cudaStreamCreateWithFlags(&state.stream, cudaStreamNonBlocking));
+}
+inline bool fgpu_is_color_prop_set() {
+    return fgpu_detail::state().joined;
+}
+
+inline int fgpu_init() {
+    if (fgpu_server_init() != 0) return -1;
+    fgpu_detail::state().initialised = true;
+    const int color = fgpu_get_env_color();
+    return color < 0 ? 0 : fgpu_set_color_prop(color, fgpu_get_env_color_mem_size());
+}
+/// The paper's: the partition in which the program is to run.
+inline int fgpu_init(int partition) {
+    if (fgpu_server_init() != 0) return -1;
+    fgpu_detail::state().initialised = true;
+    return fgpu_set_color_prop(partition, 0);
+}
+inline bool fgpu_is_init_complete() {
+    return fgpu_detail::state().initialised;
+}
+inline void fgpu_deinit() {
+    fgpu_detail::State& state = fgpu_detail::state();
+    if (state.stream) cudaStreamDestroy(state.stream);
+    if (state.joined) bulkhead_leave();
+    state = {};
+}
+
+inline int fgpu_num_sm(int color, int* count) {
+    bulkhead_place place = {};
+    if (color < 0 || count == nullptr || bulkhead_partition(static_cast<unsigned>(color), &place) != 0)
+        return fgpu_detail::fail(bulkhead_error());
+    if (place.multiprocessors == 0) return fgpu_detail::fail("multiprocessors are known once a color is set");
+    *count = static_cast<int>(place.multiprocessors);
+    return 0;
+}
+
+inline int fgpu_memory_get_device_info(int* colors, std::size_t* largest) {
+    bulkhead_place place = {};
+    if (bulkhead_query(&place) != 0) return fgpu_detail::fail(bulkhead_error());
+    std::size_t free = 0, total = 0;
+    if (fgpu_detail::check(cudaMemGetInfo(&free, &total)) != 0) return -1;
+    if (colors) *colors = fgpu_num_colors();
+    if (largest) *largest = free;
+    return 0;
+}
+
+inline int fgpu_memory_allocate(void** memory, std::size_t bytes) {
+    if (!fgpu_is_color_prop_set()) return fgpu_detail::fail("the color is not set");
+    return fgpu_detail::check(cudaMalloc(memory, bytes));
+}
+inline int fgpu_memory_free(void* memory) {
+    return fgpu_detail::check(cudaFree(memory));
+}
+inline int fgpu_memory_copy_async(void* to, const void* from, std::size_t bytes, fgpu_memory_copy_type type,
+                                  cudaStream_t stream = nullptr) {
+    constexpr cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice,
+                                        cudaMemcpyHostToHost, cudaMemcpyDefault};
+    return fgpu_detail::check(cudaMemcpyAsync(to, from, bytes, kinds[type], fgpu_detail::streamOr(stream)));
+}
+inline int fgpu_memory_memset_async(void* memory, int value, std::size_t bytes, cudaStream_t stream = nullptr) {
+    return fgpu_detail::check(cudaMemsetAsync(memory, value, bytes, fgpu_detail::streamOr(stream)));
+}
+/// Null where the driver does not tell.
+inline void* fgpu_memory_get_phy_address(void* memory) {
+    unsigned long long physical = 0;
+    return bulkhead_physical_address(memory, &physical) == 0 ? reinterpret_cast<void*>(physical) : nullptr;
+}
+
+inline int fgpu_color_stream_synchronize() {
+    return fgpu_detail::check(cudaStreamSynchronize(fgpu_detail::state().stream));
+}
+
+#ifdef FGPU_PAPER_NAMES
+#define FGPU_DEFINE_KERNEL(function, ...) function(__VA_ARGS__)
+#define FGPU_LAUNCH_KERNEL(function, grid, block, ...) FGPU_LAUNCH_(function, grid, block, 0, __VA_ARGS__)
+#define FGPU_BLOCK_INIT() ((void)0)
+#define FGPU_FOR_EACH_BLOCK(block) FGPU_FOR_EACH_DEVICE_BLOCK(block)
+#else
+#define FGPU_DEFINE_KERNEL(function, ...) __global__ void function(__VA_ARGS__)
+#define FGPU_DEFINE_VOID_KERNEL(function) __global__ void function()
+#define FGPU_LAUNCH_KERNEL(function, grid, block, shared, ...) FGPU_LAUNCH_(function, grid, block, shared, __VA_ARGS__)
+#define FGPU_LAUNCH_KERNEL_VOID(function, grid, block, shared) FGPU_LAUNCH_(function, grid, block, shared)
+#endif
+
+/// An expression that is 0, or -1 where the launch was refused.
+#define FGPU_LAUNCH_(function, grid, block, shared, ...)                                \
+    (function<<<(grid), (block), (shared), fgpu_detail::state().stream>>>(__VA_ARGS__), \
+     fgpu_detail::check(cudaGetLastError()))
+
+#define FGPU_DEVICE_INIT() (static_cast<fgpu_dev_ctx_t*>(nullptr))
+#define FGPU_GET_GRIDDIM(ctx) ((void)(ctx), dim3(gridDim.x, gridDim.y, gridDim.z))
+
+/// One round, in which `block` is the index of this block.
+#define FGPU_FOR_EACH_DEVICE_BLOCK(block)                                                                              \
+    for (bool fgpu_again = ((block).x = blockIdx.x, (block).y = blockIdx.y, (block).z = blockIdx.z, true); fgpu_again; \
+         fgpu_again = false)
+#define FGPU_FOR_EACH_END
+#define FGPU_FOR_EACH_DEVICE_MULTIBLOCK(block, count) \
+    FGPU_FOR_EACH_DEVICE_BLOCK(block) {               \
+        (void)(count);                                \
+        {
+#define FGPU_FOR_EACH_MULTI_END \
+    }                           \
+    }
+
+#define FGPU_COLOR_LOAD(ctx, address) ((void)(ctx), *(address))
+#define FGPU_COLOR_STORE(ctx, address, value) ((void)(ctx), *(address) = (value))
+#define FGPU_COLOR_TRANSLATE_ADDR(ctx, address) ((void)(ctx), (address))

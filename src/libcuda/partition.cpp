@@ -1,0 +1,202 @@
+#include "libcuda/partition.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "base/error.h"
+#include "driver/simulated_driver.h"
+#include "driver/simulator_api.h"
+#include "isolate/tenancy.h"
+#include "libcuda/devices.h"
+#include "libcuda/statistics.h"
+
+// What libbulkhead asks of the driver library in front of a program; see libbulkhead/include/bulkhead.h.
+
+namespace bulkhead::libcuda {
+namespace {
+
+/// Everything that a place in a partition stands on.
+struct Tenancy {
+    gpu::Gpu gpu;
+    isolate::Lease lease;
+    std::optional<walls::Site> site;
+    isolate::Plan plan;
+    std::optional<walls::Enclosure> enclosure;
+};
+
+std::mutex mutex;
+std::atomic<bool> walled = false, used = false, refused = false;
+/// Kept until the process ends: static objects of programs may call the driver to the very end.
+std::unique_ptr<Tenancy>& tenancy() {
+    static auto* const one = new std::unique_ptr<Tenancy>;
+    return *one;
+}
+thread_local std::string error;
+
+gpu::Gpu openGpu() {
+    const GpuChoice choice = chosenGpu();
+    gpu::SimulationOptions options;
+    options.scheduler = choice.scheduler;
+    options.settings = choice.settings;
+    if (!choice.name.starts_with("cuda:")) options.observer = &Statistics::instance().watch(choice.scheduler);
+    gpu::Gpu gpu = gpu::Gpu::open(choice.name, options);
+    if (const sim::Gpu* machine = gpu.simulator()) Statistics::instance().began(*machine);
+    return gpu;
+}
+
+isolate::LeaseBook openBook(gpu::Gpu& gpu) {
+    return {isolate::LeaseBook::defaultFolder(), isolate::identityOf(gpu)};
+}
+
+/// The partitions of the chosen GPU, without opening a simulated one a second time.
+isolate::LeaseBook openBook() {
+    if (tenancy()) return openBook(tenancy()->gpu);
+    const GpuChoice choice = chosenGpu();
+    if (!choice.name.starts_with("cuda:")) return {isolate::LeaseBook::defaultFolder(), choice.name};
+    gpu::Gpu gpu = gpu::Gpu::open(choice.name);
+    return openBook(gpu);
+}
+
+void join(const std::string& name) {
+    if (tenancy()) throw Error("this process is in partition {} already", tenancy()->lease.share().partition.name);
+    if (used) throw Error("a partition is joined before the first CUDA call");
+    auto place = std::make_unique<Tenancy>(Tenancy{openGpu(), {}, {}, {}, {}});
+    place->lease = openBook(place->gpu).join(name, [&](const std::vector<isolate::Partition>& partitions) {
+        place->site.emplace(isolate::makeSite(place->gpu, isolate::coloringFor(place->gpu, partitions.size(), ""), ""));
+        place->plan = isolate::makePlan(isolate::topologyOf(place->gpu, *place->site), partitions);
+        return place->plan;
+    });
+    place->enclosure.emplace(place->site->enclose(isolate::wallsOf(place->lease.share(), *place->site)));
+    tenancy() = std::move(place);
+    walled = true;
+}
+
+void describe(const isolate::Share& share, bulkhead_place& place) {
+    const isolate::Topology& t = tenancy()->plan.topology;
+    place.multiprocessors = static_cast<unsigned>(share.multiprocessors.size());
+    place.all_multiprocessors = t.multiprocessors();
+    place.colors = static_cast<unsigned>(share.colors.size());
+    place.all_colors = t.colors();
+    place.memory_bytes = share.memoryBytes;
+}
+
+void nameIt(const isolate::Partition& partition, bulkhead_place& place) {
+    place = {};
+    std::strncpy(place.partition, partition.name.c_str(), sizeof place.partition - 1);
+}
+
+Tenancy& expectInside() {
+    if (!tenancy()) throw Error("this process is in no partition");
+    tenancy()->lease.expectValid();
+    return *tenancy();
+}
+
+/// What is thrown becomes -1, and words.
+template <class Body>
+int answer(Body&& body) {
+    const std::lock_guard lock(mutex);
+    try {
+        body();
+        return 0;
+    } catch (const std::exception& e) {
+        error = e.what();
+        return -1;
+    }
+}
+
+bool joinFromEnvironment() {
+    const char* const name = std::getenv("BULKHEAD_PARTITION");
+    if (!name || !*name || walled) return true;
+    const std::lock_guard lock(mutex);
+    try {
+        join(name);
+    } catch (const std::exception& e) {
+        fmt::print(stderr, "bulkhead: {}\n", e.what());
+        refused = true;
+    }
+    return true;
+}
+
+int joinCall(const char* partition) {
+    return answer([&] { join(partition ? partition : ""); });
+}
+
+int leaveCall() {
+    return answer([] {
+        Tenancy& place = expectInside();
+        place.enclosure.reset();
+        place.lease.leave();
+    });
+}
+
+int queryCall(bulkhead_place* place) {
+    return answer([&] {
+        const isolate::Share& share = expectInside().lease.share();
+        nameIt(share.partition, *place);
+        describe(share, *place);
+    });
+}
+
+int partitionsCall(unsigned* count) {
+    return answer([&] { *count = static_cast<unsigned>(openBook().partitions().size()); });
+}
+
+int partitionCall(unsigned index, bulkhead_place* place) {
+    return answer([&] {
+        if (tenancy()) {
+            const std::vector<isolate::Share>& shares = tenancy()->plan.shares;
+            if (index >= shares.size()) throw Error("no partition {}: there are {}", index, shares.size());
+            nameIt(shares[index].partition, *place);
+            return describe(shares[index], *place);
+        }
+        const std::vector<isolate::Partition> partitions = openBook().partitions();
+        if (index >= partitions.size()) throw Error("no partition {}: there are {}", index, partitions.size());
+        nameIt(partitions[index], *place);
+    });
+}
+
+int setPartitionsCall(const char* partitions) {
+    return answer([&] { openBook().setPartitions(isolate::parsePartitions(partitions ? partitions : "")); });
+}
+
+int physicalAddressCall(const void* device, unsigned long long* physical) {
+    return answer([&] {
+        auto address = reinterpret_cast<driver::CUdeviceptr>(device);
+        if (tenancy() && !tenancy()->gpu.simulator()) throw Error("a real driver tells no physical addresses");
+        if (tenancy() && tenancy()->enclosure) {
+            address = tenancy()->enclosure->realAddress(address);
+            tenancy()->gpu.context().makeCurrent();
+        }
+        std::uint64_t at = 0;
+        if (driver::simulator().physicalAddress(&at, address) != driver::CUDA_SUCCESS)
+            throw Error("{}", driver::simulator().lastError());
+        *physical = at;
+    });
+}
+
+const char* errorCall() {
+    return error.c_str();
+}
+
+}  // namespace
+
+const DriverTable& driverTable() {
+    static const DriverTable table = {joinCall,      leaveCall,         queryCall,           partitionsCall,
+                                      partitionCall, setPartitionsCall, physicalAddressCall, errorCall};
+    return table;
+}
+
+const driver::DriverApi& front() {
+    static const bool asked = joinFromEnvironment();
+    (void)asked;
+    if (walled) return walls::walledDriver();
+    if (refused) return driver::simulatedDriver();  // to which nobody added a device
+    used = true;
+    return simulated();
+}
+
+}  // namespace bulkhead::libcuda

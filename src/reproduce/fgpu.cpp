@@ -1,0 +1,160 @@
+#include "reproduce/fgpu.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/statistics.h"
+
+namespace bulkhead::reproduce {
+namespace {
+
+using isolate::Evaluation;
+using isolate::EvaluationSpec;
+using isolate::Method;
+
+/// A row of Tables III and IV: variation in runtime, in percent.
+struct PaperVariation {
+    const char* gpu;
+    Method method;
+    double average, most;
+};
+
+const std::vector<PaperVariation> kTable3 = {
+    {"sim:gtx1080", Method::cp, 130.4, 226.7}, {"sim:gtx1080", Method::cmp, 7.5, 24.6},
+    {"sim:v100", Method::mps, 135.8, 273.3},   {"sim:v100", Method::cp, 48.1, 127.7},
+    {"sim:v100", Method::cmp, 8.7, 18.3},
+};
+const std::vector<PaperVariation> kTable4 = {
+    {"sim:v100", Method::mps, 260.6, 510.0},
+    {"sim:v100", Method::cp, 79.0, 106.8},
+    {"sim:v100", Method::cmp, 7.3, 12.3},
+};
+/// V-B, of IC on a GTX 1080.
+const std::vector<PaperVariation> kFigure10 = {
+    {"sim:gtx1080", Method::cp, 104.6, 104.6},
+    {"sim:gtx1080", Method::cmp, 19.5, 19.5},
+};
+
+/// MPS could divide the V100 only.
+std::vector<Method> methodsOn(const std::string& gpu) {
+    if (gpu == "sim:gtx1080") return {Method::cp, Method::cmp};
+    return {Method::mps, Method::cp, Method::cmp};
+}
+
+EvaluationSpec specOf(const FgpuOptions& o, const std::string& gpu, unsigned partitions) {
+    EvaluationSpec spec;
+    spec.common = o.common;
+    spec.common.gpu = gpu;
+    spec.methods = methodsOn(gpu);
+    spec.partitions = {partitions};
+    spec.applications = o.applications;
+    return spec;
+}
+
+Evaluation evaluateAll(const isolate::SeriesStore& store, const FgpuOptions& o, const EvaluationSpec& spec) {
+    Evaluation evaluation = isolate::evaluate(spec, store, o.jobs, o.progress);
+    if (!evaluation.failures().empty()) throw Error("{}", evaluation.failures().front());
+    return evaluation;
+}
+
+/// Average and maximum over the applications, ours beside the paper's.
+Result variationRows(const isolate::SeriesStore& store, const FgpuOptions& o, const std::vector<PaperVariation>& paper,
+                     unsigned partitions) {
+    Result r;
+    r.title = "variation in runtime";
+    r.columns = {{"GPU", ""},      {"partitions", ""},       {"method", ""},
+                 {"average", "%"}, {"paper's average", "%"}, {"ratio", ""},
+                 {"maximum", "%"}, {"paper's maximum", "%"}, {"slowest", ""}};
+    for (const PaperVariation& row : paper) {
+        const EvaluationSpec spec = specOf(o, row.gpu, partitions);
+        const Evaluation evaluation = evaluateAll(store, o, spec);
+        std::vector<double> all;
+        std::string slowest;
+        for (const std::string& application : spec.applications) {
+            const double v = evaluation.variation(row.method, partitions, application).value();
+            if (all.empty() || v > maximum(all)) slowest = application;
+            all.push_back(v);
+        }
+        r.add({std::string(row.gpu), std::int64_t{partitions}, std::string(methodName(row.method)), mean(all),
+               row.average, mean(all) / row.average, maximum(all), row.most, slowest});
+    }
+    return r;
+}
+
+/// One bar for each application, method and neighbour, as in Figures 9 and 11.
+Result runtimes(const Evaluation& evaluation) {
+    Result r = evaluation.runtimeTable();
+    r.title = "normalized runtime of the application in partition 1";
+    Chart chart;
+    chart.kind = Chart::Kind::bar;
+    chart.title = r.title;
+    chart.x = "application";
+    chart.y = {"normalized"};
+    chart.series = {"method", "neighbour"};
+    r.charts = {chart};
+    return r;
+}
+
+std::vector<Result> figureOf(const isolate::SeriesStore& store, const FgpuOptions& o, const std::string& gpu,
+                             unsigned partitions) {
+    const EvaluationSpec spec = specOf(o, gpu, partitions);
+    const Evaluation evaluation = evaluateAll(store, o, spec);
+    return {runtimes(evaluation), evaluation.variationTable(spec), evaluation.overheadTable(spec)};
+}
+
+std::vector<Result> table3(const isolate::SeriesStore& store, const FgpuOptions& o) {
+    return {variationRows(store, o, kTable3, 2)};
+}
+std::vector<Result> table4(const isolate::SeriesStore& store, const FgpuOptions& o) {
+    return {variationRows(store, o, kTable4, 4)};
+}
+std::vector<Result> figure9a(const isolate::SeriesStore& store, const FgpuOptions& o) {
+    return figureOf(store, o, "sim:gtx1080", 2);
+}
+std::vector<Result> figure9b(const isolate::SeriesStore& store, const FgpuOptions& o) {
+    return figureOf(store, o, "sim:v100", 2);
+}
+std::vector<Result> figure11(const isolate::SeriesStore& store, const FgpuOptions& o) {
+    return figureOf(store, o, "sim:v100", 4);
+}
+
+/// Image classification beside itself and the others.
+std::vector<Result> figure10(const isolate::SeriesStore& store, const FgpuOptions& o) {
+    EvaluationSpec spec = specOf(o, "sim:gtx1080", 2);
+    spec.applications = {"IC"};
+    spec.neighbours.push_back("IC");
+    const Evaluation evaluation = evaluateAll(store, o, spec);
+    Result r;
+    r.title = "variation of IC";
+    r.columns = {{"method", ""}, {"variation", "%"}, {"paper's", "%"}, {"ratio", ""}};
+    for (const PaperVariation& row : kFigure10) {
+        const double v = evaluation.variation(row.method, 2, "IC").value();
+        r.add({std::string(methodName(row.method)), v, row.average, v / row.average});
+    }
+    return {runtimes(evaluation), r};
+}
+
+}  // namespace
+
+const std::vector<FgpuFigure>& fgpuFigures() {
+    static const std::vector<FgpuFigure> all = {
+        {"table3", "Variation, two partitions", table3},
+        {"9a", "Applications on a GTX 1080, two partitions", figure9a},
+        {"9b", "Applications on a V100, two partitions", figure9b},
+        {"10", "Image classification with Caffe on a GTX 1080", figure10},
+        {"table4", "Variation, four partitions", table4},
+        {"11", "Applications on a V100, four partitions", figure11},
+    };
+    return all;
+}
+
+const FgpuFigure& findFgpuFigure(std::string_view name) {
+    std::vector<std::string_view> names;
+    for (const FgpuFigure& figure : fgpuFigures()) {
+        if (figure.name == name) return figure;
+        names.push_back(figure.name);
+    }
+    throw Error("reproduce fgpu: no figure {}: there are {}", name, fmt::join(names, ", "));
+}
+
+}  // namespace bulkhead::reproduce

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "isolate/evaluation.h"
+
+namespace bulkhead::reproduce {
+
+/// What the figures of the Fractional GPUs paper are made with.
+struct FgpuOptions {
+    isolate::SeriesSpec common;  ///< size, seed and samples
+    unsigned jobs = 1;
+    std::function<void(const compare::Progress&)> progress;
+    std::vector<std::string> applications = isolate::EvaluationSpec().applications;
+};
+
+/// One table or figure of the paper, made again: ours, and the paper's numbers beside it where its text has them.
+struct FgpuFigure {
+    std::string_view name;  ///< "table3", "9a"
+    std::string_view title;
+    std::vector<Result> (*make)(const isolate::SeriesStore&, const FgpuOptions&);
+};
+
+/// In the order of the paper.
+const std::vector<FgpuFigure>& fgpuFigures();
+/// Throws Error that lists the names.
+const FgpuFigure& findFgpuFigure(std::string_view name);
+
+}  // namespace bulkhead::reproduce

@@ -1,0 +1,137 @@
+#include "isolate/evaluation.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "driver/simulator_api.h"
+#include "sim/gpu.h"
+#include "temporary_directory.h"
+
+namespace bulkhead::isolate {
+namespace {
+
+SeriesSpec series(Method method, unsigned partitions, const std::string& application,
+                  std::vector<std::string> neighbours) {
+    SeriesSpec spec;
+    spec.gpu = "sim:gtx1080";
+    spec.method = method;
+    spec.partitions = partitions;
+    spec.application = application;
+    spec.neighbours = std::move(neighbours);
+    spec.size = workloads::Size::test;
+    return spec;
+}
+
+SeriesFigures figures(std::vector<std::vector<double>> seconds) {
+    SeriesFigures f;
+    f.neighbourRuns.assign(seconds.size(), 1);
+    f.seconds = std::move(seconds);
+    return f;
+}
+
+TEST(Evaluation, VariationIsTheSlowestNeighbourAgainstNone) {
+    Evaluation e;
+    e.add(series(Method::cp, 2, "MM", {"", "VA", "FWT"}), figures({{1.0, 3.0}, {5.0}, {4.0}}));
+    // Means: 2 alone, 5 and 4 beside others.
+    EXPECT_DOUBLE_EQ(e.variation(Method::cp, 2, "MM").value(), 150);
+    EXPECT_FALSE(e.variation(Method::cp, 4, "MM"));
+    EXPECT_FALSE(e.variation(Method::cmp, 2, "MM"));
+}
+
+TEST(Evaluation, RuntimesAreNormalizedToTheBaselineTimesThePartitions) {
+    Evaluation e;
+    e.add(series(Method::none, 1, "VA", {""}), figures({{2.0}}));
+    e.add(series(Method::cp, 4, "VA", {""}), figures({{4.0}}));
+    EXPECT_DOUBLE_EQ(e.normalized({Method::cp, 4, "VA", ""}).value(), 0.5);
+}
+
+TEST(Evaluation, TablesEndWithAverageAndMaximum) {
+    Evaluation e;
+    e.add(series(Method::cp, 2, "MM", {"", "VA"}), figures({{1.0}, {1.5}}));
+    e.add(series(Method::cp, 2, "SN", {"", "VA"}), figures({{1.0}, {2.0}}));
+    EvaluationSpec spec;
+    spec.methods = {Method::cp};
+    spec.applications = {"MM", "SN"};
+    const Result r = e.variationTable(spec);
+    ASSERT_EQ(r.rows.size(), 4u);
+    EXPECT_DOUBLE_EQ(std::get<double>(r.rows[2][1]), 75);
+    EXPECT_DOUBLE_EQ(std::get<double>(r.rows[3][1]), 100);
+}
+
+double secondsOf(Method method, const std::string& neighbour) {
+    return execute(series(method, 2, "latency", {neighbour})).seconds.at(0).at(0);
+}
+
+TEST(Evaluation, MemoryWallsKeepAStreamFromALatencyVictim) {
+    const double cp = secondsOf(Method::cp, "stream") / secondsOf(Method::cp, "");
+    const double cmp = secondsOf(Method::cmp, "stream") / secondsOf(Method::cmp, "");
+    EXPECT_GT(cp, 1.2);
+    EXPECT_LT(cmp, 1.05);
+}
+
+TEST(Evaluation, WallsAreAsWideAsTheirPartition) {
+    const SeriesFigures two = execute(series(Method::cmp, 2, "VA", {""}));
+    EXPECT_EQ(two.multiprocessors, 10u);  // of 20
+    EXPECT_EQ(two.colors, 1u);            // of 2
+    EXPECT_EQ(two.strayBlocks, 0u);
+    EXPECT_THROW(execute(series(Method::cmp, 3, "VA", {""})), Error);
+}
+
+TEST(Evaluation, GoesOnWhereItWas) {
+    const TemporaryDirectory folder;
+    EvaluationSpec spec;
+    spec.common = series(Method::none, 2, "", {});
+    spec.methods = {Method::cp};
+    spec.applications = {"VA"};
+    spec.neighbours = {"MM"};
+    std::size_t made = 0;
+    const auto count = [&](const compare::Progress& p) { made = p.of; };
+    const SeriesStore store(folder.path(), "this program");
+    const auto first = evaluate(spec, store, 1, count).variation(Method::cp, 2, "VA");
+    EXPECT_EQ(made, 4u);  // the baseline, its walls, idle and MM
+    made = 0;
+    EXPECT_EQ(evaluate(spec, store, 1, count).variation(Method::cp, 2, "VA"), first);
+    EXPECT_EQ(made, 0u);
+    evaluate(spec, SeriesStore(folder.path(), "another program"), 1, count);
+    EXPECT_EQ(made, 4u);
+}
+
+/// Sixteen blocks of 256 threads that each take a fixed time: all at once on a GPU with room for 4096 threads.
+double secondsWithShare(double share) {
+    gpu::Gpu gpu = gpu::Gpu::open("sim:tx2");
+    gpu::Context context = gpu.createContext(true);
+    context.makeCurrent();
+    driver::simulator().limitThreads(share);
+    const gpu::Kernel kernel = context
+                                   .load(R"(.version 6.3
+.target sm_60
+.address_size 64
+.visible .entry wait() {
+    .reg .u32 %r<4>;
+    .reg .pred %p;
+    mov.u32 %r1, %clock;
+again:
+    mov.u32 %r2, %clock;
+    sub.u32 %r3, %r2, %r1;
+    setp.lt.u32 %p, %r3, 50000;
+    @%p bra again;
+    ret;
+})")
+                                   .kernel("wait");
+    gpu::Stream stream = context.createStream();
+    gpu::Event start = context.createEvent(), end = context.createEvent();
+    start.record(stream);
+    gpu::Kernel(kernel).launch(stream, {16}, {256}, 0);
+    end.record(stream);
+    stream.synchronize();
+    return end.secondsSince(start);
+}
+
+TEST(ThreadLimit, HoldsBackBlocksAsMpsDoes) {
+    const double whole = secondsWithShare(1), half = secondsWithShare(0.5), quarter = secondsWithShare(0.25);
+    EXPECT_NEAR(half / whole, 2, 0.3);
+    EXPECT_NEAR(quarter / whole, 4, 0.6);
+}
+
+}  // namespace
+}  // namespace bulkhead::isolate

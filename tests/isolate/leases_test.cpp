@@ -1,0 +1,278 @@
+#include "isolate/leases.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "base/error.h"
+#include "temporary_directory.h"
+
+namespace bulkhead::isolate {
+namespace {
+
+constexpr unsigned kSms = 20, kColors = 8;
+
+Topology topology() {
+    Topology t;
+    t.gpu = "test";
+    t.sideOfMultiprocessor.assign(kSms, 0);
+    t.sideOfColor.assign(kColors, 0);
+    t.memoryBytes = Bytes{kColors} << 30;
+    return t;
+}
+
+Plan divide(const std::vector<Partition>& partitions) {
+    return makePlan(topology(), partitions);
+}
+
+/// What a refusal says; "joined" if there was none.
+template <class Join>
+std::string refusal(Join&& join) {
+    try {
+        const Lease lease = join();
+    } catch (const Error& e) {
+        return e.what();
+    }
+    return "joined";
+}
+
+class Leases : public testing::Test {
+  protected:
+    LeaseBook book() { return {directory_.path(), "test"}; }
+    TemporaryDirectory directory_;
+};
+
+/// A process that joins and then waits until it is killed.
+class Child {
+  public:
+    explicit Child(const std::function<void()>& work) {
+        int ends[2];
+        if (pipe(ends) != 0) std::abort();
+        pid_ = fork();
+        if (pid_ == 0) {
+            try {
+                work();
+            } catch (...) {
+                _exit(1);
+            }
+            if (write(ends[1], "x", 1) != 1) _exit(1);
+            while (true) pause();
+        }
+        close(ends[1]);
+        char byte = 0;
+        ready_ = read(ends[0], &byte, 1) == 1;
+        close(ends[0]);
+    }
+    ~Child() { end(SIGKILL); }
+    bool ready() const { return ready_; }
+    void end(int signal) {
+        if (pid_ <= 0) return;
+        kill(pid_, signal);
+        waitpid(pid_, nullptr, 0);
+        pid_ = -1;
+    }
+
+  private:
+    pid_t pid_ = -1;
+    bool ready_ = false;
+};
+
+TEST_F(Leases, APartitionHoldsOneUnlessItSaysMore) {
+    book().setPartitions(parsePartitions("A=50%,B=50%"));
+    const Lease a = book().join("A", divide);
+    EXPECT_EQ(a.share().multiprocessors.size(), kSms / 2);
+    const std::string why = refusal([&] { return book().join("A", divide); });
+    EXPECT_NE(why.find("partition A is full: 1 of 1 inside"), std::string::npos) << why;
+    EXPECT_NE(why.find(std::to_string(getpid())), std::string::npos) << why;
+    EXPECT_EQ(refusal([&] { return book().join("B", divide); }), "joined");
+}
+
+TEST_F(Leases, TenantsShareAPartition) {
+    std::vector<Partition> partitions = parsePartitions("A=50%,B=50%");
+    partitions[0].tenants = 2;
+    book().setPartitions(partitions);
+    const Lease first = book().join("A", divide), second = book().join("A", divide);
+    EXPECT_NE(refusal([&] { return book().join("A", divide); }).find("2 of 2 inside"), std::string::npos);
+}
+
+TEST_F(Leases, LeavingMakesRoom) {
+    book().setPartitions(parsePartitions("A=100%"));
+    book().join("A", divide).leave();
+    EXPECT_EQ(refusal([&] { return book().join("A", divide); }), "joined");
+    EXPECT_TRUE(book().holders().empty());
+}
+
+TEST_F(Leases, AKilledProcessFreesItsPartition) {
+    book().setPartitions(parsePartitions("A=100%"));
+    Lease lease;
+    Child child([&] { lease = book().join("A", divide); });
+    ASSERT_TRUE(child.ready());
+    EXPECT_NE(refusal([&] { return book().join("A", divide); }).find("full"), std::string::npos);
+    child.end(SIGKILL);
+    EXPECT_EQ(refusal([&] { return book().join("A", divide); }), "joined");
+}
+
+TEST_F(Leases, UnknownPartitionsAndMissingOnesAreErrors) {
+    EXPECT_NE(refusal([&] { return book().join("A", divide); }).find("no partitions were set"), std::string::npos);
+    book().setPartitions(parsePartitions("A=50%"));
+    EXPECT_NE(refusal([&] { return book().join("C", divide); }).find("no partition C on test"), std::string::npos);
+}
+
+TEST_F(Leases, PlansWrittenDifferentlyCannotHoldTheSameWalls) {
+    const Lease half = book().join(divide(parsePartitions("A=50%,B=50%")).find("A"));
+    const std::string why = refusal([&] { return book().join(divide(parsePartitions("mine=100%")).find("mine")); });
+    EXPECT_NE(why.find("walls of A"), std::string::npos) << why;
+    // Multiprocessors apart are not enough where memory is shared.
+    Share memoryOnly = half.share();
+    memoryOnly.partition.name = "M";
+    memoryOnly.multiprocessors = {kSms - 1};
+    EXPECT_NE(refusal([&] { return book().join(memoryOnly); }).find("walls of A"), std::string::npos);
+    // Nor is another number of tenants a way in.
+    Share twice = half.share();
+    twice.partition.name = "A2";
+    twice.partition.tenants = 2;
+    EXPECT_NE(refusal([&] { return book().join(twice); }).find("walls of A"), std::string::npos);
+}
+
+TEST_F(Leases, SizesChangeForWhoeverJoinsNext) {
+    book().setPartitions(parsePartitions("A=50%,B=50%"));
+    Lease a = book().join("A", divide);
+    book().setPartitions(parsePartitions("A=25%,B=75%"));
+    EXPECT_EQ(a.share().multiprocessors.size(), kSms / 2);  // it keeps what it has
+    EXPECT_NE(refusal([&] { return book().join("B", divide); }).find("can be joined when that has left"),
+              std::string::npos);
+    a.leave();
+    EXPECT_EQ(book().join("B", divide).share().multiprocessors.size(), kSms * 3 / 4);
+}
+
+TEST_F(Leases, AStaleLeaseIsAnError) {
+    book().setPartitions(parsePartitions("A=100%"));
+    Lease lease = book().join("A", divide);
+    EXPECT_NO_THROW(lease.expectValid());
+    for (const auto& entry : std::filesystem::directory_iterator(directory_.path() / "test"))
+        if (entry.path().extension() == ".lease") std::filesystem::remove(entry.path());
+    EXPECT_THROW(lease.expectValid(), Error);
+    lease.leave();
+    EXPECT_THROW(lease.expectValid(), Error);
+    EXPECT_THROW(Lease().expectValid(), Error);
+}
+
+TEST_F(Leases, AForkDoesNotGiveAwayItsParentsLease) {
+    book().setPartitions(parsePartitions("A=100%"));
+    Lease lease = book().join("A", divide);
+    Child child([&] {
+        bool stale = false;
+        try {
+            lease.expectValid();
+        } catch (const Error&) {
+            stale = true;
+        }
+        lease.leave();
+        if (!stale) throw Error("the child took it for its own");
+    });
+    ASSERT_TRUE(child.ready());
+    EXPECT_NO_THROW(lease.expectValid());
+    EXPECT_NE(refusal([&] { return book().join("A", divide); }).find("full"), std::string::npos);
+}
+
+TEST_F(Leases, FilesThatNobodyLocksMeanNothing) {
+    book().setPartitions(parsePartitions("A=100%"));
+    std::ofstream(directory_.path() / "test" / "123-0.lease") << "{\"process\": 1";
+    std::ofstream(directory_.path() / "test" / "124-0.lease");
+    EXPECT_EQ(refusal([&] { return book().join("A", divide); }), "joined");
+}
+
+/// Who was seen on each multiprocessor and color, by all processes of the soak test.
+struct Scene {
+    std::atomic<pid_t> ofSm[kSms], ofColor[kColors];
+    std::atomic<unsigned> joins, refusals, violations;
+};
+
+void occupy(Scene& scene, const Share& share) {
+    for (unsigned sm : share.multiprocessors) scene.ofSm[sm] = getpid();
+    for (unsigned color : share.colors) scene.ofColor[color] = getpid();
+}
+
+bool undisturbed(const Scene& scene, const Share& share) {
+    const auto mine = [](const std::atomic<pid_t>& who) { return who == getpid(); };
+    return std::all_of(share.multiprocessors.begin(), share.multiprocessors.end(),
+                       [&](unsigned sm) { return mine(scene.ofSm[sm]); }) &&
+           std::all_of(share.colors.begin(), share.colors.end(), [&](unsigned c) { return mine(scene.ofColor[c]); });
+}
+
+/// Joins and leaves until somebody kills it.
+[[noreturn]] void dwell(const std::filesystem::path& folder, Scene& scene, unsigned seed) {
+    std::mt19937 random(seed);
+    const char* const plans[] = {"A=50%,B=50%", "A=25%,B=25%,C=25%,D=25%", "all=100%", "A=12.5%,B=37.5%,C=50%"};
+    while (true) {
+        const std::vector<Partition> partitions = parsePartitions(plans[random() % 4]);
+        try {
+            LeaseBook book(folder, "test");
+            const Lease lease = book.join(divide(partitions).find(partitions[random() % partitions.size()].name));
+            occupy(scene, lease.share());
+            ++scene.joins;
+            std::this_thread::sleep_for(std::chrono::microseconds(random() % 2000));
+            if (!undisturbed(scene, lease.share())) ++scene.violations;
+        } catch (const Error&) {
+            ++scene.refusals;
+        }
+    }
+}
+
+TEST_F(Leases, AThousandJoinsAndCrashesLoseNothing) {
+    void* shared = mmap(nullptr, sizeof(Scene), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(shared, MAP_FAILED);
+    Scene& scene = *new (shared) Scene();
+    constexpr unsigned kProcesses = 4, kJoins = 1000, kCrashes = 300;
+    std::mt19937 random(7);
+    std::vector<pid_t> running(kProcesses, 0);
+    unsigned crashes = 0;
+    while (scene.joins < kJoins || crashes < kCrashes) {
+        pid_t& victim = running[random() % kProcesses];
+        if (victim > 0) {
+            kill(victim, SIGKILL);
+            waitpid(victim, nullptr, 0);
+            ++crashes;
+        }
+        const unsigned seed = random();
+        victim = fork();
+        ASSERT_GE(victim, 0);
+        if (victim == 0) dwell(directory_.path(), scene, seed);
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 8000));
+    }
+    for (pid_t pid : running)
+        if (pid > 0) {
+            kill(pid, SIGKILL);
+            waitpid(pid, nullptr, 0);
+        }
+    EXPECT_EQ(scene.violations, 0u);
+
+    // Every multiprocessor and every color can be had again.
+    EXPECT_TRUE(book().holders().empty());
+    std::set<unsigned> sms, colors;
+    Bytes memory = 0;
+    std::vector<Lease> leases;
+    const Plan plan = divide(parsePartitions("A=25%,B=25%,C=25%,D=25%"));
+    for (const Share& share : plan.shares) {
+        leases.push_back(book().join(share));
+        sms.insert(share.multiprocessors.begin(), share.multiprocessors.end());
+        colors.insert(share.colors.begin(), share.colors.end());
+        memory += share.memoryBytes;
+    }
+    EXPECT_EQ(sms.size(), kSms);
+    EXPECT_EQ(colors.size(), kColors);
+    EXPECT_EQ(memory, plan.topology.memoryBytes);
+    munmap(shared, sizeof(Scene));
+}
+
+}  // namespace
+}  // namespace bulkhead::isolate

@@ -1,0 +1,94 @@
+// Programs in partitions: through libbulkhead, through fgpu.h, and through `bulkhead isolate run`.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "sdk/shell.h"
+#include "temporary_directory.h"
+
+namespace bulkhead {
+namespace {
+
+const std::filesystem::path kSource = BULKHEAD_SOURCE_DIR;
+
+class Programs : public testing::Test {
+  protected:
+    TemporaryDirectory folder;
+
+    std::string leases() const { return (folder / "leases").string(); }
+    std::string build(const std::string& source) {
+        const std::string program = (folder / "program").string();
+        const Outcome built =
+            run({BULKHEAD_PROGRAM, "cc", "-O2", (kSource / source).string(), "-lbulkhead", "-o", program});
+        EXPECT_EQ(built.exitCode, 0) << built.output;
+        return program;
+    }
+    Outcome exec(const std::vector<std::string>& command, const std::vector<std::string>& variables = {}) {
+        std::vector<std::string> words = {"env", "BULKHEAD_LEASES=" + leases()};
+        words.insert(words.end(), variables.begin(), variables.end());
+        for (const char* word : {BULKHEAD_PROGRAM, "exec", "--quiet", "--gpu", "sim:gtx1080", "--"})
+            words.emplace_back(word);
+        words.insert(words.end(), command.begin(), command.end());
+        return run(words);
+    }
+    Outcome isolate(const std::string& verb, const std::vector<std::string>& words) {
+        std::vector<std::string> all = {BULKHEAD_PROGRAM, "isolate",  verb,    "--gpu",
+                                        "sim:gtx1080",    "--leases", leases()};
+        all.insert(all.end(), words.begin(), words.end());
+        return run(all);
+    }
+};
+
+TEST_F(Programs, WrittenForFgpuRunInTheirColor) {
+    const std::string program = build("examples/fgpu/vector_add.cu");
+    for (const char* color : {"0", "1"}) {
+        const Outcome outcome = exec({program}, {std::string("FGPU_COLOR_ENV=") + color});
+        EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+        // A GTX 1080 has 20.
+        EXPECT_EQ(outcome.output, "vector_add: 10 SMs of color 0, passed\n");
+    }
+}
+
+TEST_F(Programs, WrittenForFgpuAreRefusedAColorThatIsNotThere) {
+    const Outcome outcome = exec({build("examples/fgpu/vector_add.cu")}, {"FGPU_COLOR_ENV=2"});
+    EXPECT_EQ(outcome.exitCode, 1);
+    EXPECT_NE(outcome.output.find("no partition 2: there are 2"), std::string::npos) << outcome.output;
+}
+
+TEST_F(Programs, OfTheFgpuPaperRun) {
+    const Outcome outcome = exec({build("examples/fgpu/figure1.cu")});
+    EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+    EXPECT_EQ(outcome.output, "figure1: passed\n");
+}
+
+TEST_F(Programs, ThatKnowNothingOfItRunInsideAPartition) {
+    ASSERT_EQ(isolate("set", {"--partitions", "small=25%/50%,large=75%/50%"}).exitCode, 0);
+    const std::string program = build("examples/vector_add.cu");
+    const Outcome inside = isolate("run", {"--partition", "small", "--", program});
+    EXPECT_EQ(inside.exitCode, 0) << inside.output;
+    EXPECT_NE(inside.output.find("vector_add: passed\n"), std::string::npos) << inside.output;
+    const Outcome unknown = isolate("run", {"--partition", "smal", "--", program});
+    EXPECT_EQ(unknown.exitCode, 2);
+    EXPECT_NE(unknown.output.find("did you mean small?"), std::string::npos) << unknown.output;
+}
+
+TEST_F(Programs, FindTheLibraryThroughItsCMakePackage) {
+    const std::string build = (folder / "build").string();
+    const Outcome configured =
+        run({"cmake", "-S", (kSource / "tests/isolate/client").string(), "-B", build,
+             "-Dbulkhead_DIR=" + std::filesystem::path(BULKHEAD_PROGRAM).parent_path().string()});
+    ASSERT_EQ(configured.exitCode, 0) << configured.output;
+    const Outcome built = run({"cmake", "--build", build});
+    ASSERT_EQ(built.exitCode, 0) << built.output;
+    ASSERT_EQ(isolate("set", {"--partitions", "A=25%/50%,B=75%/50%"}).exitCode, 0);
+    const Outcome outcome = exec({build + "/client", "A"});
+    EXPECT_EQ(outcome.exitCode, 0);
+    EXPECT_EQ(outcome.output, "A: 5 of 20 SMs, 1 of 2 colors\n");
+    const Outcome refused = exec({build + "/client", "C"});
+    EXPECT_EQ(refused.output, "refused: no partition C on sim:gtx1080: there are A, B\n");
+}
+
+}  // namespace
+}  // namespace bulkhead
