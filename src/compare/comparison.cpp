@@ -90,6 +90,9 @@ Result gainTable(const Comparison& c) {
                 break;
             }
     addMean("all", "");
+    Chart chart{Chart::Kind::bar, r.title, "workload", {}, {}, {}, r.title, false, false};
+    for (std::size_t v = 1; v < c.plan.variants.size(); ++v) chart.y.push_back(c.plan.variants[v].label);
+    if (!chart.y.empty()) r.charts.push_back(std::move(chart));
     return r;
 }
 
@@ -133,6 +136,17 @@ Result runTable(const Comparison& c) {
             row.emplace_back(outcome.ok() ? Value() : Value(outcome.failure));
             r.add(std::move(row));
         }
+    r.charts.push_back(
+        {Chart::Kind::bar, "instructions a cycle", "workload", {"IPC"}, {"variant"}, {}, "", false, false});
+    r.charts.push_back({Chart::Kind::bar,
+                        "share of accesses that hit in L1D or in the shared-memory cache",
+                        "workload",
+                        {"hit rate"},
+                        {"variant"},
+                        {},
+                        "",
+                        false,
+                        false});
     return r;
 }
 

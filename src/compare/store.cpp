@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "source_fingerprint.h"
 
 namespace bulkhead::compare {
 namespace {
@@ -18,6 +19,10 @@ std::string plain(std::string text) {
 }
 
 }  // namespace
+
+std::string simulatorSources() {
+    return kSourceFingerprint;
+}
 
 std::string fingerprint(std::string_view bytes) {
     std::uint64_t hash = 0xcbf29ce484222325;

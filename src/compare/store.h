@@ -12,7 +12,8 @@ namespace bulkhead::compare {
 /// found by everything that determines its run: the specification, the profile's content and the program.
 class Store {
   public:
-    /// `program` tells builds apart whose results may differ. Makes the folder where it is missing. Throws Error.
+    /// `program` tells builds apart whose results may differ, as simulatorSources() does. Makes the folder where it is
+    /// missing. Throws Error.
     Store(std::filesystem::path folder, std::string program);
 
     std::optional<RunFigures> find(const RunSpec&) const;
@@ -26,7 +27,11 @@ class Store {
     std::string program_;
 };
 
-/// A number that stands for a text or a file's bytes: 64-bit FNV-1a, in hexadecimal.
+/// What tells builds apart whose results may differ: a number that stands for the sources of the simulator and of the
+/// workloads. Builds of the same sources find the same, on any machine.
+std::string simulatorSources();
+
+/// A number that stands for a text: 64-bit FNV-1a, in hexadecimal.
 std::string fingerprint(std::string_view bytes);
 
 }  // namespace bulkhead::compare

@@ -43,6 +43,15 @@ Result ratioTable(const std::string& title, const compare::Comparison& c, const 
     for (const PaperRatio& ratio : ratios)
         r.add({std::string(ratio.section), std::string(ratio.over), std::string(ratio.under), std::string(ratio.among),
                meanRatio(c, ratio), ratio.paper});
+    r.charts.push_back({Chart::Kind::bar,
+                        "ratios of IPC, ours and the paper's",
+                        "IPC of",
+                        {"ours"},
+                        {"over", "among"},
+                        {"paper"},
+                        "IPC, over the other's",
+                        false,
+                        false});
     return r;
 }
 

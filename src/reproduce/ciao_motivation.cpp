@@ -28,6 +28,15 @@ Result pairTable(const compare::RunFigures& f, const std::string& title) {
     std::stable_sort(r.rows.begin(), r.rows.end(), [](const auto& a, const auto& b) {
         return std::get<std::int64_t>(a[2]) > std::get<std::int64_t>(b[2]);
     });
+    r.charts.push_back({Chart::Kind::heatmap,
+                        "interference between warps",
+                        "interfering warp",
+                        {"VTA hits"},
+                        {"interfered warp"},
+                        {},
+                        "",
+                        false,
+                        false});
     return r;
 }
 
@@ -77,6 +86,15 @@ std::vector<Result> spreadOfInterference(compare::Laboratory& laboratory, const 
         r.add({c.plan.workloads[w], static_cast<std::int64_t>(pairs), static_cast<std::int64_t>(least),
                static_cast<double>(sum) / places, static_cast<std::int64_t>(most)});
     }
+    r.charts.push_back({Chart::Kind::bar,
+                        "interference between two warps",
+                        "workload",
+                        {"mean", "most"},
+                        {},
+                        {},
+                        "VTA hits",
+                        false,
+                        true});
     return {r};
 }
 

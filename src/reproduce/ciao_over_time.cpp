@@ -30,6 +30,8 @@ Result overTime(const compare::Comparison& c, std::size_t workload) {
             last = point;
         }
     }
+    for (const char* y : {"IPC", "active warps", "isolated warps", "interference"})
+        r.charts.push_back({Chart::Kind::line, y, "instructions", {y}, {"scheduler"}, {}, "", false, false});
     return r;
 }
 

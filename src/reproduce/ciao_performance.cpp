@@ -45,6 +45,15 @@ std::vector<Result> sharedMemoryUse(compare::Laboratory& laboratory, const compa
             row.resize(r.columns.size());
             r.add(std::move(row));
         }
+    r.charts.push_back({Chart::Kind::bar,
+                        "shared memory that the cache uses",
+                        "workload",
+                        {"used by the cache"},
+                        {"scheduler"},
+                        {},
+                        "share of shared memory",
+                        false,
+                        false});
     return {r};
 }
 
@@ -68,6 +77,24 @@ std::vector<Result> characteristics(compare::Laboratory& laboratory, const compa
                static_cast<std::int64_t>(paper.bestWarps), orNothing(100 * gto.figures.sharedMemoryShare),
                100 * paper.sharedMemoryShare});
     }
+    r.charts.push_back({Chart::Kind::bar,
+                        "accesses per thousand instructions",
+                        "workload",
+                        {"APKI"},
+                        {},
+                        {"paper's APKI"},
+                        "",
+                        false,
+                        false});
+    r.charts.push_back({Chart::Kind::bar,
+                        "warps that Best-SWL lets run",
+                        "workload",
+                        {"N_wrp"},
+                        {},
+                        {"paper's N_wrp"},
+                        "",
+                        false,
+                        false});
     return {r};
 }
 

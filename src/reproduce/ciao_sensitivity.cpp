@@ -29,6 +29,7 @@ Result changeTable(const compare::Comparison& c, double paperPercent) {
                std::holds_alternative<double>(mean) ? Value(100 * (std::get<double>(mean) - 1)) : Value(),
                *std::max_element(changes.begin(), changes.end()), paperPercent});
     }
+    r.charts.push_back({Chart::Kind::bar, r.title, "variant", {"least", "mean", "most"}, {}, {}, "", false, false});
     return r;
 }
 
