@@ -63,6 +63,8 @@ class Command {
                                          "-nocudalib",
                                          "-isystem",
                                          (sdk / "include").string(),
+                                         "-isystem",
+                                         (sdk / "api").string(),
                                          "-include",
                                          "cuda_runtime.h"};
         if (!hasStandard_) line.emplace_back("-std=c++17");

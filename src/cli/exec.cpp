@@ -94,8 +94,6 @@ void prepareEnvironment(const Options& options) {
     set("BULKHEAD_SET", fmt::format("{}", fmt::join(options.settings, " ")));
     set("BULKHEAD_STATS", options.stats.empty() ? "" : fs::absolute(options.stats).string());
     set("BULKHEAD_SUMMARY", options.quiet ? "0" : "1");
-    const char* before = std::getenv("LD_LIBRARY_PATH");
-    set("LD_LIBRARY_PATH", libraryFolder() + (before && *before ? ":" + std::string(before) : ""));
 }
 
 int exec(const Options& options) {
@@ -105,19 +103,23 @@ int exec(const Options& options) {
     arch::applySettings(profile, options.settings);
     sim::findScheduler(options.scheduler);
     if (!options.stats.empty()) expectWritable(options.stats);
-    const fs::path program = findProgram(options.command.front());
-    checkProgram(program);
     prepareEnvironment(options);
+    becomeProgram(options.command);
+}
 
-    std::vector<std::string> words = options.command;
+}  // namespace
+
+void becomeProgram(std::vector<std::string> words) {
+    const fs::path program = findProgram(words.front());
+    checkProgram(program);
+    const char* before = std::getenv("LD_LIBRARY_PATH");
+    set("LD_LIBRARY_PATH", libraryFolder() + (before && *before ? ":" + std::string(before) : ""));
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     ::execv(program.c_str(), arguments.data());
     throw Error("{}: cannot be started: {}", program.string(), std::generic_category().message(errno));
 }
-
-}  // namespace
 
 std::string libraryFolder() {
     const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();

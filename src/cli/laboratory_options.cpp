@@ -24,18 +24,25 @@ std::filesystem::path defaultStore() {
     return base / "bulkhead" / "runs";
 }
 
-/// A build whose simulator differs gives other results, whatever its version says: the program's own bytes tell.
-std::string thisProgram() {
-    return version() + " " + compare::fingerprint(readFile("/proc/self/exe"));
-}
-
 std::string clockTime(double seconds) {
     const auto whole = static_cast<long>(seconds + 0.5);
     return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
                          : fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
+}  // namespace
+
+std::filesystem::path storeFolder(const LaboratoryOptions& o) {
+    return o.store.empty() ? defaultStore() : std::filesystem::path(o.store);
+}
+
+/// A build whose simulator differs gives other results, whatever its version says: the program's own bytes tell.
+std::string thisProgram() {
+    return version() + " " + compare::fingerprint(readFile("/proc/self/exe"));
+}
+
 void showProgress(const compare::Progress& p) {
+    if (isatty(STDERR_FILENO) == 0) return;
     if (p.done == p.of) {
         fmt::print(stderr, "\r\x1b[K");
     } else {
@@ -43,8 +50,6 @@ void showProgress(const compare::Progress& p) {
     }
     std::fflush(stderr);
 }
-
-}  // namespace
 
 void addLaboratoryOptions(CLI::App& app, LaboratoryOptions& o) {
     app.add_option(
@@ -55,9 +60,8 @@ void addLaboratoryOptions(CLI::App& app, LaboratoryOptions& o) {
 }
 
 compare::Laboratory openLaboratory(const LaboratoryOptions& o) {
-    const bool terminal = isatty(STDERR_FILENO) != 0;
-    return {compare::Store(o.store.empty() ? defaultStore() : std::filesystem::path(o.store), thisProgram()),
-            o.jobs ? o.jobs : compare::processors(), terminal ? showProgress : nullptr};
+    return {compare::Store(storeFolder(o), compare::simulatorSources()), o.jobs ? o.jobs : compare::processors(),
+            showProgress};
 }
 
 void fillProvenance(Result& result, const std::string& gpu, std::uint64_t seed) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -17,6 +18,12 @@ struct LaboratoryOptions {
 };
 
 void addLaboratoryOptions(CLI::App&, LaboratoryOptions&);
+
+/// Where it keeps runs, and what tells apart builds of this program whose results may differ.
+std::filesystem::path storeFolder(const LaboratoryOptions&);
+std::string thisProgram();
+/// On a terminal, in one line.
+void showProgress(const compare::Progress&);
 
 /// With progress on a terminal.
 compare::Laboratory openLaboratory(const LaboratoryOptions&);

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <cstdio>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -7,6 +9,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/suggest.h"
+#include "cli/command_tree.h"
+#include "cli/style.h"
 #include "cli/verbs.h"
 
 namespace bulkhead::cli {
@@ -40,7 +44,7 @@ std::string firstLine(const std::string& text) {
 
 int fail(const std::string& message) {
     std::fflush(stdout);
-    fmt::print(stderr, "bulkhead: {}\n", firstLine(message));
+    fmt::print(stderr, "{} {}\n", alarming("bulkhead:", STDERR_FILENO), firstLine(message));
     return kBadInput;
 }
 
@@ -51,40 +55,44 @@ std::vector<std::string> optionNames(const CLI::App& app) {
     return names;
 }
 
-/// One line for what the parser did not accept, with the nearest thing that it would.
-std::string explain(const CLI::ParseError& e, const CLI::App& app) {
-    const auto chosen = app.get_subcommands();
-    const CLI::App& at = chosen.empty() ? app : *chosen.front();
-    if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr) {
-        const std::vector<std::string> extras = app.remaining(true);
-        if (!extras.empty()) {
-            const std::string& word = extras.front();
-            if (word.starts_with("-"))
-                return fmt::format("unknown option {}{}; see bulkhead {}--help", word,
-                                   didYouMean(word.substr(0, word.find('=')), optionNames(at)),
-                                   chosen.empty() ? "" : at.get_name() + " ");
-            if (!chosen.empty())
-                return fmt::format("{}: unexpected argument {}; see bulkhead {} --help", at.get_name(), word,
-                                   at.get_name());
-        }
+/// The verb that was reached, and the words that lead to it.
+std::pair<const CLI::App*, std::string> reached(const CLI::App& app) {
+    const CLI::App* at = &app;
+    std::string words;
+    while (!at->get_subcommands().empty()) {
+        at = at->get_subcommands().front();
+        words += (words.empty() ? "" : " ") + at->get_name();
     }
-    return chosen.empty() ? fmt::format("{}", e.what()) : fmt::format("{}: {}", at.get_name(), e.what());
+    return {at, words};
+}
+
+std::vector<std::string> verbsBelow(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+    return names;
+}
+
+/// One line for what the parser did not accept, with the nearest thing that it would. A word that it did not know comes
+/// before what it missed: the one is most often the other, mistyped.
+std::string explain(const CLI::ParseError& e, const CLI::App& app) {
+    const auto [at, words] = reached(app);
+    const std::string help = fmt::format("see bulkhead {}{}--help", words, words.empty() ? "" : " ");
+    const std::vector<std::string> extras = app.remaining(true);
+    for (const std::string& word : extras)
+        if (word.starts_with("-"))
+            return fmt::format("unknown option {}{}; {}", word,
+                               didYouMean(word.substr(0, word.find('=')), optionNames(*at)), help);
+    if (!extras.empty() && !words.empty())
+        return fmt::format("{}: unexpected argument {}{}; {}", words, extras.front(),
+                           didYouMean(extras.front(), verbsBelow(*at)), help);
+    return words.empty() ? fmt::format("{}", e.what()) : fmt::format("{}: {}", words, e.what());
 }
 
 int run(int count, char** arguments) {
     typedCommand = joined(count, arguments);
-    CLI::App app("Bulkhead: a simulated GPU, and what shares it.", "bulkhead");
-    app.set_version_flag("--version", "bulkhead " + version());
-    app.require_subcommand(0, 1);
-    app.get_formatter()->column_width(34);
-
-    std::vector<std::pair<CLI::App*, Action>> actions;
-    std::vector<std::string> names;
-    for (const Verb& verb : verbs()) {
-        CLI::App* sub = app.add_subcommand(verb.name, verb.brief);
-        actions.emplace_back(sub, verb.setup(*sub));
-        names.emplace_back(verb.name);
-    }
+    CommandTree tree;
+    CLI::App& app = tree.app;
+    const std::vector<std::string> names = tree.names();
 
     // The first word decides: a mistyped verb would otherwise only be an argument too many.
     const std::string first = count > 1 ? arguments[1] : "";
@@ -101,7 +109,7 @@ int run(int count, char** arguments) {
         if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(e) == 0 ? kDone : kBadInput;
         return fail(explain(e, app));
     }
-    for (const auto& [sub, action] : actions)
+    for (const auto& [sub, action] : tree.actions)
         if (sub->parsed()) return action();
     return fail("a verb is missing; see bulkhead --help");
 }

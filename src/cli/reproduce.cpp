@@ -8,8 +8,10 @@
 #include "base/files.h"
 #include "cli/laboratory_options.h"
 #include "cli/verbs.h"
+#include "compare/workers.h"
 #include "report/report.h"
 #include "reproduce/ciao.h"
+#include "reproduce/fgpu.h"
 #include "reproduce/interference.h"
 
 namespace bulkhead::cli {
@@ -27,7 +29,7 @@ struct Options {
     std::string gpu = "sim:gtx480", size = "paper", json, html;
     std::uint64_t seed = 1, instructions = kInstructions, accesses = 0;
     unsigned samples = 3;
-    bool gpuGiven = false;
+    bool gpuGiven = false, sizeGiven = false;
 };
 
 std::vector<const reproduce::CiaoFigure*> chosenFigures(const std::vector<std::string>& names) {
@@ -69,9 +71,38 @@ int runInterference(const Options& o) {
     return kDone;
 }
 
+/// "Fractional GPUs".
+int runFgpu(const Options& o) {
+    std::vector<const reproduce::FgpuFigure*> figures;
+    for (const std::string& name : o.figures) figures.push_back(&reproduce::findFgpuFigure(name));
+    if (figures.empty())
+        for (const reproduce::FgpuFigure& figure : reproduce::fgpuFigures()) figures.push_back(&figure);
+    reproduce::FgpuOptions options;
+    options.common.settings = o.settings;
+    options.common.size = workloads::parseSize(o.sizeGiven ? o.size : "default");
+    options.common.seed = o.seed;
+    options.jobs = o.laboratory.jobs ? o.laboratory.jobs : compare::processors();
+    options.progress = showProgress;
+    if (o.gpuGiven) throw Error("reproduce fgpu: its GPUs are sim:gtx1080 and sim:v100; for others, isolate evaluate");
+    expectOutputs({o.json, o.html});
+    const isolate::SeriesStore store(storeFolder(o.laboratory), thisProgram());
+    std::vector<Result> results;
+    for (const reproduce::FgpuFigure* figure : figures)
+        for (Result& result : figure->make(store, options)) {
+            result.title = fmt::format("{}. {}: {}", figure->name, figure->title, result.title);
+            fillProvenance(result, "sim:gtx1080, sim:v100", o.seed);
+            if (o.json != "-" && o.html != "-") writeOutput("-", report::text(result) + "\n");
+            results.push_back(std::move(result));
+        }
+    if (!o.json.empty()) writeJson(o.json, resultsJson(results));
+    if (!o.html.empty()) writeOutput(o.html, report::html("Fractional GPUs reproduced", results));
+    return kDone;
+}
+
 int run(const Options& o) {
+    if (o.paper == "fgpu") return runFgpu(o);
     if (o.paper == "interference") return runInterference(o);
-    if (o.paper != "ciao") throw Error("reproduce: unknown paper {}: choose ciao or interference", o.paper);
+    if (o.paper != "ciao") throw Error("reproduce: unknown paper {}: choose ciao, interference or fgpu", o.paper);
     const std::vector<const reproduce::CiaoFigure*> figures = chosenFigures(o.figures);
     compare::RunSpec common;
     common.gpu = o.gpu;
@@ -102,9 +133,10 @@ int run(const Options& o) {
 
 Action setUpReproduce(CLI::App& app) {
     const auto o = std::make_shared<Options>();
-    app.add_option("PAPER", o->paper, "ciao or interference")->required();
+    app.add_option("PAPER", o->paper, "ciao, interference or fgpu")->required();
     app.add_option("--figures", o->figures, "only these, such as 8a,table2,overhead")->delimiter(',');
-    app.add_option("--size", o->size, "test, default or paper")->capture_default_str();
+    CLI::Option* size =
+        app.add_option("--size", o->size, "test, default or paper; of fgpu, default")->capture_default_str();
     app.add_option("--limit", o->instructions, "stop each run after that many warp instructions; 0: run to the end")
         ->capture_default_str();
     CLI::Option* gpu = app.add_option("--gpu", o->gpu, "sim:NAME or sim:FILE.json; of interference, sim:tx2 or cuda:N")
@@ -118,8 +150,9 @@ Action setUpReproduce(CLI::App& app) {
     app.add_option("--json", o->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
     app.add_option("--html", o->html, "write a page, likewise")->type_name("FILE");
     addLaboratoryOptions(app, o->laboratory);
-    return [o, gpu] {
+    return [o, gpu, size] {
         o->gpuGiven = gpu->count() > 0;
+        o->sizeGiven = size->count() > 0;
         return run(*o);
     };
 }

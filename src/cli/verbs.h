@@ -38,12 +38,19 @@ void writeJson(const std::string& file, const nlohmann::ordered_json&);
 /// installed. Throws Error if they are not there.
 std::string libraryFolder();
 
+/// Starts a CUDA program in the place of this one, with our driver before any other. Throws Error if that cannot be.
+[[noreturn]] void becomeProgram(std::vector<std::string> words);
+
 // One file each.
 Action setUpCc(CLI::App&);
 Action setUpCompare(CLI::App&);
+Action setUpCompletion(CLI::App&);
 Action setUpExec(CLI::App&);
 Action setUpDissect(CLI::App&);
 Action setUpGpus(CLI::App&);
+Action setUpMan(CLI::App&);
+Action setUpReport(CLI::App&);
+Action setUpIsolate(CLI::App&);
 Action setUpReproduce(CLI::App&);
 Action setUpRun(CLI::App&);
 Action setUpStress(CLI::App&);

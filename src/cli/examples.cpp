@@ -1,0 +1,65 @@
+#include "cli/examples.h"
+
+#include <map>
+
+namespace bulkhead::cli {
+
+const std::vector<Example>& examplesOf(std::string_view verb) {
+    static const std::map<std::string_view, std::vector<Example>> all = {
+        {"demo", {{"bulkhead demo", "see what Bulkhead does, with no GPU, in three minutes"}}},
+        {"dissect",
+         {{"bulkhead dissect --gpu sim:gtx1080 --out gtx1080.map.json", "find the map of a simulated GTX 1080"},
+          {"bulkhead dissect --gpu sim:gtx1080 --verify gtx1080.map.json", "measure how right it is"},
+          {"bulkhead dissect --gpu cuda:0 --json h200.json", "the same on a real GPU, with every figure"}}},
+        {"run",
+         {{"bulkhead run ATAX --size test", "run a workload and check it against the CPU"},
+          {"bulkhead run ATAX --scheduler ciao-c --set l1.ways=8", "under another scheduler, on another cache"},
+          {"bulkhead run k.ptx --kernel add --grid 64 --block 256 --arg 'f32[16384]=iota' --timeline trace.json",
+           "run a kernel of a PTX file and draw what every SM does"}}},
+        {"workloads",
+         {{"bulkhead workloads", "list them"},
+          {"bulkhead workloads ATAX SYRK --measure --size default",
+           "run two, and show them beside the paper's figures"}}},
+        {"compare",
+         {{"bulkhead compare --workloads ATAX,SYRK,Hotspot --size test", "seven schedulers on three workloads"},
+          {"bulkhead compare --workloads LWS --schedulers gto,ciao-c --html compare.html",
+           "a class of them, as a page"}}},
+        {"stress",
+         {{"bulkhead stress --list", "name aggressors, victims and placements"},
+          {"bulkhead stress --victim random --aggressors compute,evict-random --samples 10",
+           "a victim beside two aggressors on a simulated TX2"},
+          {"bulkhead stress --gpu cuda:0 --victim latency --aggressors all --map map.json --html stress.html",
+           "every aggressor on a real GPU, as a page"}}},
+        {"isolate",
+         {{"bulkhead isolate plan --gpu sim:gtx1080 --partitions 2", "show how a GPU would be divided in two"},
+          {"bulkhead isolate evaluate --gpu sim:gtx1080", "measure how far neighbours reach through the walls"}}},
+        {"reproduce",
+         {{"bulkhead reproduce interference --html interference.html", "the tables of the interference paper"},
+          {"bulkhead reproduce ciao --figures 8a,table2 --limit 500000", "two figures of the CIAO paper, shortened"}}},
+        {"report",
+         {{"bulkhead report compare.json stress.json -o report.html", "one page of two runs"},
+          {"bulkhead report compare.json --svg figures", "each chart as a picture in the folder figures"}}},
+        {"cc",
+         {{"bulkhead cc -O2 examples/reduction.cu -o reduction", "build a program"},
+          {"./reduction", "run it, on a simulated GPU where there is no other"}}},
+        {"exec",
+         {{"bulkhead exec -- ./program --its-own options", "run a program on a simulated GTX 1080"},
+          {"bulkhead exec --gpu sim:h200 --stats kernels.json -- ./program",
+           "on another GPU, and keep what it counted"}}},
+        {"gpus",
+         {{"bulkhead gpus", "list them"},
+          {"bulkhead gpus h200 --set l2.ways=8", "every figure of one, with where it comes from"}}},
+        {"completion",
+         {{"source <(bulkhead completion bash)", "in ~/.bashrc"},
+          {"source <(bulkhead completion zsh)", "in ~/.zshrc, after compinit"},
+          {"bulkhead completion fish > ~/.config/fish/completions/bulkhead.fish", "once"}}},
+        {"man",
+         {{"bulkhead man stress | man -l -", "read the manual of a verb"},
+          {"bulkhead man --out man1", "write all pages into a folder"}}},
+    };
+    static const std::vector<Example> none;
+    const auto found = all.find(verb);
+    return found == all.end() ? none : found->second;
+}
+
+}  // namespace bulkhead::cli
