@@ -4,6 +4,7 @@ namespace bulkhead::cli {
 
 const std::vector<Verb>& verbs() {
     static const std::vector<Verb> all = {
+        {"demo", "see what all of this is for, in three minutes", setUpDemo},
         {"dissect", "find out by timing how a GPU spreads addresses", setUpDissect},
         {"run", "run a workload, or a kernel of a PTX file", setUpRun},
         {"workloads", "list the workloads, or measure them", setUpWorkloads},

@@ -45,6 +45,7 @@ std::string libraryFolder();
 Action setUpCc(CLI::App&);
 Action setUpCompare(CLI::App&);
 Action setUpCompletion(CLI::App&);
+Action setUpDemo(CLI::App&);
 Action setUpExec(CLI::App&);
 Action setUpDissect(CLI::App&);
 Action setUpGpus(CLI::App&);

@@ -1,0 +1,221 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "base/error.h"
+#include "cli/laboratory_options.h"
+#include "cli/style.h"
+#include "cli/verbs.h"
+#include "compare/comparison.h"
+#include "compare/workers.h"
+#include "dissect/dissect.h"
+#include "isolate/evaluation.h"
+#include "report/report.h"
+#include "stress/scenario.h"
+#include "stress/stress.h"
+#include "stress/waiting.h"
+
+namespace bulkhead::cli {
+namespace {
+
+struct DemoOptions {
+    std::string gpu, out = "bulkhead-report.html";
+    LaboratoryOptions laboratory;
+};
+
+bool isReal(const std::string& gpu) {
+    return gpu.starts_with("cuda:");
+}
+
+/// The four verbs on one small question each, and what became of them.
+class Demo {
+  public:
+    explicit Demo(const DemoOptions& o) : options_(o) {
+        summary_.title = "Ours beside the papers'";
+        summary_.columns = {{"question", ""}, {"GPU", ""}, {"ours", ""}, {"paper's", ""}, {"unit", ""}, {"paper", ""}};
+    }
+
+    void see() {
+        const std::string gpu = options_.gpu.empty() ? "sim:gtx1080" : options_.gpu;
+        begin("See it", "how does a GPU spread addresses over its caches and memory? By timing alone:",
+              "bulkhead dissect --gpu " + gpu);
+        gpu::Gpu opened = gpu::Gpu::open(gpu);
+        dissect::Listener silent;
+        const dissect::Dissection found = dissect::dissect(opened, dissect::Options(), silent);
+        Result r;
+        r.title = "What timing tells of " + gpu;
+        r.columns = {{"property", ""}, {"value", ""}, {"unit", ""}, {"confidence", ""}};
+        for (const dissect::Finding& f : found.findings)
+            if (!std::holds_alternative<std::monostate>(f.value)) r.add({f.name, f.value, f.unit, f.confidence});
+        show(std::move(r), gpu);
+        for (const Result& figure : found.figures) keep(figure, gpu);
+        if (isReal(gpu)) return;
+        // Fractional GPUs, Figure 6 and appendix B.
+        compareFinding(found.findings, "DRAM banks", gpu, 128);
+        compareFinding(found.findings, "L2 sets", gpu, 1024);
+        compareFinding(found.findings, "L2 ways", gpu, 16);
+        compareFinding(found.findings, "memory modules", gpu, 8);
+    }
+
+    void cause() {
+        stress::Options options;
+        options.arena.gpu = options_.gpu.empty() ? "sim:tx2" : options_.gpu;
+        const bool real = isReal(options.arena.gpu);
+        options.arena.victim.accesses = real ? 0 : 4096;
+        options.arena.victim.limitSeconds = real ? 60 : 0.25;
+        options.victims = {real ? "latency" : "random"};
+        for (const char* name : {"compute", "evict-random"}) {
+            stress::AggressorSpec spec;
+            spec.kind = stress::parseAggressor(name);
+            options.aggressors.push_back(spec);
+        }
+        options.samples = real ? 20 : 2;
+        begin("Cause it", "a victim on one part of the GPU, an aggressor on another; they share only L2 and DRAM:",
+              fmt::format("bulkhead stress --gpu {} --victim {} --aggressors compute,evict-random --samples {}{}",
+                          options.arena.gpu, options.victims.front(), options.samples, real ? "" : " --accesses 4096"));
+        const stress::Outcome outcome = stress::stress(options);
+        for (const stress::Cell& cell : outcome.cells)
+            if (cell.pairing.pairs.empty()) throw Error("demo: the victim could not be measured: {}", cell.refusal);
+        for (Result& r : outcome.results(options)) {
+            const bool first = r.title.starts_with("Interference");
+            if (first && !real) {
+                // Towards Demystifying Cache Interference, Table 3.
+                addSummary("slowdown beside pure computation", options.arena.gpu, cellOf(r, 0, "slowdown"), "1.0", "x",
+                           "Cache Interference, Table 3");
+                addSummary("slowdown beside random eviction", options.arena.gpu, cellOf(r, 1, "slowdown"), "2.1", "x",
+                           "Cache Interference, Table 3");
+            }
+            if (first)
+                show(std::move(r), options.arena.gpu);
+            else
+                keep(std::move(r), options.arena.gpu);
+        }
+    }
+
+    void wallOff() {
+        isolate::EvaluationSpec spec;
+        spec.common.gpu = options_.gpu.empty() ? "sim:gtx1080" : options_.gpu;
+        const bool real = isReal(spec.common.gpu);
+        spec.common.samples = real ? 20 : 1;
+        spec.applications = real ? std::vector<std::string>{"latency"} : std::vector<std::string>{"SP", "VA"};
+        spec.neighbours = {real ? "stream" : "VA"};
+        begin("Wall it off", "two partitions: multiprocessors apart (cp), then L2 and DRAM apart as well (cmp):",
+              fmt::format("bulkhead isolate evaluate --gpu {} --applications {} --neighbours {}", spec.common.gpu,
+                          fmt::join(spec.applications, ","), spec.neighbours.front()));
+        const isolate::SeriesStore store(storeFolder(options_.laboratory), thisProgram());
+        const isolate::Evaluation evaluation = isolate::evaluate(spec, store, jobs(), showProgress);
+        for (const std::string& failure : evaluation.failures()) throw Error("demo: {}", failure);
+        Result variation = evaluation.variationTable(spec);
+        if (!real) {
+            // Fractional GPUs, Table III: averages over six applications.
+            const std::size_t average = variation.rows.size() - 2;
+            addSummary("variation behind compute walls, two of six applications", spec.common.gpu,
+                       variation.rows[average][1], "130.4", "%", "Fractional GPUs, Table III");
+            addSummary("variation behind compute and memory walls", spec.common.gpu, variation.rows[average][2], "7.5",
+                       "%", "Fractional GPUs, Table III");
+        }
+        show(std::move(variation), spec.common.gpu);
+        keep(evaluation.runtimeTable(), spec.common.gpu);
+    }
+
+    void designAway() {
+        compare::Plan plan;
+        plan.common.gpu = "sim:gtx480";
+        plan.common.size = workloads::Size::paper;
+        plan.common.warpInstructions = 10'000'000;
+        plan.workloads = {"ATAX"};
+        plan.variants = {{"gto", "gto"}, {"ciao-c", "ciao-c"}};
+        begin("Design it away", "a kernel whose warps thrash L1D, under a usual scheduler and under CIAO's:",
+              "bulkhead compare --workloads ATAX --schedulers gto,ciao-c --size paper --limit 10000000");
+        compare::Laboratory laboratory = openLaboratory(options_.laboratory);
+        const compare::Comparison comparison = compare::compare(laboratory, plan);
+        for (const std::string& failure : comparison.failures()) throw Error("demo: {}", failure);
+        // CIAO, V-B: the mean over 21 workloads.
+        addSummary("IPC under CIAO-C over GTO, ATAX; the paper's is the mean of 21", plan.common.gpu,
+                   comparison.gain(0, 1), "1.56", "x", "CIAO, V-B");
+        show(compare::gainTable(comparison), plan.common.gpu);
+        keep(compare::runTable(comparison), plan.common.gpu);
+    }
+
+    void finish() {
+        command_ = "bulkhead demo" + (options_.gpu.empty() ? "" : " --gpu " + options_.gpu);
+        if (!summary_.rows.empty()) {
+            fill(summary_, options_.gpu.empty() ? "simulated" : options_.gpu);
+            writeOutput("-", "\n" + report::text(summary_));
+            results_.insert(results_.begin(), summary_);
+        }
+        writeOutput(options_.out, report::html("Bulkhead: see it, cause it, wall it off, design it away", results_));
+        fmt::print("\nThe report, with charts and the command of each figure: {}\n",
+                   std::filesystem::absolute(options_.out).string());
+    }
+
+  private:
+    unsigned jobs() const { return options_.laboratory.jobs ? options_.laboratory.jobs : compare::processors(); }
+
+    void begin(const std::string& name, const std::string& question, const std::string& command) {
+        command_ = command;
+        fmt::print("\n{} {}\n$ {}\n", bold(fmt::format("{}. {}:", ++steps_, name), STDOUT_FILENO), question, command);
+        std::fflush(stdout);
+    }
+
+    void fill(Result& r, const std::string& gpu) const { r.provenance = {command_, gpu, 1, version(), currentDate()}; }
+    void keep(Result r, const std::string& gpu) {
+        fill(r, gpu);
+        results_.push_back(std::move(r));
+    }
+    void show(Result r, const std::string& gpu) {
+        writeOutput("-", report::text(r));
+        keep(std::move(r), gpu);
+    }
+
+    static Value cellOf(const Result& r, std::size_t row, const std::string& column) {
+        for (std::size_t c = 0; c < r.columns.size(); ++c)
+            if (r.columns[c].name == column) return r.rows.at(row)[c];
+        throw Error("demo: no column {} in {}", column, r.title);
+    }
+
+    void addSummary(const std::string& question, const std::string& gpu, Value ours, const std::string& papers,
+                    const std::string& unit, const std::string& paper) {
+        summary_.add({question, gpu, std::move(ours), papers, unit, paper});
+    }
+
+    void compareFinding(const std::vector<dissect::Finding>& findings, const std::string& name, const std::string& gpu,
+                        int papers) {
+        for (const dissect::Finding& f : findings)
+            if (f.name == name) addSummary(name, gpu, f.value, std::to_string(papers), "", "Fractional GPUs, Figure 6");
+    }
+
+    const DemoOptions& options_;
+    std::string command_;
+    int steps_ = 0;
+    Result summary_;
+    std::vector<Result> results_;
+};
+
+int run(const DemoOptions& o) {
+    if (!o.gpu.empty()) gpu::Gpu::open(o.gpu);  // refuses an unknown one before anything is said
+    expectOutputs({o.out});
+    stress::loadModulesEagerly();
+    stress::catchInterrupts();
+    Demo demo(o);
+    demo.see();
+    demo.cause();
+    demo.wallOff();
+    // A warp scheduler cannot be changed on a real GPU.
+    if (!isReal(o.gpu)) demo.designAway();
+    demo.finish();
+    return kDone;
+}
+
+}  // namespace
+
+Action setUpDemo(CLI::App& app) {
+    const auto o = std::make_shared<DemoOptions>();
+    app.add_option("--gpu", o->gpu, "a real GPU, cuda:N, or one simulated GPU for all [one that suits each question]");
+    app.add_option("--out", o->out, "the report")->type_name("FILE")->capture_default_str();
+    addLaboratoryOptions(app, o->laboratory);
+    return [o] { return run(*o); };
+}
+
+}  // namespace bulkhead::cli
