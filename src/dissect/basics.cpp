@@ -15,10 +15,13 @@ std::uint32_t median(Times times) {
     return times[times.size() / 2];
 }
 
-/// Random lines of the allocation, each once.
-std::vector<std::uint64_t> randomLines(const MemoryView& memory, std::size_t count, Bytes line, Random& random) {
+/// Random lines of the first or second KB of random 4 KB, each once: others are left untouched for other experiments.
+std::vector<std::uint64_t> randomLines(const MemoryView& memory, std::size_t count, unsigned kb, Random& random) {
+    constexpr Bytes kPlace = 4096, kLine = 128;
     std::vector<std::uint64_t> lines;
-    while (lines.size() < count) lines.push_back(memory.base() + random.below(memory.bytes() / line) * line);
+    while (lines.size() < count)
+        lines.push_back(memory.base() + random.below(memory.bytes() / kPlace) * kPlace + kb * 1024 +
+                        random.below(1024 / kLine) * kLine);
     std::sort(lines.begin(), lines.end());
     lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
     for (std::size_t i = lines.size(); i > 1; --i) std::swap(lines[i - 1], lines[random.below(i)]);
@@ -26,7 +29,7 @@ std::vector<std::uint64_t> randomLines(const MemoryView& memory, std::size_t cou
 }
 
 void findLatencies(Probe& probe, const MemoryView& memory, CacheShape& cache, Listener& listener, Random& random) {
-    const std::vector<std::uint64_t> ring = randomLines(memory, 256, 4096, random);
+    const std::vector<std::uint64_t> ring = randomLines(memory, 256, 0, random);
     const auto steps = static_cast<std::uint32_t>(ring.size());
     probe.writeRing(ring);
     clearCache(probe, memory, cache);
@@ -53,9 +56,9 @@ void findLatencies(Probe& probe, const MemoryView& memory, CacheShape& cache, Li
     listener.found({"DRAM latency", dram, "cycles", 1, "the first round, after clearing the cache"});
 
     std::vector<Access> twice;
-    const std::vector<std::uint64_t> lines = randomLines(memory, 200, 4096, random);
+    const std::vector<std::uint64_t> lines = randomLines(memory, 200, 1, random);
     for (int round = 0; round < 2; ++round)
-        for (std::uint64_t line : lines) twice.push_back({line + 1024});  // where nothing has been yet
+        for (std::uint64_t line : lines) twice.push_back({line});
     const Times times = probe.timeAccesses(twice);
     const auto half = times.begin() + static_cast<std::ptrdiff_t>(lines.size());
     cache.missCycles = median(Times(times.begin(), half));
@@ -96,10 +99,11 @@ void findSector(Probe& probe, const MemoryView& memory, CacheShape& cache, Liste
 /// One line of each of many pages stays in L2; what takes longer with more pages is translation.
 void findTlbReach(Probe& probe, const MemoryView& memory, const CacheShape& cache, Listener& listener) {
     constexpr Bytes kPage = 2_MiB;
-    const std::size_t most = std::min<std::size_t>(memory.bytes() / kPage, 1024);
+    // Few enough that all lines stay in L2, however they are spread over its sets.
+    const std::size_t most = std::min<std::size_t>(memory.bytes() / kPage, cache.bytes / cache.lineBytes / 8);
     double few = 0;
     std::size_t reach = 0;
-    for (std::size_t pages = 16; pages <= most; pages *= 2) {
+    for (std::size_t pages = std::min<std::size_t>(16, most); pages <= most; pages *= 2) {
         std::vector<std::uint64_t> ring;
         for (std::size_t i = 0; i < pages; ++i)
             ring.push_back(memory.base() + i * kPage + i * 37 % 1021 * cache.lineBytes);
@@ -133,7 +137,7 @@ CacheShape findBasics(Probe& probe, const MemoryView& memory, Listener& listener
 }
 
 Result hitsByFootprint(Probe& probe, const MemoryView& memory, const CacheShape& cache, Listener& listener,
-                       std::uint64_t seed) {
+                       std::uint64_t seed, double& hitsWhenFull) {
     listener.step("what L2 holds");
     constexpr std::size_t kSamples = 500;
     Result r;
@@ -153,12 +157,14 @@ Result hitsByFootprint(Probe& probe, const MemoryView& memory, const CacheShape&
         for (std::uint32_t t : probe.timeAccesses(samples)) hits += cache.misses(t) ? 0 : 1;
         const double now = static_cast<double>(hits) / kSamples;
         r.add({static_cast<std::int64_t>(footprint >> 10), 100 * now});
+        if (eighths == 8) hitsWhenFull = now;
         if (now * static_cast<double>(footprint) > held) {
             held = now * static_cast<double>(footprint);
             share = now;
         }
         listener.progress(eighths / 16.0);
     }
+    r.charts.push_back({Chart::Kind::line, "hits by footprint", "footprint", {"hits"}, {}, {}, "", false, false});
     const double error = std::sqrt(std::max(0.0, share * (1 - share)) / kSamples) / share;
     listener.found({"L2 capacity", held / (1 << 20), "MB", 1 - error,
                     fmt::format("the most that is still there after reading, within {:.0f} %; the driver says {} MB",

@@ -3,18 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "dissect/basics.h"
+#include "dissect/figures.h"
 #include "dissect/interference.h"
 #include "dissect/sets.h"
 #include "dissect/slice_map.h"
+#include "dissect/slice_shape.h"
 
 namespace bulkhead::dissect {
 namespace {
 
 constexpr Bytes kRealMemory = 4_GiB;
-constexpr std::size_t kSimulatedPages = 12;  // labelled to check a map with; a simulated GPU takes its time
 
 /// Passes everything on, and keeps what was found.
 class Recorder final : public Listener {
@@ -64,7 +66,35 @@ struct Linear {
     Rows rows;
     std::optional<EvictionSet> eviction;
     std::optional<TimeSplit> pairTimes;
+    double hitsWhenFull = 0;  ///< share of as much contiguous memory as L2 holds that stays in it
 };
+
+/// Share of lines that find room if as many as L2 holds fall into sets at random: a set of w ways gets a Poisson number
+/// of them, w on average.
+double randomlyFilled(std::size_t ways) {
+    double chance = std::exp(-static_cast<double>(ways)), kept = 0;
+    for (std::size_t n = 0; n < 8 * ways; ++n) {
+        kept += chance * static_cast<double>(std::min(n, ways));
+        chance *= static_cast<double>(ways) / static_cast<double>(n + 1);
+    }
+    return kept / static_cast<double>(ways);
+}
+
+/// Sets that are no XOR of address bits, from how often lines share one and how evenly contiguous memory fills them.
+void describeOtherSets(const Linear& found, Listener& listener) {
+    const auto colliding = static_cast<double>(std::max<std::size_t>(1, found.set.colliding));
+    const double sets = static_cast<double>(found.set.pairs) / colliding, error = 1 / std::sqrt(colliding);
+    listener.found({"L2 sets by count", found.set.colliding > 10 ? Value(std::round(sets)) : Value(), "",
+                    found.set.colliding > 10 ? 1 - error : 0,
+                    fmt::format("{} of {} random lines share a set, which is exact to {:.0f} %", found.set.colliding,
+                                found.set.pairs, 100 * error)});
+    const double atRandom = randomlyFilled(found.eviction->lines.size());
+    const bool even = found.hitsWhenFull > (1 + atRandom) / 2;
+    listener.found({"how L2 is filled", std::string(even ? "evenly" : "as if at random"), "", 0.9,
+                    fmt::format("of contiguous memory of its size {:.1f} % stay; with even sets all would, with lines "
+                                "that fall at random {:.1f} %",
+                                100 * found.hitsWhenFull, 100 * atRandom)});
+}
 
 Result pairTrend(const std::vector<RowConflicts::Sample>& samples) {
     Result r;
@@ -83,21 +113,16 @@ Result pairTrend(const std::vector<RowConflicts::Sample>& samples) {
     return r;
 }
 
-Result pairHistogram(const std::vector<RowConflicts::Sample>& samples) {
+Result sideLatencies(const Sides& sides) {
     Result r;
-    r.title = "Figure 4: histogram of the time of random pairs";
-    r.columns = {{"time", "cycles"}, {"pairs", ""}};
-    std::vector<std::uint32_t> times;
-    for (const auto& s : samples) times.push_back(s.cycles);
-    std::sort(times.begin(), times.end());
-    for (std::size_t i = 0; i < times.size();) {
-        const auto end = std::upper_bound(times.begin() + static_cast<std::ptrdiff_t>(i), times.end(), times[i]);
-        const auto n = static_cast<std::int64_t>(end - times.begin()) - static_cast<std::int64_t>(i);
-        r.add({static_cast<std::int64_t>(times[i]), n});
-        i += static_cast<std::size_t>(n);
-    }
-    r.charts.push_back(
-        {Chart::Kind::line, "how many pairs take how long", "time", {"pairs"}, {}, {}, "", false, false});
+    r.title = "Figure 3 by sides: latency of atomics from a multiprocessor of either side";
+    r.columns = {{"address", ""}, {"side 0", "cycles"}, {"side 1", "cycles"}};
+    const auto other = std::find(sides.ofMultiprocessor.begin(), sides.ofMultiprocessor.end(), 1);
+    const auto second = static_cast<std::size_t>(other - sides.ofMultiprocessor.begin()) % sides.latencies.size();
+    for (std::size_t i = 0; i < sides.addresses.size(); ++i)
+        r.add({fmt::format("{:#x}", sides.addresses[i]), static_cast<std::int64_t>(sides.latencies[0][i]),
+               static_cast<std::int64_t>(sides.latencies[second][i])});
+    r.charts.push_back({Chart::Kind::line, "latency of atomics", "", {"side 0", "side 1"}, {}, {}, "", false, false});
     return r;
 }
 
@@ -129,7 +154,9 @@ void findBanks(Probe& probe, const MemoryView& memory, const Options& options, L
                                 100 * conflicts.split()->slowShare)});
     if (options.figures) {
         figures.push_back(pairTrend(conflicts.trend(60, options.seed + 1)));
-        figures.push_back(pairHistogram(conflicts.samples()));
+        Times times;
+        for (const auto& sample : conflicts.samples()) times.push_back(sample.cycles);
+        figures.push_back(timeHistogram("Figure 4: histogram of the time of random pairs", std::move(times)));
     }
     XorHashOptions search;
     search.bits = bitRange(static_cast<unsigned>(std::countr_zero(found.cache.sectorBytes)), memory.addressBits());
@@ -145,21 +172,11 @@ void findBanks(Probe& probe, const MemoryView& memory, const Options& options, L
                     "addresses of a bank that make no conflict"});
 }
 
-void describeReplacement(const Replacement& r, Listener& listener) {
-    listener.found(
-        {"L2 line", static_cast<std::int64_t>(r.evictedTogether), "B", 1, "bytes that are evicted together"});
-    const char* policy = r.leastRecentlyUsed ? "LRU" : r.firstInFirstOut ? "FIFO" : "neither LRU nor FIFO";
-    listener.found(
-        {"L2 replacement", std::string(policy), "", 1,
-         fmt::format("a line that was read goes after {} others, one that was written after {}", r.readsToEvictRead,
-                     r.readsToEvictWrite != 0 ? std::to_string(r.readsToEvictWrite) : "more than were tried")});
-}
-
 void findSets(Probe& probe, const MemoryView& memory, const Options& options, Listener& listener, Linear& found) {
     listener.step("L2 sets, by eviction (Algorithm 2)");
-    SetProbe search(probe, memory, found.cache);
-    const Span* bank = found.bank.decided ? &found.bank.functions : nullptr;
-    found.eviction = search.find(bank, options.seed, [&](double f) { listener.progress(f); });
+    SetProbe search(probe, found.cache);
+    found.eviction = search.find(linesOfBank(memory, found.cache, found.bank.functions), options.seed,
+                                 [&](double f) { listener.progress(f); });
     if (!found.eviction) {
         listener.found({"L2 ways", {}, "", 0, "no list of lines that just evicts a line was found"});
         return;
@@ -175,6 +192,7 @@ void findSets(Probe& probe, const MemoryView& memory, const Options& options, Li
     found.set = recoverXorHash(conflicts, hash);
     listener.found({"L2 sets", found.set.decided ? Value(std::int64_t{1} << found.set.functions.dimension()) : Value(),
                     "", found.set.confidence, found.set.evidence});
+    if (!found.set.decided) describeOtherSets(found, listener);
 
     std::vector<std::uint64_t> more;
     const Span alike = found.set.functions.orthogonal(hash.bits);
@@ -186,7 +204,7 @@ void findSets(Probe& probe, const MemoryView& memory, const Options& options, Li
     }
     std::sort(more.begin(), more.end());
     more.erase(std::unique(more.begin(), more.end()), more.end());
-    describeReplacement(findReplacement(probe, found.cache, *found.eviction, more), listener);
+    describe(findReplacement(probe, found.cache, *found.eviction, more), listener);
 }
 
 void describeColors(const arch::AddressMap& map, double confidence, Listener& listener) {
@@ -242,25 +260,36 @@ MapFile bankMap(const Linear& found) {
 
 /// Slices by contention, in the form of the H200 or any simpler one.
 std::optional<MapFile> sliceMap(Probe& probe, const MemoryView& memory, const Options& options, const Linear& found,
-                                Listener& listener) {
+                                Listener& listener, std::vector<Result>& figures) {
     const bool simulated = probe.gpu().simulator() != nullptr;
     SliceMapOptions slices = SliceMapOptions::forGpu(probe.gpu());
     slices.seed = options.seed;
     SliceMapper mapper(probe, memory, slices, listener);
-    if (!mapper.find()) return std::nullopt;
+    const bool decided = mapper.find();
+    if (mapper.sides()) figures.push_back(sideLatencies(*mapper.sides()));
+    if (!decided) return std::nullopt;
     listener.step("fresh random addresses");
     const std::size_t addresses =
         simulated ? std::min(options.verifyAddresses, slices.heldOut) : options.verifyAddresses;
     SliceMapper::Accuracy accuracy;
+    LabelledPages pages;
+    pages.base = mapper.firstPage();
+    pages.form = mapper.hash();
+    pages.sided = mapper.sided();
     if (mapper.physical()) {
+        pages.physical = &memory;
         accuracy = mapper.verifyPhysical(addresses);
     } else {
-        const std::size_t all = memory.bytes() / kPageBytes - 1;
-        accuracy = mapper.verify(mapper.labelPages(simulated ? std::min(all, kSimulatedPages) : all), addresses);
+        const std::size_t all = std::min(memory.bytes(), kRealMemory) / kPageBytes - 1;
+        // A simulated GPU takes its time: enough to fill L2 twice.
+        const std::size_t some = std::max<std::size_t>(12, 2 * found.cache.bytes / kPageBytes + 2);
+        pages.labels = mapper.labelPages(simulated ? std::min(all, some) : all);
+        accuracy = mapper.verify(pages.labels, addresses);
     }
     listener.found({"right slices", 100 * accuracy.slice, "%", accuracy.slice,
                     fmt::format("of {} fresh addresses in {} pages; sides {:.2f} %", accuracy.addresses, accuracy.pages,
                                 100 * accuracy.side)});
+    if (!found.eviction) findSliceShape(probe, memory, pages, found.cache, listener, options.seed, figures);
     arch::AddressMap::Roles roles;
     roles.slice = mapper.digits().slice;
     if (found.bank.decided && mapper.physical()) {
@@ -291,10 +320,11 @@ Dissection dissect(gpu::Gpu& gpu, const Options& options, Listener& to) {
     if (!options.usePhysical) memory.forgetPhysical();
     Linear found;
     found.cache = findBasics(probe, memory, listener, options.seed);
-    result.figures.push_back(hitsByFootprint(probe, memory, found.cache, listener, options.seed));
+    result.figures.push_back(hitsByFootprint(probe, memory, found.cache, listener, options.seed, found.hitsWhenFull));
     if (memory.physicalKnown()) {
         findBanks(probe, memory, options, listener, found, result.figures);
-        findSets(probe, memory, options, listener, found);
+        // Without banks, lists of lines that evict one another are too long, unless slices are known first.
+        if (found.bank.decided) findSets(probe, memory, options, listener, found);
     }
     const bool linear = found.bank.decided && found.set.decided;
     if (linear) {
@@ -310,7 +340,7 @@ Dissection dissect(gpu::Gpu& gpu, const Options& options, Listener& to) {
             findInterference(probe, memory, hashes, options, listener, result.figures);
         }
     } else {
-        result.file = sliceMap(probe, memory, options, found, listener);
+        result.file = sliceMap(probe, memory, options, found, listener, result.figures);
         if (!result.file && found.bank.decided) result.file = bankMap(found);
     }
     if (result.file) {

@@ -28,6 +28,7 @@ ordered_json formJson(const ResidueHash& form) {
     ordered_json j = {{"modulus", form.modulus}, {"groups", form.groups}};
     j["parities"] = ordered_json::array();
     for (const WeightedParity& p : form.parities) j["parities"].push_back({{"mask", p.mask}, {"weight", p.weight}});
+    if (!form.table.empty()) j["table"] = form.table;
     j["agreement"] = form.agreement;
     return j;
 }
@@ -41,6 +42,9 @@ ResidueHash readForm(const json& j) {
         form.parities.push_back({p.at("mask").get<Mask>(), p.at("weight").get<std::uint32_t>()});
     if (form.groups.size() > 16 || form.parities.size() > 63) throw Error("too many parities");
     form.agreement = j.at("agreement").get<double>();
+    if (j.contains("table")) form.table = j.at("table").get<std::vector<std::uint32_t>>();
+    if (!form.table.empty() && form.table.size() != std::size_t{1} << form.parities.size())
+        throw Error("a table of {} entries for {} parities", form.table.size(), form.parities.size());
     for (Mask m : form.groups) form.window |= m;
     for (const WeightedParity& p : form.parities) form.window |= p.mask;
     return form;
@@ -77,7 +81,10 @@ MapFile readMapFile(const std::string& path) {
     try {
         file.map = arch::AddressMap::fromJson(j.at("map"));
         file.gpu = j.at("gpu").get<std::string>();
-        file.physical = j.at("addresses").get<std::string>() == "physical";
+        const auto addresses = j.at("addresses").get<std::string>();
+        file.physical = addresses == "physical";
+        if (!file.physical && addresses != "page labels")
+            throw Error("addresses are {}, but must be physical or page labels", addresses);
         file.confidence = j.at("confidence").get<double>();
         if (j.contains("form")) file.form = readForm(j.at("form"));
     } catch (const json::exception& e) {

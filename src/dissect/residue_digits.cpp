@@ -88,7 +88,7 @@ std::uint64_t ResidueDigits::pageAddress(const PageLabel& label) const {
 
 std::optional<ResidueDigits> residueDigits(ResidueHash& hash, std::optional<unsigned> labelShift) {
     const std::uint32_t n = hash.modulus;
-    if (n != 1) {
+    if (n != 1 && hash.table.empty()) {
         std::vector<std::size_t> order;
         std::uint32_t unit = 1;
         for (; unit < n && order.empty(); ++unit)
@@ -108,7 +108,11 @@ std::optional<ResidueDigits> residueDigits(ResidueHash& hash, std::optional<unsi
     digits.modulus = n;
     arch::Digit index, groups;
     for (const WeightedParity& p : hash.parities) index.bits.push_back(p.mask);
-    index.modulus = n;
+    if (hash.table.empty()) {
+        index.modulus = n;
+    } else {
+        index.table = hash.table;
+    }
     groups.bits = hash.groups;
     if (labelShift) {
         const auto count = static_cast<unsigned>(hash.parities.size());
@@ -119,7 +123,7 @@ std::optional<ResidueDigits> residueDigits(ResidueHash& hash, std::optional<unsi
         for (unsigned i = 0; i < count; ++i) index.bits[i] |= Mask{1} << (digits.flipsShift + i);
         for (unsigned i = 0; i < groupCount; ++i) groups.bits[i] |= Mask{1} << (digits.groupShift + i);
         for (unsigned i = 0; i < count; ++i) digits.addendUnit = times(digits.addendUnit, 2, n);
-        for (unsigned i = 0; i < static_cast<unsigned>(std::bit_width(n - 1)); ++i)
+        for (unsigned i = 0; hash.table.empty() && i < static_cast<unsigned>(std::bit_width(n - 1)); ++i)
             index.bits.push_back(Mask{1} << (digits.addendShift + i));
     }
     if (n != 1) digits.slice.push_back(index);

@@ -413,7 +413,15 @@ std::uint32_t ResidueHash::group(std::uint64_t offset, const PageLabel& label) c
     return dissect::parities(groups, offset) ^ label.groupFlips;
 }
 
+std::uint32_t ResidueHash::patternOf(std::uint64_t offset) const {
+    std::uint32_t bits = 0;
+    for (std::size_t i = 0; i < parities.size(); ++i)
+        bits |= static_cast<std::uint32_t>(parity(offset & parities[i].mask)) << i;
+    return bits;
+}
+
 std::uint32_t ResidueHash::residue(std::uint64_t offset, const PageLabel& label) const {
+    if (!table.empty()) return table[patternOf(offset) ^ label.flips];
     std::uint64_t sum = label.addend;
     for (std::size_t i = 0; i < parities.size(); ++i)
         if (parity(offset & parities[i].mask) != ((label.flips >> i & 1) != 0)) sum += parities[i].weight;
@@ -471,6 +479,52 @@ std::optional<ResidueHash> fitResidueHash(const std::vector<Labelled>& labels, M
     return hash;
 }
 
+std::optional<ResidueHash> fitTable(const std::vector<Labelled>& labels, Mask bits, Mask side, std::string& why) {
+    std::uint32_t slices = 0;
+    for (const Labelled& l : labels) slices = std::max(slices, l.slice + 1);
+    std::vector<std::vector<std::uint64_t>> addressesOf(slices);
+    std::map<std::uint64_t, std::uint32_t> sliceAt;
+    for (const Labelled& l : labels) {
+        addressesOf[l.slice].push_back(l.address);
+        sliceAt[l.address & bits] = l.slice;
+    }
+    ResidueHash hash;
+    hash.window = bits;
+    if (side != 0) hash.groups.push_back(side & bits);
+    if (slices < 2 || !findGroups(hash, addressesOf, why)) return std::nullopt;
+    std::vector<std::uint32_t> sizes(std::size_t{1} << hash.groups.size(), 0);
+    for (std::uint32_t slice = 0; slice < slices; ++slice) hash.residueOf.push_back(sizes[hash.groupOf[slice]]++);
+
+    // Differences that keep every slice take no part.
+    Span kernel;
+    for (Mask d = bits; d != 0; d = (d - 1) & bits) {
+        if (kernel.contains(d)) continue;
+        std::size_t stays = 0;
+        for (const auto& [address, slice] : sliceAt) {
+            const auto other = sliceAt.find(address ^ d);
+            stays += other != sliceAt.end() && other->second == slice ? 1 : 0;
+        }
+        if (static_cast<double>(stays) > kClean * static_cast<double>(sliceAt.size())) kernel.add(d);
+    }
+    const Span functions = kernel.orthogonal(bits);
+    for (Mask m : functions.basis()) hash.parities.push_back({m, 0});
+    std::vector<std::map<std::uint32_t, std::size_t>> votes(std::size_t{1} << hash.parities.size());
+    for (const Labelled& l : labels) ++votes[hash.patternOf(l.address)][l.slice];
+    for (const auto& entry : votes) {
+        const auto most = std::max_element(entry.begin(), entry.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
+        if (most == entry.end()) {
+            why = "some addresses have no labels";
+            return std::nullopt;
+        }
+        hash.table.push_back(hash.residueOf[most->first]);
+    }
+    hash.agreement = shareExplained(hash, labels);
+    if (hash.agreement >= kClean) return hash;
+    why = fmt::format("a table explains {:.1f} % of the labels", 100 * hash.agreement);
+    return std::nullopt;
+}
+
 std::optional<PageLabel> fitPage(const ResidueHash& hash, const std::vector<Labelled>& labels, double agreement) {
     if (labels.empty()) return std::nullopt;
     PageLabel label;
@@ -482,14 +536,13 @@ std::optional<PageLabel> fitPage(const ResidueHash& hash, const std::vector<Labe
     label.groupFlips = static_cast<std::uint32_t>(group - groupVotes.begin());
     if (hash.modulus == 1) return label;
 
-    std::vector<Mask> masks;
-    for (const WeightedParity& p : hash.parities) masks.push_back(p.mask);
     std::vector<std::uint32_t> patternOf;
-    for (const Labelled& l : labels) patternOf.push_back(parities(masks, l.address));
+    for (const Labelled& l : labels) patternOf.push_back(hash.patternOf(l.address));
     // Sums for every pattern of parities, so that trying all labels is a look-up each.
     const std::size_t patterns = std::size_t{1} << hash.parities.size();
-    std::vector<std::uint32_t> sums(patterns, 0);
-    for (std::size_t p = 1; p < patterns; ++p) {
+    std::vector<std::uint32_t> sums = hash.table;
+    sums.resize(patterns, 0);
+    for (std::size_t p = 1; p < patterns && hash.table.empty(); ++p) {
         const auto low = static_cast<std::size_t>(std::countr_zero(p));
         sums[p] = (sums[p & (p - 1)] + hash.parities[low].weight) % hash.modulus;
     }
@@ -500,7 +553,7 @@ std::optional<PageLabel> fitPage(const ResidueHash& hash, const std::vector<Labe
         std::fill(votes.begin(), votes.end(), 0);
         for (std::size_t i = 0; i < labels.size(); ++i)
             ++votes[(hash.residueOf[labels[i].slice] + hash.modulus - sums[patternOf[i] ^ flips]) % hash.modulus];
-        for (std::uint32_t addend = 0; addend < hash.modulus; ++addend) {
+        for (std::uint32_t addend = 0; addend < (hash.table.empty() ? hash.modulus : 1); ++addend) {
             if (votes[addend] < best) continue;
             tie = votes[addend] == best;
             best = votes[addend];
@@ -540,6 +593,12 @@ bool extendToPages(ResidueHash& hash, const std::vector<KnownPage>& pages) {
         hash.window |= bit;
     }
     hash.page = origin;
+    if (!hash.table.empty()) {
+        const std::vector<std::uint32_t> old = hash.table;
+        for (std::size_t p = 0; p < old.size(); ++p) hash.table[p] = old[p ^ origin.flips];
+        hash.page.flips = 0;
+        return true;
+    }
     // What is inverted at address 0 counts down: sum of w (1 - v) = sum of w - sum of w v.
     for (std::size_t p = 0; p < hash.parities.size(); ++p) {
         if ((hash.page.flips >> p & 1) == 0) continue;

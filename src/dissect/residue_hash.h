@@ -40,10 +40,14 @@ struct ResidueHash {
     std::uint32_t modulus = 1;
     std::vector<Mask> groups;  ///< the side first, where there are two
     std::vector<WeightedParity> parities;
+    /// Where no such sum fits: the slice in its group for each pattern of the parities, which have no weights then.
+    std::vector<std::uint32_t> table;
     std::vector<std::uint32_t> groupOf, residueOf;  ///< of each slice that was labelled
     PageLabel page;                                 ///< of the page it was found in
     double agreement = 0;                           ///< share of the labels it was found from that it gives again
 
+    /// Its parities at an offset, as bits.
+    std::uint32_t patternOf(std::uint64_t offset) const;
     std::uint32_t group(std::uint64_t offset, const PageLabel&) const;
     std::uint32_t residue(std::uint64_t offset, const PageLabel&) const;
     bool explains(const Labelled&, const PageLabel&) const;
@@ -65,6 +69,10 @@ std::optional<SideMask> fitSide(const std::vector<Labelled>&, Mask bits, double 
 /// down; the rings they form give the slices their order, and the directions of steps give the parities. Empty if no
 /// such form fits; `why` then says what was missing.
 std::optional<ResidueHash> fitResidueHash(const std::vector<Labelled>&, Mask bits, Mask side, std::string& why);
+
+/// For slices of no form: a table by the address bits that matter, of which `labels` must have every sum. Empty if the
+/// sides have unlike numbers of slices, or if labels of equal addresses differ too often.
+std::optional<ResidueHash> fitTable(const std::vector<Labelled>& labels, Mask bits, Mask side, std::string& why);
 
 /// The label of another page from a few labelled addresses of it (offsets in the page). Empty if none agrees with
 /// `agreement` of them, or if several do.

@@ -1,5 +1,7 @@
 #include "dissect/sets.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace bulkhead::dissect {
@@ -20,22 +22,6 @@ bool SetProbe::evicted(std::span<const std::uint64_t> lines, std::uint64_t prima
         asked += static_cast<std::uint32_t>(times.size());
     }
     return 2 * lost > asked;
-}
-
-std::vector<std::uint64_t> SetProbe::candidates(arch::PhysicalAddress primary, const Span* bankFunctions,
-                                                std::size_t count, Random& random) const {
-    const Mask bits = bitRange(static_cast<unsigned>(std::countr_zero(cache_.lineBytes)), memory_.addressBits());
-    const Span differences = bankFunctions != nullptr ? bankFunctions->orthogonal(bits) : Span().orthogonal(bits);
-    std::vector<std::uint64_t> lines;
-    for (std::size_t tries = 0; lines.size() < count && tries < 100 * count; ++tries) {
-        const Mask d = differences.random(random);
-        const auto line = memory_.reach(primary ^ d);
-        if (d != 0 && line) lines.push_back(*line);
-    }
-    std::sort(lines.begin(), lines.end());
-    lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
-    for (std::size_t i = lines.size(); i > 1; --i) std::swap(lines[i - 1], lines[random.below(i)]);
-    return lines;
 }
 
 /// Leaves out every block of lines without which the rest still evicts, with blocks of half the size each round.
@@ -63,16 +49,14 @@ bool SetProbe::shorten(std::vector<std::uint64_t>& lines, std::uint64_t primary,
     }
 }
 
-std::optional<EvictionSet> SetProbe::find(const Span* bankFunctions, std::uint64_t seed,
+std::optional<EvictionSet> SetProbe::find(const LineSource& source, std::uint64_t seed,
                                           const std::function<void(double)>& progress) {
     Random random(seed);
     tests_ = 0;
-    const std::size_t whole = cache_.bytes / cache_.lineBytes;
     for (int attempt = 0; attempt < 4; ++attempt) {
-        const arch::PhysicalAddress at = memory_.random(random, cache_.lineBytes);
-        const std::uint64_t primary = *memory_.reach(at);
-        for (std::size_t count = 256; count <= 4 * whole; count *= 2) {
-            std::vector<std::uint64_t> lines = candidates(at, bankFunctions, count, random);
+        const std::uint64_t primary = source.primary(random);
+        for (std::size_t count = source.first; count <= source.most; count *= 2) {
+            std::vector<std::uint64_t> lines = source.candidates(primary, count, random);
             if (!evicted(lines, primary)) continue;
             if (shorten(lines, primary, progress)) return EvictionSet{primary, std::move(lines), tests_};
             break;
@@ -81,19 +65,49 @@ std::optional<EvictionSet> SetProbe::find(const Span* bankFunctions, std::uint64
     return std::nullopt;
 }
 
+LineSource linesOfBank(const MemoryView& memory, const CacheShape& cache, const Span& bankFunctions) {
+    const Mask bits = bitRange(static_cast<unsigned>(std::countr_zero(cache.lineBytes)), memory.addressBits());
+    const Span differences = bankFunctions.orthogonal(bits);
+    LineSource source;
+    source.most = 4 * cache.bytes / cache.lineBytes;
+    source.primary = [&memory, line = cache.lineBytes](Random& random) {
+        return *memory.reach(memory.random(random, line));
+    };
+    source.candidates = [&memory, differences](std::uint64_t primary, std::size_t count, Random& random) {
+        std::vector<std::uint64_t> lines;
+        for (std::size_t tries = 0; lines.size() < count && tries < 100 * count; ++tries) {
+            const Mask d = differences.random(random);
+            const auto line = memory.reach(memory.physical(primary) ^ d);
+            if (d != 0 && line) lines.push_back(*line);
+        }
+        std::sort(lines.begin(), lines.end());
+        lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+        for (std::size_t i = lines.size(); i > 1; --i) std::swap(lines[i - 1], lines[random.below(i)]);
+        return lines;
+    };
+    return source;
+}
+
 AddressPair SetConflicts::randomPair(Random& random) {
-    return {memory_.physical(set_.primary), memory_.random(random, cache_.lineBytes)};
+    return {memory_.physical(members_.set().primary), memory_.random(random, cache_.lineBytes)};
 }
 
 bool SetConflicts::pairWithDifference(Mask difference, Random&, AddressPair& pair) {
-    pair.first = memory_.physical(set_.primary);
+    const EvictionSet& set = members_.set();
+    pair.first = memory_.physical(set.primary);
     pair.second = pair.first ^ difference;
     const auto line = memory_.reach(pair.second);
     // The lines of the eviction set itself are in use already.
-    return difference != 0 && line && std::find(set_.lines.begin(), set_.lines.end(), *line) == set_.lines.end();
+    return difference != 0 && line && std::find(set.lines.begin(), set.lines.end(), *line) == set.lines.end();
 }
 
-std::vector<bool> SetConflicts::evictedByAny(const std::vector<std::vector<std::uint64_t>>& groups) {
+std::vector<bool> SetConflicts::collide(std::span<const AddressPair> pairs) {
+    std::vector<std::uint64_t> lines;
+    for (const AddressPair& p : pairs) lines.push_back(*memory_.reach(p.second));
+    return members_.contain(lines);
+}
+
+std::vector<bool> SetMembers::evictedByAny(const std::vector<std::vector<std::uint64_t>>& groups) {
     std::vector<Access> accesses;
     std::vector<std::size_t> last;
     for (const auto& group : groups) {
@@ -109,13 +123,13 @@ std::vector<bool> SetConflicts::evictedByAny(const std::vector<std::vector<std::
     return answers;
 }
 
-std::vector<bool> SetConflicts::collide(std::span<const AddressPair> pairs) {
-    std::vector<bool> answers(pairs.size(), false);
-    const std::size_t size = pairs.size() > 4 * kGroup ? kGroup : 1;
+std::vector<bool> SetMembers::contain(std::span<const std::uint64_t> lines) {
+    std::vector<bool> answers(lines.size(), false);
+    const std::size_t size = lines.size() > 4 * kGroup ? kGroup : 1;
     std::vector<std::vector<std::uint64_t>> groups;
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
+    for (std::size_t i = 0; i < lines.size(); ++i) {
         if (i % size == 0) groups.emplace_back();
-        groups.back().push_back(*memory_.reach(pairs[i].second));
+        groups.back().push_back(lines[i]);
     }
     const std::vector<bool> any = evictedByAny(groups);
     if (size == 1) return any;
@@ -188,6 +202,16 @@ Replacement findReplacement(Probe& probe, const CacheShape& cache, const Evictio
     while (set.primary - low < 1024 && goesToo(low - cache.sectorBytes)) low -= cache.sectorBytes;
     r.evictedTogether = high - low;
     return r;
+}
+
+void describe(const Replacement& r, Listener& listener) {
+    listener.found(
+        {"L2 line", static_cast<std::int64_t>(r.evictedTogether), "B", 1, "bytes that are evicted together"});
+    const char* policy = r.leastRecentlyUsed ? "LRU" : r.firstInFirstOut ? "FIFO" : "neither LRU nor FIFO";
+    listener.found(
+        {"L2 replacement", std::string(policy), "", 1,
+         fmt::format("a line that was read goes after {} others, one that was written after {}", r.readsToEvictRead,
+                     r.readsToEvictWrite != 0 ? std::to_string(r.readsToEvictWrite) : "more than were tried")});
 }
 
 }  // namespace bulkhead::dissect

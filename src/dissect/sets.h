@@ -1,6 +1,9 @@
 #pragma once
 
+#include <functional>
+
 #include "dissect/banks.h"
+#include "dissect/findings.h"
 #include "dissect/xor_hash.h"
 
 namespace bulkhead::dissect {
@@ -12,48 +15,66 @@ struct EvictionSet {
     std::size_t tests = 0;             ///< that it took to find them
 };
 
+/// Where Algorithm 2 takes its lines from. All addresses are those where lines can be reached.
+struct LineSource {
+    std::function<std::uint64_t(Random&)> primary;
+    /// Other lines, each once, some of which may share the primary's set.
+    std::function<std::vector<std::uint64_t>(std::uint64_t primary, std::size_t count, Random&)> candidates;
+    std::size_t first = 256, most = 0;  ///< how many to begin with, and when to give up
+};
+
+/// Lines of the primary's own bank: sets and banks may share functions, and then few lines are enough.
+LineSource linesOfBank(const MemoryView&, const CacheShape&, const Span& bankFunctions);
+
 /// Algorithm 2 of Fractional GPUs (appendix A), with group testing in place of adding lines one by one: half of a list
 /// that still evicts is kept until no line can be left out.
 class SetProbe {
   public:
-    SetProbe(Probe& probe, const MemoryView& memory, const CacheShape& cache)
-        : probe_(probe), memory_(memory), cache_(cache) {}
+    SetProbe(Probe& probe, const CacheShape& cache) : probe_(probe), cache_(cache) {}
 
-    /// Looks among lines of the same bank, where that is known: sets and banks may share functions, and then few lines
-    /// are enough. Empty if no list evicts the primary or none can be made minimal.
-    std::optional<EvictionSet> find(const Span* bankFunctions, std::uint64_t seed,
-                                    const std::function<void(double)>& progress);
+    /// Empty if no list evicts the primary or none can be made minimal.
+    std::optional<EvictionSet> find(const LineSource&, std::uint64_t seed, const std::function<void(double)>& progress);
 
   private:
     bool evicted(std::span<const std::uint64_t> lines, std::uint64_t primary);
-    std::vector<std::uint64_t> candidates(arch::PhysicalAddress primary, const Span* bankFunctions, std::size_t count,
-                                          Random&) const;
     bool shorten(std::vector<std::uint64_t>& lines, std::uint64_t primary, const std::function<void(double)>& progress);
 
     Probe& probe_;
-    const MemoryView& memory_;
     CacheShape cache_;
     std::size_t tests_ = 0;
 };
 
-/// Whether a line falls into the primary's set: it evicts the primary together with all but one line of an eviction
-/// set.
+/// Whether lines fall into the set of an eviction set's primary: one that does evicts it together with all but one line
+/// of the eviction set.
+class SetMembers {
+  public:
+    SetMembers(Probe& probe, const CacheShape& cache, const EvictionSet& set)
+        : probe_(probe), cache_(cache), set_(set) {}
+    std::vector<bool> contain(std::span<const std::uint64_t> lines);
+    const EvictionSet& set() const { return set_; }
+
+  private:
+    std::vector<bool> evictedByAny(const std::vector<std::vector<std::uint64_t>>& groups);
+
+    Probe& probe_;
+    CacheShape cache_;
+    EvictionSet set_;
+};
+
+/// Pairs of the primary and another line, which collide where they share a set.
 class SetConflicts final : public PairOracle {
   public:
     SetConflicts(Probe& probe, const MemoryView& memory, const CacheShape& cache, const EvictionSet& set)
-        : probe_(probe), memory_(memory), cache_(cache), set_(set) {}
+        : memory_(memory), cache_(cache), members_(probe, cache, set) {}
 
     AddressPair randomPair(Random&) override;
     bool pairWithDifference(Mask difference, Random&, AddressPair&) override;
     std::vector<bool> collide(std::span<const AddressPair>) override;
 
   private:
-    std::vector<bool> evictedByAny(const std::vector<std::vector<std::uint64_t>>& groups);
-
-    Probe& probe_;
     const MemoryView& memory_;
     CacheShape cache_;
-    EvictionSet set_;
+    SetMembers members_;
 };
 
 /// How a set chooses whom to evict.
@@ -65,5 +86,6 @@ struct Replacement {
     Bytes evictedTogether = 0;          ///< bytes around the primary that go with it: the line
 };
 Replacement findReplacement(Probe&, const CacheShape&, const EvictionSet&, const std::vector<std::uint64_t>& more);
+void describe(const Replacement&, Listener&);
 
 }  // namespace bulkhead::dissect

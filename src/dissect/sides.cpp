@@ -33,13 +33,12 @@ unsigned Sides::count(unsigned side) const {
     return static_cast<unsigned>(std::count(ofMultiprocessor.begin(), ofMultiprocessor.end(), side));
 }
 
-std::optional<Sides> findSides(Probe& probe, std::uint64_t base, std::uint64_t stride, const SideEffort& effort) {
+std::optional<Sides> findSides(Probe& probe, std::span<const std::uint64_t> addresses, std::uint32_t repeats) {
     Sides sides;
-    std::vector<std::uint64_t> addresses;
-    for (std::uint64_t i = 0; i < effort.chunks; ++i) addresses.push_back(base + i * stride);
+    sides.addresses.assign(addresses.begin(), addresses.end());
     double nearSum = 0, farSum = 0;
     for (unsigned sm = 0; sm < probe.multiprocessors(); ++sm) {
-        sides.latencies.push_back(probe.timeAtomicsFrom(sm, addresses, effort.repeats));
+        sides.latencies.push_back(probe.timeAtomicsFrom(sm, addresses, repeats));
         const auto split = splitTwo(sides.latencies.back());
         if (!split && sm == 0) return std::nullopt;
         const double r = sm == 0 ? 1 : correlation(sides.latencies.front(), sides.latencies.back());
@@ -52,6 +51,12 @@ std::optional<Sides> findSides(Probe& probe, std::uint64_t base, std::uint64_t s
     sides.nearCycles = nearSum / probe.multiprocessors();
     sides.farCycles = farSum / probe.multiprocessors();
     return sides;
+}
+
+std::optional<Sides> findSides(Probe& probe, std::uint64_t base, std::uint64_t stride, const SideEffort& effort) {
+    std::vector<std::uint64_t> addresses;
+    for (std::uint64_t i = 0; i < effort.chunks; ++i) addresses.push_back(base + i * stride);
+    return findSides(probe, addresses, effort.repeats);
 }
 
 std::vector<std::uint8_t> sidesOf(Probe& probe, const Sides& sides, std::span<const std::uint64_t> addresses,

@@ -15,8 +15,9 @@ struct Sides {
     std::vector<std::uint8_t> ofMultiprocessor;
     std::vector<double> threshold;  ///< of each multiprocessor: above it, an address is on the other side
     double nearCycles = 0, farCycles = 0;
-    double leastCorrelation = 1;   ///< of a multiprocessor's latencies with the first one's, without the sign
-    std::vector<Times> latencies;  ///< [multiprocessor][chunk], as measured
+    double leastCorrelation = 1;           ///< of a multiprocessor's latencies with the first one's, without the sign
+    std::vector<std::uint64_t> addresses;  ///< that were timed
+    std::vector<Times> latencies;          ///< [multiprocessor][address], as measured
 
     /// Which multiprocessors are on a side.
     std::vector<std::uint8_t> members(unsigned side) const;
@@ -28,8 +29,10 @@ struct SideEffort {
     std::uint32_t repeats = 25, chunks = 64;
 };
 
-/// From the latencies of `effort.chunks` addresses at equal distances. Empty if those of the first multiprocessor are
-/// not of two kinds: then there is one side.
+/// From the latencies of some addresses, which are on both sides if there are two. Empty if those of the first
+/// multiprocessor are not of two kinds: then there is one side.
+std::optional<Sides> findSides(Probe&, std::span<const std::uint64_t> addresses, std::uint32_t repeats);
+/// From addresses at equal distances.
 std::optional<Sides> findSides(Probe&, std::uint64_t base, std::uint64_t stride, const SideEffort&);
 
 /// The side of each address, all multiprocessors sharing the work.

@@ -76,6 +76,14 @@ SliceMapper::SliceMapper(Probe& probe, const MemoryView& memory, const SliceMapO
     : probe_(probe), memory_(memory), options_(options), listener_(listener), random_(options.seed) {
     base_ = (memory.base() + kPageBytes - 1) / kPageBytes * kPageBytes;
     home_ = pageAddress(0);
+    // What each address bit does is learnt from pages that differ from the home page in it alone.
+    const auto surrounded = [&](std::uint64_t page) {
+        for (unsigned b = kPageShift; b < memory.addressBits(); ++b)
+            if (!reach(page ^ Mask{1} << b)) return false;
+        return true;
+    };
+    const std::size_t pages = physical() ? memory.bytes() / kPageBytes - 1 : 0;
+    for (std::size_t p = 0; p < pages && !surrounded(home_); ++p) home_ = pageAddress(p);
 }
 
 std::optional<std::uint64_t> SliceMapper::reach(std::uint64_t address) const {
@@ -96,9 +104,10 @@ std::optional<Target> SliceMapper::target(const Place& place) const {
 
 bool SliceMapper::findSideMask() {
     listener_.step("which L2 side each multiprocessor and each address is on");
-    const auto at = reach(home_);
-    if (!at) throw Error("the first page of the allocation cannot be reached");
-    sides_ = findSides(probe_, *at, 4096, options_.sides);
+    std::vector<std::uint64_t> some;
+    while (some.size() < options_.sides.chunks)
+        if (const auto at = reach(home_ ^ randomLine())) some.push_back(*at);
+    sides_ = findSides(probe_, some, options_.sides.repeats);
     if (!sides_) {
         listener_.found({"L2 sides", std::int64_t{1}, "", 1, "atomics take the same time to all addresses"});
         return true;
@@ -109,7 +118,7 @@ bool SliceMapper::findSideMask() {
     // Random lines, and for each those that differ from it in one bit.
     std::vector<std::uint64_t> offsets, lines;
     for (std::size_t i = 0; i < options_.sideSamples; ++i) {
-        const std::uint64_t offset = random_.below(kPageBytes >> options_.lineShift) << options_.lineShift;
+        const std::uint64_t offset = randomLine();
         offsets.push_back(offset);
         for (unsigned b = options_.lineShift; b < kPageShift; ++b) offsets.push_back(offset ^ Mask{1} << b);
     }
@@ -159,7 +168,7 @@ bool SliceMapper::calibrate() {
     labeller_ = std::make_unique<SliceLabeller>(probe_, sides_ ? &*sides_ : nullptr, options_.contention);
     std::vector<Target> targets;
     for (int i = 0; i < 400; ++i) {
-        const std::uint64_t offset = random_.below(kPageBytes >> options_.lineShift) << options_.lineShift;
+        const std::uint64_t offset = randomLine();
         if (const auto t = atHome(offset)) targets.push_back(*t);
     }
     std::string evidence;
@@ -179,7 +188,7 @@ Mask SliceMapper::unusedBits() {
         if ((sideMask_.mask & bit) != 0) continue;
         std::vector<std::pair<Target, Target>> pairs;
         for (int i = 0; i < kPairs; ++i) {
-            const std::uint64_t offset = random_.below(kPageBytes >> options_.lineShift) << options_.lineShift;
+            const std::uint64_t offset = randomLine();
             const auto a = atHome(offset), c = atHome(offset ^ bit);
             if (a && c) pairs.emplace_back(*a, *c);
         }
@@ -230,6 +239,12 @@ bool SliceMapper::fitWindow(Mask unused) {
         }
     }
     listener_.found({"form of the slice hash", {}, "", 0, why});
+    const auto table = fitTable(labels_, bitRange(options_.lineShift, kPageShift) & ~unused, sideMask_.mask, why);
+    if (table) {
+        hash_ = *table;
+        return true;
+    }
+    listener_.found({"table of slices", {}, "", 0, why});
     return false;
 }
 
@@ -301,10 +316,10 @@ bool SliceMapper::find() {
         return false;
     }
     digits_ = *digits;
-    listener_.found(
-        {"L2 slices", static_cast<std::int64_t>(hash_.slices()), "", hash_.agreement,
-         fmt::format("{} labels, {} contention tests; an index of {} parities modulo {}, {} parities for groups",
-                     labels_.size(), labeller_->tests(), hash_.parities.size(), hash_.modulus, hash_.groups.size())});
+    listener_.found({"L2 slices", static_cast<std::int64_t>(hash_.slices()), "", hash_.agreement,
+                     fmt::format("{} labels, {} contention tests; {} of {} parities modulo {}, {} parities for groups",
+                                 labels_.size(), labeller_->tests(), hash_.table.empty() ? "an index" : "a table",
+                                 hash_.parities.size(), hash_.modulus, hash_.groups.size())});
     return true;
 }
 
@@ -329,12 +344,11 @@ bool SliceMapper::adopt(const ResidueHash& known) {
 /// Which parities are inverted in the home page: those with which addresses have equal residues just where they share
 /// a slice. Its addend is free, as it only names the slices.
 bool SliceMapper::findHomeLabel() {
-    constexpr std::size_t kSamples = 400;
+    const std::size_t samples = std::max<std::size_t>(64, 4 * std::size_t{hash_.slices()});
     constexpr double kAgreement = 0.9;
     if (hash_.modulus == 1) return true;
     std::vector<std::uint64_t> offsets;
-    for (std::size_t i = 0; i < kSamples; ++i)
-        offsets.push_back(random_.below(kPageBytes >> options_.lineShift) << options_.lineShift);
+    for (std::size_t i = 0; i < samples; ++i) offsets.push_back(randomLine());
     std::vector<Labelled> labels;
     labelHome(std::move(offsets), 0, labels);
     const std::size_t classes = labeller_->representatives().size();
@@ -415,12 +429,16 @@ SliceMapper::Accuracy SliceMapper::verify(const std::vector<std::optional<PageLa
     std::vector<std::pair<std::size_t, std::uint64_t>> place;
     for (std::size_t i = 0; i < addresses; ++i) {
         const std::size_t page = random_.below(pages.size());
-        const std::uint64_t offset = random_.below(kPageBytes >> options_.lineShift) << options_.lineShift;
+        const std::uint64_t offset = randomLine();
         place.emplace_back(page, offset);
         at.push_back(*reach(pageAddress(page) | offset));
     }
     std::vector<std::uint8_t> side(addresses, 0);
-    if (sides_) side = sidesOf(probe_, *sides_, at, options_.sides.repeats);
+    for (unsigned vote = 0; sides_ && vote < 3; ++vote) {
+        const std::vector<std::uint8_t> once = sidesOf(probe_, *sides_, at, options_.sides.repeats + vote);
+        for (std::size_t i = 0; i < addresses; ++i) side[i] = static_cast<std::uint8_t>(side[i] + once[i]);
+    }
+    for (std::uint8_t& votes : side) votes = votes > 1 ? 1 : 0;
     std::vector<std::pair<Target, Target>> pairs;
     std::size_t sideRight = 0;
     for (std::size_t i = 0; i < addresses; ++i) {

@@ -35,6 +35,8 @@ class SliceMapper {
     /// For a form that is known already: one page stands for it, and its slices get their names from it.
     bool adopt(const ResidueHash&);
 
+    /// Where the first whole page of the allocation begins.
+    std::uint64_t firstPage() const { return base_; }
     bool sided() const { return sides_.has_value(); }
     const std::optional<Sides>& sides() const { return sides_; }
     const ResidueHash& hash() const { return hash_; }
@@ -72,6 +74,8 @@ class SliceMapper {
     };
     std::optional<Target> target(const Place&) const;
     std::optional<Target> atHome(std::uint64_t offset) const { return target({home_, offset, sideMask_.inverted}); }
+    /// The offset of a random line in a page.
+    std::uint64_t randomLine() { return random_.below(kPageBytes >> options_.lineShift) << options_.lineShift; }
     bool findSideMask();
     std::vector<std::uint8_t> flipsOf(const std::vector<std::uint64_t>& pages);
     bool calibrate();

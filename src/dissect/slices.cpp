@@ -109,9 +109,9 @@ bool SliceLabeller::calibrate(std::span<const Target> targets, std::uint64_t see
         Times ofSame, ofDifferent;
         for (std::size_t i = 0; i < times.size(); ++i) (i % 2 == 0 ? ofSame : ofDifferent).push_back(times[i]);
         if (times.empty()) continue;
-        // Pairs that take no longer than most are surely of two slices.
+        // Pairs that take no longer than a quarter are surely of two slices, even if there are but two.
         References& r = references_[side][1];
-        const std::uint32_t usual = quantile(ofDifferent, 4);
+        const std::uint32_t usual = quantile(ofDifferent, 2);
         for (std::size_t i = 0; i < times.size() && r.without.size() < kReferences; i += 2) {
             if (times[i + 1] > usual) continue;
             r.with.push_back(tests[i]);
@@ -125,7 +125,7 @@ bool SliceLabeller::calibrate(std::span<const Target> targets, std::uint64_t see
         return false;
     }
     same_ = quantile(same, 4);
-    different_ = quantile(different, 4);
+    different_ = quantile(different, 2);
     evidence = fmt::format("{:.0f} cycles within a line, {:.0f} between random addresses", same_, different_);
     return same_ > 1.1 * different_;
 }

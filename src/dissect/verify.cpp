@@ -85,24 +85,46 @@ double verifySets(Probe& probe, const MemoryView& memory, const CacheShape& cach
     return agreement(same, different);
 }
 
+/// Pairs with their sides, which reductions must come from.
+std::vector<std::pair<Target, Target>> withSides(Probe& probe, const MemoryView& memory,
+                                                 const std::optional<Sides>& sides, std::uint32_t repeats,
+                                                 const std::vector<AddressPair>& pairs) {
+    std::vector<std::uint64_t> addresses;
+    for (const AddressPair& p : pairs)
+        addresses.insert(addresses.end(), {*memory.reach(p.first), *memory.reach(p.second)});
+    const std::vector<std::uint8_t> side =
+        sides ? sidesOf(probe, *sides, addresses, repeats) : std::vector<std::uint8_t>(addresses.size(), 0);
+    std::vector<std::pair<Target, Target>> list;
+    for (std::size_t i = 0; i < addresses.size(); i += 2)
+        list.push_back({{addresses[i], side[i]}, {addresses[i + 1], side[i + 1]}});
+    return list;
+}
+
 double verifySlices(Probe& probe, const MemoryView& memory, const arch::AddressMap& map, const Options& options,
                     Random& random) {
     if (map.slices() < 2) return kNotInMap;
-    SliceMapOptions slices = SliceMapOptions::forGpu(probe.gpu());
-    SliceLabeller labeller(probe, nullptr, slices.contention);
+    const SliceMapOptions effort = SliceMapOptions::forGpu(probe.gpu());
     std::vector<AddressPair> same, different;
     drawPairs(
         memory, 128, random, [&](arch::PhysicalAddress a) { return map.locate(a).slice; }, same, different);
-    std::vector<Target> some;
-    for (const AddressPair& p : different) some.push_back({*memory.reach(p.first), 0});
+    std::vector<std::uint64_t> some;
+    while (some.size() < effort.sides.chunks) some.push_back(*memory.reach(memory.random(random, 128)));
+    const std::optional<Sides> sides = findSides(probe, some, effort.sides.repeats);
+    const auto alike = withSides(probe, memory, sides, effort.sides.repeats, same);
+    const auto unlike = withSides(probe, memory, sides, effort.sides.repeats, different);
+    std::vector<Target> targets;
+    for (const auto& [a, b] : unlike) targets.insert(targets.end(), {a, b});
+    SliceLabeller labeller(probe, sides ? &*sides : nullptr, effort.contention);
     std::string evidence;
-    if (!labeller.calibrate(some, options.seed, evidence)) throw Error("slices cannot be told apart: {}", evidence);
-    const auto targets = [&](const std::vector<AddressPair>& pairs) {
-        std::vector<std::pair<Target, Target>> list;
-        for (const AddressPair& p : pairs) list.push_back({{*memory.reach(p.first), 0}, {*memory.reach(p.second), 0}});
+    if (!labeller.calibrate(targets, options.seed, evidence)) throw Error("slices cannot be told apart: {}", evidence);
+    // Addresses of two sides share no slice.
+    const auto answers = [&](const std::vector<std::pair<Target, Target>>& pairs) {
+        std::vector<bool> list = labeller.sameSlice(pairs, 3);
+        for (std::size_t i = 0; i < pairs.size(); ++i)
+            if (pairs[i].first.side != pairs[i].second.side) list[i] = false;
         return list;
     };
-    return agreement(labeller.sameSlice(targets(same)), labeller.sameSlice(targets(different)));
+    return agreement(answers(alike), answers(unlike));
 }
 
 }  // namespace

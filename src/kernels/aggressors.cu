@@ -80,18 +80,20 @@ extern "C" __global__ void compute(const unsigned* stop, Dials dials, Places* pl
     finish(log, begin, 0, 0);
 }
 
-/// Follows a ring of pointers. The first `lanes` lanes of every warp have starts of their own.
-extern "C" __global__ void chaseRing(const Address* starts, unsigned startCount, unsigned lanes, unsigned bytesEach,
-                                     const unsigned* stop, Dials dials, Places* places, BlockLog* logs,
-                                     unsigned* ranks) {
+/// Follows a ring of pointers. The first `lanes` lanes of every warp have starts of their own. There may be several
+/// rings with `startCount` starts each; `ringOfSm` (null: one ring) says which one a multiprocessor follows.
+extern "C" __global__ void chaseRing(const Address* starts, unsigned startCount, const unsigned* ringOfSm,
+                                     unsigned lanes, unsigned bytesEach, const unsigned* stop, Dials dials,
+                                     Places* places, BlockLog* logs, unsigned* ranks) {
     BlockLog* log = logs + blockIdx.x;
     if (!claimPlace(places, log)) return;
-    const unsigned warps = blockDim.x / 32, warp = blockRank(ranks) * warps + threadIdx.x / 32;
+    const unsigned ring = ringOfSm ? ringOfSm[multiprocessor()] : 0;
+    const unsigned warps = blockDim.x / 32, warp = blockRank(ranks + ring) * warps + threadIdx.x / 32;
     const unsigned lane = threadIdx.x % 32;
     const Address begin = nowCycles();
     Address accesses = 0;
     if (lane < lanes) {
-        Address p = starts[(warp * lanes + lane) % startCount];
+        Address p = starts[ring * startCount + (warp * lanes + lane) % startCount];
         Pace pace(stop, dials, warp, places->wanted * warps);
         do {
             for (unsigned i = 0; i < dials.burst; ++i) p = loadL2(p);
@@ -182,8 +184,8 @@ extern "C" __global__ void sweep(uint4* data, Address elements, unsigned kind, u
     finish(log, begin, accesses, bytesEach);
 }
 
-/// Makes a ring of the addresses: each then holds the next one.
-extern "C" __global__ void linkRing(const Address* order, unsigned count) {
+/// Makes a ring of the addresses: each then holds the one `step` further on, which is less than `count`.
+extern "C" __global__ void linkRing(const Address* order, unsigned count, unsigned step) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < count) *reinterpret_cast<Address*>(order[i]) = order[i + 1 == count ? 0 : i + 1];
+    if (i < count) *reinterpret_cast<Address*>(order[i]) = order[i + step < count ? i + step : i + step - count];
 }

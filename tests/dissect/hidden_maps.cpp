@@ -17,6 +17,18 @@ json bitList(Mask mask) {
     return bits;
 }
 
+constexpr std::uint32_t kSets = 32, kWays = 4, kLine = 128;
+
+/// The H200's profile with few multiprocessors and a small L2.
+json smallProfile(std::uint32_t slices, unsigned addressBits) {
+    json profile = arch::findProfile("sim:h200").toJson();
+    profile["sm"]["count"]["value"] = 16;
+    profile["l2"]["ways"]["value"] = kWays;
+    profile["l2"]["bytes"]["value"] = slices * kSets * kWays * kLine;
+    profile["dram"]["bytes"]["value"] = std::uint64_t{1} << addressBits;
+    return profile;
+}
+
 std::string written(const json& profile, const std::string& file) {
     writeFile(file, profile.dump());
     return "sim:" + file;
@@ -43,8 +55,7 @@ std::string writeXorMap(const std::string& file, std::uint64_t seed) {
 
 std::string writeResidueMap(const std::string& file, std::uint32_t modulus, std::uint64_t seed) {
     constexpr unsigned kAddressBits = 34;
-    constexpr std::uint32_t kSets = 32, kWays = 4, kLine = 128;
-    json profile = arch::findProfile("sim:h200").toJson();
+    json profile = smallProfile(2 * modulus, kAddressBits);
     Random random(seed);
     const unsigned granularity = 8 + static_cast<unsigned>(random.below(2));
     const unsigned blockShift = 15 + static_cast<unsigned>(random.below(3));
@@ -67,10 +78,23 @@ std::string writeResidueMap(const std::string& file, std::uint32_t modulus, std:
            {"bank", {{{"xor", index}, {"div", 2 * modulus}, {"mod", 16}}}},
            {"row", {{{"xor", index}, {"div", 32 * modulus}}}},
            {"slicesPerChannel", 1}};
-    profile["sm"]["count"]["value"] = 16;
-    profile["l2"]["ways"]["value"] = kWays;
-    profile["l2"]["bytes"]["value"] = 2 * modulus * kSets * kWays * kLine;
-    profile["dram"]["bytes"]["value"] = std::uint64_t{1} << kAddressBits;
+    return written(profile, file);
+}
+
+std::string writeTableMap(const std::string& file, std::uint32_t slicesOfASide, std::uint64_t seed) {
+    json profile = smallProfile(2 * slicesOfASide, 34);
+    Random random(seed);
+    std::vector<std::uint32_t> table;
+    for (std::uint32_t i = 0; i < 32; ++i) table.push_back(i % slicesOfASide);
+    for (std::size_t i = table.size(); i > 1; --i) std::swap(table[i - 1], table[random.below(i)]);
+    profile["map"]["value"] = {
+        {"slice",
+         {{{"xor", {{12, 22, 27}, {13, 19, 24}, {14, 30}, {15, 25}, {16, 21}}}, {"table", table}},
+          {{"xor", {{11, 17, 23, 29}}}}}},
+        {"set", {{{"xor", {{7}, {8}, {9}, {10}, {18}}}}}},
+        {"bank", {{{"xor", {{20}, {21}, {22}, {23}}}}}},
+        {"row", {{{"xor", {{24}, {25}, {26}, {27}, {28}, {29}, {30}, {31}, {32}, {33}}}}}},
+        {"slicesPerChannel", 1}};
     return written(profile, file);
 }
 

@@ -13,4 +13,7 @@ std::string writeXorMap(const std::string& file, std::uint64_t seed);
 /// index modulo n. Returns its name for Gpu::open.
 std::string writeResidueMap(const std::string& file, std::uint32_t modulus, std::uint64_t seed);
 
+/// Writes a small profile with two sides whose slices follow a random table: no sum and no parity gives them.
+std::string writeTableMap(const std::string& file, std::uint32_t slicesOfASide, std::uint64_t seed);
+
 }  // namespace bulkhead::dissect

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "dissect/dissect.h"
+#include "hidden_maps.h"
 #include "perturbed.h"
 #include "temporary_directory.h"
 
@@ -75,6 +76,7 @@ TEST(Dissect, PropertiesOfGtx1080AreThoseOfAppendixB) {
     EXPECT_EQ(number(d, "DRAM row"), 2048);
     EXPECT_EQ(number(d, "memory modules"), 8);
     EXPECT_EQ(std::get<std::string>(finding(d, "L2 replacement").value), "LRU");
+    EXPECT_NEAR(std::get<double>(finding(d, "L2 capacity").value), 2, 0.2);
     EXPECT_FALSE(std::get<bool>(finding(d, "prefetch").value));
     EXPECT_EQ(std::get<std::string>(finding(d, "colors by page size").value), "1 K: 8, 2 K: 4, 4 K: 2");
 }
@@ -83,11 +85,37 @@ TEST(Dissect, ASetHashThatIsNoXorStaysUndecided) {
     const Dissection d = run("sim:tx2", quick(1));
     EXPECT_TRUE(std::holds_alternative<std::monostate>(finding(d, "L2 sets").value));
     EXPECT_EQ(number(d, "L2 ways"), 16);
+    // 512 KB of 128 B lines in 16 ways are 256 sets.
+    EXPECT_NEAR(std::get<double>(finding(d, "L2 sets by count").value), 256, 80);
+    EXPECT_EQ(std::get<std::string>(finding(d, "how L2 is filled").value), "as if at random");
     ASSERT_TRUE(d.file);
     EXPECT_TRUE(d.file->map.roles().set.empty());
     // The banks of both slices are found all the same.
     const Spans hidden = spansOf(arch::findProfile("sim:tx2").map);
     EXPECT_EQ(spansOf(d.file->map).bank, hidden.bank);
+}
+
+/// All that is done on a real GPU, and then what another process does with the map.
+TEST(Dissect, SlicesWithoutAFormAreMappedByATableWherePhysicalAddressesAreUnknown) {
+    const TemporaryDirectory directory;
+    const std::string name = writeTableMap((directory / "table.json").string(), 5, 1);
+    Options options = quick(1);
+    options.usePhysical = false;
+    const Dissection d = run(name, options);
+    ASSERT_TRUE(d.file);
+    EXPECT_EQ(number(d, "L2 slices"), 10);
+    EXPECT_EQ(number(d, "L2 ways"), 4);
+    EXPECT_NEAR(std::get<double>(finding(d, "L2 sets of a slice").value), 32, 8);
+    EXPECT_EQ(std::get<double>(finding(d, "right slices").value), 100);
+
+    const auto path = directory / "map.json";
+    writeFile(path, toJson(*d.file).dump());
+    gpu::Gpu other = gpu::Gpu::open(name);
+    options.seed = 2;
+    Listener silent;
+    const Verification v = verify(other, readMapFile(path), options, silent);
+    EXPECT_GE(v.side, 0.99);
+    EXPECT_GE(v.slice, 0.99);
 }
 
 TEST(Dissect, TimingsThatAreNoiseAloneAreRefused) {

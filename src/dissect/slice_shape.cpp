@@ -1,0 +1,284 @@
+#include "dissect/slice_shape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "dissect/figures.h"
+#include "dissect/sets.h"
+
+namespace bulkhead::dissect {
+namespace {
+
+std::uint32_t median(Times times) {
+    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
+    return times[times.size() / 2];
+}
+
+/// Lines of one slice, on the side that single blocks run on: copies of far lines would blur what is cached.
+class SliceShape {
+  public:
+    SliceShape(Probe& probe, const MemoryView& memory, const LabelledPages& pages, const CacheShape& cache,
+               Listener& listener, std::uint64_t seed)
+        : probe_(probe), memory_(memory), pages_(pages), cache_(cache), listener_(listener), random_(seed) {}
+
+    void chooseSlice();
+    bool findWays();
+    void findSets();
+    void findCapacity(std::vector<Result>& figures);
+    void findBanks(std::vector<Result>& figures);
+    void findInterference(std::vector<Result>& figures);
+
+  private:
+    bool simulated() { return probe_.gpu().simulator() != nullptr; }
+    std::uint64_t sliceLine() {
+        return pages_.line(random_, cache_.lineBytes, [&](std::uint32_t s) { return s == slice_; });
+    }
+    std::vector<std::uint64_t> sliceLines(std::size_t count) {
+        std::vector<std::uint64_t> lines;
+        while (lines.size() < count) lines.push_back(sliceLine());
+        return lines;
+    }
+    std::vector<std::uint64_t> nearLines(Bytes bytes);
+    Times quickest(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& pairs, int times);
+
+    Probe& probe_;
+    const MemoryView& memory_;
+    const LabelledPages& pages_;
+    CacheShape cache_;
+    Listener& listener_;
+    Random random_;
+    unsigned near_ = 0;
+    std::uint32_t slice_ = 0;
+    std::optional<EvictionSet> eviction_;
+};
+
+void SliceShape::chooseSlice() {
+    constexpr std::size_t kLines = 100;
+    double best = 0;
+    clearCache(probe_, memory_, cache_);
+    for (unsigned side = 0; side < (pages_.sided ? 2U : 1U); ++side) {
+        std::vector<Access> twice;
+        for (std::size_t i = 0; i < kLines; ++i)
+            twice.push_back({pages_.line(random_, cache_.lineBytes,
+                                         [&](std::uint32_t s) { return pages_.sideOfSlice(s) == side; })});
+        twice.insert(twice.end(), twice.begin(), twice.end());
+        const Times times = probe_.timeAccesses(twice);
+        const double miss = median({times.begin(), times.begin() + kLines});
+        const double hit = median({times.begin() + kLines, times.end()});
+        // Far lines may have been copied near by then, but they come from afar.
+        if (best != 0 && miss >= best) continue;
+        best = miss;
+        near_ = side;
+        cache_.hitCycles = hit;
+        cache_.missCycles = miss;
+    }
+    std::vector<std::uint32_t> ofSide;
+    for (std::uint32_t s = 0; s < pages_.form.slices(); ++s)
+        if (pages_.sideOfSlice(s) == near_) ofSide.push_back(s);
+    slice_ = ofSide[random_.below(ofSide.size())];
+}
+
+bool SliceShape::findWays() {
+    LineSource source;
+    source.first = cache_.bytes / cache_.lineBytes / pages_.form.slices() * 3 / 2;
+    source.most = 4 * source.first;
+    source.primary = [&](Random&) { return sliceLine(); };
+    source.candidates = [&](std::uint64_t primary, std::size_t count, Random&) {
+        std::vector<std::uint64_t> lines = sliceLines(count);
+        std::sort(lines.begin(), lines.end());
+        lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+        std::erase(lines, primary);
+        for (std::size_t i = lines.size(); i > 1; --i) std::swap(lines[i - 1], lines[random_.below(i)]);
+        return lines;
+    };
+    SetProbe search(probe_, cache_);
+    eviction_ = search.find(source, random_.next(), [&](double f) { listener_.progress(f); });
+    if (!eviction_) {
+        listener_.found({"L2 ways", {}, "", 0, "no list of lines of a slice that just evicts one was found"});
+        return false;
+    }
+    listener_.found({"L2 ways", static_cast<std::int64_t>(eviction_->lines.size()), "", 1,
+                     fmt::format("lines of a slice that just evict another; {} tests", eviction_->tests)});
+    return true;
+}
+
+void SliceShape::findSets() {
+    const std::size_t count = simulated() ? 8'000 : 60'000;
+    std::vector<std::uint64_t> lines = sliceLines(count);
+    std::sort(lines.begin(), lines.end());
+    lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+    std::erase_if(lines, [&](std::uint64_t l) {
+        return l == eviction_->primary ||
+               std::find(eviction_->lines.begin(), eviction_->lines.end(), l) != eviction_->lines.end();
+    });
+    SetMembers members(probe_, cache_, *eviction_);
+    const std::vector<bool> shares = members.contain(lines);
+    std::vector<std::uint64_t> more;
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        if (shares[i]) more.push_back(lines[i]);
+    const auto sets = static_cast<double>(lines.size()) / static_cast<double>(std::max<std::size_t>(1, more.size()));
+    const double error = 1 / std::sqrt(static_cast<double>(std::max<std::size_t>(1, more.size())));
+    const std::string evidence = fmt::format("{} of {} lines of a slice share a set, which is exact to {:.0f} %",
+                                             more.size(), lines.size(), 100 * error);
+    listener_.found({"L2 sets of a slice", more.size() > 10 ? Value(std::round(sets)) : Value(), "",
+                     more.size() > 10 ? 1 - error : 0, evidence});
+    more.resize(std::min(more.size(), 2 * eviction_->lines.size()));
+    describe(findReplacement(probe_, cache_, *eviction_, more), listener_);
+}
+
+std::vector<std::uint64_t> SliceShape::nearLines(Bytes bytes) {
+    std::vector<std::uint64_t> lines;
+    for (Bytes o = 0; o < pages_.bytes() && lines.size() < bytes / cache_.lineBytes; o += cache_.lineBytes) {
+        const auto slice = pages_.slice(o);
+        if (slice && pages_.sideOfSlice(*slice) == near_) lines.push_back(pages_.base + o);
+    }
+    for (std::size_t i = lines.size(); i > 1; --i) std::swap(lines[i - 1], lines[random_.below(i)]);
+    return lines;
+}
+
+/// A ring of lines of the near side, chased by one thread: far lines would be copied near and take room twice.
+void SliceShape::findCapacity(std::vector<Result>& figures) {
+    Result r;
+    r.title = "Latency by footprint: one thread, lines of the near side";
+    r.columns = {{"footprint", "KB"}, {"time", "cycles"}};
+    const Bytes half = cache_.bytes / (pages_.sided ? 2 : 1);
+    std::vector<std::pair<double, double>> curve;
+    for (const unsigned sixteenths : {4U, 8U, 12U, 13U, 14U, 15U, 16U, 17U, 18U, 20U, 24U, 32U}) {
+        const std::vector<std::uint64_t> ring = nearLines(half / 16 * sixteenths);
+        const auto steps = static_cast<std::uint32_t>(ring.size());
+        probe_.writeRing(ring);
+        probe_.chase(ring[0], steps, false);
+        const double cycles = static_cast<double>(probe_.chase(ring[0], steps, false)) / steps;
+        curve.emplace_back(static_cast<double>(steps * cache_.lineBytes), cycles);
+        r.add({static_cast<std::int64_t>(steps * cache_.lineBytes >> 10), cycles});
+        listener_.progress(sixteenths / 32.0);
+    }
+    r.charts.push_back({Chart::Kind::line, "latency by footprint", "footprint", {"time"}, {}, {}, "", false, false});
+    figures.push_back(r);
+    const double low = curve.front().second, high = curve.back().second, middle = (low + high) / 2;
+    double capacity = 0;
+    for (std::size_t i = 1; i < curve.size() && capacity == 0; ++i)
+        if (curve[i].second > middle)
+            capacity = curve[i - 1].first + (curve[i].first - curve[i - 1].first) * (middle - curve[i - 1].second) /
+                                                (curve[i].second - curve[i - 1].second);
+    const bool seen = high > 1.3 * low;
+    listener_.found({pages_.sided ? "L2 capacity of a side" : "L2 capacity",
+                     seen ? Value(capacity / (1 << 20)) : Value(), "MB", seen ? 0.95 : 0,
+                     fmt::format("a chase takes {:.0f} cycles up to it, {:.0f} beyond", low, high)});
+}
+
+/// The least time of each pair over several rounds, in another order each time: what a refresh of the DRAM delays is
+/// another pair then.
+Times SliceShape::quickest(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& pairs, int times) {
+    Times least(pairs.size(), ~std::uint32_t{0});
+    std::vector<std::size_t> order(pairs.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    for (int round = 0; round < times; ++round) {
+        for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.below(i)]);
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> list;
+        for (std::size_t i : order) list.push_back(pairs[i]);
+        clearCache(probe_, memory_, cache_);
+        const Times some = probe_.timePairs(list);
+        for (std::size_t i = 0; i < order.size(); ++i) least[order[i]] = std::min(least[order[i]], some[i]);
+    }
+    return least;
+}
+
+/// Two loads of a slice that want different rows of one bank take longer together, and as many of all pairs do as there
+/// are banks behind the slice.
+void SliceShape::findBanks(std::vector<Result>& figures) {
+    const std::size_t count = simulated() ? 2000 : 8000;
+    const int rounds = simulated() ? 1 : 9;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;
+    while (pairs.size() < count) {
+        const std::uint64_t a = sliceLine(), b = sliceLine();
+        if ((a ^ b) >> kPageShift != 0) pairs.emplace_back(a, b);
+    }
+    const Times times = quickest(pairs, rounds);
+    figures.push_back(timeHistogram("Figure 4 within a slice: histogram of the time of pairs", times));
+    const auto split = splitSlow(times);
+    if (!split) {
+        listener_.found({"DRAM banks of a slice",
+                         {},
+                         "",
+                         0,
+                         fmt::format("none of {} pairs of a slice stand out as slower", pairs.size())});
+        return;
+    }
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> slow;
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+        if (times[i] > split->threshold) slow.push_back(pairs[i]);
+    std::size_t again = 0;
+    for (std::uint32_t t : quickest(slow, rounds)) again += t > split->threshold ? 1 : 0;
+    const auto banks = static_cast<double>(pairs.size()) / static_cast<double>(std::max<std::size_t>(1, again));
+    const double error = 1 / std::sqrt(static_cast<double>(std::max<std::size_t>(1, again)));
+    const bool decided = again > 10 && 10 * again > 7 * slow.size();
+    listener_.found(
+        {"DRAM banks of a slice", decided ? Value(std::round(banks)) : Value(), "", decided ? 1 - error : 0,
+         fmt::format(
+             "{} of {} pairs of a slice take {:.0f} cycles, not {:.0f}, and {} of them do again: a row conflict; "
+             "exact to {:.0f} %",
+             slow.size(), pairs.size(), split->slow, split->usual, again, 100 * error)});
+}
+
+/// Figure 8 where sets and banks are unknown: one thread reads a few lines of a slice, others read that slice, another
+/// of its side, or the other side.
+void SliceShape::findInterference(std::vector<Result>& figures) {
+    constexpr std::size_t kRing = 64;
+    constexpr std::uint32_t kSteps = 256;
+    Result r;
+    r.title = "Figure 8 by slices: cycles per access of one thread, by what the others read";
+    r.columns = {{"threads", ""}, {"same slice", "cycles"}, {"same side", "cycles"}};
+    std::vector<std::function<bool(std::uint32_t)>> kinds = {
+        [&](std::uint32_t s) { return s == slice_; },
+        [&](std::uint32_t s) { return s != slice_ && pages_.sideOfSlice(s) == near_; }};
+    if (pages_.sided) {
+        r.columns.push_back({"other side", "cycles"});
+        kinds.emplace_back([&](std::uint32_t s) { return pages_.sideOfSlice(s) != near_; });
+    }
+    const auto ring = [&](const std::function<bool(std::uint32_t)>& wanted, std::size_t size) {
+        std::vector<std::uint64_t> lines;
+        while (lines.size() < size) {
+            const std::uint64_t line = pages_.line(random_, cache_.lineBytes, wanted);
+            if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+        }
+        probe_.writeRing(lines);
+        return lines;
+    };
+    const std::vector<std::uint64_t> own = ring(kinds[0], kRing / 4);
+    std::vector<std::vector<std::uint64_t>> rings;
+    for (const auto& kind : kinds) rings.push_back(ring(kind, kRing));
+    const unsigned others = probe_.multiprocessors() - 1;
+    for (const unsigned threads : {1U, 1 + others / 8, 1 + others / 2, 1 + others, 1 + 2 * others, 1 + 4 * others,
+                                   1 + 8 * others, 1 + 15 * others}) {
+        std::vector<Value> row = {static_cast<std::int64_t>(threads)};
+        for (const auto& lines : rings) {
+            std::vector<std::uint64_t> starts = {own[0]};
+            for (unsigned i = 1; i < threads; ++i) starts.push_back(lines[i % lines.size()]);
+            row.emplace_back(probe_.timeInterference(starts, kSteps));
+        }
+        r.add(std::move(row));
+    }
+    Chart chart{Chart::Kind::line, "cycles per access", "threads", {}, {}, {}, "", false, false};
+    for (std::size_t i = 1; i < r.columns.size(); ++i) chart.y.push_back(r.columns[i].name);
+    r.charts.push_back(std::move(chart));
+    figures.push_back(std::move(r));
+}
+
+}  // namespace
+
+void findSliceShape(Probe& probe, const MemoryView& memory, const LabelledPages& pages, const CacheShape& cache,
+                    Listener& listener, std::uint64_t seed, std::vector<Result>& figures) {
+    listener.step("what a slice is like");
+    SliceShape shape(probe, memory, pages, cache, listener, seed);
+    shape.chooseSlice();
+    if (shape.findWays()) shape.findSets();
+    shape.findBanks(figures);
+    // A simulated GPU makes no copies of far lines, so what L2 holds is known already; chases would take minutes.
+    if (probe.gpu().simulator() == nullptr) shape.findCapacity(figures);
+    shape.findInterference(figures);
+}
+
+}  // namespace bulkhead::dissect
