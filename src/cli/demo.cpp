@@ -74,16 +74,17 @@ class Demo {
         begin("Cause it", "a victim on one part of the GPU, an aggressor on another; they share only L2 and DRAM:",
               fmt::format("bulkhead stress --gpu {} --victim {} --aggressors compute,evict-random --samples {}{}",
                           options.arena.gpu, options.victims.front(), options.samples, real ? "" : " --accesses 4096"));
-        const stress::Outcome outcome = stress::stress(options);
+        stress::Outcome outcome;
+        stress::stress(options, outcome);
         for (const stress::Cell& cell : outcome.cells)
             if (cell.pairing.pairs.empty()) throw Error("demo: the victim could not be measured: {}", cell.refusal);
         for (Result& r : outcome.results(options)) {
             const bool first = r.title.starts_with("Interference");
             if (first && !real) {
                 // Towards Demystifying Cache Interference, Table 3.
-                addSummary("slowdown beside pure computation", options.arena.gpu, cellOf(r, 0, "slowdown"), "1.0", "x",
+                addSummary("slowdown beside pure computation", options.arena.gpu, cellOf(r, 0, "slowdown"), 1.0, "x",
                            "Cache Interference, Table 3");
-                addSummary("slowdown beside random eviction", options.arena.gpu, cellOf(r, 1, "slowdown"), "2.1", "x",
+                addSummary("slowdown beside random eviction", options.arena.gpu, cellOf(r, 1, "slowdown"), 2.1, "x",
                            "Cache Interference, Table 3");
             }
             if (first)
@@ -111,8 +112,8 @@ class Demo {
             // Fractional GPUs, Table III: averages over six applications.
             const std::size_t average = variation.rows.size() - 2;
             addSummary("variation behind compute walls, two of six applications", spec.common.gpu,
-                       variation.rows[average][1], "130.4", "%", "Fractional GPUs, Table III");
-            addSummary("variation behind compute and memory walls", spec.common.gpu, variation.rows[average][2], "7.5",
+                       variation.rows[average][1], 130.4, "%", "Fractional GPUs, Table III");
+            addSummary("variation behind compute and memory walls", spec.common.gpu, variation.rows[average][2], 7.5,
                        "%", "Fractional GPUs, Table III");
         }
         show(std::move(variation), spec.common.gpu);
@@ -133,7 +134,7 @@ class Demo {
         for (const std::string& failure : comparison.failures()) throw Error("demo: {}", failure);
         // CIAO, V-B: the mean over 21 workloads.
         addSummary("IPC under CIAO-C over GTO, ATAX; the paper's is the mean of 21", plan.common.gpu,
-                   comparison.gain(0, 1), "1.56", "x", "CIAO, V-B");
+                   comparison.gain(0, 1), 1.56, "x", "CIAO, V-B");
         show(compare::gainTable(comparison), plan.common.gpu);
         keep(compare::runTable(comparison), plan.common.gpu);
     }
@@ -175,7 +176,7 @@ class Demo {
         throw Error("demo: no column {} in {}", column, r.title);
     }
 
-    void addSummary(const std::string& question, const std::string& gpu, Value ours, const std::string& papers,
+    void addSummary(const std::string& question, const std::string& gpu, Value ours, double papers,
                     const std::string& unit, const std::string& paper) {
         summary_.add({question, gpu, std::move(ours), papers, unit, paper});
     }
@@ -183,7 +184,7 @@ class Demo {
     void compareFinding(const std::vector<dissect::Finding>& findings, const std::string& name, const std::string& gpu,
                         int papers) {
         for (const dissect::Finding& f : findings)
-            if (f.name == name) addSummary(name, gpu, f.value, std::to_string(papers), "", "Fractional GPUs, Figure 6");
+            if (f.name == name) addSummary(name, gpu, f.value, papers, "", "Fractional GPUs, Figure 6");
     }
 
     const DemoOptions& options_;

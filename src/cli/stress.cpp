@@ -113,9 +113,16 @@ int run(const StressOptions& o) {
     stress::validate(options);
     stress::catchInterrupts();
     const bool quiet = o.json == "-" || o.csv == "-" || o.html == "-";
-    const stress::Outcome outcome = stress::stress(options, [](const std::string& what) {
-        if (isatty(2)) fmt::print(stderr, "{}\n", what);
-    });
+    stress::Outcome outcome;
+    bool interrupted = false;
+    try {
+        stress::stress(options, outcome, [](const std::string& what) {
+            if (isatty(2)) fmt::print(stderr, "{}\n", what);
+        });
+    } catch (const stress::Interrupted&) {
+        interrupted = true;
+        fmt::print(stderr, "bulkhead: interrupted; what was measured is kept\n");
+    }
     std::vector<Result> results = outcome.results(options);
     if (!quiet)
         for (const Result& result : results) writeOutput("-", report::text(result) + "\n");
@@ -124,6 +131,7 @@ int run(const StressOptions& o) {
     if (!o.json.empty()) writeJson(o.json, resultsJson(results));
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results.front()));
     if (!o.html.empty()) writeOutput(o.html, report::html("Interference", results));
+    if (interrupted) return kInterrupted;
     const auto measured = [](const stress::Cell& cell) { return !cell.pairing.pairs.empty(); };
     return std::any_of(outcome.cells.begin(), outcome.cells.end(), measured) ? kDone : kCheckFailed;
 }
@@ -177,14 +185,7 @@ Action setUpStress(CLI::App& app) {
     app.add_option("--rate", o->rate, "GB/s that it moves at most; 0: as many as it can")->group(ofAggressors);
     app.add_option("--aggressor-bytes", o->aggressorBytes, "its memory; 0: eight times the cache")->group(ofAggressors);
     app.add_option("--target", o->target, "number of the slice, bank or channel to aim at")->group(ofAggressors);
-    return [o] {
-        try {
-            return run(*o);
-        } catch (const stress::Interrupted&) {
-            fmt::print(stderr, "bulkhead: interrupted\n");
-            return kInterrupted;
-        }
-    };
+    return [o] { return run(*o); };
 }
 
 }  // namespace bulkhead::cli

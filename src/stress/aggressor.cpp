@@ -1,21 +1,23 @@
 #include "stress/aggressor.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "aggressors.ptx.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "base/suggest.h"
 #include "sim/gpu.h"
-#include "stress/waiting.h"
 
 namespace bulkhead::stress {
 namespace {
 
 constexpr unsigned kArrays = 8;  // of 4.2.1, each as large as the cache
 constexpr unsigned kVectorBytes = 16;
-constexpr unsigned kPacedBurst = 4;  // accesses that a thread of a paced aggressor makes at once
+constexpr unsigned kFlags = 3;       // stop, and a count of blocks for each of two rings
+constexpr unsigned kShortBurst = 4;  // accesses between two looks at the flag, where the usual number is too many
 constexpr double kHotShare = 0.5;
+constexpr unsigned kFills = 2;  // of every way: a round of fewer lines would find its own in the cache, and evict none
 
 std::string kernelOf(AggressorKind kind) {
     if (kind == AggressorKind::compute) return "compute";
@@ -42,7 +44,7 @@ const std::vector<AggressorName>& aggressors() {
         {K::streamAtomic, "stream-atomic", "adds to memory atomically", false},
         {K::setBySet, "set-by-set", "fills one cache set after the other", true},
         {K::rotatingSets, "rotating-sets", "one line of every set, then the next of every set", true},
-        {K::mapGuided, "map-guided", "the fewest lines that fill every way of every set, in random order", true},
+        {K::mapGuided, "map-guided", "the fewest lines that fill every way of every set anew in each round", true},
         {K::slice, "slice", "lines of one L2 slice only", true},
         {K::bank, "bank", "lines of one DRAM bank only", true},
         {K::channel, "channel", "lines of one DRAM channel only", true},
@@ -96,7 +98,7 @@ Aggressor::Aggressor(gpu::Context context, const CacheShape& shape, AggressorSpe
     completeLayout();
     kernel_ = std::make_unique<PlacedKernel>(context_, shape_.multiprocessors, module_.kernel(kernelOf(spec_.kind)),
                                              spec_.layout);
-    flags_ = context_.allocate(2 * sizeof(std::uint32_t));
+    flags_ = context_.allocate(kFlags * sizeof(std::uint32_t));
     if (spec_.kind == AggressorKind::compute) return;
     if (describe(spec_.kind).needsMap) {
         if (!mapMemory)
@@ -115,7 +117,7 @@ Aggressor::Aggressor(gpu::Context context, const CacheShape& shape, AggressorSpe
     }
     if (ring_.empty())
         throw Error("aggressor {}: no line of its memory is on target {}", describe(spec_.kind).name, spec_.target);
-    linkRing();
+    linkRings();
 }
 
 Aggressor::~Aggressor() {
@@ -147,7 +149,7 @@ Ring Aggressor::aimedRing(const Ring& victimLines) const {
     const arch::AddressMap& map = mapped_->map();
     // Where a map knows slices only, a slice counts as one set.
     const auto ways = static_cast<unsigned>(shape_.bytes / line / map.slices() / map.setsPerSlice());
-    const auto cover = [&](Order order) { return coverCache(*mapped_, line, ways, order).ring; };
+    const auto cover = [&](Order order) { return coverCache(*mapped_, line, kFills * ways, order).ring; };
     const auto target = [&](Target t) { return shuffled(targetRing(*mapped_, line, t, spec_.target), spec_.seed); };
     switch (spec_.kind) {
         case AggressorKind::setBySet:
@@ -161,25 +163,58 @@ Ring Aggressor::aimedRing(const Ring& victimLines) const {
         case AggressorKind::channel:
             return target(Target::channel);
         case AggressorKind::hotSets:
-            return coverHotSets(*mapped_, line, ways, victimLines, kHotShare).ring;
+            return coverHotSets(*mapped_, line, kFills * ways, victimLines, kHotShare).ring;
         default:
-            return shuffled(cover(Order::rotating), spec_.seed);
+            return coverInRounds(*mapped_, line, ways, kFills, spec_.seed).ring;
     }
 }
 
-void Aggressor::linkRing() {
+/// One ring for all multiprocessors; for map-guided eviction on a GPU with two sides, one for each side, of the lines
+/// at home on the other. A read of those fills a way on both: at home, and a copy near the reader.
+void Aggressor::divideBySides() {
+    rings_ = {{ring_, chains()}};
+    const std::vector<std::uint8_t> sides = mapped_ && spec_.kind == AggressorKind::mapGuided
+                                                ? mapped_->sidesOfMultiprocessors()
+                                                : std::vector<std::uint8_t>();
+    std::vector<unsigned> used = spec_.layout.multiprocessors;
+    if (used.empty() && context_.info().multiprocessors == static_cast<int>(sides.size())) {
+        used.resize(sides.size());
+        std::iota(used.begin(), used.end(), 0u);
+    }
+    // Only where every multiprocessor has the same number of blocks is it known how many chains a side has.
+    if (sides.empty() || used.empty() || spec_.layout.blocks % used.size() != 0) return;
+    std::vector<RingOfChains> rings(2);
+    for (const unsigned sm : used) rings[sides.at(sm)].chains += chains() / used.size();
+    for (const std::uint64_t address : ring_) rings[1 - mapped_->side(address)].lines.push_back(address);
+    for (const RingOfChains& ring : rings)
+        if (ring.chains == 0 || ring.lines.empty()) return;
+    rings_ = std::move(rings);
+    ringOfMultiprocessor_ = context_.array(std::vector<std::uint32_t>(sides.begin(), sides.end()));
+}
+
+/// Naive rings are long, and chains begin at equal distances. Where lines were chosen with a map their order matters:
+/// chains begin side by side and go through the ring together, each from its line to the one that many further on.
+void Aggressor::linkRings() {
     constexpr unsigned kThreads = 256;
-    gpu::Array<std::uint64_t> order = context_.array(ring_);
-    const auto count = static_cast<unsigned>(ring_.size());
-    module_.kernel("linkRing").launch(stream_, {(count + kThreads - 1) / kThreads}, {kThreads}, 0, order, count);
-    stream_.synchronize();
-    // Chains begin at equal distances, the first of them at a place made from the seed.
-    const std::size_t chains = std::size_t{spec_.layout.blocks} * spec_.layout.warps * spec_.lanes;
+    divideBySides();
     std::vector<std::uint64_t> starts;
-    const std::size_t first = Random(spec_.seed).below(ring_.size());
-    for (std::size_t i = 0; i < chains; ++i)
-        starts.push_back(ring_[(first + i * ring_.size() / chains) % ring_.size()]);
+    for (const RingOfChains& ring : rings_) {
+        gpu::Array<std::uint64_t> order = context_.array(ring.lines);
+        const auto count = static_cast<unsigned>(ring.lines.size());
+        const std::size_t step = mapped_ ? std::max<std::size_t>(ring.chains % count, 1) : 1;
+        module_.kernel("linkRing")
+            .launch(stream_, {(count + kThreads - 1) / kThreads}, {kThreads}, 0, order, count,
+                    static_cast<unsigned>(step));
+        stream_.synchronize();
+        const std::size_t first = Random(spec_.seed).below(count);
+        for (std::size_t i = 0; i < chains(); ++i)
+            starts.push_back(ring.lines[(first + (mapped_ ? i : i * count / ring.chains)) % count]);
+    }
     starts_ = context_.array(starts);
+}
+
+std::size_t Aggressor::chains() const {
+    return std::size_t{spec_.layout.blocks} * spec_.layout.warps * spec_.lanes;
 }
 
 /// What one access of a thread moves: of a ring, a sector.
@@ -191,8 +226,12 @@ Bytes Aggressor::bytesEach() const {
 Dials Aggressor::dials() const {
     Dials dials;
     dials.dutyPercent = spec_.dutyPercent;
+    // Nothing comes back from a store or a reduction: only where a warp waits for the flag can others of its
+    // multiprocessor go on.
+    if (spec_.kind == AggressorKind::streamWrite || spec_.kind == AggressorKind::streamAtomic)
+        dials.burst = kShortBurst;
     if (spec_.gigabytesPerSecond > 0 && spec_.kind != AggressorKind::compute) {
-        dials.burst = kPacedBurst;
+        dials.burst = kShortBurst;
         const unsigned lanes = isSweep(spec_.kind) ? 32 : spec_.lanes;
         const double burstBytes =
             static_cast<double>(Bytes{spec_.layout.blocks} * spec_.layout.warps * lanes * dials.burst * bytesEach());
@@ -213,7 +252,8 @@ void Aggressor::launch() {
                         ranks);
     } else {
         kernel_->launch(stream_,
-                        std::tuple(starts_, static_cast<unsigned>(starts_.size()), spec_.lanes, each, stop, dials()),
+                        std::tuple(starts_, static_cast<unsigned>(chains()), ringOfMultiprocessor_, spec_.lanes, each,
+                                   stop, dials()),
                         ranks);
     }
 }
@@ -224,7 +264,7 @@ void Aggressor::start(double limitSeconds) {
     const Deadline deadline(context_, limitSeconds);
     while (!kernel_->placed()) {
         throwIfInterrupted();
-        if (waitFor(context_, stream_, 0) || deadline.passed()) {
+        if (ended() || deadline.passed()) {
             stop();
             throw Error("aggressor {}: its {} blocks did not all get a place in {} s", describe(spec_.kind).name,
                         spec_.layout.blocks, limitSeconds);

@@ -8,6 +8,7 @@
 #include "gpu/gpu.h"
 #include "stress/placed_kernel.h"
 #include "stress/rings.h"
+#include "stress/waiting.h"
 
 namespace bulkhead::stress {
 
@@ -97,13 +98,21 @@ class Aggressor final : public Assault {
     const Ring& ring() const { return ring_; }
     void start(double limitSeconds) override;
     AggressorReport stop() override;
-    bool running() const { return running_; }
+    /// Whether it has ended by itself, which it does only if it failed. Lets a simulated GPU go on a little.
+    bool ended() { return waitFor(context_, stream_, 0); }
 
   private:
     void completeLayout();
     Ring naiveRing();
     Ring aimedRing(const Ring& victimLines) const;
-    void linkRing();
+    /// A ring that some of the chains follow.
+    struct RingOfChains {
+        Ring lines;
+        std::size_t chains = 0;
+    };
+    void divideBySides();
+    void linkRings();
+    std::size_t chains() const;
     Bytes bytesEach() const;
     Dials dials() const;
     void launch();
@@ -117,7 +126,9 @@ class Aggressor final : public Assault {
     gpu::Buffer memory_, flags_;
     std::unique_ptr<MappedMemory> mapped_;
     gpu::Array<std::uint64_t> starts_;
+    gpu::Array<std::uint32_t> ringOfMultiprocessor_;
     Ring ring_;
+    std::vector<RingOfChains> rings_;
     bool running_ = false;
 };
 

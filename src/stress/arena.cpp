@@ -55,6 +55,7 @@ class LocalArena final : public Arena {
         gpu::SimulationOptions options;
         options.settings = spec.settings;
         if (spec.gpu.starts_with("sim:")) options.settings.push_back("memory.seed=" + std::to_string(spec.seed));
+        // A greedy scheduler never comes to a victim's block that has landed beside warps which never wait.
         options.scheduler = "lrr";
         options.observer = &watch;
         return gpu::Gpu::open(spec.gpu, options);

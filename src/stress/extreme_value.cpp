@@ -109,7 +109,7 @@ Bound boundByPareto(std::span<const double> samples, double probability) {
     }
     bound.distance = andersonDarling(fit, excesses);
     bound.critical = paretoCritical(fit, excesses.size());
-    if (!(bound.distance <= bound.critical)) {
+    if (!std::isfinite(bound.distance) || bound.distance > bound.critical) {
         bound.refusal = badFit("Pareto", bound);
         return bound;
     }
@@ -189,10 +189,10 @@ double paretoCritical(const GeneralizedPareto& fit, std::size_t count) {
     std::vector<double> distances, drawn(count);
     for (int i = 0; i < kReplicates; ++i) {
         for (double& x : drawn) x = fit.exceeded(1 - random.uniform());
-        distances.push_back(andersonDarling(fitGeneralizedPareto(drawn), drawn));
+        const double distance = andersonDarling(fitGeneralizedPareto(drawn), drawn);
+        if (std::isfinite(distance)) distances.push_back(distance);
     }
-    std::sort(distances.begin(), distances.end());
-    return distances[static_cast<std::size_t>(0.95 * kReplicates)];
+    return distances.empty() ? 0 : percentile(distances, 95);
 }
 
 std::optional<double> WorstCase::value() const {

@@ -38,7 +38,7 @@ GeneralizedPareto fitGeneralizedPareto(std::span<const double> excesses);
 /// The Anderson-Darling distance, not corrected. Infinite where an excess lies beyond the end of the tail.
 double andersonDarling(const GeneralizedPareto&, std::span<const double> excesses);
 /// What the distance stays below in 95 % of fits to samples of this distribution, of this number: by simulation, as it
-/// depends on the shape.
+/// depends on the shape. Fits that leave a sample beyond the end of the tail do not count.
 double paretoCritical(const GeneralizedPareto&, std::size_t count);
 
 /// A bound on the time of one run by one of the distributions, or why there is none.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "arch/address_map.h"
 #include "gpu/gpu.h"
@@ -19,6 +20,10 @@ class MappedMemory {
     /// Whether the place of an address is known.
     virtual bool knows(std::uint64_t /*address*/) const { return true; }
     virtual arch::AddressMap::Location locate(std::uint64_t address) const = 0;
+    /// Of a GPU whose L2 has two sides, where they are known: the side of each multiprocessor, and of an address's
+    /// home.
+    virtual std::vector<std::uint8_t> sidesOfMultiprocessors() const { return {}; }
+    virtual unsigned side(std::uint64_t /*address*/) const { return 0; }
 };
 
 /// Allocates so much in a context, with a map.

@@ -24,6 +24,7 @@ struct Pairing {
 
     void add(const Pairing&);
     unsigned lost() const { return failed + hung + apart; }
+    std::size_t measured() const { return pairs.size() + lost(); }
     std::vector<double> alone() const;
     std::vector<double> together() const;
     /// True where the recorded multiprocessors of all pairs are disjoint; nothing where a victim does not tell its own.

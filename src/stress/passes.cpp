@@ -23,7 +23,7 @@ Passes timePasses(gpu::Context& context, const Ring& ring, unsigned warps) {
     gpu::Array<std::uint64_t> order = context.array(ring);
     context.load(kAggressorsPtx)
         .kernel("linkRing")
-        .launch(stream, {(count + kThreads - 1) / kThreads}, {kThreads}, 0, order, count);
+        .launch(stream, {(count + kThreads - 1) / kThreads}, {kThreads}, 0, order, count, 1u);
     std::vector<std::uint64_t> starts;
     for (unsigned w = 0; w < warps; ++w) starts.push_back(ring[std::size_t{w} * perWarp]);
     gpu::Array<std::uint64_t> first = context.array(starts);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "base/error.h"
@@ -35,9 +36,10 @@ Ring inOrder(const std::vector<Ring>& bySet, Order order) {
     return ring;
 }
 
-Cover cover(const MappedMemory& memory, Bytes lineBytes, unsigned ways, const std::vector<std::uint8_t>& wanted,
-            Order order) {
-    std::vector<Ring> bySet(wanted.size());
+/// As many lines of each wanted set as there are, up to `ways`; returns how many are missing.
+std::size_t collect(const MappedMemory& memory, Bytes lineBytes, unsigned ways, const std::vector<std::uint8_t>& wanted,
+                    std::vector<Ring>& bySet) {
+    bySet.resize(wanted.size());
     std::size_t left = static_cast<std::size_t>(std::count(wanted.begin(), wanted.end(), 1)) * ways;
     for (Bytes o = 0; left > 0 && o + lineBytes <= memory.bytes(); o += lineBytes) {
         if (!memory.knows(memory.base() + o)) continue;
@@ -46,7 +48,14 @@ Cover cover(const MappedMemory& memory, Bytes lineBytes, unsigned ways, const st
         bySet[set].push_back(memory.base() + o);
         --left;
     }
-    return {inOrder(bySet, order), left};
+    return left;
+}
+
+Cover cover(const MappedMemory& memory, Bytes lineBytes, unsigned ways, const std::vector<std::uint8_t>& wanted,
+            Order order) {
+    std::vector<Ring> bySet;
+    const std::size_t missing = collect(memory, lineBytes, ways, wanted, bySet);
+    return {inOrder(bySet, order), missing};
 }
 
 }  // namespace
@@ -65,6 +74,20 @@ Ring shuffled(Ring ring, std::uint64_t seed) {
 
 Cover coverCache(const MappedMemory& memory, Bytes lineBytes, unsigned ways, Order order) {
     return cover(memory, lineBytes, ways, std::vector<std::uint8_t>(sets(memory), 1), order);
+}
+
+Cover coverInRounds(const MappedMemory& memory, Bytes lineBytes, unsigned ways, unsigned rounds, std::uint64_t seed) {
+    std::vector<Ring> bySet;
+    Cover result;
+    result.missing = collect(memory, lineBytes, ways * rounds, std::vector<std::uint8_t>(sets(memory), 1), bySet);
+    Ring order(bySet.size());
+    std::iota(order.begin(), order.end(), std::uint64_t{0});
+    order = shuffled(std::move(order), seed);
+    for (std::size_t first = 0; first < std::size_t{ways} * rounds; first += ways)
+        for (const std::uint64_t set : order)
+            for (std::size_t i = first; i < std::min<std::size_t>(first + ways, bySet[set].size()); ++i)
+                result.ring.push_back(bySet[set][i]);
+    return result;
 }
 
 Ring targetRing(const MappedMemory& memory, Bytes lineBytes, Target target, std::uint32_t number) {

@@ -31,6 +31,9 @@ struct Cover {
     std::size_t missing = 0;
 };
 Cover coverCache(const MappedMemory&, Bytes lineBytes, unsigned ways, Order);
+/// The same several times over with other lines in each round, sets in an order made from the seed: every round evicts
+/// one whole set after the other, and finds none of its lines in the cache.
+Cover coverInRounds(const MappedMemory&, Bytes lineBytes, unsigned ways, unsigned rounds, std::uint64_t seed);
 
 /// The lines of a range that fall on one slice, one bank of a channel, or one channel.
 enum class Target : std::uint8_t { slice, bank, channel };

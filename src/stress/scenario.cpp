@@ -158,13 +158,30 @@ Options readScenario(const std::string& path) {
     return options;
 }
 
+namespace {
+
+void validateProgram(const std::string& program, const Options& options) {
+    if (options.arena.gpu.starts_with("sim:"))
+        throw Error("stress: {} is a process of its own, and a simulated GPU is in one process only: --gpu cuda:N",
+                    program);
+    for (const Placement placement : options.placements)
+        if (placement != Placement::processes && placement != Placement::mps)
+            throw Error("stress: {} is a process of its own: --placement processes or mps", program);
+}
+
+}  // namespace
+
 void validate(const Options& options) {
     if (options.samples == 0) throw Error("stress: 0 samples tell nothing");
     if (!(options.exceedance > 0 && options.exceedance < 1))
         throw Error("stress: a probability of {} is not between 0 and 1", options.exceedance);
     for (const std::string& victim : options.victims) {
         const bool own = std::find(ownVictims().begin(), ownVictims().end(), victim) != ownVictims().end();
-        if (!own && !isProgram(victim)) workloads::find(victim);
+        if (isProgram(victim)) {
+            validateProgram(victim, options);
+        } else if (!own) {
+            workloads::find(victim);
+        }
     }
     workloads::parseSize(options.arena.victim.size);
 }

@@ -187,13 +187,14 @@ void measureInto(Cell& cell, Arena& arena, unsigned count) {
 
 }  // namespace
 
-Cell measureCell(const ArenaSpec& spec, const Options& options) {
-    Cell cell;
-    cell.arena = spec;
-    const auto begin = std::chrono::steady_clock::now();
+namespace {
+
+void measureInto(Cell& cell, const Options& options) {
+    const ArenaSpec& spec = cell.arena;
+    auto begin = std::chrono::steady_clock::now();
     const auto late = [&] {
         const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-        return options.secondsPerCell > 0 && taken.count() > options.secondsPerCell;
+        return options.secondsPerCell > 0 && taken.count() > options.secondsPerCell && cell.pairing.measured() > 0;
     };
     try {
         if (spec.gpu.starts_with("sim:")) {
@@ -207,6 +208,7 @@ Cell measureCell(const ArenaSpec& spec, const Options& options) {
             }
         } else {
             const std::unique_ptr<Arena> arena = makeArena(spec);
+            begin = std::chrono::steady_clock::now();
             for (unsigned i = 0; i < options.samples && !late() && cell.pairing.failed == 0; ++i)
                 measureInto(cell, *arena, 1);
         }
@@ -214,6 +216,14 @@ Cell measureCell(const ArenaSpec& spec, const Options& options) {
         if (!cell.pairing.pairs.empty()) throw;
         cell.refusal = e.what();
     }
+}
+
+}  // namespace
+
+Cell measureCell(const ArenaSpec& spec, const Options& options) {
+    Cell cell;
+    cell.arena = spec;
+    measureInto(cell, options);
     return cell;
 }
 
@@ -235,8 +245,7 @@ std::vector<Result> Outcome::samples() const {
     return all;
 }
 
-Outcome stress(const Options& options, const Listener& listener) {
-    Outcome outcome;
+void stress(const Options& options, Outcome& outcome, const Listener& listener) {
     for (const std::string& victim : options.victims)
         for (const Placement placement : options.placements)
             for (const AggressorSpec& aggressor : options.aggressors) {
@@ -247,9 +256,9 @@ Outcome stress(const Options& options, const Listener& listener) {
                 if (listener)
                     listener(fmt::format("{} beside {}, {}", victim, describe(aggressor.kind).name,
                                          placementName(placement)));
-                outcome.cells.push_back(measureCell(spec, options));
+                outcome.cells.emplace_back().arena = spec;
+                measureInto(outcome.cells.back(), options);
             }
-    return outcome;
 }
 
 }  // namespace bulkhead::stress

@@ -38,7 +38,8 @@ struct Outcome {
 /// Told what is about to be measured.
 using Listener = std::function<void(const std::string&)>;
 
-Outcome stress(const Options&, const Listener& = {});
+/// Into an outcome that holds what was measured also where this does not return: Interrupted.
+void stress(const Options&, Outcome&, const Listener& = {});
 Cell measureCell(const ArenaSpec&, const Options&);
 
 }  // namespace bulkhead::stress

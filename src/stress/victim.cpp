@@ -246,9 +246,6 @@ const std::vector<std::string>& ownVictims() {
 
 std::unique_ptr<Victim> makeVictim(gpu::Gpu& gpu, gpu::Context context, const CacheShape& shape,
                                    const VictimSpec& spec) {
-    if (isProgram(spec.name))
-        throw Error("{}: a program is a process of its own, on a real GPU: --gpu cuda:N --placement processes or mps",
-                    spec.name);
     if (spec.name == "random") return std::make_unique<Walk>(gpu, std::move(context), shape, spec, true);
     if (spec.name == "latency") {
         VictimSpec resident = spec;
