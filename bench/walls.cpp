@@ -35,6 +35,7 @@ struct Options {
     std::string size = "default";
     std::size_t poolMegabytes = 4096, megabytes = 128;
     unsigned tenants = 2, repeats = 21;
+    double rows = 1.25;
 };
 
 double median(std::vector<double> values) {
@@ -328,7 +329,7 @@ class Bench {
         std::vector<std::unique_ptr<Place>> places;
         for (Enclosure& enclosure : enclosures) places.push_back(std::make_unique<Place>(enclosure.context()));
         constexpr unsigned kLineWords = 16;
-        const unsigned lines = simulated ? 1024 : 16384;  // 2 MB: in L2 by far, beyond L1
+        const unsigned lines = simulated ? 1024 : 65536;  // 8 MB: in L2 by far, beyond L1
         const unsigned steps = simulated ? 2048 : 1u << 18;
         auto ring = places[0]->context().array<std::uint64_t>(std::size_t{lines} * kLineWords);
         auto end = places[0]->context().array<std::uint64_t>(1);
@@ -339,7 +340,7 @@ class Bench {
         const auto victim = [&] { chase.launch(places[0]->stream(), {1}, {1}, 0, ring.address(), steps, end); };
         places[0]->time(1, victim);  // into L2
         std::vector<gpu::Array<std::uint64_t>> data, passes;
-        const std::uint64_t nanoseconds = simulated ? 200'000 : 250'000'000;
+        const std::uint64_t nanoseconds = simulated ? 200'000 : 500'000'000;
         if (kind != "none")
             for (std::size_t t = 1; t < places.size(); ++t) {
                 const std::size_t words = (simulated ? 1_MiB : 512_MiB) / 8;
@@ -357,6 +358,11 @@ class Bench {
                               passes[t - 1]);
             }
         const double seconds = places[0]->time(simulated ? 1 : 3, victim);
+        for (std::size_t t = 1; t < places.size() && kind != "none"; ++t) {
+            places[t]->context().makeCurrent();
+            if (places[t]->context().api().cuStreamQuery(places[t]->stream().handle()) == driver::CUDA_SUCCESS)
+                throw Error("an aggressor ended before its victim");
+        }
         double moved = 0;
         for (std::size_t t = 1; t < places.size(); ++t) {
             places[t]->stream().synchronize();
@@ -390,6 +396,7 @@ int run(int argc, char** argv) {
     app.add_option("--tenants", options.tenants);
     app.add_option("--pool", options.poolMegabytes, "MB that colors share");
     app.add_option("--megabytes", options.megabytes, "of an array of memory-bound kernels");
+    app.add_option("--rows", options.rows, "physical blocks of a launch for each that the GPU has room for");
     app.add_option("--repeats", options.repeats);
     app.add_option("--size", options.size, "of workloads");
     app.add_option("--json", options.out);
@@ -400,6 +407,7 @@ int run(int argc, char** argv) {
     walls::SiteOptions siteOptions;
     siteOptions.coloring = parseColoring(options.coloring);
     siteOptions.memory = Bytes{options.poolMegabytes} << 20;
+    siteOptions.rows = options.rows;
     siteOptions.map = map ? &*map : nullptr;
     std::optional<Site> site;
     const double surveyed = secondsOf([&] { site.emplace(gpu, siteOptions); });

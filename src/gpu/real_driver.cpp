@@ -22,6 +22,8 @@ std::string libraryName() {
 
 DriverApi loadDriver() {
     const std::string name = libraryName();
+    // With the usual eight queues, some of many streams share one and wait for each other.
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) throw Error("no NVIDIA driver: {} cannot be loaded", name);
     DriverApi api;

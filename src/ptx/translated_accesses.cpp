@@ -45,17 +45,20 @@ std::string translation(const AccessTranslation& t, const Operand& address) {
     const std::string base = address.name.substr(0, address.name.find('#'));
     std::string text = address.integer == 0 ? fmt::format("mov.b64 %bulkhead_a0, {}; ", base)
                                             : fmt::format("add.s64 %bulkhead_a0, {}, {}; ", base, address.integer);
-    text += fmt::format(
-        "mov.b64 {{%bulkhead_low, %bulkhead_high}}, %bulkhead_a0; sub.u32 %bulkhead_high, %bulkhead_high, {}; ",
-        t.base / AccessTranslation::kAlignment);
-    // Whole multiples need no look at the lower half.
-    text +=
-        t.bytes % AccessTranslation::kAlignment == 0
-            ? fmt::format("setp.lt.u32 %bulkhead_inside, %bulkhead_high, {}; ", t.bytes / AccessTranslation::kAlignment)
-            : fmt::format(
-                  "mov.b64 %bulkhead_a1, {{%bulkhead_low, %bulkhead_high}}; "
-                  "setp.lt.u64 %bulkhead_inside, %bulkhead_a1, {}; ",
-                  t.bytes);
+    const std::uint64_t first = t.base / AccessTranslation::kAlignment, count = t.bytes / AccessTranslation::kAlignment;
+    text += "mov.b64 {%bulkhead_low, %bulkhead_high}, %bulkhead_a0; ";
+    if (t.bytes == AccessTranslation::kAlignment) {
+        text += fmt::format("setp.eq.u32 %bulkhead_inside, %bulkhead_high, {}; mov.u32 %bulkhead_high, 0; ", first);
+    } else if (t.bytes % AccessTranslation::kAlignment == 0) {  // no look at the lower half is needed
+        text += fmt::format(
+            "sub.u32 %bulkhead_high, %bulkhead_high, {}; setp.lt.u32 %bulkhead_inside, %bulkhead_high, {}; ", first,
+            count);
+    } else {
+        text += fmt::format(
+            "sub.u32 %bulkhead_high, %bulkhead_high, {}; mov.b64 %bulkhead_a1, {{%bulkhead_low, %bulkhead_high}}; "
+            "setp.lt.u64 %bulkhead_inside, %bulkhead_a1, {}; ",
+            first, t.bytes);
+    }
     return text + t.translate({"%bulkhead_a0", "%bulkhead_inside", "%bulkhead_low", "%bulkhead_high"}) + " ";
 }
 

@@ -37,21 +37,39 @@ Bytes SideSpace::reservedBytes(Bytes poolBytes) {
     return 2 * roundedUp(poolBytes / 2, kWindowUnit);
 }
 
+namespace {
+
+/// The layout in which a parity of real offset bits is one bit of an offset in the window.
+SideColor layOut(driver::CUdeviceptr pool, dissect::Mask mask, unsigned side) {
+    SideColor color;
+    color.base = pool;
+    color.chunkShift = static_cast<unsigned>(std::countr_zero(mask));
+    color.side = side;
+    // Real bit m is bit m - 1 in the window; the lowest bit of the mask follows from the others.
+    const dissect::Mask bits = (mask & (mask - 1)) >> 1;
+    if (bits == 0 || bits >> 32 != 0) throw Error("sides told apart by mask 0x{:x} cannot be walled", mask);
+    color.first = static_cast<unsigned>(std::countr_zero(bits)) - color.chunkShift;
+    for (dissect::Mask rest = bits; std::popcount(rest) > 1; rest &= rest - 1) {
+        const auto here = static_cast<unsigned>(std::countr_zero(rest));
+        const unsigned distance = static_cast<unsigned>(std::countr_zero(rest & (rest - 1))) - here;
+        int term = 0;
+        while (term < SideColor::kTerms && color.changed[term] != 0 && color.distance[term] != distance) ++term;
+        if (term == SideColor::kTerms) throw Error("sides told apart by mask 0x{:x} cannot be walled", mask);
+        color.distance[term] = distance;
+        color.changed[term] |= 1u << here;
+    }
+    return color;
+}
+
+}  // namespace
+
 SideSpace::SideSpace(gpu::Gpu& gpu, const Pool& pool, dissect::Mask mask, unsigned side)
     : ColorSpace(gpu, pool, pool.bytes / 2, roundedUp(pool.bytes / 2, kWindowUnit)),
-      chunkBytes_(mask & (~mask + 1)),
       mask_(mask),
-      parity_((mask & (mask - 1)) >> 1),
-      side_(side) {
-    if (parity_ >> 32 != 0) throw Error("sides that depend on address bits above 32 cannot be walled");
-}
-
-SideColor SideSpace::color() const {
-    return {pool(), static_cast<unsigned>(parity_), static_cast<unsigned>(std::countr_zero(chunkBytes_)), side_};
-}
+      color_(layOut(pool.base, mask, side)) {}
 
 Bytes SideSpace::realOffset(Bytes offset) const {
-    return color().address(offset) - pool();
+    return color_.address(offset) - pool();
 }
 
 unsigned SideSpace::colorOf(driver::CUdeviceptr address) const {
@@ -62,22 +80,34 @@ ptx::AccessTranslation SideSpace::translation() const {
     ptx::AccessTranslation t;
     t.base = window();
     t.bytes = windowBytes();
-    t.declarations = ".reg .b32 %bulkhead_w<3>; .reg .b64 %bulkhead_v<2>;";
-    // The window begins at a multiple of 2^32, and the pool at one of a page: the parity's bit fits into the distance
-    // between them.
-    const Bytes distance = pool() - window();
-    const auto low = static_cast<std::uint32_t>(distance) ^ (side_ != 0 ? chunkBytes_ : 0);
-    t.translate = [shift = std::countr_zero(chunkBytes_), parity = parity_, chunk = chunkBytes_, low,
-                   high = static_cast<std::uint32_t>(distance >> 32)](const ptx::AccessTranslation::Registers& r) {
-        return fmt::format(
-            "and.b32 %bulkhead_w0, {2}, {4}; popc.b32 %bulkhead_w0, %bulkhead_w0; shl.b32 %bulkhead_w0, %bulkhead_w0, "
-            "{5}; "
-            "and.b32 %bulkhead_w0, %bulkhead_w0, {6}; xor.b32 %bulkhead_w0, %bulkhead_w0, {7}; "
-            "and.b32 %bulkhead_w1, {2}, {8}; mov.b64 %bulkhead_v0, {{%bulkhead_w1, {3}}}; mov.u32 %bulkhead_w2, {9}; "
-            "mov.b64 %bulkhead_v1, {{%bulkhead_w0, %bulkhead_w2}}; add.u64 %bulkhead_v0, %bulkhead_v0, %bulkhead_v1; "
-            "@{1} add.u64 {0}, {0}, %bulkhead_v0;",
-            r.address, r.inside, r.low, r.high, parity, shift, chunk, low, static_cast<std::uint32_t>(~(chunk - 1)),
-            high);
+    t.declarations = ".reg .b32 %bulkhead_w<4>; .reg .b64 %bulkhead_v<2>;";
+    t.translate = [color = color_](const ptx::AccessTranslation::Registers& r) {
+        const std::uint32_t chunk = 1u << color.chunkShift;
+        std::string text = fmt::format("and.b32 %bulkhead_w0, {}, {}; mov.b32 %bulkhead_w1, %bulkhead_w0; ", r.low,
+                                       static_cast<std::uint32_t>(~(chunk - 1)));
+        for (int term = 0; term < SideColor::kTerms; ++term)
+            if (color.changed[term] != 0)
+                text += fmt::format(
+                    "shr.u32 %bulkhead_w2, %bulkhead_w0, {}; and.b32 %bulkhead_w2, %bulkhead_w2, {}; "
+                    "xor.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w2; ",
+                    color.distance[term], color.changed[term]);
+        if (color.first == 0) {
+            text += fmt::format("and.b32 %bulkhead_w2, {}, {}; ", r.low, 2 * chunk - 1);
+        } else {
+            text += fmt::format(
+                "and.b32 %bulkhead_w2, {0}, {1}; shr.u32 %bulkhead_w3, {0}, {2}; and.b32 %bulkhead_w3, %bulkhead_w3, "
+                "{3}; "
+                "or.b32 %bulkhead_w2, %bulkhead_w2, %bulkhead_w3; ",
+                r.low, chunk - 1, color.first, chunk);
+        }
+        // The pool begins at a multiple of a page: its address takes the bits of the chunk in.
+        return text +
+               fmt::format(
+                   "xor.b32 %bulkhead_w2, %bulkhead_w2, {2}; mov.u32 %bulkhead_w3, {3}; "
+                   "mov.b64 %bulkhead_v0, {{%bulkhead_w1, {4}}}; mov.b64 %bulkhead_v1, {{%bulkhead_w2, %bulkhead_w3}}; "
+                   "shl.b64 %bulkhead_v0, %bulkhead_v0, 1; @{1} add.u64 {0}, %bulkhead_v0, %bulkhead_v1;",
+                   r.address, r.inside, static_cast<std::uint32_t>(color.base) ^ (color.side * chunk),
+                   static_cast<std::uint32_t>(color.base >> 32), r.high);
     };
     return t;
 }

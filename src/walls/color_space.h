@@ -61,16 +61,14 @@ class SideSpace final : public ColorSpace {
     SideSpace(gpu::Gpu&, const Pool&, dissect::Mask mask, unsigned side);
     unsigned colorOf(driver::CUdeviceptr address) const override;
     ptx::AccessTranslation translation() const override;
-    SideColor color() const;
+    const SideColor& color() const { return color_; }
     /// Addresses that must be kept free for pools of that size, so that no offset in the window leads elsewhere.
     static Bytes reservedBytes(Bytes poolBytes);
 
   private:
     Bytes realOffset(Bytes offset) const override;
-    Bytes chunkBytes_;
     dissect::Mask mask_;
-    dissect::Mask parity_;  ///< of an offset in the window
-    unsigned side_;
+    SideColor color_;
 };
 
 /// Any set of slices: a table says where each chunk is.

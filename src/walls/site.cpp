@@ -195,6 +195,8 @@ Enclosure Site::enclose(const Walls& walls) {
         throw Error("memory walls need different colors below {}", site.colors);
     Walls granted = walls;
     granted.colors = colors;
+    // All colors together are no wall.
+    if (colors.size() == site.colors) granted.colors = colors = {};
     std::shared_ptr<ColorSpace> space;
     if (!colors.empty() && site.pool) {
         space = spaceOf(colors);
@@ -210,7 +212,8 @@ Enclosure Site::enclose(const Walls& walls) {
     gpu::check(api, api.cuCtxGetCurrent(&primary), "cannot tell the current context");
     gpu::check(api, api.cuCtxGetDevice(&device), "cannot tell the current GPU");
     try {
-        auto tenant = std::make_shared<Tenant>(api, primary, device, granted, site.options.coloring, space);
+        auto tenant = std::make_shared<Tenant>(api, primary, device, granted, site.options.coloring, site.options.rows,
+                                               space, state_);
         admit(tenant);
         return {tenant, site.gpu.adoptContext(walledDriver(), tenant->handle(), lastError)};
     } catch (const Failure& failure) {
@@ -233,7 +236,6 @@ std::shared_ptr<ColorSpace> Site::spaceOf(const std::vector<unsigned>& colors) {
     const ColorSpace::Pool pool{site.pool->base(), site.pool->bytes(), used};
     std::shared_ptr<ColorSpace> space;
     if (site.options.coloring == Coloring::sides) {
-        if (colors.size() != 1) throw Error("a tenant has one side of the L2, or no memory wall");
         space = std::make_shared<SideSpace>(site.gpu, pool, site.sideMask, colors.front());
     } else {
         space = std::make_shared<SliceSpace>(site.gpu, pool, site.mapper->hash(), site.labels, colors);

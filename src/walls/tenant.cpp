@@ -11,8 +11,15 @@ namespace bulkhead::walls {
 using driver::CUresult;
 
 Tenant::Tenant(const driver::DriverApi& inner, driver::CUcontext real, driver::CUdevice device, const Walls& walls,
-               Coloring coloring, std::shared_ptr<ColorSpace> space)
-    : inner_(inner), real_(real), device_(device), walls_(walls), coloring_(coloring), space_(std::move(space)) {
+               Coloring coloring, double rows, std::shared_ptr<ColorSpace> space, std::shared_ptr<void> ground)
+    : inner_(inner),
+      real_(real),
+      device_(device),
+      walls_(walls),
+      coloring_(coloring),
+      rows_(rows),
+      ground_(std::move(ground)),
+      space_(std::move(space)) {
     makeCurrent();
     constexpr auto kMultiprocessors = static_cast<driver::CUdevice_attribute>(driver::DeviceAttribute::multiprocessors);
     check(inner_.cuDeviceGetAttribute(&allMultiprocessors_, kMultiprocessors, device_), "cannot count multiprocessors");
@@ -20,7 +27,7 @@ Tenant::Tenant(const driver::DriverApi& inner, driver::CUcontext real, driver::C
     constexpr unsigned kNonBlocking = 1, kNoTiming = 2;
     check(inner_.cuStreamCreate(&default_, kNonBlocking), "cannot make a stream");
     check(inner_.cuEventCreate(&order_, kNoTiming), "cannot make an event");
-    if (countsWalls()) makeQueue();
+    if (hasComputeWall()) makeQueue();
     if (space_) {
         space_->promised += walls_.memory;
         movers_ = load(kWallsPtx);
@@ -36,7 +43,7 @@ void Tenant::makeCurrent() const {
 }
 
 int Tenant::multiprocessors() const {
-    return countsWalls() ? static_cast<int>(insideCount_) : allMultiprocessors_;
+    return hasComputeWall() ? static_cast<int>(insideCount_) : allMultiprocessors_;
 }
 
 void Tenant::check(CUresult result, const char* what) const {
@@ -62,7 +69,7 @@ void Tenant::close() {
         if (space_) {
             space_->heap.free(*last->second.range);
         } else {
-            freePages(last->first, last->second);
+            inner_.cuMemFree(last->first);
         }
         allocations_.erase(last);
     }

@@ -24,9 +24,10 @@ struct Failure {
 /// calls of the driver behind it. Throws Failure.
 class Tenant {
   public:
-    /// `real` is the context that it shares with others. `space` is null where no addresses are translated.
+    /// `real` is the context that it shares with others. `space` is null where no addresses are translated; `ground` is
+    /// what it stands on.
     Tenant(const driver::DriverApi& inner, driver::CUcontext real, driver::CUdevice, const Walls&, Coloring,
-           std::shared_ptr<ColorSpace> space);
+           double rows, std::shared_ptr<ColorSpace> space, std::shared_ptr<void> ground);
     ~Tenant();
     Tenant(const Tenant&) = delete;
     Tenant& operator=(const Tenant&) = delete;
@@ -109,8 +110,7 @@ class Tenant {
     };
     struct Allocation {
         Bytes bytes = 0;
-        std::optional<ColoredHeap::Range> range;                    ///< of a translated one
-        std::vector<driver::CUmemGenericAllocationHandle> striped;  ///< pages of several colors
+        std::optional<ColoredHeap::Range> range;  ///< of a translated one
     };
 
     void check(driver::CUresult, const char* what) const;
@@ -122,15 +122,16 @@ class Tenant {
     void plainCopy(const End& to, const End& from, std::size_t width, std::size_t height, driver::CUstream);
     void copyOnDevice(const End& to, const End& from, std::size_t width, std::size_t height, driver::CUstream);
     void launchMover(const char* name, std::size_t elements, driver::CUstream, void** parameters);
-    driver::CUdeviceptr allocatePages(Bytes, Allocation&);
-    void freePages(driver::CUdeviceptr, const Allocation&);
-    bool countsWalls() const { return !walls_.sms.empty(); }
+    driver::CUdeviceptr allocatePages(Bytes);
+    bool hasComputeWall() const { return !walls_.sms.empty(); }
 
     const driver::DriverApi& inner_;
     driver::CUcontext real_;
     driver::CUdevice device_;
     Walls walls_;
     Coloring coloring_;
+    double rows_;
+    std::shared_ptr<void> ground_;  ///< outlives the space
     std::shared_ptr<ColorSpace> space_;
     int allMultiprocessors_ = 0;
     unsigned insideCount_ = 0;  ///< multiprocessors in the walls
@@ -147,7 +148,6 @@ class Tenant {
 
     std::map<driver::CUdeviceptr, Allocation> allocations_;
     Bytes used_ = 0;
-    std::size_t nextStripe_ = 0;
 };
 
 }  // namespace bulkhead::walls

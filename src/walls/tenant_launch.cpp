@@ -1,6 +1,7 @@
 // Modules get walls when they are loaded; launches become rows of blocks that look for work.
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "driver/fatbin.h"
@@ -17,8 +18,6 @@ using ptx::PersistentQueue;
 namespace {
 
 constexpr std::size_t kAddedParameters = 4;
-/// Rows as long as a GPU has places would do if no block left before the last was placed.
-constexpr unsigned kRowsLaunched = 2;
 
 /// Offsets of parameters as the driver lays them out.
 template <class Parameters>
@@ -58,7 +57,7 @@ std::string Tenant::ptxOf(const void* image) const {
 
 std::string Tenant::walled(std::string text) const {
     if (space_) text = ptx::withTranslatedAccesses(ptx::parse(std::move(text), "<module>"), space_->translation());
-    if (countsWalls()) text = ptx::withPersistentBlocks(ptx::parse(std::move(text), "<module>"));
+    if (hasComputeWall()) text = ptx::withPersistentBlocks(ptx::parse(std::move(text), "<module>"));
     return text;
 }
 
@@ -73,7 +72,7 @@ CUmodule Tenant::load(const void* image) {
             Function function;
             function.name = kernel.name;
             layOut(kernel, function.parameters);
-            function.own = function.parameters.size() - (countsWalls() ? kAddedParameters : 0);
+            function.own = function.parameters.size() - (hasComputeWall() ? kAddedParameters : 0);
             content.kernels.emplace(kernel.name, std::move(function));
         }
     } catch (const Error& error) {
@@ -128,7 +127,7 @@ unsigned Tenant::rowOf(Function& function, CUfunction handle, const Shape& shape
     const std::uint64_t blocks = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
     const std::uint64_t each = std::min<std::uint64_t>(static_cast<std::uint64_t>(std::max(1, known->second)),
                                                        (blocks + insideCount_ - 1) / insideCount_);
-    return static_cast<unsigned>(each) * static_cast<unsigned>(allMultiprocessors_) * kRowsLaunched;
+    return static_cast<unsigned>(std::ceil(static_cast<double>(each) * allMultiprocessors_ * rows_));
 }
 
 /// Launches of one tenant run one after the other: where the first fills the walls, blocks of the second would find
@@ -145,7 +144,7 @@ void Tenant::launch(CUfunction handle, const Shape& shape, CUstream stream, void
     const gpu::Dim3 &grid = shape.grid, &block = shape.block;
     const auto found = functions_.find(handle);
     if (found == functions_.end()) throw Failure{driver::CUDA_ERROR_INVALID_HANDLE, "no such kernel inside the walls"};
-    if (!countsWalls()) {
+    if (!hasComputeWall()) {
         check(inner_.cuLaunchKernel(handle, grid.x, grid.y, grid.z, block.x, block.y, block.z, shape.sharedBytes,
                                     stream, parameters, extra),
               "");
@@ -193,7 +192,7 @@ void Tenant::launch(CUfunction handle, const Shape& shape, CUstream stream, void
 
 SmSet Tenant::multiprocessorsUsed() const {
     SmSet used(static_cast<std::size_t>(allMultiprocessors_), false);
-    if (!countsWalls()) return used;
+    if (!hasComputeWall()) return used;
     std::vector<std::uint32_t> words(PersistentQueue::kSmWords);
     makeCurrent();
     check(inner_.cuMemcpyDtoH(words.data(), queue_ + 4 * PersistentQueue::kUsed, 4 * words.size()),
@@ -204,7 +203,7 @@ SmSet Tenant::multiprocessorsUsed() const {
 
 unsigned Tenant::strayBlocks() const {
     std::uint32_t strays = 0;
-    if (!countsWalls()) return 0;
+    if (!hasComputeWall()) return 0;
     makeCurrent();
     check(inner_.cuMemcpyDtoH(&strays, queue_ + 4 * PersistentQueue::kStrays, sizeof strays), "cannot read a queue");
     return strays;

@@ -14,18 +14,26 @@ namespace {
 
 constexpr Bytes kColoredPage = 4_KiB;
 
-/// For as long as it lives, memory of the current context of a simulated GPU is taken from pages of one color.
+/// For as long as it lives, memory of the current context of a simulated GPU is taken from pages of these colors.
+/// Tenants share the context, so there is one at a time.
 class PlacedByColor {
   public:
-    explicit PlacedByColor(unsigned color) {
+    explicit PlacedByColor(const std::vector<unsigned>& colors) : lock_(oneAtATime()) {
         sim::AllocationOptions options;
         options.pageBytes = kColoredPage;
-        options.color = static_cast<int>(color);
+        options.colors = colors;
         driver::simulator().setAllocation(options);
     }
     ~PlacedByColor() { driver::simulator().setAllocation({}); }
     PlacedByColor(const PlacedByColor&) = delete;
     PlacedByColor& operator=(const PlacedByColor&) = delete;
+
+  private:
+    static std::mutex& oneAtATime() {
+        static std::mutex mutex;
+        return mutex;
+    }
+    std::lock_guard<std::mutex> lock_;
 };
 
 }  // namespace
@@ -49,59 +57,19 @@ CUdeviceptr Tenant::allocate(Bytes bytes) {
             synchronize(default_);
         }
     } else {
-        address = allocatePages(bytes, allocation);
+        address = allocatePages(bytes);
     }
     allocations_.emplace(address, std::move(allocation));
     used_ += bytes;
     return address;
 }
 
-CUdeviceptr Tenant::allocatePages(Bytes bytes, Allocation& allocation) {
+CUdeviceptr Tenant::allocatePages(Bytes bytes) {
+    std::optional<PlacedByColor> placed;
+    if (hasMemoryWall()) placed.emplace(walls_.colors);
     CUdeviceptr address = 0;
-    if (walls_.colors.empty()) {
-        check(inner_.cuMemAlloc(&address, bytes), "");
-        return address;
-    }
-    if (walls_.colors.size() == 1) {
-        const PlacedByColor placed(walls_.colors.front());
-        check(inner_.cuMemAlloc(&address, bytes), "");
-        return address;
-    }
-    // Several colors take turns, 2 MB each.
-    const Bytes rounded = (bytes + PagePool::kPageBytes - 1) / PagePool::kPageBytes * PagePool::kPageBytes;
-    check(inner_.cuMemAddressReserve(&address, rounded, 0, 0, 0), "");
-    driver::CUmemAllocationProp properties = {};
-    properties.type = 1;
-    properties.location = {1, device_};
-    driver::CUmemAccessDesc access = {};
-    access.location = properties.location;
-    access.flags = 3;
-    try {
-        for (Bytes at = 0; at < rounded; at += PagePool::kPageBytes) {
-            const PlacedByColor placed(walls_.colors[nextStripe_++ % walls_.colors.size()]);
-            driver::CUmemGenericAllocationHandle handle = 0;
-            check(inner_.cuMemCreate(&handle, PagePool::kPageBytes, &properties, 0), "");
-            allocation.striped.push_back(handle);
-            check(inner_.cuMemMap(address + at, PagePool::kPageBytes, 0, handle, 0), "");
-        }
-        check(inner_.cuMemSetAccess(address, rounded, &access, 1), "");
-    } catch (const Failure&) {
-        freePages(address, allocation);
-        throw;
-    }
+    check(inner_.cuMemAlloc(&address, bytes), "");
     return address;
-}
-
-void Tenant::freePages(CUdeviceptr address, const Allocation& allocation) {
-    if (allocation.striped.empty()) {
-        inner_.cuMemFree(address);
-        return;
-    }
-    for (std::size_t i = 0; i < allocation.striped.size(); ++i) {
-        inner_.cuMemUnmap(address + i * PagePool::kPageBytes, PagePool::kPageBytes);
-        inner_.cuMemRelease(allocation.striped[i]);
-    }
-    inner_.cuMemAddressFree(address, allocation.striped.size() * PagePool::kPageBytes);
 }
 
 void Tenant::free(CUdeviceptr address) {
@@ -114,7 +82,7 @@ void Tenant::free(CUdeviceptr address) {
     if (space_) {
         space_->heap.free(*found->second.range);
     } else {
-        freePages(address, found->second);
+        inner_.cuMemFree(address);
     }
     allocations_.erase(found);
 }

@@ -79,7 +79,7 @@ void check(CUresult result) {
 
 template <class... Pointers>
 void requireOutput(Pointers... pointers) {
-    if (((pointers == nullptr) || ...)) throw Failure{CUDA_ERROR_INVALID_VALUE, "no place for a result"};
+    if (!(pointers && ...)) throw Failure{CUDA_ERROR_INVALID_VALUE, "no place for a result"};
 }
 
 CUresult refused(const char* what) {

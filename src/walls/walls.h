@@ -37,7 +37,7 @@ enum class Coloring : std::uint8_t {
 /// What a tenant is walled into.
 struct Walls {
     SmSet sms;                     ///< empty: no compute wall
-    std::vector<unsigned> colors;  ///< below Site::colors(); empty: no memory wall
+    std::vector<unsigned> colors;  ///< below Site::colors(); none or all: no memory wall
     Bytes memory = 0;              ///< that it may allocate; 0 with no memory wall: as much as there is
 };
 
@@ -51,6 +51,9 @@ struct SiteOptions {
     /// Of `sides` and `slices`: memory that is divided among the colors, taken at once. In 2 MB pages, of which each
     /// color has its part: a tenant with one of two colors can have half of it.
     Bytes memory = 0;
+    /// Physical blocks of a launch, for each that the GPU has room for. Those that leave at once make room outside the
+    /// walls, which the hardware may fill before the places inside.
+    double rows = 1.25;
     /// Of `slices`: a map that dissect wrote. The other kinds need none.
     const dissect::MapFile* map = nullptr;
 };

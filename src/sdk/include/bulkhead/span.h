@@ -60,22 +60,26 @@ class Span {
     SpanSize size_ = 0;
 };
 
-/// How offsets of one color become addresses where the color of a chunk is a parity of address bits: chunk i is one of
-/// the chunks 2 i and 2 i + 1.
+/// How offsets of one color become addresses where the color of a chunk is a parity of address bits. Chunk i is one of
+/// the chunks 2 i and 2 i + 1. In the bits that the parity takes, i is read as a Gray code: each bit is changed by the
+/// next one, so that the parity of all of them is the first, and which chunk of the two it is needs no counting of
+/// bits.
 struct SideColor {
+    static constexpr int kTerms = 3;
+
     SpanSize base = 0;        ///< of the memory that both colors share
-    unsigned parity = 0;      ///< bits of an offset whose parity tells which of the two
     unsigned chunkShift = 0;  ///< of chunks of 2^chunkShift bytes
-    unsigned odd = 0;         ///< 1: the color is that of an odd parity
+    unsigned side = 0;        ///< 0 or 1
+    unsigned first = 0;       ///< the chunk of a pair is told by the bit of an offset so far above the lowest chunk bit
+    unsigned distance[kTerms] = {}, changed[kTerms] = {};  ///< bits of an offset changed by the bit so far above
 
     BULKHEAD_VIEW SpanSize address(SpanSize offset) const {
-        const SpanSize chunks = offset >> chunkShift << chunkShift;
-#if defined(__CUDA_ARCH__)
-        const unsigned ones = static_cast<unsigned>(__popc(static_cast<unsigned>(offset) & parity));
-#else
-        const unsigned ones = static_cast<unsigned>(__builtin_popcount(static_cast<unsigned>(offset) & parity));
-#endif
-        return base + offset + chunks + (SpanSize{(ones ^ odd) & 1} << chunkShift);
+        const unsigned chunk = 1u << chunkShift;
+        const unsigned inside = static_cast<unsigned>(offset) & (chunk - 1);
+        const unsigned which = (static_cast<unsigned>(offset) >> first & chunk) ^ side << chunkShift;
+        SpanSize pair = offset - inside;
+        for (int t = 0; t < kTerms; ++t) pair ^= offset >> distance[t] & changed[t];
+        return base + 2 * pair + (inside | which);
     }
 };
 
