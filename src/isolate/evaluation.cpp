@@ -20,6 +20,12 @@ bool isReal(const std::string& gpu) {
     return gpu.starts_with("cuda:");
 }
 
+/// Whether walls of this kind can stand around a whole GPU. Those between the sides of a real one cannot: a tenant has
+/// one side.
+bool hasWalls(Method method, const std::string& gpu) {
+    return method == Method::cp || (method == Method::cmp && !isReal(gpu));
+}
+
 /// One series for all neighbours on a real GPU, where they take turns; one each on simulated GPUs, which need none.
 void addSeries(std::vector<SeriesSpec>& list, SeriesSpec spec, const std::vector<std::string>& neighbours) {
     if (isReal(spec.gpu)) {
@@ -45,7 +51,7 @@ std::vector<SeriesSpec> seriesOf(const EvaluationSpec& spec) {
         series.method = Method::none;
         addSeries(list, series, {kIdle});
         for (const Method method : spec.methods) {
-            if (method != Method::cp && method != Method::cmp) continue;
+            if (!hasWalls(method, spec.common.gpu)) continue;
             series.method = method;
             addSeries(list, series, {kIdle});
         }
@@ -65,6 +71,13 @@ Value valueOf(const std::optional<double>& number) {
 
 std::string columnOf(Method method, unsigned partitions) {
     return fmt::format("{}, {} partitions", methodName(method), partitions);
+}
+
+/// A bar for each column from `first` on.
+Chart barsOf(const Result& r, std::size_t first, const std::string& yTitle) {
+    Chart chart{Chart::Kind::bar, r.title, "application", {}, {}, {}, yTitle, false, false};
+    for (std::size_t c = first; c < r.columns.size(); ++c) chart.y.push_back(r.columns[c].name);
+    return chart;
 }
 
 }  // namespace
@@ -165,6 +178,7 @@ Result Evaluation::variationTable(const EvaluationSpec& spec) const {
     }
     r.add(std::move(average));
     r.add(std::move(most));
+    r.charts.push_back(barsOf(r, 1, "variation in runtime (%)"));
     return r;
 }
 
@@ -184,6 +198,17 @@ Result Evaluation::runtimeTable() const {
                std::int64_t{place.multiprocessors}, std::int64_t{place.colors},
                static_cast<std::int64_t>(neighbourRuns_.at(key))});
     }
+    Chart chart{Chart::Kind::heatmap,
+                "normalized runtime beside neighbours",
+                "neighbour",
+                {"normalized"},
+                {},
+                {},
+                "",
+                false,
+                false};
+    chart.series = {"application", "method", "partitions"};
+    r.charts.push_back(std::move(chart));
     return r;
 }
 
@@ -192,18 +217,19 @@ Result Evaluation::overheadTable(const EvaluationSpec& spec) const {
     r.title = "what walls cost an application alone on the whole GPU";
     r.columns = {{"application", ""}, {"without walls", "us"}};
     for (const Method method : spec.methods)
-        if (method == Method::cp || method == Method::cmp) r.columns.push_back({std::string(methodName(method)), "%"});
+        if (hasWalls(method, spec.common.gpu)) r.columns.push_back({std::string(methodName(method)), "%"});
     if (r.columns.size() == 2) return r;
     for (const std::string& application : spec.applications) {
         const auto plain = seconds({Method::none, 1, application, kIdle});
         std::vector<Value> row = {application, plain ? Value(*plain * 1e6) : Value()};
         for (const Method method : spec.methods) {
-            if (method != Method::cp && method != Method::cmp) continue;
+            if (!hasWalls(method, spec.common.gpu)) continue;
             const auto walled = seconds({method, 1, application, kIdle});
             row.push_back(plain && walled ? Value((*walled / *plain - 1) * 100) : Value());
         }
         r.add(std::move(row));
     }
+    r.charts.push_back(barsOf(r, 2, "cost (%)"));
     return r;
 }
 

@@ -174,10 +174,6 @@ void Lease::expectValid() const {
         throw Error("stale lease: {} is gone, so others may join partition {} too", file_.path().string(), name);
 }
 
-void Lease::keepAcrossExec() {
-    fcntl(file_.descriptor(), F_SETFD, 0);
-}
-
 void Lease::leave() {
     if (!held()) return;
     // A child of a fork must not take away its parent's.

@@ -51,8 +51,6 @@ class Lease {
     bool held() const { return file_.descriptor() >= 0; }
     /// Throws Error if it is stale: given back, taken over by a fork, or its file is gone.
     void expectValid() const;
-    /// Leaves it to the program that this process becomes, and to its children.
-    void keepAcrossExec();
     void leave();
 
   private:

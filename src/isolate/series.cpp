@@ -199,7 +199,7 @@ SeriesFigures execute(const SeriesSpec& spec) {
                 break;
             }
             n.stop();
-            application.check();
+            if (sample == 0) application.check();
         }
     if (scene && scene->floor()) figures.strayBlocks = scene->floor()->strayBlocks(0);
     figures.wallSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -9,9 +9,11 @@
 namespace bulkhead::isolate {
 namespace {
 
-constexpr Bytes kColorPage = 4_KiB;          // the smallest page that GPUs have (IV-F)
-constexpr Bytes kRealMemory = 2048_MiB;      // divided among the colors
-constexpr Bytes kSimulatedMemory = 256_MiB;  // labelling it takes simulated time
+constexpr Bytes kColorPage = 4_KiB;  // the smallest page that GPUs have (IV-F)
+// Divided among the colors. Finding the color of a page takes microseconds for sides, milliseconds for slices, and long
+// on a simulated GPU.
+constexpr Bytes kMemoryOfSides = 8192_MiB, kMemoryOfSlices = 2048_MiB;
+constexpr Bytes kSimulatedMemory = 256_MiB;
 
 }  // namespace
 
@@ -40,7 +42,9 @@ walls::Coloring coloringFor(gpu::Gpu& gpu, std::size_t partitions, const std::st
 walls::Site makeSite(gpu::Gpu& gpu, walls::Coloring coloring, const std::string& mapFile) {
     walls::SiteOptions options;
     options.coloring = coloring;
-    options.memory = gpu.simulator() ? kSimulatedMemory : kRealMemory;
+    options.memory = gpu.simulator()                       ? kSimulatedMemory
+                     : coloring == walls::Coloring::slices ? kMemoryOfSlices
+                                                           : kMemoryOfSides;
     dissect::MapFile map;
     if (coloring == walls::Coloring::slices) {
         map = dissect::readMapFile(mapFile);

@@ -18,10 +18,23 @@ constexpr unsigned blocksFor(std::size_t threads, unsigned block) {
     return static_cast<unsigned>((threads + block - 1) / block);
 }
 
-/// The one of three that is meant for this size.
+/// The one of four that is meant for this size.
+template <class T>
+T forSize(Size size, T test, T standard, T paper, T large) {
+    switch (size) {
+        case Size::test:
+            return test;
+        case Size::standard:
+            return standard;
+        case Size::paper:
+            return paper;
+        default:
+            return large;
+    }
+}
 template <class T>
 T forSize(Size size, T test, T standard, T paper) {
-    return size == Size::test ? test : size == Size::standard ? standard : paper;
+    return forSize(size, test, standard, paper, paper);
 }
 
 template <class... Arrays>

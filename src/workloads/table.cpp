@@ -89,9 +89,9 @@ const Workload& find(std::string_view name) {
 }
 
 Size parseSize(std::string_view text) {
-    for (const Size size : {Size::test, Size::standard, Size::paper})
+    for (const Size size : {Size::test, Size::standard, Size::paper, Size::large})
         if (sizeName(size) == text) return size;
-    throw Error("no size {}: a workload has the sizes test, default and paper", text);
+    throw Error("no size {}: a workload has the sizes test, default, paper and large", text);
 }
 
 std::string_view sizeName(Size size) {
@@ -102,6 +102,8 @@ std::string_view sizeName(Size size) {
             return "default";
         case Size::paper:
             return "paper";
+        case Size::large:
+            return "large";
     }
     return "";
 }

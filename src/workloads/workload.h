@@ -15,6 +15,7 @@ enum class Size : std::uint8_t {
     test,      ///< well under a second on a simulated GPU
     standard,  ///< "default": a few seconds on a simulated GPU
     paper,     ///< the input of the paper's table
+    large,     ///< keeps a real GPU of today busy for a millisecond a kernel; where there is none, paper's
 };
 
 /// One workload with its input, on one GPU.

@@ -193,8 +193,8 @@ class Cfd : public Instance {
 
 std::unique_ptr<Instance> createCfd(gpu::Context& context, Size size, std::uint64_t seed) {
     // The paper's mesh has 97 thousand cells, as fvcorr.domn.097K has.
-    return std::make_unique<Cfd>(context, forSize(size, 6, 12, 26), forSize(size, 2, 4, 11), forSize(size, 2, 5, 4),
-                                 seed);
+    return std::make_unique<Cfd>(context, forSize(size, 6, 12, 26, 56), forSize(size, 2, 4, 11, 24),
+                                 forSize(size, 2, 5, 4), seed);
 }
 
 }  // namespace bulkhead::workloads

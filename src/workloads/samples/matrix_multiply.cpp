@@ -14,9 +14,9 @@ class MatrixMultiply final : public Instance {
     MatrixMultiply(gpu::Context& context, Size size, std::uint64_t seed) {
         Random random(seed);
         // The sample's size is 320 x 320 times 320 x 640; the default is no smaller.
-        const auto rows = forSize<std::size_t>(size, 64, 320, 320);
-        const auto inner = forSize<std::size_t>(size, 96, 320, 320);
-        const auto columns = forSize<std::size_t>(size, 128, 640, 640);
+        const auto rows = forSize<std::size_t>(size, 64, 320, 320, 1024);
+        const auto inner = forSize<std::size_t>(size, 96, 320, 320, 1024);
+        const auto columns = forSize<std::size_t>(size, 128, 640, 640, 1024);
         hostA_ = uniformMatrix(random, rows, inner);
         hostB_ = uniformMatrix(random, inner, columns);
         kernel_ = context.load(kMatrixMultiplyPtx).kernel("matrixMultiply");

@@ -25,7 +25,7 @@ class SortingNetworks final : public Instance {
   public:
     SortingNetworks(gpu::Context& context, Size size, std::uint64_t seed) {
         Random random(seed);
-        const auto n = forSize<unsigned>(size, 1 << 13, 1 << 16, 1 << 20);
+        const auto n = forSize<unsigned>(size, 1 << 13, 1 << 16, 1 << 20, 1 << 24);
         for (unsigned i = 0; i < n; ++i) {
             hostKeys_.push_back(static_cast<unsigned>(random.below(kDistinctKeys)));
             hostValues_.push_back(i);
