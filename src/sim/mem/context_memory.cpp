@@ -38,7 +38,7 @@ PhysicalBlock::PhysicalBlock(PhysicalMemory& physical, const arch::DeviceProfile
     : physical_(physical),
       pageBytes_(options.pageBytes ? options.pageBytes : static_cast<Bytes>(profile.memory.pageBytes)),
       pages_(physical.allocate(bytes, pageBytes_, options.placementGiven ? options.placement : profile.memory.placement,
-                               options.color)) {
+                               options.colors)) {
     try {
         backing_ = std::make_unique<HostBacking>(this->bytes());
     } catch (...) {
@@ -81,7 +81,7 @@ VirtualAddress ContextMemory::place(Chunk& chunk, Bytes bytes) {
 
 VirtualAddress ContextMemory::allocate(Bytes bytes, const AllocationOptions& options) {
     if (bytes == 0) throw Error("an allocation of 0 bytes");
-    const bool plain = !options.pageBytes && options.color == PhysicalMemory::kAnyColor && !options.placementGiven;
+    const bool plain = !options.pageBytes && options.colors.empty() && !options.placementGiven;
     if (!plain || bytes > static_cast<Bytes>(profile_.memory.pageBytes) / 2)
         return place(newChunk(bytes, options, false), bytes);
     const Bytes rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;

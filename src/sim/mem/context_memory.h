@@ -29,7 +29,7 @@ class HostBacking {
 /// How an allocation is to be laid out; what is left at 0 comes from the profile.
 struct AllocationOptions {
     Bytes pageBytes = 0;
-    int color = PhysicalMemory::kAnyColor;
+    PhysicalMemory::Colors colors;  ///< of its pages; none: any
     bool placementGiven = false;
     PhysicalMemory::Placement placement = PhysicalMemory::Placement::contiguous;
 };

@@ -81,12 +81,16 @@ bool PhysicalMemory::findRun(Bytes pages, Bytes pageBytes, arch::PhysicalAddress
 }
 
 std::vector<arch::PhysicalAddress> PhysicalMemory::allocate(Bytes bytes, Bytes pageBytes, Placement placement,
-                                                            int color) {
+                                                            const Colors& chosen) {
     if (!std::has_single_bit(pageBytes) || pageBytes < (1u << kSmallShift) || pageBytes > (1u << kFrameShift))
         throw Error("a page of {} bytes is not supported: use 4096, 65536 or 2097152", pageBytes);
     const std::uint32_t colors = map_.colors(pageBytes);
-    if (color != kAnyColor && (color < 0 || static_cast<std::uint32_t>(color) >= colors))
-        throw Error("color {} of {} KB pages does not exist: there are {}", color, pageBytes >> 10, colors);
+    std::vector<bool> wantedColor(colors, chosen.empty());
+    for (const std::uint32_t color : chosen) {
+        if (color >= colors)
+            throw Error("color {} of {} KB pages does not exist: there are {}", color, pageBytes >> 10, colors);
+        wantedColor[color] = true;
+    }
     const Bytes wanted = bytes / pageBytes + (bytes % pageBytes ? 1 : 0);
     if (wanted > freeBytes_ / pageBytes)
         throw Error("out of device memory: {} bytes asked for, {} free", bytes, freeBytes_);
@@ -94,14 +98,13 @@ std::vector<arch::PhysicalAddress> PhysicalMemory::allocate(Bytes bytes, Bytes p
     std::vector<arch::PhysicalAddress> pages;
     pages.reserve(wanted);
     const auto fits = [&](arch::PhysicalAddress page) {
-        return available(page, pageBytes) &&
-               (color == kAnyColor || map_.color(page, pageBytes) == static_cast<std::uint32_t>(color));
+        return available(page, pageBytes) && (chosen.empty() || wantedColor[map_.color(page, pageBytes)]);
     };
     const auto accept = [&](arch::PhysicalAddress page) {
         take(page, pageBytes);
         pages.push_back(page);
     };
-    if (placement == Placement::contiguous && color == kAnyColor) {
+    if (placement == Placement::contiguous && chosen.empty()) {
         arch::PhysicalAddress first = 0;
         if (findRun(wanted, pageBytes, first)) {
             for (Bytes i = 0; i < wanted; ++i) accept(first + i * pageBytes);
@@ -121,7 +124,8 @@ std::vector<arch::PhysicalAddress> PhysicalMemory::allocate(Bytes bytes, Bytes p
     if (pages.size() < wanted) {
         release(pages, pageBytes);
         throw Error("out of device memory: {} pages of {} KB{} asked for, {} found", wanted, pageBytes >> 10,
-                    color == kAnyColor ? std::string() : fmt::format(" and color {}", color), pages.size());
+                    chosen.empty() ? std::string() : fmt::format(" and color {}", fmt::join(chosen, ", ")),
+                    pages.size());
     }
     return pages;
 }

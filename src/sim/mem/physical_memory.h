@@ -9,18 +9,19 @@
 namespace bulkhead::sim {
 
 /// Hands out physical pages of 4 KB, 64 KB or 2 MB: one after the other, or scattered by a seeded generator as a
-/// long-running system would; of any color, or of one. What is not asked for costs nothing: a GPU of 141 GB is a table
+/// long-running system would; of any color, or of some. What is not asked for costs nothing: a GPU of 141 GB is a table
 /// of 2 MB frames, and only frames cut into smaller pages have a bit per page.
 class PhysicalMemory {
   public:
     using Placement = arch::DeviceProfile::Placement;
-    static constexpr int kAnyColor = -1;
+    using Colors = std::vector<std::uint32_t>;
 
     explicit PhysicalMemory(const arch::DeviceProfile&);
 
-    /// Enough pages for `bytes`. Contiguous pages are physically adjacent where no color is asked for. Throws Error if
-    /// there are not enough, and then takes none.
-    std::vector<arch::PhysicalAddress> allocate(Bytes bytes, Bytes pageBytes, Placement, int color = kAnyColor);
+    /// Enough pages for `bytes`, of these colors, or of any where none is named. Contiguous pages are physically adjacent
+    /// where no color is asked for, and come in the order of their addresses where some are. Throws Error if there are
+    /// not enough, and then takes none.
+    std::vector<arch::PhysicalAddress> allocate(Bytes bytes, Bytes pageBytes, Placement, const Colors& = {});
     void release(const std::vector<arch::PhysicalAddress>& pages, Bytes pageBytes);
 
     Bytes totalBytes() const { return static_cast<Bytes>(frames_.size()) << kFrameShift; }

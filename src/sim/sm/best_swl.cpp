@@ -27,6 +27,7 @@ class BestSwl final : public Gto {
         oldest_.resumed(slot);
         allowed_ = oldest_.chosen();
     }
+    WarpMask heldForGood() const override { return oldest_.notChosen(); }
 
   private:
     OldestWarps oldest_;

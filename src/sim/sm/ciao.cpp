@@ -35,7 +35,7 @@ void Ciao::warpFinished(std::uint32_t slot) {
     waiting_ &= ~bitOf(slot);
     isolated_ &= ~bitOf(slot);
     allowed_ |= bitOf(slot);
-    std::erase(stalled_, slot);
+    std::erase(stalled_, static_cast<std::uint8_t>(slot));
     pairs_.ended(slot);
     keepSomeoneRunning();
 }
@@ -50,10 +50,14 @@ void Ciao::warpWaits(std::uint32_t slot) {
 /// front is the warp that issues.
 void Ciao::endLowEpoch(std::uint32_t front) {
     untilLow_ += figures_.lowEpoch;
-    if (!stalled_.empty() && mayBeReleased(pairs_[stalled_.back()].stalledFor)) reactivateLast();
+    const auto last = std::find_if(stalled_.rbegin(), stalled_.rend(),
+                                   [&](std::uint8_t warp) { return mayBeReleased(pairs_[warp].stalledFor); });
+    if (last != stalled_.rend()) reactivate(*last);
     if ((isolated_ & bitOf(front)) && mayBeReleased(pairs_[front].isolatedFor)) redirectBack(front);
 }
 
+/// An isolated warp is stalled where it interferes at shared memory (III-C, and W1 and W3 of Figure 6): with another
+/// one that is isolated. The two caches do not affect each other, so what the list has of it from L1D is past.
 void Ciao::endHighEpoch(std::uint32_t front) {
     untilHigh_ += figures_.highEpoch;
     if (!detector_.scoreExceeds(figures_.highCutoff, front, activeWarps())) return;
@@ -62,7 +66,7 @@ void Ciao::endHighEpoch(std::uint32_t front) {
     if (!(resident_ & allowed_ & bitOf(interfering))) return;
     if (means_.isolation && !(isolated_ & bitOf(interfering))) {
         isolate(interfering, front);
-    } else if (means_.throttling) {
+    } else if (means_.throttling && (!means_.isolation || (isolated_ & bitOf(front)))) {
         stall(interfering, front);
     }
 }
@@ -89,9 +93,8 @@ void Ciao::stall(std::uint32_t warp, std::uint32_t interfered) {
     keepSomeoneRunning();
 }
 
-void Ciao::reactivateLast() {
-    const std::uint32_t warp = stalled_.back();
-    stalled_.pop_back();
+void Ciao::reactivate(std::uint32_t warp) {
+    std::erase(stalled_, static_cast<std::uint8_t>(warp));
     allowed_ |= bitOf(warp);
     pairs_[warp].stalledFor = PairList::kNobody;
 }
@@ -99,7 +102,7 @@ void Ciao::reactivateLast() {
 /// Epochs end with instructions. When all active warps wait at a barrier, or none is left, only a stalled one can go
 /// on: perhaps it is the one that the barrier waits for.
 void Ciao::keepSomeoneRunning() {
-    while (!stalled_.empty() && !(resident_ & allowed_ & ~waiting_)) reactivateLast();
+    while (!stalled_.empty() && !(resident_ & allowed_ & ~waiting_)) reactivate(stalled_.back());
 }
 
 std::unique_ptr<WarpScheduler> makeCiaoT(const SchedulerConfig& config) {

@@ -10,7 +10,7 @@ namespace bulkhead::sim {
 
 /// CIAO warp scheduling (Algorithm 1, IV-C). A warp is active, isolated (its loads go to unused shared memory) or
 /// stalled; the V and I bits of the warp list are masks here. CIAO-T only stalls, CIAO-P only isolates, CIAO-C isolates
-/// first and stalls an isolated warp that goes on interfering.
+/// first and stalls an isolated warp that goes on interfering with others of its kind.
 class Ciao final : public Gto {
   public:
     struct Means {
@@ -43,7 +43,7 @@ class Ciao final : public Gto {
     void isolate(std::uint32_t warp, std::uint32_t interfered);
     void redirectBack(std::uint32_t warp);
     void stall(std::uint32_t warp, std::uint32_t interfered);
-    void reactivateLast();
+    void reactivate(std::uint32_t warp);
     void keepSomeoneRunning();
     std::uint32_t activeWarps() const;
 

@@ -34,6 +34,7 @@ class OldestWarps {
         choose();
     }
     WarpMask chosen() const { return chosen_; }
+    WarpMask notChosen() const { return running_ & ~chosen_; }
 
   private:
     void choose() {

@@ -557,17 +557,20 @@ void Sm::snapshotWarps() {
 }
 
 bool Sm::allWarpsLoop() const {
-    for (WarpMask rest = occupied_ & ~waitingBarrier_; rest; rest &= rest - 1)
+    for (WarpMask rest = occupied_ & ~waitingBarrier_ & ~policy_->heldForGood(); rest; rest &= rest - 1)
         if (!slots_[static_cast<std::size_t>(std::countr_zero(rest))].loops) return false;
     return true;
 }
 
 std::string Sm::explainLoop(std::uint32_t launch) const {
-    for (WarpMask rest = occupied_ & ~waitingBarrier_; rest; rest &= rest - 1) {
+    const WarpMask held = policy_->heldForGood();
+    for (WarpMask rest = occupied_ & ~waitingBarrier_ & ~held; rest; rest &= rest - 1) {
         const Slot& s = slots_[static_cast<std::size_t>(std::countr_zero(rest))];
         if (s.launch != launch) continue;
-        return fmt::format("no progress: {} goes round in circles, and nothing is left that could end it",
-                           place(s, s.warp.next().line, static_cast<unsigned>(std::countr_zero(s.warp.active()))));
+        return fmt::format(
+            "no progress: {} goes round in circles, and {}",
+            place(s, s.warp.next().line, static_cast<unsigned>(std::countr_zero(s.warp.active()))),
+            held ? "the scheduler holds back every warp that could end it" : "nothing is left that could end it");
     }
     return {};
 }

@@ -77,6 +77,10 @@ class WarpScheduler {
     virtual void advance(Cycles /*now*/) {}
     Cycles due() const { return due_; }
 
+    /// Warps that stay held back until another one starts, ends, or comes to a barrier: while the others go round in
+    /// circles, none of that happens.
+    virtual WarpMask heldForGood() const { return 0; }
+
     WarpMask allowed() const { return allowed_; }
     WarpMask heldFromMemory() const { return heldFromMemory_; }
 
