@@ -23,6 +23,15 @@ class HelpFormatter final : public CLI::Formatter {
     }
 };
 
+/// The parser would take -1 for the largest number.
+void refuseNegativeCounts(CLI::App& app) {
+    const CLI::Validator notNegative(
+        [](const std::string& text) { return text.starts_with("-") ? "must not be negative" : std::string(); }, "");
+    for (CLI::Option* option : app.get_options())
+        if (option->get_type_name() == "UINT") option->check(notNegative);
+    for (CLI::App* sub : app.get_subcommands({})) refuseNegativeCounts(*sub);
+}
+
 std::string exampleText(const std::string& verb) {
     std::string text = bold("Examples:", STDOUT_FILENO) + "\n";
     for (const Example& example : examplesOf(verb))
@@ -47,6 +56,7 @@ CommandTree::CommandTree() : app("Bulkhead: cache interference on GPUs: see it, 
         const std::string footer = sub->get_footer();
         sub->footer(footer + (footer.empty() ? "" : "\n") + exampleText(verb.name));
     }
+    refuseNegativeCounts(app);
     // Verbs would inherit it.
     app.footer("bulkhead VERB --help tells the options of a verb, with examples.");
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "cli/progress.h"
 #include "cli/verbs.h"
 #include "report/report.h"
 
@@ -16,7 +17,7 @@ namespace bulkhead::cli {
 namespace {
 
 struct DissectOptions {
-    std::string gpu = "sim:gtx1080", out, json, verify, figures;
+    std::string gpu = "sim:gtx1080", out, json, html, verify, figures;
     std::vector<std::string> settings;
     std::uint64_t seed = 1;
     std::uint64_t memoryMb = 0;
@@ -40,13 +41,15 @@ class Narrator final : public dissect::Listener {
 
     void step(const std::string& what) override {
         clear();
+        timeLeft_ = TimeLeft();
         if (!quiet_) fmt::print(stderr, "{}\n", what);
     }
     void progress(double fraction) override {
         if (quiet_ || !terminal_) return;
         constexpr int kWidth = 40;
         const int full = static_cast<int>(fraction * kWidth);
-        fmt::print(stderr, "\r  [{:#<{}}{:.<{}}] {:3.0f} %", "", full, "", kWidth - full, 100 * fraction);
+        fmt::print(stderr, "\r  [{:#<{}}{:.<{}}] {:3.0f} %{}\x1b[K", "", full, "", kWidth - full, 100 * fraction,
+                   timeLeft_.words(fraction));
         std::fflush(stderr);
         shown_ = true;
     }
@@ -64,6 +67,7 @@ class Narrator final : public dissect::Listener {
         shown_ = false;
     }
     bool quiet_, terminal_, shown_ = false;
+    TimeLeft timeLeft_;
 };
 
 Result summary(const std::string& gpu, const std::vector<dissect::Finding>& findings) {
@@ -107,8 +111,15 @@ std::string fileName(const Result& figure) {
     return name + ".csv";
 }
 
+std::string page(const std::string& gpu, const dissect::Dissection& found, const Result::Provenance& from) {
+    std::vector<Result> results = {summary(gpu, found.findings)};
+    results.front().provenance = from;
+    results.insert(results.end(), found.figures.begin(), found.figures.end());
+    return report::html(results.front().title, results);
+}
+
 int runDissect(const DissectOptions& o) {
-    expectOutputs({o.out, o.json});
+    expectOutputs({o.out, o.json, o.html});
     if (!o.figures.empty() && !std::filesystem::is_directory(o.figures))
         throw Error("{}: no such directory", o.figures);
     gpu::Gpu gpu = openGpu(o);
@@ -122,6 +133,7 @@ int runDissect(const DissectOptions& o) {
         found.file->provenance = from;
         if (!o.out.empty()) writeJson(o.out, toJson(*found.file));
     }
+    if (!o.html.empty()) writeOutput(o.html, page(gpu.info().name, found, from));
     if (!o.json.empty()) {
         nlohmann::ordered_json json = found.file ? toJson(*found.file) : nlohmann::ordered_json::object();
         if (!found.file) json["findings"] = report::json(summary(gpu.info().name, found.findings))["rows"];
@@ -130,7 +142,7 @@ int runDissect(const DissectOptions& o) {
         json["figures"] = nlohmann::ordered_json::array();
         for (const Result& figure : found.figures) json["figures"].push_back(report::json(figure));
         writeJson(o.json, json);
-    } else {
+    } else if (o.html != "-") {
         writeOutput("-", report::text(summary(gpu.info().name, found.findings)) +
                              fmt::format("{:.3g} s of GPU time\n", found.gpuSeconds));
     }
@@ -176,6 +188,7 @@ Action setUpDissect(CLI::App& app) {
     app.add_option("--out", o->out, "write the map to FILE, for stress and isolate")->type_name("FILE");
     app.add_option("--verify", o->verify, "measure how right a map is on fresh addresses, instead")->type_name("FILE");
     app.add_option("--json", o->json, "write everything to FILE, or to standard output if it is -")->type_name("FILE");
+    app.add_option("--html", o->html, "write a page, likewise")->type_name("FILE");
     app.add_option("--figures", o->figures, "write figures 3, 4, 6 and 8 as CSV into this directory")->type_name("DIR");
     app.add_option("--set", o->settings, "change a figure of a simulated GPU: KEY=VALUE")
         ->type_name("KEY=VALUE")

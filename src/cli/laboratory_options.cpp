@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "cli/progress.h"
 #include "cli/verbs.h"
 #include "compare/workers.h"
 #include "report/report.h"
@@ -22,12 +23,6 @@ std::filesystem::path defaultStore() {
                                        : home && *home ? std::filesystem::path(home) / ".cache"
                                                        : std::filesystem::temp_directory_path();
     return base / "bulkhead" / "runs";
-}
-
-std::string clockTime(double seconds) {
-    const auto whole = static_cast<long>(seconds + 0.5);
-    return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
-                         : fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
 }  // namespace

@@ -18,7 +18,24 @@ std::string count(double n) {
 
 }  // namespace
 
-ProgressLine::ProgressLine() : terminal_(isatty(2) != 0), start_(Clock::now()), last_(start_) {}
+std::string clockTime(double seconds) {
+    const auto whole = static_cast<long>(seconds + 0.5);
+    return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
+                         : fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+double TimeLeft::elapsed() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count();
+}
+
+std::string TimeLeft::words(double fraction) const {
+    constexpr double kEnough = 0.01, kSoonS = 0.5;
+    const double soFar = elapsed();
+    if (fraction < kEnough || soFar < kSoonS) return {};
+    return fmt::format(", {} left", clockTime(soFar * (1 / fraction - 1)));
+}
+
+ProgressLine::ProgressLine() : terminal_(isatty(2) != 0), last_(Clock::now()) {}
 
 void ProgressLine::clear() {
     if (!shown_) return;
@@ -32,9 +49,8 @@ void ProgressLine::update(std::uint64_t cycles, std::uint64_t warpInstructions, 
     const auto now = Clock::now();
     if (now - last_ < std::chrono::milliseconds(250)) return;
     last_ = now;
-    const double elapsed = std::chrono::duration<double>(now - start_).count();
-    std::string left;
-    if (fraction > 0.01) left = fmt::format(", {:.0f} %, {:.0f} s left", fraction * 100, elapsed * (1 / fraction - 1));
+    const double elapsed = timeLeft_.elapsed();
+    const std::string left = fraction > 0 ? fmt::format(", {:.0f} %{}", fraction * 100, timeLeft_.words(fraction)) : "";
     fmt::print(stderr, "\r\x1b[K{} cycles, {} warp instructions/s{}", count(static_cast<double>(cycles)),
                count(static_cast<double>(warpInstructions) / elapsed), left);
     std::fflush(stderr);

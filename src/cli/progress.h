@@ -6,6 +6,22 @@
 
 namespace bulkhead::cli {
 
+/// "1:05", or "2:03:04" from an hour on.
+std::string clockTime(double seconds);
+
+/// How long something still takes, by what it took so far.
+class TimeLeft {
+  public:
+    TimeLeft() : start_(std::chrono::steady_clock::now()) {}
+
+    double elapsed() const;  ///< seconds
+    /// ", 1:05 left" once there is something to go by; nothing before. `fraction` in [0, 1] is done.
+    std::string words(double fraction) const;
+
+  private:
+    std::chrono::steady_clock::time_point start_;
+};
+
 /// One line on a terminal that tells how far a long run has come; nothing where standard error is no terminal.
 class ProgressLine {
   public:
@@ -20,7 +36,8 @@ class ProgressLine {
   private:
     bool terminal_;
     bool shown_ = false;
-    std::chrono::steady_clock::time_point start_, last_;
+    TimeLeft timeLeft_;
+    std::chrono::steady_clock::time_point last_;
 };
 
 }  // namespace bulkhead::cli

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -76,7 +77,8 @@ class Reader {
     Value value(const nlohmann::json& json) const {
         if (json.is_null()) return {};
         if (json.is_boolean()) return json.get<bool>();
-        if (json.is_number_integer()) return json.get<std::int64_t>();
+        const bool large = json.is_number_unsigned() && json.get<std::uint64_t>() > INT64_MAX;
+        if (json.is_number_integer() && !large) return json.get<std::int64_t>();
         if (json.is_number()) return json.get<double>();
         if (json.is_string()) return json.get<std::string>();
         throw Error("{}: a cell holds an array or an object", where_);
@@ -114,7 +116,9 @@ class Reader {
     }
 
     std::string column(const Result& r, const nlohmann::json& name) const {
-        const auto named = [&](const Result::Column& c) { return name.is_string() && c.name == name.get_ref<const std::string&>(); };
+        const auto named = [&](const Result::Column& c) {
+            return name.is_string() && c.name == name.get_ref<const std::string&>();
+        };
         if (std::none_of(r.columns.begin(), r.columns.end(), named))
             throw Error("{}: a chart of the column {}, which is not there", where_, name.dump());
         return name;

@@ -101,6 +101,13 @@ bool numeric(const Result& result, std::size_t column) {
     });
 }
 
+/// Names and short notes, which read badly when they are broken at a hyphen.
+bool shortWords(const Result& result, std::size_t column) {
+    constexpr std::size_t kShort = 24;
+    return std::all_of(result.rows.begin(), result.rows.end(),
+                       [&](const auto& row) { return width(shown(row[column])) <= kShort; });
+}
+
 std::string cell(const Value& value, const std::string& classes, bool first) {
     const std::string attributes = (classes.empty() ? std::string() : " class=\"" + classes + "\"") +
                                    (isNumber(value) ? " data-value=\"" + escaped(exact(value)) + "\"" : std::string());
@@ -113,7 +120,7 @@ std::string table(const Result& result, const std::string& labelledBy) {
     const std::set<std::string> published = paperColumns(result);
     std::vector<std::string> classes;
     for (std::size_t c = 0; c < result.columns.size(); ++c) {
-        std::string its = numeric(result, c) ? "number" : "";
+        std::string its = numeric(result, c) ? "number" : shortWords(result, c) ? "words" : "";
         if (published.contains(result.columns[c].name)) its += its.empty() ? "paper" : " paper";
         classes.push_back(its);
     }

@@ -221,7 +221,7 @@ using Simulator = DriverTest;
 TEST_F(Simulator, memoryTakesThePlacementThatWasSet) {
     sim::AllocationOptions options;
     options.pageBytes = 4096;
-    options.color = 1;
+    options.colors = {1};
     ASSERT_EQ(simulator().setAllocation(options), CUDA_SUCCESS);
     const CUdeviceptr p = allocate(5 * 4096);
     for (int page = 0; page < 5; ++page) {

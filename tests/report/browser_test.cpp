@@ -157,10 +157,11 @@ TEST_F(Page, PrintsUnfoldedAndOnWhite) {
     browser_->preferColors("dark");
     browser_->evaluate(
         "addEventListener('beforeprint', () => { window.printed = [document.querySelectorAll('details[open]').length,"
-        " getComputedStyle(document.body).backgroundColor].join(' ') })");
+        " getComputedStyle(document.body).backgroundColor,"
+        " document.querySelector('figure canvas').clientWidth].join(' ') })");
     const std::string pdf = browser_->call("Page.printToPDF", {{"printBackground", true}})["data"];
     EXPECT_GT(pdf.size(), 20'000u);
-    EXPECT_EQ(text("window.printed"), "2 rgb(255, 255, 255)");
+    EXPECT_EQ(text("window.printed"), "2 rgb(255, 255, 255) 680");
     EXPECT_EQ(number("document.querySelectorAll('details[open]').length"), 0);
 }
 

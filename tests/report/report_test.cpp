@@ -56,6 +56,13 @@ TEST(ResultJson, KeepsEveryFieldOfAChart) {
     EXPECT_TRUE(c.logY);
 }
 
+TEST(ResultJson, TakesNumbersBeyondSixtyThreeBitsForTheNearest) {
+    const Result r = fromJson(
+        nlohmann::json::parse(R"({"title": "", "columns": [{"name": "v"}], "rows": [{"v": 18446744073709551615}]})"),
+        "x");
+    EXPECT_EQ(r.rows[0][0], Value(18446744073709551616.0));
+}
+
 TEST(ResultJson, OfAFileMayBeOneOrMany) {
     const nlohmann::json one = nlohmann::json::parse(json(gallery()[0]).dump());
     EXPECT_EQ(resultsIn(one, "x").size(), 1u);

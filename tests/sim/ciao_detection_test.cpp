@@ -245,6 +245,34 @@ TEST(Ciao, tStallsAtOnceAndReactivatesInReverseOrder) {
     EXPECT_FALSE(sm.stalled(2));
 }
 
+TEST(Ciao, aStalledWarpDoesNotWaitForOneThatWasStalledLater) {
+    Bench sm(kT);
+    sm.interfere(0, 2, 4);
+    sm.issue(0, 100);
+    sm.interfere(1, 3, 8);
+    sm.issue(1, 100);
+    ASSERT_TRUE(sm.stalled(2) && sm.stalled(3));
+    sm.ciao.warpFinished(0);
+    sm.issue(1, 10);
+    EXPECT_FALSE(sm.stalled(2));  // it was stalled for W0
+    EXPECT_TRUE(sm.stalled(3));   // IRS_1 = 8 hits x 1 warp / 210 instructions
+}
+
+TEST(Ciao, cStallsNobodyForAWarpThatUsesL1D) {
+    Bench sm(kC);
+    sm.interfere(0, 2, 4);
+    sm.issue(0, 100);
+    ASSERT_TRUE(sm.isolated(2));
+    sm.issue(0, 100);  // what W0 lost to W2 is past: they no longer share a cache
+    EXPECT_FALSE(sm.stalled(2));
+    sm.interfere(1, 0, 4);
+    sm.issue(1, 100);
+    ASSERT_TRUE(sm.isolated(0));
+    sm.interfere(0, 2, 4);
+    sm.issue(0, 100);
+    EXPECT_TRUE(sm.stalled(2));
+}
+
 TEST(Ciao, pNeverStalls) {
     Bench sm(kP);
     sm.interfere(0, 2, 50);

@@ -306,6 +306,36 @@ TEST_F(Dram, aRequestForTheOpenRowOvertakesAnOlderOneForAnother) {
     EXPECT_GT(done[other], done[hit]);
 }
 
+TEST_F(Dram, hitsOvertakeAnOlderRequestOnlyUntilItsAgeLimit) {
+    profile.dram.ageLimit = 100;
+    DramChannel limited(sim, 0);
+    const auto enqueue = [&](std::uint64_t row) {
+        const RequestId id = sim.requests.take();
+        sim.requests[id].kind = RequestKind::fill;
+        sim.requests[id].row = row;
+        sim.requests[id].bytes = 64;
+        limited.enqueue(id);
+        return id;
+    };
+    enqueue(1);
+    const RequestId old = enqueue(2);
+    Cycles served = 0;
+    // There is always one more hit of row 1 in the queue.
+    for (Cycles at = 0; at < 1000 && served == 0; ++at) {
+        sim.now = at;
+        sim.events.advance(at);
+        if (limited.room() > 4) enqueue(1);
+        Event event;
+        while (sim.events.popAt(at, event)) {
+            if (event.kind == EventKind::channelStep) limited.step();
+            if (event.kind == EventKind::dramDone && event.subject == old) served = at;
+        }
+    }
+    EXPECT_GT(served, 100u);
+    // The column command under way when it became overdue; then tRP + tRCD + tCL + tCCD, and cycles of rounding.
+    EXPECT_LT(served, 100u + 2 + 12 + 12 + 12 + 2 + 4);
+}
+
 TEST_F(Dram, aLargerRequestTakesMoreBursts) {
     const RequestId a = add(0, 1, RequestKind::fill, 128);
     runUntil(1000);
@@ -349,7 +379,7 @@ TEST(PhysicalMemory, pagesOfAColorHaveThatColorAndFreedOnesComeBack) {
     const auto profile = arch::findProfile("gtx1080");
     PhysicalMemory memory(profile);
     const Bytes before = memory.freeBytes();
-    const auto red = memory.allocate(1 << 20, 4096, PhysicalMemory::Placement::scattered, 1);
+    const auto red = memory.allocate(1 << 20, 4096, PhysicalMemory::Placement::scattered, {1});
     for (std::uint64_t page : red) {
         EXPECT_EQ(profile.map.color(page, 4096), 1u);
         // Pascal: the color is the parity of module bit 2 (published hash): bits 12,13,18,19,22,25,26,27,30,31.
@@ -367,7 +397,7 @@ TEST(PhysicalMemory, askingForTooMuchTakesNothing) {
     const Bytes before = memory.freeBytes();
     EXPECT_THROW(memory.allocate(before + 1, 4096, PhysicalMemory::Placement::scattered), Error);
     EXPECT_THROW(memory.allocate(4096, 12345, PhysicalMemory::Placement::scattered), Error);
-    EXPECT_THROW(memory.allocate(4096, 4096, PhysicalMemory::Placement::scattered, 99), Error);
+    EXPECT_THROW(memory.allocate(4096, 4096, PhysicalMemory::Placement::scattered, {99}), Error);
     EXPECT_EQ(memory.freeBytes(), before);
 }
 

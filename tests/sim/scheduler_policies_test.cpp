@@ -245,5 +245,33 @@ TEST_P(AtBarriers, nobodyIsHeldBackForEver) {
 INSTANTIATE_TEST_SUITE_P(Policies, AtBarriers,
                          testing::Values("ccws", "best-swl:1", "best-swl:5", "statpcal:1", "ciao-t", "ciao-c"));
 
+/// Warp 0 spins until warp 1 has set a flag.
+std::string spinningForTheYounger() {
+    return kernelText(
+        "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 32; @%p1 bra set;\n"
+        "loop: ld.volatile.global.u32 %r2, [%rd1]; setp.eq.u32 %p2, %r2, 0; @%p2 bra loop; bra end;\n"
+        "set: mov.u32 %r3, 1; st.volatile.global.u32 [%rd1], %r3;\n"
+        "end:\n");
+}
+
+std::string spinUnder(const std::string& scheduler) {
+    Gpu::Options options;
+    options.scheduler = scheduler;
+    Harness h("gtx480", {}, options);
+    const LaunchId launch = h.run(spinningForTheYounger(), {{1}, {64}}, {h.buffer(128)});
+    return h.gpu.record(launch).error ? h.gpu.record(launch).error->what() : "";
+}
+
+TEST(Spinning, endsWithAnErrorWhereAStaticLimitHoldsTheOneItWaitsFor) {
+    const std::string error = spinUnder("best-swl:1");
+    EXPECT_NE(error.find("no progress: kernel k, PTX line"), std::string::npos) << error;
+    EXPECT_NE(error.find("the scheduler holds back every warp that could end it"), std::string::npos) << error;
+}
+
+TEST(Spinning, endsWellUnderPoliciesThatLetTheOtherOneRun) {
+    for (const char* scheduler : {"lrr", "gto", "ccws", "best-swl:2", "statpcal:1", "ciao-t", "ciao-c"})
+        EXPECT_EQ(spinUnder(scheduler), "") << scheduler;
+}
+
 }  // namespace
 }  // namespace bulkhead::sim

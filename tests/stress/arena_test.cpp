@@ -28,9 +28,7 @@ Pairing measure(const ArenaSpec& spec, unsigned count = 1) {
 class EveryAggressor : public ::testing::TestWithParam<AggressorName> {};
 
 TEST_P(EveryAggressor, RunsAllTheWhileAndEnds) {
-    ArenaSpec spec = smallArena(GetParam().kind);
-    if (isSweep(spec.aggressor.kind))
-        spec.aggressor.layout = {1, 1, {1}};  // more writes than DRAM takes starve a victim
+    const ArenaSpec spec = smallArena(GetParam().kind);
     const Pairing pairing = measure(spec);
     ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
     const AggressorReport& report = pairing.pairs[0].aggressor;
@@ -86,6 +84,32 @@ TEST(Arena, HalfTheDutyCycleMovesAboutHalfAsMuch) {
         return pairing.pairs.at(0).aggressor.bytesPerSecond();
     };
     EXPECT_NEAR(rate(50) / rate(100), 0.55, 0.15);  // a little more: fewer are in each other's way
+}
+
+TEST(Arena, ARateIsKept) {
+    for (const AggressorKind kind : {AggressorKind::evictRandom, AggressorKind::streamReadWrite}) {
+        ArenaSpec spec = smallArena(kind);
+        spec.victim.accesses = 4096;
+        spec.aggressor.layout = {1, 8, {}};
+        spec.aggressor.gigabytesPerSecond = 0.5;
+        const Pairing pairing = measure(spec);
+        ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
+        EXPECT_NEAR(pairing.pairs[0].aggressor.bytesPerSecond(), 0.5e9, 0.02e9) << describe(kind).name;
+    }
+}
+
+TEST(Arena, EvictingSetAfterSetHurtsMorePerByteThanEvictingAtRandom) {
+    const auto lost = [](AggressorKind kind) {
+        ArenaSpec spec = smallArena(kind);
+        spec.victim.name = "latency";
+        spec.victim.bytes = 0;
+        spec.victim.accesses = 4096;
+        spec.aggressor.layout = {1, 8, {}};
+        spec.aggressor.gigabytesPerSecond = 0.3;
+        const Pairing pairing = measure(spec);
+        return pairing.pairs.at(0).together.seconds - pairing.pairs.at(0).alone.seconds;
+    };
+    EXPECT_GT(lost(AggressorKind::mapGuided), 1.5 * lost(AggressorKind::evictRandom));
 }
 
 TEST(Arena, BlocksThatDoNotFitAreRefused) {

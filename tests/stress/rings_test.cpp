@@ -62,6 +62,24 @@ TEST(Rings, CoverSaysHowManyLinesASmallRangeLacks) {
     EXPECT_EQ(cover.missing, 96u);
 }
 
+TEST(Rings, EveryRoundFillsOneSetAfterTheOtherWithLinesOfItsOwn) {
+    const SmallMemory memory(64 * 1024);
+    const Cover cover = coverInRounds(memory, kLine, 4, 2, 1);
+    EXPECT_EQ(cover.missing, 0u);
+    ASSERT_EQ(cover.ring.size(), 2u * 32 * 4);
+    EXPECT_EQ(std::set<std::uint64_t>(cover.ring.begin(), cover.ring.end()).size(), cover.ring.size());
+    for (const std::size_t round : {0, 1}) {
+        std::set<std::pair<unsigned, unsigned>> seen;
+        for (std::size_t set = 0; set < 32; ++set) {
+            const auto first = cover.ring.begin() + static_cast<std::ptrdiff_t>(round * 128 + set * 4);
+            const auto lines = linesOfSets(memory, Ring(first, first + 4));
+            ASSERT_EQ(lines.size(), 1u);
+            seen.insert(lines.begin()->first);
+        }
+        EXPECT_EQ(seen.size(), 32u);
+    }
+}
+
 TEST(Rings, SetBySetStaysInASetAndRotatingNever) {
     const SmallMemory memory(64 * 1024);
     const auto staying = [&](Order order) {

@@ -73,8 +73,55 @@ TEST(ExtremeValue, BoundOfExponentialTimesIsTheirQuantile) {
     std::vector<double> samples;
     for (int i = 0; i < 4000; ++i) samples.push_back(100 - std::log(1 - random.uniform()));
     const WorstCase w = boundWorstCase(samples, 1e-6);
-    ASSERT_TRUE(w.bound) << w.refusal;
-    EXPECT_NEAR(*w.bound, 100 + std::log(1e6), 2.5);  // P(X > 100 + t) = exp(-t)
+    // P(X > 100 + t) = exp(-t)
+    ASSERT_TRUE(w.gumbel.value) << w.gumbel.refusal;
+    EXPECT_NEAR(*w.gumbel.value, 100 + std::log(1e6), 2.5);
+    ASSERT_TRUE(w.pareto.value) << w.pareto.refusal;
+    EXPECT_NEAR(*w.pareto.value, 100 + std::log(1e6), 5);  // its shape is fitted as well
+    EXPECT_EQ(w.value(), std::max(*w.gumbel.value, *w.pareto.value));
+}
+
+std::vector<double> paretoSamples(const GeneralizedPareto& distribution, std::size_t count, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<double> samples;
+    // x = scale / shape ((1 - u)^-shape - 1)
+    for (std::size_t i = 0; i < count; ++i)
+        samples.push_back(distribution.scale / distribution.shape *
+                          (std::pow(1 - random.uniform(), -distribution.shape) - 1));
+    return samples;
+}
+
+TEST(GeneralizedPareto, FitFindsTheParametersThatSamplesWereDrawnWith) {
+    for (const double shape : {-0.3, 0.2}) {
+        const GeneralizedPareto fit = fitGeneralizedPareto(paretoSamples({2, shape}, 20000, 3));
+        EXPECT_NEAR(fit.shape, shape, 0.05);
+        EXPECT_NEAR(fit.scale, 2, 0.1);
+    }
+}
+
+TEST(GeneralizedPareto, ExceededUndoesCumulative) {
+    for (const double shape : {-0.3, 0.0, 0.2}) {
+        const GeneralizedPareto g{2, shape};
+        EXPECT_NEAR(1 - g.cumulative(g.exceeded(0.01)), 0.01, 1e-12);
+    }
+}
+
+TEST(GeneralizedPareto, GoodnessOfFitAcceptsNineteenOfTwentySamples) {
+    const GeneralizedPareto truth{1, 0.1};
+    const double critical = paretoCritical(truth, 50);
+    int accepted = 0;
+    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+        const std::vector<double> excesses = paretoSamples(truth, 50, 1000 + seed);
+        accepted += andersonDarling(fitGeneralizedPareto(excesses), excesses) <= critical;
+    }
+    EXPECT_GT(accepted, 400 * 91 / 100);
+    EXPECT_LT(accepted, 400 * 99 / 100);
+}
+
+TEST(GeneralizedPareto, ATailTooHeavyToBeFittedIsRefused) {
+    const WorstCase w = boundWorstCase(paretoSamples({1, 0.9}, 2000, 5), 1e-6);
+    EXPECT_FALSE(w.pareto.value);
+    EXPECT_NE(w.pareto.refusal.find("too heavy"), std::string::npos) << w.pareto.refusal;
 }
 
 TEST(ExtremeValue, RefusesTimesOfTwoKinds) {
@@ -84,13 +131,28 @@ TEST(ExtremeValue, RefusesTimesOfTwoKinds) {
     for (int i = 0; i < 2000; ++i)
         samples.push_back(random.below(100) == 0 ? 1000 + random.uniform() : 100 + random.uniform());
     const WorstCase w = boundWorstCase(samples, 1e-6);
-    EXPECT_FALSE(w.bound);
-    EXPECT_NE(w.refusal.find("Gumbel"), std::string::npos) << w.refusal;
+    EXPECT_FALSE(w.gumbel.value);
+    EXPECT_NE(w.gumbel.refusal.find("Gumbel"), std::string::npos) << w.gumbel.refusal;
+    EXPECT_FALSE(w.pareto.value);
+    EXPECT_FALSE(w.value());
+}
+
+TEST(GeneralizedPareto, ExcessesOfTwoKindsAreRefused) {
+    Random random(3);
+    std::vector<double> samples;
+    // What exceeds the 90th percentile lies in two narrow bands.
+    for (int i = 0; i < 2000; ++i)
+        samples.push_back(random.below(20) == 0 ? 110 + 0.1 * random.uniform() : 100 + random.uniform());
+    const WorstCase w = boundWorstCase(samples, 1e-6);
+    EXPECT_FALSE(w.pareto.value);
+    EXPECT_NE(w.pareto.refusal.find("Pareto"), std::string::npos) << w.pareto.refusal;
 }
 
 TEST(ExtremeValue, RefusesTooFewSamplesAndOnesThatDoNotVary) {
-    EXPECT_NE(boundWorstCase(std::vector<double>(30, 1.0), 1e-6).refusal.find("needs 200"), std::string::npos);
-    EXPECT_EQ(boundWorstCase(std::vector<double>(400, 1.0), 1e-6).refusal, "the samples do not vary");
+    EXPECT_NE(boundWorstCase(std::vector<double>(30, 1.0), 1e-6).gumbel.refusal.find("needs 200"), std::string::npos);
+    const WorstCase same = boundWorstCase(std::vector<double>(400, 1.0), 1e-6);
+    EXPECT_EQ(same.gumbel.refusal, "the samples do not vary");
+    EXPECT_EQ(same.pareto.refusal, "the samples do not vary");
 }
 
 TEST(ExtremeValue, RefusesSamplesThatDependOnEachOther) {
@@ -98,7 +160,7 @@ TEST(ExtremeValue, RefusesSamplesThatDependOnEachOther) {
     std::vector<double> samples;
     double level = 0;
     for (int i = 0; i < 1000; ++i) samples.push_back(level = 0.9 * level + normal(random));
-    EXPECT_NE(boundWorstCase(samples, 1e-6).refusal.find("depends"), std::string::npos);
+    EXPECT_NE(boundWorstCase(samples, 1e-6).pareto.refusal.find("depends"), std::string::npos);
 }
 
 }  // namespace

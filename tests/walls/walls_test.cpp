@@ -328,6 +328,28 @@ TEST_F(SideWalls, ReusedMemoryHoldsNobodysBytes) {
     EXPECT_EQ(reused.download(), std::vector<std::uint32_t>(100'000, 0));
 }
 
+TEST(Enclosures, OutliveTheirSite) {
+    auto gpu = gpu::Gpu::open("sim:h200");
+    const auto made = [&] {
+        SiteOptions options;
+        options.coloring = Coloring::sides;
+        options.memory = 16_MiB;
+        Site site(gpu, options);
+        return site.enclose({{}, {1}, 4_MiB});
+    };
+    Enclosure enclosure = made();
+    auto array = enclosure.context().array(std::vector<std::uint32_t>(10'000, 3));
+    EXPECT_EQ(array.download(), std::vector<std::uint32_t>(10'000, 3));
+}
+
+TEST_F(SideWalls, AllColorsTogetherAreNoWall) {
+    Enclosure enclosure = site_->enclose({setOf(*site_, {2, 3}), {0, 1}, 8_MiB});
+    EXPECT_EQ(countBlocks(enclosure.context(), {500}, {32}), (std::set<unsigned>{2, 3}));
+    driver::CUdeviceptr more = 0;
+    enclosure.context().makeCurrent();
+    EXPECT_EQ(enclosure.context().api().cuMemAlloc(&more, 9_MiB), driver::CUDA_ERROR_OUT_OF_MEMORY);
+}
+
 TEST_F(SideWalls, TenantsOfOneColorHaveDifferentMemory) {
     Enclosure a = site_->enclose({{}, {0}, 8_MiB}), b = site_->enclose({{}, {0}, 8_MiB});
     auto x = a.context().array(std::vector<std::uint32_t>(50'000, 1)),

@@ -56,6 +56,7 @@ export function setUpPrinting(redraw) {
     before = { theme: root.dataset.theme, folded };
     folded.forEach((details) => (details.open = true));
     root.dataset.theme = "light";
+    root.dataset.printing = "";
     redraw();
   });
   window.addEventListener("afterprint", () => {
@@ -63,6 +64,7 @@ export function setUpPrinting(redraw) {
     before.folded.forEach((details) => (details.open = false));
     if (before.theme) root.dataset.theme = before.theme;
     else delete root.dataset.theme;
+    delete root.dataset.printing;
     before = null;
     redraw();
   });

@@ -154,7 +154,8 @@ export class XyChart {
         if (low === null) return [0, 1];
         const lines = this.plot.kind === "line";
         const bottom = low < 0 ? low * 1.05 : lines && low > 0.6 * high ? low - (high - low || high) * 0.1 : 0;
-        return [bottom, high > 0 ? high + (high - bottom) * 0.06 : 0];
+        const top = high > 0 ? high + (high - bottom) * 0.06 : 0;
+        return [bottom, top > bottom ? top : bottom + 1];
       },
     };
   }

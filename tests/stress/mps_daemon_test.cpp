@@ -1,0 +1,99 @@
+// Starting and ending the MPS daemon. NVIDIA's program is not everywhere: a script stands in for it that does what ours
+// relies on. It makes the control file, and ends when another one is told to quit.
+
+#include "stress/mps_daemon.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include "base/error.h"
+#include "temporary_directory.h"
+
+namespace bulkhead::stress {
+namespace {
+
+class Mps : public ::testing::Test {
+  protected:
+    void install(const std::string& script) {
+        const std::filesystem::path path = folder_ / "nvidia-cuda-mps-control";
+        std::ofstream(path) << "#!/bin/sh\n" << script;
+        std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    }
+    void SetUp() override {
+        before_ = std::getenv("PATH");
+        setenv("PATH", (folder_.path().string() + ":" + before_).c_str(), 1);
+    }
+    void TearDown() override { setenv("PATH", before_.c_str(), 1); }
+    /// The process that the stand-in says it is, once it has.
+    pid_t daemonProcess() const {
+        pid_t pid = 0;
+        std::ifstream(folder_ / "pid") >> pid;
+        return pid;
+    }
+    static bool goneSoon(pid_t pid) {
+        for (int i = 0; i < 500; ++i) {
+            if (kill(pid, 0) != 0) return true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        return false;
+    }
+    std::string standIn() const {
+        const std::string noted = "'" + (folder_ / "pid").string() + "'";
+        return "pipe=\"$CUDA_MPS_PIPE_DIRECTORY\"\n"
+               "if [ \"$1\" = -f ]; then\n"
+               "  echo $$ > " +
+               noted +
+               "\n"
+               "  touch \"$pipe/control\"\n"
+               "  while [ ! -e \"$pipe/quit\" ]; do sleep 0.02; done\n"
+               "else\n"
+               "  read word && [ \"$word\" = quit ] && touch \"$pipe/quit\"\n"
+               "fi\n";
+    }
+    TemporaryDirectory folder_;
+    std::string before_;
+};
+
+TEST_F(Mps, EndsWithTheObjectAndLeavesNoFolder) {
+    install(standIn());
+    std::string pipe;
+    pid_t pid = 0;
+    {
+        const MpsDaemon daemon;
+        pipe = daemon.environment().at(0).second;
+        pid = daemonProcess();
+        ASSERT_GT(pid, 0);
+        EXPECT_EQ(kill(pid, 0), 0);
+        EXPECT_TRUE(std::filesystem::exists(pipe));
+    }
+    EXPECT_TRUE(goneSoon(pid));
+    EXPECT_FALSE(std::filesystem::exists(pipe));
+}
+
+TEST_F(Mps, EndsWithAProcessThatIsKilled) {
+    install(standIn());
+    const pid_t starter = fork();
+    if (starter == 0) {
+        const MpsDaemon daemon;
+        raise(SIGKILL);
+    }
+    waitpid(starter, nullptr, 0);
+    const pid_t pid = daemonProcess();
+    ASSERT_GT(pid, 0);
+    EXPECT_TRUE(goneSoon(pid));
+}
+
+TEST_F(Mps, ADaemonThatEndsAtOnceIsReported) {
+    install("exit 1\n");
+    EXPECT_THROW(MpsDaemon(), Error);
+}
+
+}  // namespace
+}  // namespace bulkhead::stress
