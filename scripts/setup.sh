@@ -14,10 +14,11 @@ is_current() {
             "$root/scripts" -newer "$stamp" -print -quit)" ]
 }
 
+# install_missing LIST...: the packages that these files name.
 install_missing() {
     command -v dpkg-query >/dev/null || return 0
     local wanted missing=() package as_root=()
-    mapfile -t wanted <"$root/scripts/packages"
+    mapfile -t wanted < <(cat "$@")
     for package in "${wanted[@]}"; do
         # A program of that name that came another way will do.
         command -v "$package" >/dev/null ||
@@ -67,7 +68,7 @@ build_release() {
     exec {lock}>"$root/build/.lock"
     flock "$lock"
     if [ "$1" != bulkhead ] || ! is_current; then
-        install_missing
+        install_missing "$root/scripts/packages"
         # A tree that was moved or copied has a cache that points elsewhere.
         if [ -e "$build/CMakeCache.txt" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt"; then
             rm -rf "$build"
