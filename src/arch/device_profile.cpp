@@ -306,7 +306,7 @@ std::vector<Descriptor> makeTable() {
             "assumed: longer than a load takes, shorter than a phase of a kernel"),
         optional(
             fraction("pcal.busy", "share of the peak from which bandwidth is not idle to statPCAL", FIELD(pcal.busy)),
-            "assumed: loads that pass L1D crowd single slices long before all of L2 is at its peak"),
+            "assumed: under-utilised, as CIAO (IPDPS 2018), V-B, has it, is less than half used"),
     };
     t.insert(t.end(), rest.begin(), rest.end());
     return t;

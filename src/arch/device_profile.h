@@ -183,7 +183,7 @@ struct DeviceProfile {
     /// Priority-based cache allocation (HPCA 2015).
     struct Pcal {
         std::int64_t window = 500;    ///< cycles over which bandwidth is measured
-        std::int64_t busy = 200'000;  ///< share of the peak from which L2 or DRAM count as busy
+        std::int64_t busy = 500'000;  ///< share of the peak from which L2 or DRAM count as busy
     } pcal;
 
     AddressMap map;
