@@ -137,7 +137,7 @@ CacheShape findBasics(Probe& probe, const MemoryView& memory, Listener& listener
 }
 
 Result hitsByFootprint(Probe& probe, const MemoryView& memory, const CacheShape& cache, Listener& listener,
-                       std::uint64_t seed, double& hitsWhenFull) {
+                       std::uint64_t seed, double& hitsWhenFull, Finding& capacity) {
     listener.step("what L2 holds");
     constexpr std::size_t kSamples = 500;
     Result r;
@@ -166,9 +166,9 @@ Result hitsByFootprint(Probe& probe, const MemoryView& memory, const CacheShape&
     }
     r.charts.push_back({Chart::Kind::line, "hits by footprint", "footprint", {"hits"}, {}, {}, "", false, false});
     const double error = std::sqrt(std::max(0.0, share * (1 - share)) / kSamples) / share;
-    listener.found({"L2 capacity", held / (1 << 20), "MB", 1 - error,
-                    fmt::format("the most that is still there after reading, within {:.0f} %; the driver says {} MB",
-                                100 * error, cache.bytes >> 20)});
+    capacity = {"L2 capacity", held / (1 << 20), "MB", 1 - error,
+                fmt::format("the most that is still there after reading, within {:.0f} %; the driver says {} MB",
+                            100 * error, cache.bytes >> 20)};
     return r;
 }
 

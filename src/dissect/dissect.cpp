@@ -320,7 +320,11 @@ Dissection dissect(gpu::Gpu& gpu, const Options& options, Listener& to) {
     if (!options.usePhysical) memory.forgetPhysical();
     Linear found;
     found.cache = findBasics(probe, memory, listener, options.seed);
-    result.figures.push_back(hitsByFootprint(probe, memory, found.cache, listener, options.seed, found.hitsWhenFull));
+    Finding capacity;
+    result.figures.push_back(
+        hitsByFootprint(probe, memory, found.cache, listener, options.seed, found.hitsWhenFull, capacity));
+    // Sides of a real GPU keep copies of each other's lines; the capacity of one is found once they are known.
+    if (gpu.simulator() != nullptr) listener.found(capacity);
     if (memory.physicalKnown()) {
         findBanks(probe, memory, options, listener, found, result.figures);
         // Without banks, lists of lines that evict one another are too long, unless slices are known first.

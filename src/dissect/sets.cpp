@@ -53,7 +53,7 @@ std::optional<EvictionSet> SetProbe::find(const LineSource& source, std::uint64_
                                           const std::function<void(double)>& progress) {
     Random random(seed);
     tests_ = 0;
-    for (int attempt = 0; attempt < 4; ++attempt) {
+    for (int attempt = 0; attempt < 8; ++attempt) {
         const std::uint64_t primary = source.primary(random);
         for (std::size_t count = source.first; count <= source.most; count *= 2) {
             std::vector<std::uint64_t> lines = source.candidates(primary, count, random);

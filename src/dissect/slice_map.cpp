@@ -219,6 +219,28 @@ void SliceMapper::labelHome(std::vector<std::uint64_t> offsets, Mask bits, std::
     }
 }
 
+/// A wrong answer now and then makes a slice of an address that has one already; few labels fall on such a slice.
+void SliceMapper::dropStrays() {
+    constexpr std::size_t kEnough = 10, kFew = 5;
+    const std::vector<Target>& slices = labeller_->representatives();
+    std::vector<std::size_t> counts(slices.size(), 0);
+    for (const Labelled& l : labels_) ++counts[l.slice];
+    std::vector<std::size_t> sorted = counts;
+    std::sort(sorted.begin(), sorted.end());
+    const std::size_t usual = sorted.empty() ? 0 : sorted[sorted.size() / 2];
+    if (usual < kEnough || kFew * sorted.front() > usual) return;
+    std::vector<Target> kept;
+    std::vector<std::optional<std::uint32_t>> number(slices.size());
+    for (std::size_t s = 0; s < slices.size(); ++s) {
+        if (kFew * counts[s] <= usual) continue;
+        number[s] = static_cast<std::uint32_t>(kept.size());
+        kept.push_back(slices[s]);
+    }
+    std::erase_if(labels_, [&](const Labelled& l) { return !number[l.slice]; });
+    for (Labelled& l : labels_) l.slice = *number[l.slice];
+    labeller_->setRepresentatives(std::move(kept));
+}
+
 /// Labels all of a window, and widens it until a form fits.
 bool SliceMapper::fitWindow(Mask unused) {
     std::string why;
@@ -233,6 +255,7 @@ bool SliceMapper::fitWindow(Mask unused) {
         }
         if ((fresh & unused) != 0) continue;
         labelHome(std::move(offsets), bits, labels_);
+        dropStrays();
         if (const auto fit = fitResidueHash(labels_, bits, sideMask_.mask & bits, why)) {
             hash_ = *fit;
             return true;
@@ -308,6 +331,10 @@ bool SliceMapper::find() {
     listener_.step("which addresses share a slice");
     if (!calibrate()) return false;
     if (!fitWindow(unusedBits())) return false;
+    if (sides_ && sideMask_.inverted) {  // a group's first bit is to be the side
+        hash_.page.groupFlips ^= 1;
+        for (std::uint32_t& group : hash_.groupOf) group ^= 1;
+    }
     listener_.step("what the remaining address bits do");
     if (!extend()) return false;
     const auto digits = residueDigits(hash_, physical() ? std::nullopt : std::optional(kPageShift));
@@ -403,7 +430,11 @@ std::vector<std::optional<PageLabel>> SliceMapper::labelPages(std::span<const st
         std::vector<std::uint64_t> some;
         for (std::size_t i = first; i < std::min(first + kTogether, pages.size()); ++i)
             some.push_back(pages[i] - base_);
-        for (const auto& label : labelAt(some, offsets)) labels.push_back(label);
+        std::vector<std::optional<PageLabel>> found = labelAt(some, offsets);
+        // What went wrong once may go right: sides and slices anew.
+        for (std::size_t i = 0; i < some.size(); ++i)
+            for (int again = 0; again < 2 && !found[i]; ++again) found[i] = labelAt({some[i]}, offsets).front();
+        labels.insert(labels.end(), found.begin(), found.end());
         listener_.progress(static_cast<double>(labels.size()) / static_cast<double>(pages.size()));
     }
     return labels;

@@ -81,6 +81,7 @@ class SliceMapper {
     bool calibrate();
     Mask unusedBits();
     void labelHome(std::vector<std::uint64_t> offsets, Mask bits, std::vector<Labelled>&);
+    void dropStrays();
     bool fitWindow(Mask unused);
     std::vector<std::optional<PageLabel>> labelAt(const std::vector<std::uint64_t>& pages, Mask offsetBits);
     bool findHomeLabel();

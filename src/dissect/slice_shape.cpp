@@ -186,8 +186,8 @@ Times SliceShape::quickest(const std::vector<std::pair<std::uint64_t, std::uint6
     return least;
 }
 
-/// Two loads of a slice that want different rows of one bank take longer together, and as many of all pairs do as there
-/// are banks behind the slice.
+/// Two loads of a slice that want different rows of one bank take longer together. If addresses were spread evenly, one
+/// pair in as many would as there are banks behind the slice.
 void SliceShape::findBanks(std::vector<Result>& figures) {
     const std::size_t count = simulated() ? 2000 : 8000;
     const int rounds = simulated() ? 1 : 9;
@@ -200,7 +200,7 @@ void SliceShape::findBanks(std::vector<Result>& figures) {
     figures.push_back(timeHistogram("Figure 4 within a slice: histogram of the time of pairs", times));
     const auto split = splitSlow(times);
     if (!split) {
-        listener_.found({"DRAM banks of a slice",
+        listener_.found({"pairs of a slice per row conflict",
                          {},
                          "",
                          0,
@@ -216,7 +216,7 @@ void SliceShape::findBanks(std::vector<Result>& figures) {
     const double error = 1 / std::sqrt(static_cast<double>(std::max<std::size_t>(1, again)));
     const bool decided = again > 10 && 10 * again > 7 * slow.size();
     listener_.found(
-        {"DRAM banks of a slice", decided ? Value(std::round(banks)) : Value(), "", decided ? 1 - error : 0,
+        {"pairs of a slice per row conflict", decided ? Value(std::round(banks)) : Value(), "", decided ? 1 - error : 0,
          fmt::format(
              "{} of {} pairs of a slice take {:.0f} cycles, not {:.0f}, and {} of them do again: a row conflict; "
              "exact to {:.0f} %",

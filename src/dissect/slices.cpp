@@ -8,6 +8,7 @@
 namespace bulkhead::dissect {
 namespace {
 
+constexpr unsigned kPasses = 3;         // after the first: the chance of a wrong answer in each is some percent
 constexpr std::size_t kReferences = 3;  // of each kind, in each launch
 
 std::uint32_t quantile(Times times, std::size_t eighths) {
@@ -31,7 +32,7 @@ struct SliceLabeller::Search {
     std::vector<std::uint32_t> otherwise = {};  ///< one of these, if it is none of those
     std::vector<std::uint32_t> guesses = {};    ///< to try one by one before all others
     unsigned matches = 0;
-    bool secondPass = false;
+    unsigned passes = 0;  ///< through all representatives of its side
 };
 
 SliceLabeller::SliceLabeller(Probe& probe, const Sides* sides, const ContentionEffort& effort)
@@ -240,15 +241,15 @@ std::vector<std::optional<std::uint32_t>> SliceLabeller::search(std::span<const 
     }
     while (!open.empty()) {
         findGroups();
-        // Who has met every representative is compared once more, since an answer may have been wrong, and then stands
-        // for a slice of its own; one at a time, for the others may belong to it.
+        // Who has met every representative is compared again, since answers may have been wrong, and then stands for a
+        // slice of its own; one at a time, for the others may belong to it.
         std::array<bool, 2> promoted = {false, false};
         std::vector<Search> still;
         for (Search& s : open) {
             const Target& target = targets[s.target];
             if (s.among.empty()) advance(s, target, false);
-            if (s.among.empty() && !s.secondPass && !ofSide_[target.side].empty()) {
-                s.secondPass = true;
+            if (s.among.empty() && s.passes < kPasses && !ofSide_[target.side].empty()) {
+                ++s.passes;
                 s.next = 0;
                 advance(s, target, false);
             }

@@ -208,9 +208,9 @@ struct GridBarrier {
 
 }  // namespace
 
-/// The warps of the chosen multiprocessors add to the addresses of a test in turn, all at once: it takes longer the more
-/// of them are served by one slice. A test is `slots` addresses. `state` is zero at first: blocks that have started,
-/// blocks elected, arrivals at the barrier, and a word for each multiprocessor.
+/// The warps of the chosen multiprocessors add to the addresses of a test in turn, all at once: it takes longer the
+/// more of them are served by one slice. A test is `slots` addresses. `state` is zero at first: blocks that have
+/// started, blocks elected, arrivals at the barrier, and a word for each multiprocessor.
 extern "C" __global__ void timeContention(const Address* tests, unsigned count, unsigned slots, unsigned repeats,
                                           const unsigned char* chosen, unsigned members, unsigned lanes,
                                           unsigned* state, unsigned* times) {
@@ -233,8 +233,8 @@ extern "C" __global__ void timeContention(const Address* tests, unsigned count, 
     const unsigned taking = present < members ? present : members;
     if (rank >= taking) return;
     GridBarrier barrier = {state + 2, taking, 0};
-    // Every block presses all addresses, and since schedulers may let one warp finish before the next, blocks begin with
-    // different ones.
+    // Every block presses all addresses, and since schedulers may let one warp finish before the next, blocks begin
+    // with different ones.
     const unsigned slot = ((threadIdx.x >> 5) + rank) % slots;
     for (unsigned i = 0; i < count; ++i) {
         const Address at = loadL2(reinterpret_cast<Address>(tests + slots * i + slot)) + (threadIdx.x & 7) * 4;
@@ -278,6 +278,7 @@ extern "C" __global__ void timeInterference(const Address* starts, unsigned thre
         do {
             for (unsigned i = 0; i < 8; ++i) p = loadL2(p);
         } while (*reinterpret_cast<volatile unsigned*>(state + 3) == 0);
+        if (p == ~0ull) cycles[1] = p;  // never, but an assembler would leave loads out whose values nobody asks for
         return;
     }
     for (unsigned i = 0; i < steps / 4; ++i) p = loadL2(p);  // others have begun by then

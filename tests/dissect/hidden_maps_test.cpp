@@ -97,6 +97,9 @@ int wrongByPageLabels(gpu::Gpu& gpu, const arch::AddressMap& hidden, std::uint64
     const auto labels = mapper.labelPages(kPages);
     const ResidueHash& form = mapper.hash();
     EXPECT_EQ(form.slices(), hidden.slices());
+    const std::vector<std::uint64_t> first = {memory.base() + kPageBytes};
+    if (!labels[1]) return -1;
+    EXPECT_EQ(form.group(0, *labels[1]) & 1, mapper.sidesOfPages(first)[0]);
     Names names;
     Random random(seed);
     for (int i = 0; i < 3000; ++i) {
