@@ -10,23 +10,24 @@ namespace {
 
 constexpr unsigned kTogether = 4;  // accesses of a thread that a sweep has under way; bursts are multiples of it
 
-/// Says when to stop, and rests between bursts for as long as the dials ask.
+/// Says when to stop, and rests between bursts for as long as the dials ask. Counts in 32 bits, which wrap around: it
+/// must leave registers to as many warps as a multiprocessor holds.
 class Pace {
   public:
     /// Bursts of different warps are spread over the time that one should take.
     __device__ Pace(const unsigned* stop, const Dials& dials, unsigned warp, unsigned warps)
-        : stop_(stop), dials_(dials), begun_(nowCycles()) {
+        : stop_(stop), dials_(dials), begun_(cycles()) {
         if (dials_.burstNs == 0) return;
-        nextNs_ = nowNs() + dials_.burstNs * warp / warps;
+        nextNs_ = ns() + static_cast<unsigned>(static_cast<Address>(dials_.burstNs) * warp / warps);
         waitUntilNext();
     }
     __device__ bool goOn() {
         if (dials_.dutyPercent < 100) {
-            const Address worked = nowCycles() - begun_;
-            const Address until = nowCycles() + worked * (100 - dials_.dutyPercent) / dials_.dutyPercent;
-            while (nowCycles() < until) {
+            const unsigned rest = (cycles() - begun_) / dials_.dutyPercent * (100 - dials_.dutyPercent);
+            const unsigned since = cycles();
+            while (cycles() - since < rest) {
             }
-            begun_ = nowCycles();
+            begun_ = cycles();
         }
         if (dials_.burstNs != 0) {
             nextNs_ += dials_.burstNs;
@@ -36,23 +37,22 @@ class Pace {
     }
 
   private:
+    static __device__ unsigned cycles() { return static_cast<unsigned>(nowCycles()); }
+    static __device__ unsigned ns() { return static_cast<unsigned>(nowNs()); }
     __device__ void waitUntilNext() const {
-        while (nowNs() < nextNs_) {
+        while (static_cast<int>(nextNs_ - ns()) > 0) {
         }
     }
     const unsigned* stop_;
     Dials dials_;
-    Address begun_, nextNs_ = 0;
+    unsigned begun_, nextNs_ = 0;
 };
 
-__device__ void finish(BlockLog* log, Address begin, Address accesses, unsigned bytesEach) {
+__device__ void finish(BlockLog* log, Address accesses, unsigned bytesEach) {
     atomicAdd(&log->accesses, accesses);
     atomicAdd(&log->bytes, accesses * bytesEach);
     __syncthreads();
-    if (threadIdx.x == 0) {
-        log->cycles = nowCycles() - begin;
-        log->endNs = nowNs();
-    }
+    if (threadIdx.x == 0) log->endNs = nowNs();
 }
 
 /// Threads of the whole aggressor that access memory are numbered from 0; blocks in the order in which they got places.
@@ -70,14 +70,13 @@ extern "C" __global__ void compute(const unsigned* stop, Dials dials, Places* pl
                                    unsigned* result) {
     BlockLog* log = logs + blockIdx.x;
     if (!claimPlace(places, log)) return;
-    const Address begin = nowCycles();
     Pace pace(stop, dials, 0, 1);
     unsigned x = threadIdx.x + 1, round = 0;
     do {
         for (unsigned i = 0; i < 1024; ++i) x = 0xfffffffbu / (x | 1u) + ++round;
     } while (pace.goOn());
     if (x == 0) *result = x;
-    finish(log, begin, 0, 0);
+    finish(log, 0, 0);
 }
 
 /// Follows a ring of pointers. The first `lanes` lanes of every warp have starts of their own. There may be several
@@ -90,7 +89,6 @@ extern "C" __global__ void chaseRing(const Address* starts, unsigned startCount,
     const unsigned ring = ringOfSm ? ringOfSm[multiprocessor()] : 0;
     const unsigned warps = blockDim.x / 32, warp = blockRank(ranks + ring) * warps + threadIdx.x / 32;
     const unsigned lane = threadIdx.x % 32;
-    const Address begin = nowCycles();
     Address accesses = 0;
     if (lane < lanes) {
         Address p = starts[ring * startCount + (warp * lanes + lane) % startCount];
@@ -101,7 +99,7 @@ extern "C" __global__ void chaseRing(const Address* starts, unsigned startCount,
         } while (pace.goOn());
         if (p == 0) accesses = 0;  // never: keeps the last loads
     }
-    finish(log, begin, accesses, bytesEach);
+    finish(log, accesses, bytesEach);
 }
 
 /// How `sweep` touches memory.
@@ -163,7 +161,6 @@ extern "C" __global__ void sweep(uint4* data, Address elements, unsigned kind, u
     BlockLog* log = logs + blockIdx.x;
     if (!claimPlace(places, log)) return;
     const unsigned rank = blockRank(ranks), blocks = places->wanted;
-    const Address begin = nowCycles();
     const unsigned warps = blockDim.x / 32;
     const Pace pace(stop, dials, rank * warps + threadIdx.x / 32, blocks * warps);
     Address accesses = 0;
@@ -181,7 +178,7 @@ extern "C" __global__ void sweep(uint4* data, Address elements, unsigned kind, u
             accesses = sweepMemory<kAtomic>(data, elements, rank, blocks, dials.burst, pace);
             break;
     }
-    finish(log, begin, accesses, bytesEach);
+    finish(log, accesses, bytesEach);
 }
 
 /// Makes a ring of the addresses: each then holds the one `step` further on, which is less than `count`.

@@ -19,7 +19,7 @@ struct BlockLog {
 struct Dials {
     unsigned dutyPercent;  // of the time
     unsigned burst;        // accesses between two looks at the stop flag
-    Address burstNs;       // that a burst should take at least
+    unsigned burstNs;      // that a burst should take at least
 };
 
 /// Which multiprocessors may be used, how many blocks each takes, and how many have been taken.

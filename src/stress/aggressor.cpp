@@ -16,6 +16,7 @@ constexpr unsigned kArrays = 8;  // of 4.2.1, each as large as the cache
 constexpr unsigned kVectorBytes = 16;
 constexpr unsigned kFlags = 3;       // stop, and a count of blocks for each of two rings
 constexpr unsigned kShortBurst = 4;  // accesses between two looks at the flag, where the usual number is too many
+constexpr double kLongestBurstNs = 1e9;
 constexpr double kHotShare = 0.5;
 constexpr unsigned kFills = 2;  // of every way: a round of fewer lines would find its own in the cache, and evict none
 
@@ -235,7 +236,11 @@ Dials Aggressor::dials() const {
         const unsigned lanes = isSweep(spec_.kind) ? 32 : spec_.lanes;
         const double burstBytes =
             static_cast<double>(Bytes{spec_.layout.blocks} * spec_.layout.warps * lanes * dials.burst * bytesEach());
-        dials.burstNs = static_cast<std::uint64_t>(burstBytes / spec_.gigabytesPerSecond);
+        const double ns = burstBytes / spec_.gigabytesPerSecond;
+        if (ns > kLongestBurstNs)
+            throw Error("{} GB/s are too few for {} blocks of {} warps", spec_.gigabytesPerSecond, spec_.layout.blocks,
+                        spec_.layout.warps);
+        dials.burstNs = static_cast<std::uint32_t>(ns);
     }
     return dials;
 }

@@ -18,8 +18,8 @@ static_assert(sizeof(BlockLog) == 48);
 struct Dials {
     std::uint32_t dutyPercent = 100;
     std::uint32_t burst = 64;   ///< accesses between two looks at the stop flag
-    std::uint64_t burstNs = 0;  ///< that a burst should take at least
+    std::uint32_t burstNs = 0;  ///< that a burst should take at least
 };
-static_assert(sizeof(Dials) == 16);
+static_assert(sizeof(Dials) == 12);
 
 }  // namespace bulkhead::stress

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "dissect/map_file.h"
 #include "workloads/workload.h"
 
 namespace bulkhead::stress {
@@ -184,6 +185,7 @@ void validate(const Options& options) {
         }
     }
     workloads::parseSize(options.arena.victim.size);
+    if (!options.arena.map.empty()) dissect::readMapFile(options.arena.map);  // refuses one that cannot be read
 }
 
 }  // namespace bulkhead::stress
