@@ -330,7 +330,7 @@ class Bench {
         for (Enclosure& enclosure : enclosures) places.push_back(std::make_unique<Place>(enclosure.context()));
         constexpr unsigned kLineWords = 16;
         const unsigned lines = simulated ? 1024 : 65536;  // 8 MB: in L2 by far, beyond L1
-        const unsigned steps = simulated ? 2048 : 1u << 18;
+        const unsigned steps = simulated ? 2048 : 1u << 16;
         auto ring = places[0]->context().array<std::uint64_t>(std::size_t{lines} * kLineWords);
         auto end = places[0]->context().array<std::uint64_t>(1);
         places[0]

@@ -73,6 +73,8 @@ std::string withBlockIndex(const Module& module, const Instruction& i) {
     return text;
 }
 
+/// Indices are fetched by `inc`: what `add` gives, ptxas shares out among the lanes of a warp at once, and so waits for it
+/// before the block that should hide the wait.
 std::string prologue(std::string_view kernel) {
     return fmt::format(R"(
 	.reg .pred %bulkhead_p<3>;
@@ -133,12 +135,12 @@ $bulkhead_inside:
 	@%bulkhead_p0 bra $bulkhead_next;
 	red.global.or.b32 [%bulkhead_q1+{3}], %bulkhead_r1;
 	st.shared.u32 [{0}_bulkhead_stray], %bulkhead_r4;
-	atom.global.add.u32 %bulkhead_fetched, [%bulkhead_q0+{2}], 1;
+	atom.global.inc.u32 %bulkhead_fetched, [%bulkhead_q0+{2}], 4294967295;
 $bulkhead_next:
 	bar.sync 0;
 	@%bulkhead_p0 bra $bulkhead_taken;
 	st.shared.u32 [{0}_bulkhead_block], %bulkhead_fetched;
-	atom.global.add.u32 %bulkhead_fetched, [%bulkhead_q0+{2}], 1;
+	atom.global.inc.u32 %bulkhead_fetched, [%bulkhead_q0+{2}], 4294967295;
 $bulkhead_taken:
 	bar.sync 0;
 	ld.shared.u32 %bulkhead_ctaid_x, [{0}_bulkhead_block];
