@@ -193,13 +193,13 @@ SeriesFigures execute(const SeriesSpec& spec) {
             const std::uint64_t before = n.looped();
             figures.seconds[i].push_back(application.time(runs, n.tenants));
             figures.neighbourRuns[i] += n.looped() - before;
-            const bool last = sample + 1 == spec.samples && i + 1 == spec.neighbours.size();
-            if (simulated && last && !n.tenants.empty()) {
+            const bool lastNeighbour = i + 1 == spec.neighbours.size();
+            if (simulated && lastNeighbour && sample + 1 == spec.samples && !n.tenants.empty()) {
                 abandon(std::move(scene));
                 break;
             }
             n.stop();
-            if (sample == 0) application.check();
+            if (lastNeighbour && sample == 0) application.check();
         }
     if (scene && scene->floor()) figures.strayBlocks = scene->floor()->strayBlocks(0);
     figures.wallSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -96,7 +96,8 @@ TEST(Evaluation, GoesOnWhereItWas) {
     EXPECT_EQ(made, 4u);
 }
 
-/// Half as many blocks of 256 threads as a GTX 1080 holds (20 SMs with 2048 threads each), which each take a fixed time.
+/// Half as many blocks of 256 threads as a GTX 1080 holds (20 SMs with 2048 threads each), which each take a fixed
+/// time.
 double secondsWithShare(double share) {
     constexpr unsigned kBlocks = 20 * 2048 / 256 / 2;
     gpu::Gpu gpu = gpu::Gpu::open("sim:gtx1080");

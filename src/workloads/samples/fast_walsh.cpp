@@ -13,7 +13,7 @@ constexpr std::size_t kFilter = 1 << 7;  // elements of the filter that are not 
 /// Dyadic convolution with a filter by three transforms: of the data, of the filter, and back.
 class FastWalsh final : public Instance {
   public:
-    FastWalsh(gpu::Context& context, Size size, std::uint64_t seed) : log2Length_(forSize(size, 13, 20, 23, 25)) {
+    FastWalsh(gpu::Context& context, Size size, std::uint64_t seed) : log2Length_(forSize(size, 13, 20, 23, 24)) {
         Random random(seed);
         const std::size_t n = std::size_t{1} << log2Length_;
         hostData_ = uniformFloats(random, n);

@@ -16,7 +16,7 @@ class ScalarProducts final : public Instance {
     ScalarProducts(gpu::Context& context, Size size, std::uint64_t seed) {
         Random random(seed);
         // At test size some blocks have two pairs, and vectors end within a round of partial sums.
-        const auto vectors = forSize<std::size_t>(size, 130, 1024, 256, 16384);
+        const auto vectors = forSize<std::size_t>(size, 130, 1024, 256, 8192);
         const auto elements = forSize<std::size_t>(size, 1100, 4096, 4096);
         hostA_ = uniformMatrix(random, vectors, elements);
         hostB_ = uniformMatrix(random, vectors, elements);

@@ -16,7 +16,7 @@ class VectorAdd final : public Instance {
     VectorAdd(gpu::Context& context, Size size, std::uint64_t seed) {
         Random random(seed);
         // The sample's own 50000 elements are over before a GPU is warm.
-        const auto n = forSize<std::size_t>(size, 5000, 1 << 22, 50000, 1 << 26);
+        const auto n = forSize<std::size_t>(size, 5000, 1 << 22, 50000, 1 << 25);
         hostA_ = uniformFloats(random, n);
         hostB_ = uniformFloats(random, n);
         kernel_ = context.load(kVectorAddPtx).kernel("vectorAdd");
