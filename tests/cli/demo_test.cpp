@@ -1,0 +1,48 @@
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "base/files.h"
+#include "cli/command.h"
+#include "temporary_directory.h"
+
+namespace bulkhead::cli {
+namespace {
+
+/// The number in the column `ours` of the row of the last table that begins so.
+double ours(const std::string& out, const std::string& question) {
+    std::smatch row;
+    const std::string text = out.substr(out.rfind("Ours beside the papers'"));
+    const std::regex pattern(question + R"(.*sim:\w+\s+([-0-9.]+)\s)");
+    return std::regex_search(text, row, pattern) ? std::stod(row[1]) : -1;
+}
+
+TEST(Demo, ShowsAllFourPartsBesideThePapers) {
+    const TemporaryDirectory folder;
+    const std::string page = (folder / "report.html").string();
+    const Outcome demo = run({"demo", "--out", page, "--store", (folder / "runs").string()});
+    ASSERT_EQ(demo.exitCode, 0) << demo.err;
+
+    // The papers: 128 banks, 8 modules; pure computation does no harm, eviction does; memory walls hold where compute
+    // walls alone do not; CIAO-C is ahead of GTO where L1D thrashes.
+    EXPECT_EQ(ours(demo.out, "DRAM banks"), 128);
+    EXPECT_EQ(ours(demo.out, "memory modules"), 8);
+    EXPECT_NEAR(ours(demo.out, "slowdown beside pure computation"), 1, 0.02);
+    EXPECT_GT(ours(demo.out, "slowdown beside random eviction"), 1.5);
+    EXPECT_GT(ours(demo.out, "variation behind compute walls"), 48);
+    EXPECT_LT(ours(demo.out, "variation behind compute and memory walls"), 7.5);
+    EXPECT_GT(ours(demo.out, "IPC under CIAO-C"), 1.56);
+
+    const std::string html = readFile(page);
+    for (const char* command : {"bulkhead dissect --gpu sim:gtx1080", "bulkhead stress --gpu sim:tx2",
+                                "bulkhead isolate evaluate --gpu sim:gtx1080", "bulkhead compare --workloads ATAX"})
+        EXPECT_NE(html.find(command), std::string::npos) << command;
+}
+
+TEST(Demo, RefusesAnUnknownGpuAndAnUnwritableReportBeforeItBegins) {
+    expectRefused({"demo", "--gpu", "sim:gtx9999"}, "gtx9999");
+    expectRefused({"demo", "--out", "/no/such/folder/report.html"}, "/no/such/folder");
+}
+
+}  // namespace
+}  // namespace bulkhead::cli
