@@ -43,7 +43,7 @@ Result lines() {
         for (int kb = 16; kb <= 4096; kb *= 2)
             r.add({std::int64_t{kb}, stride,
                    110.0 + (kb > 512 ? 330.0 * (1 - 512.0 / kb) : 0.0) + 0.2 * static_cast<double>(stride)});
-    r.charts = {{Chart::Kind::line, "Latency", "working set", {"latency"}, {"stride"}, {}, "", true, false}};
+    r.charts = {{Chart::Kind::line, "Latency", "working set", {"latency"}, {"stride"}, {}, "", true, true}};
     r.provenance = provenance("bulkhead x");
     return r;
 }

@@ -23,13 +23,14 @@
  * THE SOFTWARE.
  */
 import uPlot from "uplot";
-import { rounded, shortened } from "./numbers.js";
+import { logTicks, rounded, shortened } from "./numbers.js";
 import * as style from "./style.js";
 import { Tip } from "./tip.js";
 
 const kHeight = 320;
 const kMostInTip = 10;
 const kFewPoints = 40;
+const kFewCategories = 4;
 
 /** Lines, bars, cumulative distributions and histograms. */
 export class XyChart {
@@ -141,7 +142,11 @@ export class XyChart {
 
   xScale() {
     const { plot } = this;
-    if (plot.kind === "bar") return { time: false, range: () => [-0.5, plot.categories.length - 0.5] };
+    if (plot.kind === "bar") {
+      // A few bars keep the width that they would have among more.
+      const room = Math.max(0, (kFewCategories - plot.categories.length) / 2);
+      return { time: false, range: () => [-0.5 - room, plot.categories.length - 0.5 + room] };
+    }
     if (plot.kind === "histogram") return { time: false, range: (u, low, high) => [low, high + plot.binWidth] };
     if (plot.logX) return { time: false, distr: 3, range: (u, low, high) => [low / 1.15, high * 1.15] };
     return { time: false };
@@ -187,7 +192,7 @@ export class XyChart {
   xAxis(width) {
     const { plot } = this;
     const axis = { ...this.axis(), label: shortened(plot.xTitle, 80), labelSize: 22, size: 34 };
-    if (plot.kind !== "bar") return { ...axis, values: (u, splits) => splits.map((v) => (v === null ? "" : rounded(v))) };
+    if (plot.kind !== "bar") return { ...axis, ...this.numbers(plot.logX) };
     const every = Math.max(1, Math.ceil((14 * plot.categories.length) / (width - 70)));
     return {
       ...axis,
@@ -212,8 +217,15 @@ export class XyChart {
         u.ctx.restore();
         return Math.ceil(widest / devicePixelRatio) + 14;
       },
-      values: (u, splits) => splits.map((v) => (v === null ? "" : rounded(v))),
+      ...this.numbers(this.plot.logY),
     };
+  }
+
+  /** Where an axis of numbers has its ticks, and what they say. */
+  numbers(logarithmic) {
+    const values = (u, splits) => splits.map((v) => (v === null ? "" : rounded(v)));
+    if (!logarithmic) return { values };
+    return { values, splits: (u, axis, low, high) => logTicks(low, high), filter: (u, splits) => splits };
   }
 
   seriesOptions(series, i) {
