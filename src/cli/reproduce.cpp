@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "cli/laboratory_options.h"
 #include "cli/verbs.h"
 #include "compare/workers.h"
@@ -13,6 +13,7 @@
 #include "reproduce/ciao.h"
 #include "reproduce/fgpu.h"
 #include "reproduce/interference.h"
+#include "reproduce/verdict.h"
 
 namespace bulkhead::cli {
 namespace {
@@ -29,81 +30,17 @@ struct Options {
     std::string gpu = "sim:gtx480", size = "paper", json, html;
     std::uint64_t seed = 1, instructions = kInstructions, accesses = 0;
     unsigned samples = 3;
-    bool gpuGiven = false, sizeGiven = false;
+    bool quick = false, gpuGiven = false, sizeGiven = false;
 };
 
-std::vector<const reproduce::CiaoFigure*> chosenFigures(const std::vector<std::string>& names) {
-    std::vector<const reproduce::CiaoFigure*> chosen;
-    for (const std::string& name : names) chosen.push_back(&reproduce::findCiaoFigure(name));
-    if (chosen.empty())
-        for (const reproduce::CiaoFigure& figure : reproduce::ciaoFigures()) chosen.push_back(&figure);
-    return chosen;
-}
+/// A figure or table of any of the papers.
+struct Figure {
+    std::string name, title, gpu;
+    std::function<std::vector<Result>()> make;
+};
 
-/// "Towards Demystifying Cache Interference on NVIDIA GPUs".
-int runInterference(const Options& o) {
-    reproduce::InterferenceOptions options;
-    if (o.gpuGiven) options.gpu = o.gpu;
-    options.settings = o.settings;
-    options.seed = o.seed;
-    options.samples = o.samples;
-    options.accesses = o.accesses;
-    std::vector<std::string> names;
-    for (const reproduce::InterferenceFigure& figure : reproduce::interferenceFigures())
-        names.emplace_back(figure.name);
-    for (const std::string& name : o.figures)
-        if (std::find(names.begin(), names.end(), name) == names.end())
-            throw Error("reproduce interference: no figure {}: there are {}", name, fmt::join(names, ", "));
-    expectOutputs({o.json, o.html});
-    std::vector<Result> results;
-    for (const reproduce::InterferenceFigure& figure : reproduce::interferenceFigures()) {
-        if (!o.figures.empty() && std::find(o.figures.begin(), o.figures.end(), figure.name) == o.figures.end())
-            continue;
-        for (Result& result : figure.make(options)) {
-            result.title = fmt::format("{}. {}: {}", figure.name, figure.title, result.title);
-            fillProvenance(result, options.gpu, o.seed);
-            if (o.json != "-" && o.html != "-") writeOutput("-", report::text(result) + "\n");
-            results.push_back(std::move(result));
-        }
-    }
-    if (!o.json.empty()) writeJson(o.json, resultsJson(results));
-    if (!o.html.empty()) writeOutput(o.html, report::html("Cache interference reproduced", results));
-    return kDone;
-}
-
-/// "Fractional GPUs".
-int runFgpu(const Options& o) {
-    std::vector<const reproduce::FgpuFigure*> figures;
-    for (const std::string& name : o.figures) figures.push_back(&reproduce::findFgpuFigure(name));
-    if (figures.empty())
-        for (const reproduce::FgpuFigure& figure : reproduce::fgpuFigures()) figures.push_back(&figure);
-    reproduce::FgpuOptions options;
-    options.common.settings = o.settings;
-    options.common.size = workloads::parseSize(o.sizeGiven ? o.size : "default");
-    options.common.seed = o.seed;
-    options.jobs = o.laboratory.jobs ? o.laboratory.jobs : compare::processors();
-    options.progress = showProgress;
-    if (o.gpuGiven) throw Error("reproduce fgpu: its GPUs are sim:gtx1080 and sim:v100; for others, isolate evaluate");
-    expectOutputs({o.json, o.html});
-    const isolate::SeriesStore store(storeFolder(o.laboratory), thisProgram());
-    std::vector<Result> results;
-    for (const reproduce::FgpuFigure* figure : figures)
-        for (Result& result : figure->make(store, options)) {
-            result.title = fmt::format("{}. {}: {}", figure->name, figure->title, result.title);
-            fillProvenance(result, "sim:gtx1080, sim:v100", o.seed);
-            if (o.json != "-" && o.html != "-") writeOutput("-", report::text(result) + "\n");
-            results.push_back(std::move(result));
-        }
-    if (!o.json.empty()) writeJson(o.json, resultsJson(results));
-    if (!o.html.empty()) writeOutput(o.html, report::html("Fractional GPUs reproduced", results));
-    return kDone;
-}
-
-int run(const Options& o) {
-    if (o.paper == "fgpu") return runFgpu(o);
-    if (o.paper == "interference") return runInterference(o);
-    if (o.paper != "ciao") throw Error("reproduce: unknown paper {}: choose ciao, interference or fgpu", o.paper);
-    const std::vector<const reproduce::CiaoFigure*> figures = chosenFigures(o.figures);
+/// "CIAO: Cache Interference-Aware Throughput-Oriented Architecture".
+std::vector<Figure> ciao(const Options& o) {
     compare::RunSpec common;
     common.gpu = o.gpu;
     common.settings = o.settings;
@@ -111,21 +48,115 @@ int run(const Options& o) {
     common.seed = o.seed;
     common.warpInstructions = o.instructions;
     common.toJson();  // refuses unknown profiles and settings before anything runs
-    expectOutputs({o.json, o.html});
+    const auto laboratory = std::make_shared<compare::Laboratory>(openLaboratory(o.laboratory));
+    std::vector<Figure> all;
+    for (const reproduce::CiaoFigure& figure : reproduce::ciaoFigures())
+        all.push_back({std::string(figure.name), std::string(figure.title), o.gpu,
+                       [=, make = figure.make] { return make(*laboratory, common); }});
+    return all;
+}
 
-    compare::Laboratory laboratory = openLaboratory(o.laboratory);
+/// "Towards Demystifying Cache Interference on NVIDIA GPUs".
+std::vector<Figure> interference(const Options& o) {
+    reproduce::InterferenceOptions options;
+    if (o.gpuGiven) options.gpu = o.gpu;
+    options.settings = o.settings;
+    options.seed = o.seed;
+    options.samples = o.samples;
+    options.accesses = o.accesses;
+    std::vector<Figure> all;
+    for (const reproduce::InterferenceFigure& figure : reproduce::interferenceFigures())
+        all.push_back({std::string(figure.name), std::string(figure.title), options.gpu,
+                       [=, make = figure.make] { return make(options); }});
+    return all;
+}
+
+/// "Fractional GPUs: Software-based Compute and Memory Bandwidth Reservation for GPUs".
+std::vector<Figure> fgpu(const Options& o) {
+    if (o.gpuGiven) throw Error("reproduce fgpu: its GPUs are sim:gtx1080 and sim:v100; for others, isolate evaluate");
+    reproduce::FgpuOptions options;
+    options.common.settings = o.settings;
+    options.common.size = workloads::parseSize(o.sizeGiven ? o.size : o.quick ? "test" : "default");
+    options.common.seed = o.seed;
+    options.jobs = o.laboratory.jobs ? o.laboratory.jobs : compare::processors();
+    options.progress = showProgress;
+    const auto store = std::make_shared<isolate::SeriesStore>(storeFolder(o.laboratory), thisProgram());
+    std::vector<Figure> all;
+    for (const reproduce::FgpuFigure& figure : reproduce::fgpuFigures())
+        all.push_back({std::string(figure.name), std::string(figure.title), "sim:gtx1080, sim:v100",
+                       [=, make = figure.make] { return make(*store, options); }});
+    return all;
+}
+
+struct Paper {
+    const char *name, *title;
+    std::vector<Figure> (*figures)(const Options&);
+};
+constexpr Paper kPapers[] = {
+    {"interference", "Cache interference reproduced", interference},
+    {"fgpu", "Fractional GPUs reproduced", fgpu},
+    {"ciao", "CIAO reproduced", ciao},
+};
+
+std::vector<Paper> chosenPapers(const std::string& name) {
+    std::vector<Paper> chosen;
+    for (const Paper& paper : kPapers)
+        if (name == "all" || name == paper.name) chosen.push_back(paper);
+    if (chosen.empty()) throw Error("reproduce: unknown paper {}: choose interference, fgpu, ciao or all", name);
+    return chosen;
+}
+
+/// Those that were asked for, in the order of the papers. Throws Error that lists the names.
+std::vector<Figure> chosenFigures(const std::vector<Paper>& papers, const Options& o) {
+    std::vector<Figure> all, chosen;
+    for (const Paper& paper : papers)
+        for (Figure& figure : paper.figures(o)) all.push_back(std::move(figure));
+    std::vector<std::string> names;
+    for (const Figure& figure : all) names.push_back(figure.name);
+    for (const std::string& name : o.figures)
+        if (std::find(names.begin(), names.end(), name) == names.end())
+            throw Error("reproduce {}: no figure {}: there are {}", o.paper, name, fmt::join(names, ", "));
+    for (Figure& figure : all)
+        if (o.figures.empty() || std::find(o.figures.begin(), o.figures.end(), figure.name) != o.figures.end())
+            chosen.push_back(std::move(figure));
+    return chosen;
+}
+
+std::string heading(const Figure& figure) {
+    const bool number = std::isdigit(static_cast<unsigned char>(figure.name.front())) != 0;
+    return fmt::format("{}{}. {}", number ? "Figure " : "", figure.name, figure.title);
+}
+
+/// What differs from the papers for the sake of time: shorter runs, smaller inputs, one sample.
+void shorten(Options& o) {
+    o.instructions = std::min<std::uint64_t>(o.instructions, 200'000);
+    o.samples = 1;
+    if (o.accesses == 0) o.accesses = 8192;
+}
+
+int run(Options o) {
+    const std::vector<Paper> papers = chosenPapers(o.paper);
+    if (papers.size() > 1 && o.gpuGiven) throw Error("reproduce all: every paper has GPUs of its own; leave out --gpu");
+    if (o.quick) shorten(o);
+    const std::vector<Figure> figures = chosenFigures(papers, o);
+    expectOutputs({o.json, o.html});
+    const bool quiet = o.json == "-" || o.html == "-";
     std::vector<Result> results;
-    for (const reproduce::CiaoFigure* figure : figures)
-        for (Result& result : figure->make(laboratory, common)) {
-            result.title = fmt::format(
-                "{} {}. {}: {}", std::isdigit(static_cast<unsigned char>(figure->name.front())) ? "Figure" : "Part",
-                figure->name, figure->title, result.title);
-            fillProvenance(result, o.gpu, o.seed);
-            if (o.json != "-" && o.html != "-") writeOutput("-", report::text(result) + "\n");
+    for (const Figure& figure : figures)
+        for (Result& result : figure.make()) {
+            result.title = fmt::format("{}: {}", heading(figure), result.title);
+            fillProvenance(result, figure.gpu, o.seed);
+            if (!quiet) writeOutput("-", report::text(result) + "\n");
             results.push_back(std::move(result));
         }
+    if (Result verdicts = reproduce::verdicts(results); !verdicts.rows.empty()) {
+        fillProvenance(verdicts, figures.front().gpu, o.seed);
+        if (!quiet) writeOutput("-", report::text(verdicts) + "\n");
+        results.insert(results.begin(), std::move(verdicts));
+    }
+    const std::string title = papers.size() == 1 ? papers.front().title : "Three papers reproduced";
     if (!o.json.empty()) writeJson(o.json, resultsJson(results));
-    if (!o.html.empty()) writeOutput(o.html, report::html("CIAO reproduced", results));
+    if (!o.html.empty()) writeOutput(o.html, report::html(title, results));
     return kDone;
 }
 
@@ -133,7 +164,9 @@ int run(const Options& o) {
 
 Action setUpReproduce(CLI::App& app) {
     const auto o = std::make_shared<Options>();
-    app.add_option("PAPER", o->paper, "ciao, interference or fgpu")->required();
+    app.add_option("PAPER", o->paper, "interference, fgpu, ciao or all")->required();
+    app.add_flag("--quick", o->quick,
+                 "shorter runs, smaller inputs, one sample: an impression, not the papers' figures");
     app.add_option("--figures", o->figures, "only these, such as 8a,table2,overhead")->delimiter(',');
     CLI::Option* size =
         app.add_option("--size", o->size, "test, default or paper; of fgpu, default")->capture_default_str();

@@ -148,13 +148,4 @@ const std::vector<FgpuFigure>& fgpuFigures() {
     return all;
 }
 
-const FgpuFigure& findFgpuFigure(std::string_view name) {
-    std::vector<std::string_view> names;
-    for (const FgpuFigure& figure : fgpuFigures()) {
-        if (figure.name == name) return figure;
-        names.push_back(figure.name);
-    }
-    throw Error("reproduce fgpu: no figure {}: there are {}", name, fmt::join(names, ", "));
-}
-
 }  // namespace bulkhead::reproduce

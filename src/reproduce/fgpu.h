@@ -25,7 +25,5 @@ struct FgpuFigure {
 
 /// In the order of the paper.
 const std::vector<FgpuFigure>& fgpuFigures();
-/// Throws Error that lists the names.
-const FgpuFigure& findFgpuFigure(std::string_view name);
 
 }  // namespace bulkhead::reproduce
