@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ptx/lexer.h"
+#include "ptx/parse/lexer.h"
 
 namespace bulkhead::ptx {
 

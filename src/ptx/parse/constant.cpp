@@ -1,4 +1,4 @@
-#include "ptx/constant.h"
+#include "ptx/parse/constant.h"
 
 #include <bit>
 
