@@ -1,0 +1,10 @@
+#pragma once
+
+#include "arch/device_profile.h"
+
+namespace bulkhead::arch {
+
+/// Refuses a profile whose figures are out of range or contradict each other.
+void check(const DeviceProfile& p);
+
+}  // namespace bulkhead::arch
