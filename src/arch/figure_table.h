@@ -25,6 +25,7 @@ struct Descriptor {
     std::function<void(DeviceProfile&, std::int64_t)> put;
     std::function<std::vector<std::int64_t>&(DeviceProfile&)> list;
 };
+
 /// Every figure of a profile, in the order in which they are shown.
 const std::vector<Descriptor>& figureTable();
 
