@@ -252,16 +252,22 @@ TEST(L1, oneMshrMakesMissesWaitForEachOther) {
 
 // ---- L2
 
-/// A table of `count` lines that share the slice of the first, for kernels that read one each.
-VirtualAddress linesOfOneSlice(Harness& h, std::size_t count) {
+/// A table of `count` lines of each of these slices, for kernels that read one each.
+VirtualAddress linesOfSlices(Harness& h, std::size_t count, const std::vector<std::uint32_t>& slices) {
     const auto& map = h.gpu.profile().map;
     auto& space = h.gpu.memory(h.context).space();
-    const VirtualAddress area = h.buffer(16_MiB), table = h.buffer(8 * count);
-    const std::uint32_t home = map.locate(space.physical(area)).slice;
-    std::size_t found = 0;
-    for (VirtualAddress at = area; found < count; at += 128)
-        if (map.locate(space.physical(at)).slice == home) h.data<std::uint64_t>(table, count)[found++] = at;
+    const VirtualAddress area = h.buffer(16_MiB), table = h.buffer(8 * count * slices.size());
+    auto* entry = h.data<std::uint64_t>(table, count * slices.size());
+    for (std::uint32_t slice : slices) {
+        std::size_t found = 0;
+        for (VirtualAddress at = area; found < count; at += 128)
+            if (map.locate(space.physical(at)).slice == slice) entry[found++] = at;
+        entry += count;
+    }
     return table;
+}
+VirtualAddress linesOfOneSlice(Harness& h, std::size_t count) {
+    return linesOfSlices(h, count, {0});
 }
 const std::string kReadOwnLine =
     "mov.u32 %r1, %tid.x; mul.wide.u32 %rd4, %r1, 8; add.u64 %rd5, %rd1, %rd4; ld.global.cg.u64 %rd6, [%rd5];\n"
@@ -275,6 +281,22 @@ TEST(L2, aFullSetOfMshrsStallsTheSlice) {
     // Every line now waits for the one before it: tCL and two bursts at the least, (12 + 4) x 700 / 924 = 12 cycles.
     EXPECT_GT(one.gpu.totals().l2StallMshr, 31u * 12);
     EXPECT_GT(slow, fast + 31 * 6);
+}
+
+TEST(L2, slicesOfAChannelTakeTurnsAtItsQueue) {
+    // Two SMs read 32 lines each, of the two slices of one channel, whose queue has two places and whose bus takes 20
+    // cycles a sector. Were one slice always first at a place, it would be done when the other one begins.
+    Harness h("gtx480", {"dram.queue=2", "dram.tCCD=20", "dram.latency=400"});
+    const VirtualAddress table = linesOfSlices(h, 32, {0, 1}), ends = h.buffer(8);
+    const std::string read =
+        "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.s32 %r3, %r2, 32, %r1; mul.wide.u32 %rd4, %r3, 8;\n"
+        "add.u64 %rd5, %rd1, %rd4; ld.global.cg.u64 %rd6, [%rd5]; mov.u32 %r8, %clock;\n"
+        "ld.global.cg.u32 %r4, [%rd6]; add.s32 %r5, %r4, 1; mov.u32 %r9, %clock; sub.s32 %r9, %r9, %r8;\n"
+        "mul.wide.u32 %rd7, %r2, 4; add.u64 %rd8, %rd2, %rd7; st.global.u32 [%rd8], %r9;\n";
+    h.cycles(kernelText(read), {{2}, {32}}, {table, ends});
+    const auto* end = h.data<std::uint32_t>(ends, 2);
+    EXPECT_GT(h.gpu.totals().l2StallDram, 1000u);
+    EXPECT_LT(std::max(end[0], end[1]), std::min(end[0], end[1]) * 5 / 4);
 }
 
 TEST(L2, aSliceAnswersOneLineAfterTheOther) {

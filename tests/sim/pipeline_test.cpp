@@ -54,6 +54,32 @@ TEST(Pipeline, theSpecialUnitTakesItsInterval) {
     EXPECT_EQ(extra(h, repeat(60, sine), repeat(10, sine), {{1}, {256}}), 50u * 8 * 8);
 }
 
+/// Cycles between the ends of two warps, one a scheduler, that do the same.
+Cycles apart(const std::string& body, const std::string& declarations = "") {
+    Harness h;
+    const VirtualAddress ends = h.buffer(8);
+    const std::string note =
+        "mov.u32 %r1, %clock; mov.u32 %r2, %tid.x; shr.u32 %r2, %r2, 5; mul.wide.u32 %rd4, %r2, 4;\n"
+        "add.u64 %rd4, %rd1, %rd4; st.global.u32 [%rd4], %r1;\n";
+    h.cycles(kernelText(body + note, declarations), {{1}, {64}}, {ends});
+    const auto* end = h.data<std::uint32_t>(ends, 2);
+    return end[1] > end[0] ? end[1] - end[0] : end[0] - end[1];
+}
+
+TEST(Pipeline, schedulersTakeTurnsAtAUnitThatTheyShare) {
+    // Forty instructions of two warps for one unit: were one scheduler always first, the other warp would end forty
+    // intervals later. In turn they end one interval apart.
+    std::string loads, sines;
+    for (int i = 10; i < 50; ++i) {
+        loads += "ld.shared.u32 %r" + std::to_string(i) + ", [room];\n";
+        sines += "sin.approx.f32 %f" + std::to_string(i) + ", %f1;\n";
+    }
+    const arch::DeviceProfile profile = arch::findProfile("gtx480");
+    const auto& interval = profile.interval;
+    EXPECT_LE(apart(loads, ".shared .align 4 .b8 room[4];\n"), interval[static_cast<int>(arch::OpClass::memory)]);
+    EXPECT_LE(apart(sines), interval[static_cast<int>(arch::OpClass::special)]);
+}
+
 TEST(Pipeline, sharedLoadsPayAPassPerBankConflict) {
     for (unsigned stride : {1u, 2u, 8u, 32u}) {
         Harness h("gtx480", {"shared.latency=20"});
@@ -139,14 +165,16 @@ TEST(Lrr, takesTheNextReadySlotInTurn) {
 
 TEST(Gto, staysWithAWarpThenTakesTheOldest) {
     const auto gto = findScheduler("gto").make({1, 8});
-    gto->warpStarted(0, 5);
-    gto->warpStarted(1, 2);
-    gto->warpStarted(2, 9);
     gto->warpStarted(3, 1);
+    gto->warpStarted(1, 2);
+    gto->warpStarted(0, 5);
+    gto->warpStarted(2, 9);
     EXPECT_EQ(gto->pick(0, 0b0110), 1);
     EXPECT_EQ(gto->pick(0, 0b1111), 1);  // greedy, though 3 is older
     EXPECT_EQ(gto->pick(0, 0b1101), 3);  // stalled: the oldest
     EXPECT_EQ(gto->pick(0, 0b0101), 0);
+    gto->warpStarted(3, 10);  // another warp has the slot now
+    EXPECT_EQ(gto->pick(0, 0b1100), 2);
 }
 
 TEST(Schedulers, anUnknownNameListsTheKnownOnes) {

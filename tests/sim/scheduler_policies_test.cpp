@@ -53,6 +53,19 @@ TEST(BestSwl, letsTheOldestRunAndPassesPlacesOn) {
     EXPECT_EQ(swl->allowed(), bitOf(1) | bitOf(2));
 }
 
+TEST(BestSwl, dividesThePlacesAmongTheSchedulers) {
+    // Slots 0, 2 and 4 belong to the first of two schedulers, and are all older than 1, 3 and 5.
+    const auto allowedUnder = [](const char* name) {
+        const auto swl = findScheduler(name).make({2, 8});
+        std::uint64_t age = 0;
+        for (std::uint32_t slot : {0, 2, 4, 1, 3, 5}) swl->warpStarted(slot, age++);
+        return swl->allowed();
+    };
+    EXPECT_EQ(allowedUnder("best-swl:4"), bitOf(0) | bitOf(2) | bitOf(1) | bitOf(3));
+    EXPECT_EQ(allowedUnder("best-swl:3"), bitOf(0) | bitOf(2) | bitOf(1));
+    EXPECT_EQ(allowedUnder("best-swl:1"), bitOf(0) | bitOf(1));  // a scheduler without a place would never issue
+}
+
 // ---- CCWS
 
 struct CcwsBench {
@@ -245,10 +258,10 @@ TEST_P(AtBarriers, nobodyIsHeldBackForEver) {
 INSTANTIATE_TEST_SUITE_P(Policies, AtBarriers,
                          testing::Values("ccws", "best-swl:1", "best-swl:5", "statpcal:1", "ciao-t", "ciao-c"));
 
-/// Warp 0 spins until warp 1 has set a flag.
+/// Warps 0 and 1, one a scheduler, spin until warp 2 has set a flag.
 std::string spinningForTheYounger() {
     return kernelText(
-        "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 32; @%p1 bra set;\n"
+        "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 64; @%p1 bra set;\n"
         "loop: ld.volatile.global.u32 %r2, [%rd1]; setp.eq.u32 %p2, %r2, 0; @%p2 bra loop; bra end;\n"
         "set: mov.u32 %r3, 1; st.volatile.global.u32 [%rd1], %r3;\n"
         "end:\n");
@@ -258,18 +271,18 @@ std::string spinUnder(const std::string& scheduler) {
     Gpu::Options options;
     options.scheduler = scheduler;
     Harness h("gtx480", {}, options);
-    const LaunchId launch = h.run(spinningForTheYounger(), {{1}, {64}}, {h.buffer(128)});
+    const LaunchId launch = h.run(spinningForTheYounger(), {{1}, {96}}, {h.buffer(128)});
     return h.gpu.record(launch).error ? h.gpu.record(launch).error->what() : "";
 }
 
 TEST(Spinning, endsWithAnErrorWhereAStaticLimitHoldsTheOneItWaitsFor) {
-    const std::string error = spinUnder("best-swl:1");
+    const std::string error = spinUnder("best-swl:2");
     EXPECT_NE(error.find("no progress: kernel k, PTX line"), std::string::npos) << error;
     EXPECT_NE(error.find("the scheduler holds back every warp that could end it"), std::string::npos) << error;
 }
 
 TEST(Spinning, endsWellUnderPoliciesThatLetTheOtherOneRun) {
-    for (const char* scheduler : {"lrr", "gto", "ccws", "best-swl:2", "statpcal:1", "ciao-t", "ciao-c"})
+    for (const char* scheduler : {"lrr", "gto", "ccws", "best-swl:3", "statpcal:1", "ciao-t", "ciao-c"})
         EXPECT_EQ(spinUnder(scheduler), "") << scheduler;
 }
 

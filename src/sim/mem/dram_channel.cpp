@@ -146,8 +146,19 @@ bool DramChannel::issueColumn(std::uint64_t cycle) {
         bank.prechargeReady = std::max(bank.prechargeReady, busFree_);
         sim_.events.push(sim_.memoryClock.coreAt(end), EventKind::dramDone, best);
     }
-    for (L2Slice* slice : slices_) slice->dramHasRoom();
+    offerRoom();
     return true;
+}
+
+/// The slice that takes some is offered it last the next time.
+void DramChannel::offerRoom() {
+    const std::size_t first = turn_;
+    for (std::size_t i = 0; i < slices_.size(); ++i) {
+        const std::size_t slice = (first + i) % slices_.size();
+        const std::size_t before = queued_;
+        slices_[slice]->dramHasRoom();
+        if (queued_ != before) turn_ = (slice + 1) % slices_.size();
+    }
 }
 
 void DramChannel::remove(Bank& bank, RequestId id) {

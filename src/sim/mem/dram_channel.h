@@ -41,6 +41,7 @@ class DramChannel {
     void schedule(std::uint64_t cycle);
     RequestId findHit(const Bank&, RequestId from) const;
     void remove(Bank&, RequestId);
+    void offerRoom();
 
     SimContext& sim_;
     std::uint32_t index_;
@@ -51,6 +52,7 @@ class DramChannel {
     std::uint64_t busFree_ = 0;                  ///< first cycle for the next column command
     std::uint64_t scheduled_ = kNever;           ///< memory cycle of the next step
     std::vector<L2Slice*> slices_;
+    std::size_t turn_ = 0;  ///< the slice that is offered room first
 };
 
 }  // namespace bulkhead::sim

@@ -8,7 +8,7 @@ namespace {
 /// "best" with the N that profiling has found.
 class BestSwl final : public Gto {
   public:
-    explicit BestSwl(const SchedulerConfig& config) : Gto(config), oldest_(config.limit) {
+    explicit BestSwl(const SchedulerConfig& config) : Gto(config), oldest_(config.limit, config.schedulers) {
         throttles_ = true;
         allowed_ = 0;
     }

@@ -17,7 +17,7 @@ class Ccws final : public Gto {
           now_(config.sim->now),
           figures_(config.sim->profile.ccws),
           vta_(static_cast<std::uint32_t>(config.warps), static_cast<std::uint32_t>(figures_.vtaTags)) {
-        watchesCache_ = throttles_ = true;
+        watchesCache_ = throttles_ = countsInstructions_ = true;
     }
 
     void kernelStarted() override {

@@ -16,7 +16,7 @@ Ciao::Ciao(const SchedulerConfig& config, Means means)
       pairs_(static_cast<std::uint32_t>(config.warps)),
       untilLow_(figures_.lowEpoch),
       untilHigh_(figures_.highEpoch) {
-    watchesCache_ = true;
+    watchesCache_ = countsInstructions_ = true;
     redirects_ = means.isolation;
     throttles_ = means.throttling;
 }

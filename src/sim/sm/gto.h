@@ -17,13 +17,14 @@ class Gto : public WarpScheduler {
         int& greedy = greedy_[static_cast<std::size_t>(scheduler)];
         if (eligible >> greedy & 1) return greedy;
         int oldest = std::countr_zero(eligible);
-        for (WarpMask rest = eligible & (eligible - 1); rest; rest &= rest - 1) {
-            const int slot = std::countr_zero(rest);
-            if (age_[slot] < age_[oldest]) oldest = slot;
-        }
+        while (const WarpMask older = eligible & older_[oldest]) oldest = std::countr_zero(older);
         return greedy = oldest;
     }
-    void warpStarted(std::uint32_t slot, std::uint64_t age) override { age_[slot] = age; }
+    void warpStarted(std::uint32_t slot, std::uint64_t age) override {
+        age_[slot] = age;
+        for (WarpMask& older : older_) older &= ~bitOf(slot);
+        older_[slot] = ~bitOf(slot);
+    }
 
   protected:
     std::uint64_t ageOf(std::uint32_t slot) const { return age_[slot]; }
@@ -31,6 +32,7 @@ class Gto : public WarpScheduler {
   private:
     std::vector<int> greedy_;
     std::uint64_t age_[kMaxWarps] = {};
+    WarpMask older_[kMaxWarps] = {};  ///< by slot: those whose warps started before its own
 };
 
 }  // namespace bulkhead::sim

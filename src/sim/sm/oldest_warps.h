@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <bit>
+#include <vector>
 
 #include "sim/sm/warp_scheduler.h"
 
 namespace bulkhead::sim {
 
-/// The N oldest warps of an SM that can run. One that waits at a barrier hands its place on, or a block with more warps
-/// than places would never get past it.
+/// The N oldest warps of an SM that can run. Each scheduler has its share of the places and gives them to warps of its
+/// own; it has one at least, or its warps would never run. A warp that waits at a barrier hands its place on, or a
+/// block with more warps than places would never get past it.
 class OldestWarps {
   public:
-    explicit OldestWarps(int limit) : limit_(limit) {}
+    OldestWarps(int limit, int schedulers) : limit_(limit), own_(static_cast<std::size_t>(schedulers), 0) {
+        for (std::uint32_t slot = 0; slot < kMaxWarps; ++slot) own_[slot % own_.size()] |= bitOf(slot);
+    }
 
     void started(std::uint32_t slot, std::uint64_t age) {
         age_[slot] = age;
@@ -38,21 +42,26 @@ class OldestWarps {
 
   private:
     void choose() {
-        if (std::popcount(running_) <= limit_) {
-            chosen_ = running_;
-            return;
-        }
+        const int schedulers = static_cast<int>(own_.size());
+        chosen_ = 0;
+        for (int scheduler = 0; scheduler < schedulers; ++scheduler)
+            chosen_ |= oldest(running_ & own_[static_cast<std::size_t>(scheduler)],
+                              std::max(1, (limit_ + schedulers - 1 - scheduler) / schedulers));
+    }
+    WarpMask oldest(WarpMask of, int places) const {
+        if (std::popcount(of) <= places) return of;
         std::uint8_t slots[kMaxWarps];
         int count = 0;
-        for (WarpMask rest = running_; rest; rest &= rest - 1)
-            slots[count++] = static_cast<std::uint8_t>(std::countr_zero(rest));
-        std::nth_element(slots, slots + limit_, slots + count,
+        for (; of; of &= of - 1) slots[count++] = static_cast<std::uint8_t>(std::countr_zero(of));
+        std::nth_element(slots, slots + places, slots + count,
                          [&](std::uint8_t a, std::uint8_t b) { return age_[a] < age_[b]; });
-        chosen_ = 0;
-        for (int i = 0; i < limit_; ++i) chosen_ |= bitOf(slots[i]);
+        WarpMask chosen = 0;
+        for (int i = 0; i < places; ++i) chosen |= bitOf(slots[i]);
+        return chosen;
     }
 
     int limit_;
+    std::vector<WarpMask> own_;  ///< by scheduler
     WarpMask running_ = 0, chosen_ = 0;
     std::uint64_t age_[kMaxWarps] = {};
 };

@@ -36,8 +36,10 @@ Sm::Sm(SimContext& sim, Crossbar& crossbar, SmOwner& owner, std::uint32_t port, 
       sleepCause_(own_.size(), Stall::idle),
       stalls_(&sim.counters.front()) {
     for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) own_[slot % own_.size()] |= bitOf(slot);
-    for (int unit = 0; unit < arch::kUnits; ++unit)
+    for (int unit = 0; unit < arch::kUnits; ++unit) {
         unitBusy_[unit].assign(static_cast<std::size_t>(sim.profile.unitCount[unit]), 0);
+        contended_[unit] = unitBusy_[unit].size() < own_.size();
+    }
 }
 
 bool Sm::fits(const BlockNeeds& needs) const {
@@ -123,7 +125,10 @@ void Sm::tick() {
     loadStore_.tick();
     if (now >= policy_->due()) policy_->advance(now);
 
-    for (std::size_t scheduler = 0; scheduler < own_.size(); ++scheduler) {
+    const std::size_t schedulers = own_.size();
+    std::size_t scheduler = turn_;
+    for (std::size_t asked = 0; asked < schedulers; ++asked, ++scheduler) {
+        if (scheduler == schedulers) scheduler = 0;
         WarpMask eligible = offered() & own_[scheduler];
         for (unsigned unit = 0; eligible && unit < arch::kUnits; ++unit)
             if ((eligible & needs_[unit]) && !unitFree(unit)) eligible &= ~needs_[unit];
@@ -132,6 +137,8 @@ void Sm::tick() {
             continue;
         }
         const auto slot = static_cast<std::uint32_t>(policy_->pick(static_cast<int>(scheduler), eligible));
+        // Whoever had a unit that schedulers contend for comes last at the next one.
+        if (contended_[slots_[slot].unit]) turn_ = scheduler + 1;
         issue(slot);
         for (int more = 1; more < issueWidth_ && (ready_ & bitOf(slot)) && unitFree(slots_[slot].unit); ++more)
             issue(slot);
@@ -243,7 +250,7 @@ void Sm::issue(std::uint32_t slot) {
             s.wait = Wait::barrier;
             waitingBarrier_ |= bitOf(slot);
             if (policy_->throttles()) policy_->warpWaits(slot);
-            policy_->issued(slot, step.lanes);
+            noteIssue(slot, step.lanes);
             return;
         case StepKind::barrierPass:
             ++sim_.effects;
@@ -255,7 +262,7 @@ void Sm::issue(std::uint32_t slot) {
             if (s.loads || s.stores) {
                 s.wait = Wait::fence;
                 waitingLoad_ |= bitOf(slot);
-                policy_->issued(slot, step.lanes);
+                noteIssue(slot, step.lanes);
                 return;
             }
             notBefore = std::max(notBefore, s.storesDoneAt);
@@ -269,18 +276,18 @@ void Sm::issue(std::uint32_t slot) {
             if (!groupsDone(s)) {
                 s.wait = Wait::async;
                 waitingLoad_ |= bitOf(slot);
-                policy_->issued(slot, step.lanes);
+                noteIssue(slot, step.lanes);
                 return;
             }
             break;
         case StepKind::finished:
-            policy_->issued(slot, step.lanes);
+            noteIssue(slot, step.lanes);
             release(residents_[s.resident], step.released, sim_.now + 1);
             finishWarp(slot);
             return;
     }
     refresh(slot, notBefore);
-    policy_->issued(slot, step.lanes);
+    noteIssue(slot, step.lanes);
 }
 
 void Sm::issueMemory(std::uint32_t slot, const Instr& instr) {

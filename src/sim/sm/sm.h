@@ -133,6 +133,9 @@ class Sm final : public Requester {
 
     void issue(std::uint32_t slot);
     void issueMemory(std::uint32_t slot, const Instr&);
+    void noteIssue(std::uint32_t slot, unsigned lanes) {
+        if (policy_->countsInstructions()) policy_->issued(slot, lanes);
+    }
     void release(const Resident&, std::uint64_t warps, Cycles notBefore);
     void finishWarp(std::uint32_t slot);
     void vacate(std::uint32_t slot);
@@ -166,6 +169,7 @@ class Sm final : public Requester {
     WarpMask needs_[arch::kUnits] = {};  ///< by the unit of the next instruction
     WarpMask waitingLoad_ = 0, waitingBarrier_ = 0;
     std::vector<WarpMask> own_;  ///< by scheduler
+    std::size_t turn_ = 0;       ///< the scheduler that is asked first
     WarpMask ring_[kRing] = {};
     std::uint64_t ringUsed_[kRing / 64] = {};
     Cycles nextInRing() const;
@@ -174,6 +178,7 @@ class Sm final : public Requester {
     std::vector<Resident> residents_;
     std::vector<LoadInfo> loads_;  ///< by LoadStore's handle
     std::vector<Cycles> unitBusy_[arch::kUnits];
+    bool contended_[arch::kUnits] = {};  ///< there are fewer of them than schedulers
     std::uint32_t residentBlocks_ = 0;
     std::uint32_t freeRegisters_, freeShared_, freeWarps_;
     std::uint64_t nextAge_ = 0;

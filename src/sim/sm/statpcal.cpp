@@ -13,7 +13,11 @@ namespace {
 class StatPcal final : public Gto {
   public:
     explicit StatPcal(const SchedulerConfig& config)
-        : Gto(config), sim_(*config.sim), warps_(config.warps), tokens_(config.limit), running_(config.limit) {
+        : Gto(config),
+          sim_(*config.sim),
+          warps_(config.warps),
+          tokens_(config.limit, config.schedulers),
+          running_(config.limit, config.schedulers) {
         throttles_ = watchesCache_ = true;
         due_ = static_cast<Cycles>(sim_.profile.pcal.window);
         allowed_ = 0;

@@ -57,8 +57,9 @@ class WarpScheduler {
     /// A warp occupies or leaves a slot. `age` grows with every warp started on the SM.
     virtual void warpStarted(std::uint32_t /*slot*/, std::uint64_t /*age*/) {}
     virtual void warpFinished(std::uint32_t /*slot*/) {}
-    /// `lanes` executed it.
+    /// `lanes` executed it. Called where countsInstructions() says so.
     virtual void issued(std::uint32_t /*slot*/, unsigned /*lanes*/) {}
+    bool countsInstructions() const { return countsInstructions_; }
 
     /// A warp waits at a barrier, and goes on. Called where throttles() says so.
     virtual void warpWaits(std::uint32_t /*slot*/) {}
@@ -88,7 +89,7 @@ class WarpScheduler {
     WarpMask allowed_ = ~WarpMask{0};
     WarpMask heldFromMemory_ = 0;
     Cycles due_ = kNever;
-    bool throttles_ = false, watchesCache_ = false, redirects_ = false;
+    bool throttles_ = false, watchesCache_ = false, redirects_ = false, countsInstructions_ = false;
 };
 
 /// What a policy may ask for when it is made.
