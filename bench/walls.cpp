@@ -1,14 +1,13 @@
 // What walls cost and what they keep out, on a GPU of two L2 sides or of many slices: launches, memory-bound kernels,
 // and a latency-bound victim beside tenants that stream.
 //   bulkhead_walls --gpu cuda:0 --coloring sides|slices [--map FILE] --measure
-//   launch,bandwidth,latency,sample,workloads
-
-#include "walls/walls.h"
+//   launch,bandwidth,translation,views,latency,sample,workloads
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -18,6 +17,7 @@
 #include "base/files.h"
 #include "dissect/map_file.h"
 #include "report/report.h"
+#include "walls/span.h"
 #include "walls_bench.ptx.h"
 #include "workloads/workload.h"
 
@@ -30,12 +30,13 @@ using walls::Site;
 using walls::SmSet;
 
 struct Options {
-    std::string gpu = "cuda:0", coloring = "sides", map, out;
+    std::string gpu = "cuda:0", coloring = "sides", map, out, ptx;
     std::vector<std::string> measures = {"launch", "bandwidth", "latency", "sample"};
     std::string size = "default";
     std::size_t poolMegabytes = 4096, megabytes = 128;
     unsigned tenants = 2, repeats = 21;
     double rows = 1.25;
+    std::string placement = "blocks";
 };
 
 double median(std::vector<double> values) {
@@ -53,7 +54,9 @@ double secondsOf(const std::function<void()>& body) {
 class Place {
   public:
     explicit Place(gpu::Context context)
-        : context_(std::move(context)), stream_(context_.createStream()), module_(context_.load(kWallsBenchPtx)) {}
+        : context_(std::move(context)), stream_(context_.createStream()), module_(context_.load(deviceCode.c_str())) {}
+
+    static inline std::string deviceCode = kWallsBenchPtx;
 
     gpu::Context& context() { return context_; }
     gpu::Stream& stream() { return stream_; }
@@ -106,33 +109,47 @@ std::vector<Split> splitSite(const Site& site, unsigned tenants) {
     return split;
 }
 
+/// The chunks of a side as a kernel can tell them without translating: see BlocksOfSide of the device code.
+struct BlocksOfSide {
+    unsigned mask = 0, side = 0, chunkShift = 0;
+};
+
 /// A memory-bound kernel over arrays of a tenant.
 class Streaming {
   public:
+    static constexpr unsigned kThreads = 256;
+
     Streaming(Place& place, const std::string& name, std::size_t megabytes)
         : place_(place),
           name_(name),
           kernel_(place.kernel(name.c_str())),
           count_(static_cast<unsigned>(megabytes << 18)) {
-        for (int i = 0; i < (name == "vectorAdd" ? 3 : 2); ++i) {
+        for (std::size_t i = 0; i < arraysOf(name); ++i) {
             arrays_.push_back(place.context().array<float>(count_));
             arrays_.back().buffer().fill(0);
+            addresses_.push_back(arrays_.back().address());
         }
     }
+    static std::size_t arraysOf(const std::string& name) { return name == "vectorAdd" ? 3 : 2; }
     void launch() {
         if (name_ == "vectorAdd") {
-            kernel_.launch(place_.stream(), {count_ / 256}, {256}, 0, arrays_[0], arrays_[1], arrays_[2], count_);
+            kernel_.launch(place_.stream(), {count_ / kThreads}, {kThreads}, 0, addresses_[0], addresses_[1],
+                           addresses_[2], count_);
         } else if (name_ == "saxpy") {
-            kernel_.launch(place_.stream(), {count_ / 256}, {256}, 0, arrays_[0], arrays_[1], 2.0f, count_);
+            kernel_.launch(place_.stream(), {count_ / kThreads}, {kThreads}, 0, addresses_[0], addresses_[1], 2.0f,
+                           count_);
         } else {
             constexpr unsigned kWidth = 4096;
             const unsigned height = count_ / kWidth;
-            kernel_.launch(place_.stream(), {kWidth / 64, height / 4}, {64, 4}, 0, arrays_[0], arrays_[1], kWidth,
+            kernel_.launch(place_.stream(), {kWidth / 64, height / 4}, {64, 4}, 0, addresses_[0], addresses_[1], kWidth,
                            height);
         }
     }
     /// That DRAM has to move at least.
     double bytes() const { return 4.0 * count_ * (name_ == "stencil" ? 2 : 3); }
+    double rate(unsigned repeats) {
+        return bytes() / place_.time(repeats, [&] { launch(); }) * 1e-9;
+    }
 
   private:
     Place& place_;
@@ -140,6 +157,64 @@ class Streaming {
     gpu::Kernel kernel_;
     unsigned count_;
     std::vector<gpu::Array<float>> arrays_;
+    std::vector<driver::CUdeviceptr> addresses_;
+};
+
+/// The same work on the same chunks of one side, by kernels that find them themselves: nothing is translated.
+class ChunksOfSide {
+  public:
+    /// `owner` is walled into the side, whose first bytes are taken; `place` has the same multiprocessors and no memory
+    /// wall.
+    ChunksOfSide(Place& place, Enclosure& owner, const std::string& name, std::size_t megabytes)
+        : place_(place),
+          name_(name),
+          kernel_(place.kernel((name + "OfSide").c_str())),
+          memory_(owner.context().allocate(Streaming::arraysOf(name) * megabytes << 20)),
+          count_(static_cast<unsigned>(megabytes << 18)) {
+        const auto [color, offset] = owner.sideColor(memory_.address());
+        if (!std::has_single_bit(megabytes) || offset != 0)
+            throw Error("the control needs arrays of a power of two of MB at the beginning of a side");
+        const Bytes chunk = Bytes{1} << color.chunkShift;
+        // Which chunk of a pair it is, for pair 0 and those that differ from it in one bit.
+        const auto whichOf = [&, base = color.base](std::uint64_t pair) {
+            for (Bytes at = 0; at < Bytes{megabytes} << 20; at += chunk)
+                if (const auto number = (owner.realAddress(memory_.address() + at) - base) / chunk; number / 2 == pair)
+                    return static_cast<unsigned>(number & 1);
+            throw Error("a pair of chunks of which none is on the side");
+        };
+        blocks_.side = whichOf(0);
+        blocks_.chunkShift = static_cast<unsigned>(std::countr_zero(chunk / (Streaming::kThreads * sizeof(float))));
+        for (unsigned bit = 0; Bytes{2} << bit <= (Bytes{megabytes} << 20) / chunk; ++bit)
+            blocks_.mask |= (whichOf(std::uint64_t{1} << bit) ^ blocks_.side) << bit;
+        for (std::size_t i = 0; i < Streaming::arraysOf(name); ++i)
+            addresses_.push_back(color.base + (2 * i * megabytes << 20));
+    }
+    void launch() {
+        const gpu::Dim3 grid{count_ / Streaming::kThreads}, block{Streaming::kThreads};
+        const unsigned both = 2 * count_;  // elements of an array on either side
+        if (name_ == "vectorAdd") {
+            kernel_.launch(place_.stream(), grid, block, 0, addresses_[0], addresses_[1], addresses_[2], both, blocks_);
+        } else {
+            kernel_.launch(place_.stream(), grid, block, 0, addresses_[0], addresses_[1], 2.0f, both, blocks_);
+        }
+    }
+    double rate(unsigned repeats) {
+        return 12.0 * count_ / place_.time(repeats, [&] { launch(); }) * 1e-9;
+    }
+
+  private:
+    Place& place_;
+    std::string name_;
+    gpu::Kernel kernel_;
+    gpu::Buffer memory_;
+    unsigned count_;
+    BlocksOfSide blocks_;
+    std::vector<driver::CUdeviceptr> addresses_;
+};
+
+/// What a victim that waits for every access took.
+struct Latency {
+    double ns = 0, mhz = 0;
 };
 
 class Bench {
@@ -148,13 +223,10 @@ class Bench {
         : gpu_(gpu), site_(site), options_(options), split_(splitSite(site, options.tenants)) {}
 
     Result launches() {
-        Result result;
-        result.title = "Launches of an empty kernel, inside compute walls and plain";
-        result.columns = {{"blocks", ""},
-                          {"plain, one after the other", "us"},
-                          {"walled, one after the other", "us"},
-                          {"plain, waited for", "us"},
-                          {"walled, waited for", "us"}};
+        Result result = table(
+            "Launches of an empty kernel, inside compute walls and plain",
+            {"plain, one after the other", "walled, one after the other", "plain, waited for", "walled, waited for"},
+            "us", "blocks");
         Enclosure enclosure = site_.enclose({split_[0].sms, {}, 0});
         Place plain(gpu_.context()), walled(enclosure.context());
         const bool simulated = gpu_.simulator() != nullptr;
@@ -182,48 +254,92 @@ class Bench {
         return result;
     }
 
-    /// All tenants at once against the whole GPU without walls, and one tenant against its multiprocessors alone.
+    /// All tenants at once against the whole GPU, and one tenant against its multiprocessors alone.
     Result bandwidth() {
-        Result result;
-        result.title = "Memory-bound kernels: GB/s of one tenant and of all together";
-        result.columns = {{"kernel", ""},
-                          {"one, compute walls", "GB/s"},
-                          {"one, compute and memory walls", "GB/s"},
-                          {"whole GPU, no walls", "GB/s"},
-                          {"all, compute walls", "GB/s"},
-                          {"all, compute and memory walls", "GB/s"},
-                          {"all, share of the whole GPU", ""}};
+        Result result = table("Memory-bound kernels: GB/s of one tenant and of all together",
+                              {"whole GPU, no walls", "whole GPU, compute walls", "one, compute walls",
+                               "one, both walls", "all, compute walls", "all, both walls"},
+                              "GB/s", "kernel");
         for (const char* name : {"vectorAdd", "saxpy", "stencil"}) {
-            Place whole(gpu_.context());
-            double wholeRate = 0;
-            {
-                Streaming work(whole, name, options_.megabytes);
-                wholeRate = work.bytes() / whole.time(repeats(), [&] { work.launch(); }) * 1e-9;
-            }
+            const double whole = rateIn(gpu_.context(), name);
+            Enclosure around = site_.enclose({SmSet(split_[0].sms.size(), true), {}, 0});
+            const double wholeWalled = rateIn(around.context(), name);
             const auto [oneCompute, allCompute] = tenantsTogether(name, false);
             const auto [oneBoth, allBoth] = tenantsTogether(name, true);
-            result.add({std::string(name), oneCompute, oneBoth, wholeRate, allCompute, allBoth, allBoth / wholeRate});
+            result.add({std::string(name), whole, wholeWalled, oneCompute, oneBoth, allCompute, allBoth});
         }
+        return result;
+    }
+
+    /// What translation alone costs: the same multiprocessors, the same chunks and so the same channels, by a kernel
+    /// that finds the chunks itself, with a few instructions a block.
+    Result translation() {
+        if (site_.coloring() != Coloring::sides) throw Error("the control of translation is made for sides");
+        Result result = table("Memory-bound kernels on one side: translated, and the same chunks without translation",
+                              {"translated", "not translated"}, "GB/s", "kernel");
+        result.columns.push_back({"cost", "%"});
+        for (const char* name : {"vectorAdd", "saxpy"}) {
+            Enclosure plain = site_.enclose({split_[0].sms, {}, 0});
+            Place place(plain.context());
+            // By turns: clocks change.
+            std::vector<double> translated, control;
+            for (int round = 0; round < (gpu_.simulator() ? 1 : 5); ++round) {
+                Enclosure both = site_.enclose({split_[0].sms, split_[0].colors, 0});
+                translated.push_back(rateIn(both.context(), name));
+                control.push_back(ChunksOfSide(place, both, name, options_.megabytes).rate(repeats()));
+            }
+            const double with = median(translated), without = median(control);
+            result.add({std::string(name), with, without, 100 * (without / with - 1)});
+        }
+        return result;
+    }
+
+    /// Kernels over views, which translate in their own code, by the multiprocessors of the first tenant.
+    Result views() {
+        Result result = table("Vector addition over views", {"rate"}, "GB/s", "view");
+        result.columns.push_back({"result", ""});
+        Enclosure plain = site_.enclose({split_[0].sms, {}, 0}),
+                  colored = site_.enclose({split_[0].sms, split_[0].colors, 0});
+        Place place(plain.context());
+        const auto row = [&](const char* kernelName, gpu::Context& context, const auto& viewOf) {
+            const std::size_t count = options_.megabytes << 18;
+            std::vector<float> content(count);
+            for (std::size_t i = 0; i < count; ++i) content[i] = static_cast<float>(i % 1000);
+            auto a = context.array(content), b = context.array(content), c = context.array<float>(count);
+            gpu::Kernel kernel = place.kernel(kernelName);
+            const double seconds = place.time(repeats(), [&] {
+                kernel.launch(place.stream(), {static_cast<unsigned>(count / Streaming::kThreads)},
+                              {Streaming::kThreads}, 0, viewOf(c), viewOf(a), viewOf(b));
+            });
+            const std::vector<float> sums = c.download();
+            bool right = true;
+            for (std::size_t i = 0; i < count; ++i) right = right && sums[i] == 2 * content[i];
+            result.add({std::string(kernelName), 12e-9 * static_cast<double>(count) / seconds,
+                        std::string(right ? "right" : "wrong")});
+        };
+        row("addPlain", plain.context(), [](const gpu::Array<float>& array) {
+            return Span<float>(reinterpret_cast<float*>(array.address()), array.size());
+        });
+        if (site_.coloring() == Coloring::sides)
+            row("addOnSide", colored.context(), [&](const auto& array) { return walls::sideSpan(colored, array); });
+        if (site_.coloring() == Coloring::slices)
+            row("addOnSlices", colored.context(), [&](const auto& array) { return walls::sliceSpan(colored, array); });
         return result;
     }
 
     Result latency() {
         Result result;
         result.title = "A latency-bound victim beside tenants that stream";
-        result.columns = {{"walls", ""},
-                          {"aggressors", ""},
-                          {"victim", "ns per access"},
-                          {"slower", "%"},
-                          {"aggressors' rate", "GB/s"}};
-        for (const bool memory : {false, true}) {
-            double alone = 0;
-            for (const char* kind : {"none", "read", "write"}) {
-                const auto [ns, rate] = victimBeside(memory, kind);
-                if (alone == 0) alone = ns;
-                result.add({std::string(memory ? "compute and memory" : "compute"), std::string(kind), ns,
-                            100 * (ns / alone - 1), rate});
+        result.columns = {
+            {"walls", ""},   {"aggressors", ""},          {"alone", "ns per access"}, {"beside them", "ns per access"},
+            {"slower", "%"}, {"aggressors' rate", "GB/s"}};
+        for (const bool memory : {false, true})
+            for (const bool writes : {false, true}) {
+                const VictimBeside v = victimBeside(memory, writes);
+                result.add({std::string(memory ? "compute and memory" : "compute"),
+                            std::string(writes ? "write" : "read"), v.alone, v.beside, 100 * (v.beside / v.alone - 1),
+                            v.rate});
             }
-        }
         return result;
     }
 
@@ -281,8 +397,20 @@ class Bench {
     }
 
   private:
+    static Result table(const std::string& title, const std::vector<const char*>& names, const char* unit,
+                        const char* first) {
+        Result result;
+        result.title = title;
+        result.columns = {{first, ""}};
+        for (const char* name : names) result.columns.push_back({name, unit});
+        return result;
+    }
     unsigned repeats() const { return gpu_.simulator() ? 1 : options_.repeats; }
     Bytes share(std::size_t tenant) const { return site_.memoryOf(split_[tenant].colors); }
+    double rateIn(const gpu::Context& context, const char* name) {
+        Place place(context);
+        return Streaming(place, name, options_.megabytes).rate(repeats());
+    }
     std::vector<Enclosure> encloseAll(bool memory) {
         std::vector<Enclosure> all;
         for (const Split& s : split_)
@@ -299,7 +427,7 @@ class Bench {
             places.push_back(std::make_unique<Place>(enclosure.context()));
             work.push_back(std::make_unique<Streaming>(*places.back(), name, options_.megabytes));
         }
-        const double one = work[0]->bytes() / places[0]->time(repeats(), [&] { work[0]->launch(); }) * 1e-9;
+        const double one = work[0]->rate(repeats());
         // Each tenant's own rate while all are at work: the middle of a row of launches.
         const unsigned launches = gpu_.simulator() ? 1 : 40;
         std::vector<gpu::Event> begins, ends;
@@ -322,55 +450,123 @@ class Bench {
         return {one, all};
     }
 
-    /// Nanoseconds per access of the first tenant, while the others stream; and their rate.
-    std::pair<double, double> victimBeside(bool memory, const std::string& kind) {
+    /// One that chases pointers through memory that stays in L2.
+    class Victim {
+      public:
+        Victim(Place& place, bool simulated)
+            : place_(place),
+              chase_(place.kernel("chase")),
+              lines_(simulated ? 128 : 65536),  // 8 MB: in L2 by far, beyond L1
+              ring_(place.context().array<std::uint64_t>(std::size_t{lines_} * kLineWords)),
+              result_(place.context().array<std::uint64_t>(3)) {
+            place.kernel("makeRing").launch(place.stream(), {64}, {256}, 0, ring_, lines_, 4 * 1237u + 1, kLineWords);
+        }
+        /// Through all of the ring, after it was brought into L2 as far as it stays there.
+        Latency take() {
+            for (int i = 0; i < 2; ++i) chase_.launch(place_.stream(), {1}, {1}, 0, ring_.address(), lines_, result_);
+            const std::vector<std::uint64_t> r = result_.download();
+            const auto ns = static_cast<double>(r[1]);
+            return {ns / lines_, static_cast<double>(r[2]) / ns * 1e3};
+        }
+
+      private:
+        static constexpr unsigned kLineWords = 16;
+        Place& place_;
+        gpu::Kernel chase_;
+        unsigned lines_;
+        gpu::Array<std::uint64_t> ring_, result_;
+    };
+
+    /// A tenant that streams for a while.
+    class Aggressor {
+      public:
+        Aggressor(Place& place, unsigned multiprocessors, bool writes, Bytes bytes)
+            : place_(place),
+              kernel_(place.kernel("streamFor")),
+              blocks_(static_cast<unsigned>(kernel_.blocksPerMultiprocessor(kThreads)) * multiprocessors),
+              writes_(writes),
+              data_(place.context().array<std::uint64_t>(bytes / 8)),
+              moved_(place.context().array(std::vector<std::uint64_t>(1, 0))) {
+            data_.buffer().fill(0);
+            place.context().synchronize();
+        }
+        void start(std::uint64_t nanoseconds) {
+            nanoseconds_ += nanoseconds;
+            kernel_.launch(place_.stream(), {blocks_}, {kThreads}, 0, data_, std::uint64_t{data_.size() / 2},
+                           nanoseconds, writes_ ? 1u : 0u, moved_);
+        }
+        bool running() {
+            place_.context().makeCurrent();
+            return place_.context().api().cuStreamQuery(place_.stream().handle()) != driver::CUDA_SUCCESS;
+        }
+        void wait() { place_.stream().synchronize(); }
+        /// GB/s over all of its time: one thread of each block counts its vectors of 16 bytes.
+        double rate() {
+            return 16.0 * kThreads * static_cast<double>(moved_.download()[0]) * (writes_ ? 2 : 1) /
+                   static_cast<double>(nanoseconds_);
+        }
+
+      private:
+        static constexpr unsigned kThreads = 512;
+        Place& place_;
+        gpu::Kernel kernel_;
+        unsigned blocks_;
+        bool writes_;
+        gpu::Array<std::uint64_t> data_, moved_;
+        std::uint64_t nanoseconds_ = 0;
+    };
+
+    struct VictimBeside {
+        double alone = 0, beside = 0, rate = 0;
+    };
+    /// The first tenant, alone and beside all others, by turns.
+    VictimBeside victimBeside(bool memory, bool writes) {
         const bool simulated = gpu_.simulator() != nullptr;
         std::vector<Enclosure> enclosures = encloseAll(memory);
         std::vector<std::unique_ptr<Place>> places;
         for (Enclosure& enclosure : enclosures) places.push_back(std::make_unique<Place>(enclosure.context()));
-        constexpr unsigned kLineWords = 16;
-        const unsigned lines = simulated ? 1024 : 65536;  // 8 MB: in L2 by far, beyond L1
-        const unsigned steps = simulated ? 2048 : 1u << 16;
-        auto ring = places[0]->context().array<std::uint64_t>(std::size_t{lines} * kLineWords);
-        auto end = places[0]->context().array<std::uint64_t>(1);
-        places[0]
-            ->kernel("makeRing")
-            .launch(places[0]->stream(), {64}, {256}, 0, ring, lines, 4 * 1237u + 1, kLineWords);
-        gpu::Kernel chase = places[0]->kernel("chase");
-        const auto victim = [&] { chase.launch(places[0]->stream(), {1}, {1}, 0, ring.address(), steps, end); };
-        places[0]->time(1, victim);  // into L2
-        std::vector<gpu::Array<std::uint64_t>> data, passes;
-        const std::uint64_t nanoseconds = simulated ? 200'000 : 500'000'000;
-        if (kind != "none")
-            for (std::size_t t = 1; t < places.size(); ++t) {
-                const std::size_t words = (simulated ? 1_MiB : 512_MiB) / 8;
-                data.push_back(places[t]->context().array<std::uint64_t>(words));
-                data.back().buffer().fill(0);
-                passes.push_back(places[t]->context().array(std::vector<std::uint64_t>(1, 0)));
-            }
-        if (kind != "none")
-            for (std::size_t t = 1; t < places.size(); ++t) {
-                gpu::Kernel stream = places[t]->kernel("streamFor");
-                const auto blocks = static_cast<unsigned>(stream.blocksPerMultiprocessor(512) *
-                                                          std::count(split_[t].sms.begin(), split_[t].sms.end(), true));
-                stream.launch(places[t]->stream(), {blocks}, {512}, 0, data[t - 1],
-                              std::uint64_t{data[t - 1].size() / 2}, nanoseconds, kind == "write" ? 1u : 0u,
-                              passes[t - 1]);
-            }
-        const double seconds = places[0]->time(simulated ? 1 : 3, victim);
-        for (std::size_t t = 1; t < places.size() && kind != "none"; ++t) {
-            places[t]->context().makeCurrent();
-            if (places[t]->context().api().cuStreamQuery(places[t]->stream().handle()) == driver::CUDA_SUCCESS)
-                throw Error("an aggressor ended before its victim");
-        }
-        double moved = 0;
+        Victim victim(*places[0], simulated);
+        std::vector<std::unique_ptr<Aggressor>> others;
         for (std::size_t t = 1; t < places.size(); ++t) {
-            places[t]->stream().synchronize();
-            // One thread of each block counts its vectors of 16 bytes.
-            if (kind != "none")
-                moved += 16.0 * 512 * static_cast<double>(passes[t - 1].download()[0]) * (kind == "write" ? 2 : 1);
+            const auto inside = std::count(split_[t].sms.begin(), split_[t].sms.end(), true);
+            others.push_back(std::make_unique<Aggressor>(*places[t], static_cast<unsigned>(inside), writes,
+                                                         simulated ? 1_MiB : 512_MiB));
         }
-        return {seconds / steps * 1e9, moved / static_cast<double>(nanoseconds)};
+        const std::uint64_t warmUp = simulated ? 1000 : 30'000'000, long_ = simulated ? 100'000 : 200'000'000;
+        std::vector<double> alone, beside, mhz;
+        for (int round = 0; round < (simulated ? 1 : 7); ++round) {
+            // An idle GPU lowers its clock: there is always work before.
+            for (const auto& other : others) other->start(warmUp);
+            for (const auto& other : others) other->wait();
+            const Latency quiet = victim.take();
+            alone.push_back(quiet.ns);
+            mhz.push_back(quiet.mhz);
+            for (const auto& other : others) other->start(long_);
+            beside.push_back(victim.take().ns);
+            if (std::any_of(others.begin(), others.end(), [](const auto& other) { return !other->running(); }))
+                throw Error("an aggressor ended before its victim");
+            for (const auto& other : others) other->wait();
+        }
+        if (!simulated) expectQuiet(alone, mhz);
+        VictimBeside result{median(alone), median(beside), 0};
+        for (const auto& other : others) result.rate += other->rate();
+        return result;
+    }
+
+    /// Throws Error if a victim without aggressors was disturbed all the same.
+    void expectQuiet(std::vector<double> ns, const std::vector<double>& mhz) {
+        constexpr driver::CUdevice_attribute kClockRate = 13;  // in kHz
+        int khz = 0;
+        gpu_.context().makeCurrent();
+        driver::CUdevice device = 0;
+        gpu_.api().cuCtxGetDevice(&device);
+        gpu_.api().cuDeviceGetAttribute(&khz, kClockRate, device);
+        if (median(mhz) < 0.75e-3 * khz)
+            throw Error("the GPU runs at {:.0f} of {:.0f} MHz: latencies would mean nothing", median(mhz), 1e-3 * khz);
+        std::sort(ns.begin(), ns.end());
+        const double low = ns[ns.size() / 4], high = ns[ns.size() * 3 / 4];
+        if (high > 1.05 * low)
+            throw Error("the victim alone takes {:.1f} to {:.1f} ns an access: the GPU is not quiet", low, high);
     }
 
     gpu::Gpu& gpu_;
@@ -386,21 +582,32 @@ Coloring parseColoring(const std::string& name) {
     throw Error("no coloring {}: sides, slices or pages", name);
 }
 
+walls::Placement parsePlacement(const std::string& name) {
+    if (name == "blocks") return walls::Placement::blocks;
+    if (name == "driver") return walls::Placement::driver;
+    if (name == "automatic") return walls::Placement::automatic;
+    throw Error("no placement {}: blocks, driver or automatic", name);
+}
+
 int run(int argc, char** argv) {
     Options options;
     CLI::App app("What walls cost and what they keep out");
     app.add_option("--gpu", options.gpu);
     app.add_option("--coloring", options.coloring, "sides, slices or pages");
     app.add_option("--map", options.map, "of dissect, for slices");
-    app.add_option("--measure", options.measures, "launch, bandwidth, latency, sample, workloads")->delimiter(',');
+    app.add_option("--measure", options.measures, "launch, bandwidth, translation, views, latency, sample, workloads")
+        ->delimiter(',');
     app.add_option("--tenants", options.tenants);
     app.add_option("--pool", options.poolMegabytes, "MB that colors share");
     app.add_option("--megabytes", options.megabytes, "of an array of memory-bound kernels");
     app.add_option("--rows", options.rows, "physical blocks of a launch for each that the GPU has room for");
+    app.add_option("--placement", options.placement, "who keeps blocks inside: blocks, driver or automatic");
     app.add_option("--repeats", options.repeats);
     app.add_option("--size", options.size, "of workloads");
+    app.add_option("--ptx", options.ptx, "the device code of this program, by another compiler");
     app.add_option("--json", options.out);
     CLI11_PARSE(app, argc, argv);
+    if (!options.ptx.empty()) Place::deviceCode = readFile(options.ptx);
     auto gpu = gpu::Gpu::open(options.gpu);
     std::optional<dissect::MapFile> map;
     if (!options.map.empty()) map = dissect::readMapFile(options.map);
@@ -408,6 +615,7 @@ int run(int argc, char** argv) {
     siteOptions.coloring = parseColoring(options.coloring);
     siteOptions.memory = Bytes{options.poolMegabytes} << 20;
     siteOptions.rows = options.rows;
+    siteOptions.placement = parsePlacement(options.placement);
     siteOptions.map = map ? &*map : nullptr;
     std::optional<Site> site;
     const double surveyed = secondsOf([&] { site.emplace(gpu, siteOptions); });
@@ -423,6 +631,10 @@ int run(int argc, char** argv) {
             result = bench.launches();
         else if (measure == "bandwidth")
             result = bench.bandwidth();
+        else if (measure == "translation")
+            result = bench.translation();
+        else if (measure == "views")
+            result = bench.views();
         else if (measure == "latency")
             result = bench.latency();
         else if (measure == "sample")

@@ -1,20 +1,78 @@
 // Kernels that walls are measured with: some that memory binds, one that waits for each access, and one that streams.
+#include <bulkhead/span.h>
 #include <cuda_runtime.h>
 
+using bulkhead::ColoredSpan;
+using bulkhead::Span;
+using bulkhead::TableColor;
 using Size = unsigned long long;
 
 extern "C" __global__ void nothing(unsigned* counter) {
     if (counter != nullptr && threadIdx.x == 0 && blockIdx.x == 0) *counter = 1;
 }
 
-extern "C" __global__ void vectorAdd(float* c, const float* a, const float* b, unsigned n) {
-    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+/// Which block of a plain array a block works on: every one, or those in chunks of one side of the L2. Such chunks, one
+/// of each pair, are told by a parity of the pair's number.
+struct EveryBlock {
+    __device__ unsigned operator()() const { return blockIdx.x; }
+};
+struct BlocksOfSide {
+    unsigned mask, side, chunkShift;  // of pairs of chunks of 2^chunkShift blocks
+    __device__ unsigned operator()() const {
+        const unsigned pair = blockIdx.x >> chunkShift, within = blockIdx.x & ((1u << chunkShift) - 1);
+        return ((pair << 1 | ((__popc(pair & mask) ^ side) & 1)) << chunkShift) + within;
+    }
+};
+
+namespace {
+
+template <class Blocks>
+__device__ void add(float* c, const float* a, const float* b, unsigned n, const Blocks& block) {
+    const unsigned i = block() * blockDim.x + threadIdx.x;
     if (i < n) c[i] = a[i] + b[i];
 }
 
-extern "C" __global__ void saxpy(float* y, const float* x, float factor, unsigned n) {
-    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+template <class Blocks>
+__device__ void addScaled(float* y, const float* x, float factor, unsigned n, const Blocks& block) {
+    const unsigned i = block() * blockDim.x + threadIdx.x;
     if (i < n) y[i] += factor * x[i];
+}
+
+}  // namespace
+
+extern "C" __global__ void vectorAdd(float* c, const float* a, const float* b, unsigned n) {
+    add(c, a, b, n, EveryBlock());
+}
+extern "C" __global__ void vectorAddOfSide(float* c, const float* a, const float* b, unsigned n, BlocksOfSide blocks) {
+    add(c, a, b, n, blocks);
+}
+
+extern "C" __global__ void saxpy(float* y, const float* x, float factor, unsigned n) {
+    addScaled(y, x, factor, n, EveryBlock());
+}
+extern "C" __global__ void saxpyOfSide(float* y, const float* x, float factor, unsigned n, BlocksOfSide blocks) {
+    addScaled(y, x, factor, n, blocks);
+}
+
+namespace {
+
+template <class View>
+__device__ void addViews(View c, View a, View b) {
+    const Size i = static_cast<Size>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i < c.size()) c[i] = a[i] + b[i];
+}
+
+}  // namespace
+
+extern "C" __global__ void addPlain(Span<float> c, Span<float> a, Span<float> b) {
+    addViews(c, a, b);
+}
+extern "C" __global__ void addOnSide(ColoredSpan<float> c, ColoredSpan<float> a, ColoredSpan<float> b) {
+    addViews(c, a, b);
+}
+extern "C" __global__ void addOnSlices(ColoredSpan<float, TableColor> c, ColoredSpan<float, TableColor> a,
+                                       ColoredSpan<float, TableColor> b) {
+    addViews(c, a, b);
 }
 
 /// Five points, rows of `width`; the rim is left alone.
@@ -32,10 +90,17 @@ extern "C" __global__ void makeRing(Size* ring, unsigned lines, unsigned step, u
             reinterpret_cast<Size>(ring + (static_cast<Size>(i) * step + 1) % lines * wordsPerLine);
 }
 
+/// `result`: where it ended, nanoseconds, cycles.
 extern "C" __global__ void chase(Size start, unsigned steps, Size* result) {
-    Size at = start;
+    Size at = start, begun, ended, first, last;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begun)::"memory");
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(first)::"memory");
     for (unsigned i = 0; i < steps; ++i) asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(at) : "l"(at) : "memory");
-    *result = at;
+    result[0] = at;  // not before the last load has come
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(last)::"memory");
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ended)::"memory");
+    result[1] = ended - begun;
+    result[2] = last - first;
 }
 
 /// Reads (or reads and writes) memory from end to end until the time is up.

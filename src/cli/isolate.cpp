@@ -11,6 +11,7 @@
 #include "cli/laboratory_options.h"
 #include "cli/verbs.h"
 #include "compare/workers.h"
+#include "dissect/map_file.h"
 #include "isolate/evaluation.h"
 #include "isolate/leases.h"
 #include "isolate/tenancy.h"
@@ -32,7 +33,7 @@ struct PlanOptions {
 
 struct EvaluateOptions {
     LaboratoryOptions laboratory;
-    std::string gpu = "sim:gtx1080", map, size = "default", json, csv, html;
+    std::string gpu = "sim:gtx1080", map, placement = "usual", size = "default", json, csv, html;
     std::vector<std::string> settings, methods = {"cp", "cmp"};
     std::vector<std::string> applications = isolate::EvaluationSpec().applications;
     std::vector<std::string> neighbours = isolate::EvaluationSpec().neighbours;
@@ -43,6 +44,7 @@ struct EvaluateOptions {
 };
 
 gpu::Gpu openGpu(const GpuOptions& o) {
+    if (!o.map.empty()) dissect::readMapFile(o.map);  // a simulated GPU does without, but not with nonsense
     gpu::SimulationOptions simulation;
     simulation.settings = o.settings;
     return gpu::Gpu::open(o.gpu, simulation);
@@ -112,6 +114,9 @@ isolate::EvaluationSpec specOf(const EvaluateOptions& o) {
     spec.common.seed = o.seed;
     spec.common.samples = o.samples ? o.samples : o.gpu.starts_with("cuda:") ? 20 : 1;
     spec.common.processes = o.processes;
+    spec.common.placement = o.placement;
+    if (o.placement != "usual" && o.placement != "blocks" && o.placement != "driver")
+        throw Error("isolate: no placement {}: there are usual, blocks and driver", o.placement);
     spec.methods.clear();
     for (const std::string& name : o.methods) spec.methods.push_back(isolate::parseMethod(name));
     spec.partitions = o.partitions;
@@ -119,7 +124,8 @@ isolate::EvaluationSpec specOf(const EvaluateOptions& o) {
         if (n < 2 || n > 64) throw Error("isolate: {} partitions: choose from 2 to 64", n);
     spec.applications = o.applications;
     spec.neighbours = o.neighbours;
-    spec.common.toJson();  // refuses unknown profiles, settings and maps before anything runs
+    if (!o.map.empty()) dissect::readMapFile(o.map);
+    spec.common.toJson();  // refuses unknown profiles and settings before anything runs
     return spec;
 }
 
@@ -129,6 +135,8 @@ int evaluate(const EvaluateOptions& o) {
     const isolate::SeriesStore store(storeFolder(o.laboratory), thisProgram());
     const isolate::Evaluation evaluation =
         isolate::evaluate(spec, store, o.laboratory.jobs ? o.laboratory.jobs : compare::processors(), showProgress);
+    if (evaluation.runtimeTable().rows.empty() && !evaluation.failures().empty())
+        throw Error("isolate: nothing could be measured: {}", evaluation.failures().front());
     std::vector<Result> results = {evaluation.variationTable(spec), evaluation.runtimeTable(),
                                    evaluation.overheadTable(spec)};
     for (Result& result : results) {
@@ -213,7 +221,8 @@ void setUpPlan(CLI::App& app, const char* name, const char* brief, int (*act)(co
         sub->add_option("--partitions", o->partitions,
                         "A=50%,B=25%/50%: the share of SMs and, after a slash, of memory; or a JSON file")
             ->required();
-    if (act != set) sub->add_option("--json", o->json, "write JSON to FILE, or to standard output if it is -");
+    if (act != set)
+        sub->add_option("--json", o->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
     sub->callback([=] { *chosen = [=] { return act(*o); }; });
 }
 
@@ -237,6 +246,8 @@ void setUpEvaluate(CLI::App& app, const Chosen& chosen) {
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
     sub->add_option("--methods", o->methods, "none, mps, green, cp, cmp")->delimiter(',')->capture_default_str();
+    sub->add_option("--placement", o->placement, "inside walls: blocks that leave, or the driver")
+        ->capture_default_str();
     sub->add_option("--partitions", o->partitions, "how many, of equal size")->delimiter(',')->capture_default_str();
     sub->add_option("--applications", o->applications, "in partition 1: workloads, latency, stream")
         ->delimiter(',')

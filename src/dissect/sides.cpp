@@ -21,6 +21,18 @@ double correlation(const Times& a, const Times& b) {
     return spread == 0 ? 0 : (ab / n - sa / n * sb / n) / spread;
 }
 
+/// The median of three chains to each address: a single one that was disturbed would pass for a side of its own.
+Times steadyLatencies(Probe& probe, unsigned multiprocessor, std::span<const std::uint64_t> addresses,
+                      std::uint32_t repeats) {
+    const Times a = probe.timeAtomicsFrom(multiprocessor, addresses, repeats),
+                b = probe.timeAtomicsFrom(multiprocessor, addresses, repeats),
+                c = probe.timeAtomicsFrom(multiprocessor, addresses, repeats);
+    Times middle;
+    for (std::size_t i = 0; i < addresses.size(); ++i)
+        middle.push_back(std::max(std::min(a[i], b[i]), std::min(std::max(a[i], b[i]), c[i])));
+    return middle;
+}
+
 }  // namespace
 
 std::vector<std::uint8_t> Sides::members(unsigned side) const {
@@ -38,7 +50,7 @@ std::optional<Sides> findSides(Probe& probe, std::span<const std::uint64_t> addr
     sides.addresses.assign(addresses.begin(), addresses.end());
     double nearSum = 0, farSum = 0;
     for (unsigned sm = 0; sm < probe.multiprocessors(); ++sm) {
-        sides.latencies.push_back(probe.timeAtomicsFrom(sm, addresses, repeats));
+        sides.latencies.push_back(steadyLatencies(probe, sm, addresses, repeats));
         const auto split = splitTwo(sides.latencies.back());
         if (!split && sm == 0) return std::nullopt;
         const double r = sm == 0 ? 1 : correlation(sides.latencies.front(), sides.latencies.back());

@@ -47,7 +47,7 @@ class Guesses {
         for (const auto& [slice, vote] : votes) ranked.emplace_back(-vote, slice);
         std::sort(ranked.begin(), ranked.end());
         std::vector<std::uint32_t> list;
-        for (std::size_t i = 0; i < std::min<std::size_t>(4, ranked.size()); ++i) list.push_back(ranked[i].second);
+        for (std::size_t i = 0; i < std::min<std::size_t>(6, ranked.size()); ++i) list.push_back(ranked[i].second);
         return list;
     }
 

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 namespace bulkhead::dissect {
 namespace {
 
-constexpr unsigned kPasses = 3;         // after the first: the chance of a wrong answer in each is some percent
+constexpr unsigned kPasses = 2;         // after the first: the chance of a wrong answer in each is some percent
 constexpr std::size_t kReferences = 3;  // of each kind, in each launch
+constexpr std::size_t kGuesses = 3;     // tried together: few enough that the one which is right is soon found
 
 std::uint32_t quantile(Times times, std::size_t eighths) {
     const auto place = times.begin() + static_cast<std::ptrdiff_t>(times.size() * eighths / 8);
@@ -30,7 +30,7 @@ struct SliceLabeller::Search {
     std::size_t next = 0;                       ///< of its side's representatives, the first not tried yet
     std::vector<std::uint32_t> among = {};      ///< representatives it is pressed against now
     std::vector<std::uint32_t> otherwise = {};  ///< one of these, if it is none of those
-    std::vector<std::uint32_t> guesses = {};    ///< to try one by one before all others
+    std::vector<std::uint32_t> guesses = {};    ///< to try before all others
     unsigned matches = 0;
     unsigned passes = 0;  ///< through all representatives of its side
 };
@@ -39,8 +39,9 @@ SliceLabeller::SliceLabeller(Probe& probe, const Sides* sides, const ContentionE
     : probe_(probe), sides_(sides), effort_(effort) {}
 
 void SliceLabeller::addSlots(const Test& test, std::vector<std::uint64_t>& slots) const {
-    for (std::size_t s = 0; s < kMost; ++s)
-        slots.insert(slots.end(), {test.target.address, test.against[s % test.against.size()]});
+    const std::size_t addresses = 1 + test.against.size();
+    for (std::size_t s = 0; s <= kMost; ++s)
+        slots.push_back(s % addresses == 0 ? test.target.address : test.against[s % addresses - 1]);
 }
 
 Times SliceLabeller::timeOnSide(unsigned side, const std::vector<Test>& tests) {
@@ -57,7 +58,7 @@ Times SliceLabeller::timeOnSide(unsigned side, const std::vector<Test>& tests) {
     c.threads = effort_.threads;
     c.repeats = effort_.repeats;
     c.lanes = effort_.lanes;
-    Times times = probe_.timeContention(c, slots, 2 * kMost);
+    Times times = probe_.timeContention(c, slots, 1 + kMost);
     times.erase(times.begin(), times.begin() + kWarmUp);
     return times;
 }
@@ -69,7 +70,7 @@ void SliceLabeller::metOnSide(unsigned side, std::span<const Test> tests, std::v
     std::vector<std::size_t> place;
     for (std::size_t i = 0; i < tests.size(); ++i)
         if (tests[i].target.side == side) place.push_back(i);
-    for (std::size_t size = 1; size <= kMost; ++size) {
+    for (const std::size_t size : kSizes) {
         if (std::none_of(place.begin(), place.end(), [&](auto i) { return tests[i].against.size() == size; })) continue;
         const References& r = references_[side][size];
         first[size] = all.size();
@@ -134,7 +135,7 @@ bool SliceLabeller::calibrate(std::span<const Target> targets, std::uint64_t see
 /// References for a target that is pressed against so many. False if it cannot be told whether it shares a slice with
 /// one of them.
 bool SliceLabeller::findReferences(unsigned side, std::size_t size) {
-    constexpr std::size_t kTests = 4 * kReferences;
+    constexpr std::size_t kTests = 40;
     const auto& list = ofSide_[side];
     std::vector<Test> tests;
     for (std::size_t i = 0; tests.size() < 2 * kTests; ++i) {
@@ -158,9 +159,12 @@ bool SliceLabeller::findReferences(unsigned side, std::size_t size) {
         r.with.push_back(tests[i]);
         r.without.push_back(tests[i + 1]);
     }
-    // Nearly all of either kind must be on their side.
-    const double threshold = (quantile(slow, 4) + quantile(fast, 4)) / 2.0;
-    return quantile(slow, 1) > threshold && quantile(fast, 7) < threshold;
+    // Nearly all of either kind must be clearly on their side.
+    constexpr double kClear = 0.6;
+    std::sort(slow.begin(), slow.end());
+    std::sort(fast.begin(), fast.end());
+    const double gap = static_cast<double>(slow[kTests / 2]) - fast[kTests / 2];
+    return slow[1] > fast[kTests / 2] + kClear * gap && fast[kTests - 2] < slow[kTests / 2] - kClear * gap;
 }
 
 void SliceLabeller::findGroups() {
@@ -168,8 +172,10 @@ void SliceLabeller::findGroups() {
         const auto& list = ofSide_[side];
         const auto known = std::count_if(list.begin(), list.end(), [&](auto r) { return partners_[r].has_value(); });
         if (group_[side] != 0 || list.size() <= kMost || static_cast<std::size_t>(known) < kMost) continue;
-        group_[side] = 1;
-        for (std::size_t size = 2; size <= kMost && findReferences(side, size); size *= 2) group_[side] = size;
+        for (const std::size_t size : kSizes) {
+            if (size > 1 && !findReferences(side, size)) break;
+            group_[side] = size;
+        }
     }
 }
 
@@ -199,33 +205,44 @@ void SliceLabeller::setRepresentatives(std::vector<Target> list) {
     for (const Target& t : list) addRepresentative(t);
 }
 
-/// Halves what a target that met some of a group may belong to; true when it is down to one that it met twice.
+/// The largest number that a target can be pressed against, up to `most`.
+std::size_t SliceLabeller::groupOf(unsigned side, std::size_t most) const {
+    std::size_t size = std::min<std::size_t>(1, most);
+    for (const std::size_t larger : kSizes)
+        if (larger <= group_[side] && larger <= most) size = larger;
+    return size;
+}
+
+/// Narrows down what a target that met some of a group may belong to; true when it is down to one that it met twice.
 bool SliceLabeller::advance(Search& s, const Target& target, bool met) {
-    const auto halve = [&s](std::vector<std::uint32_t> list) {
-        const auto middle = list.begin() + static_cast<std::ptrdiff_t>(list.size() / 2);
-        s.otherwise = list.size() > 1 ? std::vector(middle, list.end()) : std::vector<std::uint32_t>();
-        s.among = list.size() > 1 ? std::vector(list.begin(), middle) : std::move(list);
+    const auto narrow = [&](std::vector<std::uint32_t> list) {
+        const auto some = static_cast<std::ptrdiff_t>(groupOf(target.side, std::max<std::size_t>(1, list.size() / 2)));
+        s.otherwise.assign(list.begin() + some, list.end());
+        s.among.assign(list.begin(), list.begin() + some);
     };
     if (met) {
         if (s.among.size() == 1 && s.matches != 0) return true;
         s.matches = 1;
-        halve(s.among);
+        narrow(s.among);
     } else if (!s.otherwise.empty()) {
-        halve(std::move(s.otherwise));
+        narrow(std::move(s.otherwise));
     } else {
         s.matches = 0;
         s.among.clear();
     }
     if (!s.among.empty()) return false;
-    if (!s.guesses.empty()) {
-        s.among = {s.guesses.front()};
-        s.guesses.erase(s.guesses.begin());
-        return false;
+    const bool guessing = !s.guesses.empty();
+    const auto& list = guessing ? s.guesses : ofSide_[target.side];
+    const auto first = list.begin() + static_cast<std::ptrdiff_t>(guessing ? 0 : s.next);
+    const auto left = static_cast<std::size_t>(list.end() - first);
+    const auto last =
+        first + static_cast<std::ptrdiff_t>(groupOf(target.side, guessing ? std::min(kGuesses, left) : left));
+    s.among.assign(first, last);
+    if (guessing) {
+        s.guesses.erase(s.guesses.begin(), s.guesses.begin() + static_cast<std::ptrdiff_t>(s.among.size()));
+    } else {
+        s.next += s.among.size();
     }
-    const auto& list = ofSide_[target.side];
-    const std::size_t size =
-        std::min(std::max<std::size_t>(1, group_[target.side]), std::bit_floor(list.size() - s.next));
-    for (std::size_t i = 0; i < size; ++i) s.among.push_back(list[s.next++]);
     return false;
 }
 

@@ -20,9 +20,9 @@ struct ContentionEffort {
     std::uint32_t members = 60, threads = 512, repeats = 3, lanes = 32;
 };
 
-/// Tells slices apart: reductions from one side's multiprocessors to two addresses take longer if one slice serves
-/// both. One address can also be pressed against several: the more slices share the other half of the work, the less
-/// longer it takes.
+/// Tells slices apart: reductions from one side's multiprocessors to two addresses take twice as long if one slice
+/// serves both. One address can also be pressed together with several of as many slices: all get equal shares of the
+/// work, so that the slice which serves two of them has twice as much to do.
 class SliceLabeller {
   public:
     /// `sides` may be null: then all multiprocessors press together.
@@ -49,7 +49,9 @@ class SliceLabeller {
     std::size_t tests() const { return tests_; }
 
   private:
-    static constexpr std::size_t kMost = 4;  ///< slices that a target is pressed against at a time
+    static constexpr std::size_t kMost = 7;  ///< slices that a target is pressed against at a time
+    /// Numbers that are: those that let a target and them have equal shares of the slots.
+    static constexpr std::array<std::size_t, 3> kSizes = {1, 3, kMost};
 
     struct Test {
         Target target;
@@ -68,6 +70,7 @@ class SliceLabeller {
     void addRepresentative(const Target&);
     bool findReferences(unsigned side, std::size_t size);
     void findGroups();
+    std::size_t groupOf(unsigned side, std::size_t most) const;
     bool advance(Search&, const Target&, bool met);
     std::vector<std::optional<std::uint32_t>> search(std::span<const Target>,
                                                      const std::vector<std::vector<std::uint32_t>>& guesses,
@@ -78,7 +81,7 @@ class SliceLabeller {
     ContentionEffort effort_;
     double same_ = 0, different_ = 0;
     std::array<std::array<References, kMost + 1>, 2> references_;  ///< by side and the number pressed against
-    std::array<std::size_t, 2> group_ = {};  ///< so many are pressed against at a time; 0: not known yet
+    std::array<std::size_t, 2> group_ = {};  ///< at most so many are pressed against at a time; 0: not known yet
     std::vector<Target> representatives_;
     std::vector<std::optional<Target>> partners_;       ///< another member of each slice, once one was met
     std::array<std::vector<std::uint32_t>, 2> ofSide_;  ///< representatives by side

@@ -10,6 +10,7 @@ namespace bulkhead::driver {
 namespace {
 
 constexpr unsigned kCreateDefaultStream = 1;
+constexpr unsigned kIgnoreCoscheduling = 1;  ///< CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING
 constexpr std::uint32_t kSignature = 0x42'4b'48'44;  ///< tells a resource of this driver's from bytes left unset
 
 /// How many SMs a share has at least, and in what multiples they are given out, as the driver API documents it by
@@ -17,9 +18,9 @@ constexpr std::uint32_t kSignature = 0x42'4b'48'44;  ///< tells a resource of th
 struct Granularity {
     unsigned least, multiple;
 };
-Granularity granularityOf(const Device& device) {
+Granularity granularityOf(const Device& device, bool withoutClusters = false) {
     const int major = device.gpu->profile().compute.major;
-    if (major >= 9) return {8, 8};
+    if (major >= 9) return withoutClusters ? Granularity{2, 2} : Granularity{8, 8};
     if (major == 8) return {4, 2};
     if (major == 7) return {2, 2};
     return {1, 1};
@@ -121,13 +122,13 @@ CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource* resource, CUdevR
 }
 
 CUresult cuDevSmResourceSplitByCount(CUdevResource* result, unsigned* groups, const CUdevResource* input,
-                                     CUdevResource* remaining, unsigned, unsigned minimum) {
+                                     CUdevResource* remaining, unsigned flags, unsigned minimum) {
     return call([&] {
         requireOutput(groups, input);
         std::vector<bool> left;
         const Device& device = deviceOf(*input, left);
         const auto total = static_cast<unsigned>(std::count(left.begin(), left.end(), true));
-        const auto [least, multiple] = granularityOf(device);
+        const auto [least, multiple] = granularityOf(device, (flags & kIgnoreCoscheduling) != 0);
         require(minimum <= total, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "more SMs than there are");
         const unsigned each = std::max(least, (minimum + multiple - 1) / multiple * multiple);
         require(each <= total, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "more SMs than there are");

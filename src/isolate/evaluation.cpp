@@ -124,6 +124,7 @@ void Evaluation::add(const SeriesSpec& spec, const SeriesFigures& figures) {
     Place& place = places_[{spec.method, spec.partitions}];
     place.multiprocessors = figures.multiprocessors;
     place.colors = figures.colors;
+    place.placement = figures.placement;
     place.strayBlocks += figures.strayBlocks;
 }
 
@@ -185,9 +186,9 @@ Result Evaluation::variationTable(const EvaluationSpec& spec) const {
 Result Evaluation::runtimeTable() const {
     Result r;
     r.title = "runtimes, normalized to the baseline times the partitions";
-    r.columns = {{"application", ""}, {"partitions", ""}, {"method", ""},          {"neighbour", ""},
-                 {"runtime", "us"},   {"normalized", ""}, {"spread", "%"},         {"samples", ""},
-                 {"SMs", ""},         {"colors", ""},     {"neighbour's runs", ""}};
+    r.columns = {{"application", ""}, {"partitions", ""}, {"method", ""},    {"neighbour", ""},
+                 {"runtime", "us"},   {"normalized", ""}, {"spread", "%"},   {"samples", ""},
+                 {"SMs", ""},         {"colors", ""},     {"placed by", ""}, {"neighbour's runs", ""}};
     for (const auto& [key, samples] : samples_) {
         if (key.partitions == 1) continue;
         const Place& place = places_.at({key.method, key.partitions});
@@ -196,6 +197,7 @@ Result Evaluation::runtimeTable() const {
                key.neighbour.empty() ? std::string("-") : key.neighbour, average * 1e6, valueOf(normalized(key)),
                standardDeviation(samples) / average * 100, static_cast<std::int64_t>(samples.size()),
                std::int64_t{place.multiprocessors}, std::int64_t{place.colors},
+               place.placement.empty() ? std::string("-") : place.placement,
                static_cast<std::int64_t>(neighbourRuns_.at(key))});
     }
     Chart chart{Chart::Kind::heatmap,

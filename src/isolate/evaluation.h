@@ -70,6 +70,7 @@ class Evaluation {
   private:
     struct Place {
         unsigned multiprocessors = 0, colors = 0, strayBlocks = 0;
+        std::string placement;
     };
     std::map<Key, std::vector<double>> samples_;
     std::map<Key, std::uint64_t> neighbourRuns_;

@@ -1,5 +1,7 @@
 #include "isolate/floor.h"
 
+#include <cstdlib>
+
 #include "base/error.h"
 #include "driver/simulator_api.h"
 #include "isolate/tenancy.h"
@@ -8,9 +10,17 @@ namespace bulkhead::isolate {
 namespace {
 
 gpu::Gpu open(const SeriesSpec& spec) {
+    // Streams share eight queues into a real GPU if nothing is said, and what waits in one holds back all behind it.
+    if (spec.gpu.starts_with("cuda:")) ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     gpu::SimulationOptions options;
     options.settings = spec.settings;
     return gpu::Gpu::open(spec.gpu, options);
+}
+
+walls::Placement placementOf(const SeriesSpec& spec, gpu::Gpu& gpu) {
+    if (spec.placement == "blocks") return walls::Placement::blocks;
+    if (spec.placement == "driver") return walls::Placement::driver;
+    return usualPlacement(gpu);
 }
 
 }  // namespace
@@ -48,7 +58,7 @@ void Floor::putUpWalls(const SeriesSpec& spec, std::optional<unsigned> only) {
         spec.method == Method::cmp ? coloringFor(gpu_, spec.partitions, spec.map) : walls::Coloring::none;
     if (only && coloring == walls::Coloring::slices)
         throw Error("slices have other numbers in every process: keep {} partitions in one", spec.partitions);
-    site_ = std::make_unique<walls::Site>(makeSite(gpu_, coloring, spec.map));
+    site_ = std::make_unique<walls::Site>(makeSite(gpu_, coloring, spec.map, placementOf(spec, gpu_)));
     const Plan plan = makePlan(topologyOf(gpu_, *site_), equalPartitions(spec.partitions));
     for (unsigned i = 0; i < plan.shares.size(); ++i) {
         if (only && *only != i) continue;
@@ -62,6 +72,11 @@ void Floor::putUpWalls(const SeriesSpec& spec, std::optional<unsigned> only) {
 
 gpu::Context Floor::place(unsigned partition) {
     return contexts_.at(partition);
+}
+
+std::string Floor::placement() const {
+    if (enclosures_.empty()) return {};
+    return enclosures_.begin()->second.placement() == walls::Placement::driver ? "driver" : "blocks";
 }
 
 unsigned Floor::strayBlocks(unsigned partition) const {

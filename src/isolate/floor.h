@@ -22,6 +22,8 @@ class Floor {
     gpu::Context place(unsigned partition);
     unsigned multiprocessors() const { return multiprocessors_; }
     unsigned colors() const { return colors_; }
+    /// What places blocks inside walls: "blocks" or "driver"; empty where there are none.
+    std::string placement() const;
     unsigned strayBlocks(unsigned partition) const;
 
   private:

@@ -16,6 +16,7 @@ json requestOf(const SeriesSpec& spec, unsigned partition, const std::string& ap
     return {{"gpu", spec.gpu},
             {"map", spec.map},
             {"method", methodName(spec.method)},
+            {"placement", spec.placement},
             {"partitions", spec.partitions},
             {"size", workloads::sizeName(spec.size)},
             {"partition", partition},
@@ -56,6 +57,7 @@ struct Served {
         spec.gpu = request.at("gpu");
         spec.map = request.at("map");
         spec.method = parseMethod(request.at("method").get<std::string>());
+        spec.placement = request.at("placement");
         spec.partitions = request.at("partitions");
         spec.size = workloads::parseSize(request.at("size").get<std::string>());
         return spec;

@@ -137,6 +137,7 @@ nlohmann::ordered_json SeriesSpec::toJson() const {
                                    {"processes", processes},
                                    {"gpu", gpu},
                                    {"settings", settings}};
+    if (method == Method::cp || method == Method::cmp) json["placement"] = placement;
     if (!map.empty()) json["map"] = parseJson(readFile(map), map);
     if (!gpu.starts_with("cuda:")) {
         arch::DeviceProfile profile = arch::findProfile(gpu);
@@ -151,8 +152,9 @@ std::string SeriesSpec::label() const {
 }
 
 nlohmann::ordered_json SeriesFigures::toJson() const {
-    return {{"seconds", seconds}, {"neighbour_runs", neighbourRuns}, {"multiprocessors", multiprocessors},
-            {"colors", colors},   {"stray_blocks", strayBlocks},     {"wall_seconds", wallSeconds}};
+    return {{"seconds", seconds},         {"neighbour_runs", neighbourRuns}, {"multiprocessors", multiprocessors},
+            {"colors", colors},           {"placement", placement},          {"stray_blocks", strayBlocks},
+            {"wall_seconds", wallSeconds}};
 }
 
 SeriesFigures SeriesFigures::fromJson(const nlohmann::json& json, const std::string& where) {
@@ -162,6 +164,7 @@ SeriesFigures SeriesFigures::fromJson(const nlohmann::json& json, const std::str
         json.at("neighbour_runs").get_to(f.neighbourRuns);
         json.at("multiprocessors").get_to(f.multiprocessors);
         json.at("colors").get_to(f.colors);
+        json.at("placement").get_to(f.placement);
         json.at("stray_blocks").get_to(f.strayBlocks);
         json.at("wall_seconds").get_to(f.wallSeconds);
         return f;
@@ -181,6 +184,7 @@ SeriesFigures execute(const SeriesSpec& spec) {
     if (const Floor* floor = scene->floor()) {
         figures.multiprocessors = floor->multiprocessors();
         figures.colors = floor->colors();
+        figures.placement = floor->placement();
     }
     figures.seconds.resize(spec.neighbours.size());
     figures.neighbourRuns.resize(spec.neighbours.size());

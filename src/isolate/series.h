@@ -29,7 +29,8 @@ struct SeriesSpec {
     std::vector<std::string> settings;  ///< of a simulated GPU
     std::string map;                    ///< file of bulkhead dissect, for walls between slices of a real GPU
     Method method = Method::none;
-    unsigned partitions = 2;  ///< 1: the whole GPU, to see what walls cost
+    std::string placement = "usual";  ///< of walls: what places blocks, "blocks" or "driver"
+    unsigned partitions = 2;          ///< 1: the whole GPU, to see what walls cost
     std::string application;
     std::vector<std::string> neighbours;  ///< empty names: the others are idle
     workloads::Size size = workloads::Size::standard;
@@ -47,6 +48,7 @@ struct SeriesFigures {
     std::vector<std::vector<double>> seconds;
     std::vector<std::uint64_t> neighbourRuns;  ///< of all its copies together, while the application was timed
     unsigned multiprocessors = 0, colors = 0;  ///< of partition 1; 0 where it has no such wall
+    std::string placement;                     ///< of walls: what placed blocks
     unsigned strayBlocks = 0;                  ///< of the application, outside its walls; 0 where it was cut short
     double wallSeconds = 0;
 

@@ -39,8 +39,19 @@ walls::Coloring coloringFor(gpu::Gpu& gpu, std::size_t partitions, const std::st
     return walls::Coloring::slices;
 }
 
+walls::Placement usualPlacement(gpu::Gpu& gpu) {
+    return gpu.simulator() ? walls::Placement::blocks : walls::Placement::automatic;
+}
+
 walls::Site makeSite(gpu::Gpu& gpu, walls::Coloring coloring, const std::string& mapFile) {
+    return makeSite(gpu, coloring, mapFile, usualPlacement(gpu));
+}
+
+walls::Site makeSite(gpu::Gpu& gpu, walls::Coloring coloring, const std::string& mapFile, walls::Placement placement) {
     walls::SiteOptions options;
+    options.placement = placement;
+    // Simulated GPUs give every multiprocessor its turn, whoever has left.
+    if (gpu.simulator()) options.rows = 1;
     options.coloring = coloring;
     options.memory = gpu.simulator()                       ? kSimulatedMemory
                      : coloring == walls::Coloring::slices ? kMemoryOfSlices

@@ -16,7 +16,10 @@ std::string identityOf(gpu::Gpu&);
 
 /// The kind of memory walls that a GPU can have between so many partitions.
 walls::Coloring coloringFor(gpu::Gpu&, std::size_t partitions, const std::string& mapFile);
+/// What places blocks unless somebody chooses: on simulated GPUs blocks themselves, as in the paper.
+walls::Placement usualPlacement(gpu::Gpu&);
 /// A site with such walls.
+walls::Site makeSite(gpu::Gpu&, walls::Coloring, const std::string& mapFile, walls::Placement);
 walls::Site makeSite(gpu::Gpu&, walls::Coloring, const std::string& mapFile);
 
 /// What a site has to divide.

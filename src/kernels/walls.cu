@@ -1,5 +1,5 @@
 // How the walled driver moves bytes: plain kernels, which get walls like any other, so that addresses inside are
-// translated and the work stays on the multiprocessors of its tenant.
+// translated and the work stays on the multiprocessors of its tenant. And how it sees which these are.
 
 #include <cuda_runtime.h>
 
@@ -51,4 +51,15 @@ extern "C" __global__ void fillRows2(char* to, Size pitch, unsigned value, Size 
 }
 extern "C" __global__ void fillRows1(char* to, Size pitch, unsigned value, Size width, Size height) {
     fillRows(to, pitch, static_cast<unsigned char>(value), width, height);
+}
+
+/// Blocks stay for so many cycles, so that all multiprocessors get some.
+extern "C" __global__ void noteMultiprocessors(unsigned* bits, long long cycles) {
+    if (threadIdx.x != 0) return;
+    unsigned multiprocessor;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+    atomicOr(bits + multiprocessor / 32, 1u << multiprocessor % 32);
+    const long long begin = clock64();
+    while (clock64() - begin < cycles) {
+    }
 }

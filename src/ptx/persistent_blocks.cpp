@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 
 #include "ptx/function_text.h"
 #include "ptx/source_edit.h"
@@ -73,130 +74,188 @@ std::string withBlockIndex(const Module& module, const Instruction& i) {
     return text;
 }
 
-/// Indices are fetched by `inc`: what `add` gives, ptxas shares out among the lanes of a warp at once, and so waits for it
-/// before the block that should hide the wait.
-std::string prologue(std::string_view kernel) {
+constexpr unsigned byteOf(unsigned word) {
+    return 4 * word;
+}
+
+/// Clears the turn of the launch before.
+std::string clear(std::string_view kernel, std::string_view where) {
     return fmt::format(R"(
-	.reg .pred %bulkhead_p<3>;
+	ld.param.u64 %bulkhead_q2, [{0}_bulkhead_launch+{1}];
+	cvta.to.global.u64 %bulkhead_q2, %bulkhead_q2;
+	ld.param.u32 %bulkhead_r2, [{0}_bulkhead_launch+{2}];
+	mov.u32 %bulkhead_r3, 0;
+$bulkhead_clear_{3}:
+	setp.eq.u32 %bulkhead_p1, %bulkhead_r2, 0;
+	@%bulkhead_p1 bra $bulkhead_cleared_{3};
+	st.global.v4.u32 [%bulkhead_q2], {{%bulkhead_r3, %bulkhead_r3, %bulkhead_r3, %bulkhead_r3}};
+	add.u64 %bulkhead_q2, %bulkhead_q2, 16;
+	sub.u32 %bulkhead_r2, %bulkhead_r2, 16;
+	bra $bulkhead_clear_{3};
+$bulkhead_cleared_{3}:
+)",
+                       kernel, offsetof(PersistentLaunch, before), offsetof(PersistentLaunch, clear), where);
+}
+
+/// Names, and what every thread must know: its SM's bit and word, whether it is the first of its block, how many block
+/// indices there are, and whether the block is the last of the row.
+std::string preamble(std::string_view kernel) {
+    return fmt::format(R"(
+	.reg .pred %bulkhead_p<2>;
+	.reg .pred %bulkhead_other, %bulkhead_last, %bulkhead_ahead;
 	.reg .b32 %bulkhead_r<5>;
-	.reg .b32 %bulkhead_fetched;
+	.reg .b32 %bulkhead_blocks, %bulkhead_bit, %bulkhead_sm, %bulkhead_fetched;
 	.reg .b32 %bulkhead_ctaid_x, %bulkhead_ctaid_y, %bulkhead_ctaid_z;
 	.reg .b32 %bulkhead_nctaid_x, %bulkhead_nctaid_y, %bulkhead_nctaid_z;
-	.reg .b64 %bulkhead_q<2>;
+	.reg .b64 %bulkhead_queue, %bulkhead_turn, %bulkhead_word, %bulkhead_q<4>;
 	.shared .align 4 .u32 {0}_bulkhead_block;
-	.shared .align 4 .u32 {0}_bulkhead_stray;
-	ld.param.u64 %bulkhead_q0, [{0}_bulkhead_queue];
-	cvta.to.global.u64 %bulkhead_q0, %bulkhead_q0;
-	ld.param.u32 %bulkhead_nctaid_x, [{0}_bulkhead_grid_x];
-	ld.param.u32 %bulkhead_nctaid_y, [{0}_bulkhead_grid_y];
-	ld.param.u32 %bulkhead_nctaid_z, [{0}_bulkhead_grid_z];
-	mul.lo.u32 %bulkhead_r0, %bulkhead_nctaid_x, %bulkhead_nctaid_y;
-	mul.lo.u32 %bulkhead_r0, %bulkhead_r0, %bulkhead_nctaid_z;
+	ld.param.u64 %bulkhead_queue, [{0}_bulkhead_launch+{1}];
+	cvta.to.global.u64 %bulkhead_queue, %bulkhead_queue;
+	ld.param.u64 %bulkhead_turn, [{0}_bulkhead_launch+{2}];
+	cvta.to.global.u64 %bulkhead_turn, %bulkhead_turn;
+	ld.param.u32 %bulkhead_nctaid_x, [{0}_bulkhead_launch+{3}];
+	ld.param.u32 %bulkhead_nctaid_y, [{0}_bulkhead_launch+{5}];
+	ld.param.u32 %bulkhead_nctaid_z, [{0}_bulkhead_launch+{6}];
+	mul.lo.u32 %bulkhead_blocks, %bulkhead_nctaid_x, %bulkhead_nctaid_y;
+	mul.lo.u32 %bulkhead_blocks, %bulkhead_blocks, %bulkhead_nctaid_z;
 	mov.u32 %bulkhead_r1, %tid.x;
 	mov.u32 %bulkhead_r2, %tid.y;
 	or.b32 %bulkhead_r1, %bulkhead_r1, %bulkhead_r2;
 	mov.u32 %bulkhead_r2, %tid.z;
 	or.b32 %bulkhead_r1, %bulkhead_r1, %bulkhead_r2;
-	setp.ne.u32 %bulkhead_p0, %bulkhead_r1, 0;
-	mov.u32 %bulkhead_r1, %smid;
-	shr.u32 %bulkhead_r2, %bulkhead_r1, 5;
-	mul.wide.u32 %bulkhead_q1, %bulkhead_r2, 4;
-	add.u64 %bulkhead_q1, %bulkhead_q0, %bulkhead_q1;
-	ld.global.u32 %bulkhead_r2, [%bulkhead_q1+{1}];
-	and.b32 %bulkhead_r3, %bulkhead_r1, 31;
-	mov.u32 %bulkhead_r1, 1;
-	shl.b32 %bulkhead_r1, %bulkhead_r1, %bulkhead_r3;
-	and.b32 %bulkhead_r2, %bulkhead_r2, %bulkhead_r1;
-	mov.u32 %bulkhead_r4, 0;
-	setp.ne.u32 %bulkhead_p1, %bulkhead_r2, 0;
-	@%bulkhead_p1 bra $bulkhead_inside;
-	@%bulkhead_p0 bra $bulkhead_told;
-	atom.global.add.u32 %bulkhead_r2, [%bulkhead_q0+{4}], 1;
+	setp.ne.u32 %bulkhead_other, %bulkhead_r1, 0;
 	mov.u32 %bulkhead_r3, %nctaid.x;
 	sub.u32 %bulkhead_r3, %bulkhead_r3, 1;
-	setp.ne.u32 %bulkhead_p1, %bulkhead_r2, %bulkhead_r3;
-	@%bulkhead_p1 bra $bulkhead_tell;
-	ld.volatile.global.u32 %bulkhead_r2, [%bulkhead_q0+{2}];
-	setp.lt.u32 %bulkhead_p1, %bulkhead_r2, %bulkhead_r0;
+	mov.u32 %bulkhead_r2, %ctaid.x;
+	setp.eq.u32 %bulkhead_last, %bulkhead_r2, %bulkhead_r3;
+	mov.u32 %bulkhead_sm, %smid;
+	shr.u32 %bulkhead_r2, %bulkhead_sm, 5;
+	mul.wide.u32 %bulkhead_word, %bulkhead_r2, 4;
+	add.u64 %bulkhead_word, %bulkhead_queue, %bulkhead_word;
+	and.b32 %bulkhead_r2, %bulkhead_sm, 31;
+	mov.u32 %bulkhead_bit, 1;
+	shl.b32 %bulkhead_bit, %bulkhead_bit, %bulkhead_r2;
+	ld.global.u32 %bulkhead_r2, [%bulkhead_word+{4}];
+	and.b32 %bulkhead_r2, %bulkhead_r2, %bulkhead_bit;
+	setp.ne.u32 %bulkhead_p1, %bulkhead_r2, 0;
+	@%bulkhead_p1 bra $bulkhead_inside;
+)",
+                       kernel, offsetof(PersistentLaunch, queue), offsetof(PersistentLaunch, turn),
+                       offsetof(PersistentLaunch, grid), byteOf(PersistentQueue::kSms),
+                       offsetof(PersistentLaunch, grid) + 4, offsetof(PersistentLaunch, grid) + 8);
+}
+
+/// Whoever is outside says so and leaves. The last block of the row, if it is outside, waits for all the others to have
+/// started, and stays if none of them is inside.
+std::string outside(std::string_view kernel) {
+    return fmt::format(R"(
+	@%bulkhead_last bra $bulkhead_judge;
+	@%bulkhead_other bra $bulkhead_end;
+	mov.u64 %bulkhead_q1, 1;
+	red.global.add.u64 [%bulkhead_turn+{1}], %bulkhead_q1;
+	bra $bulkhead_end;
+$bulkhead_judge:
+	@%bulkhead_other bra $bulkhead_told;
+{3}
+	mov.u32 %bulkhead_r3, %nctaid.x;
+	sub.u32 %bulkhead_r3, %bulkhead_r3, 1;
+$bulkhead_wait:
+	ld.volatile.global.u64 %bulkhead_q1, [%bulkhead_turn+{1}];
+	cvt.u32.u64 %bulkhead_r1, %bulkhead_q1;
+	setp.ne.u32 %bulkhead_p1, %bulkhead_r1, %bulkhead_r3;
+	@%bulkhead_p1 bra $bulkhead_wait;
+	shr.u64 %bulkhead_q1, %bulkhead_q1, 32;
+	setp.eq.u64 %bulkhead_p1, %bulkhead_q1, 0;
 	selp.u32 %bulkhead_r4, 1, 0, %bulkhead_p1;
-	red.global.add.u32 [%bulkhead_q0+{5}], %bulkhead_r4;
-	@%bulkhead_p1 bra $bulkhead_tell;
-	mov.u32 %bulkhead_r2, 0;
-	st.global.u32 [%bulkhead_q0+{2}], %bulkhead_r2;
-	st.global.u32 [%bulkhead_q0+{4}], %bulkhead_r2;
-$bulkhead_tell:
+	red.global.add.u32 [%bulkhead_queue+{2}], %bulkhead_r4;
 	st.shared.u32 [{0}_bulkhead_block], %bulkhead_r4;
 $bulkhead_told:
+	setp.ne.u32 %bulkhead_ahead, %bulkhead_sm, %bulkhead_sm;
 	bar.sync 0;
 	ld.shared.u32 %bulkhead_r4, [{0}_bulkhead_block];
 	setp.eq.u32 %bulkhead_p1, %bulkhead_r4, 0;
 	@%bulkhead_p1 bra $bulkhead_end;
+	bra $bulkhead_next;
+)",
+                       kernel, byteOf(PersistentQueue::kArrived), byteOf(PersistentQueue::kStrays),
+                       clear(kernel, "outside"));
+}
+
+/// A block that is one too many on its SM goes on as if it had come too late for the last index.
+std::string inside(std::string_view kernel) {
+    return fmt::format(R"(
 $bulkhead_inside:
-	@%bulkhead_p0 bra $bulkhead_next;
-	red.global.or.b32 [%bulkhead_q1+{3}], %bulkhead_r1;
-	st.shared.u32 [{0}_bulkhead_stray], %bulkhead_r4;
-	atom.global.inc.u32 %bulkhead_fetched, [%bulkhead_q0+{2}], 4294967295;
+	setp.ne.u32 %bulkhead_ahead, %bulkhead_sm, %bulkhead_sm;
+	@%bulkhead_other bra $bulkhead_next;
+	red.global.or.b32 [%bulkhead_word+{1}], %bulkhead_bit;
+	mov.u64 %bulkhead_q1, 4294967297;
+	red.global.add.u64 [%bulkhead_turn+{2}], %bulkhead_q1;
+	@!%bulkhead_last bra $bulkhead_place;
+{5}
+$bulkhead_place:
+	ld.param.u32 %bulkhead_r1, [{0}_bulkhead_launch+{3}];
+	setp.eq.u32 %bulkhead_p1, %bulkhead_r1, 0;
+	@%bulkhead_p1 bra $bulkhead_next;
+	mul.wide.u32 %bulkhead_q1, %bulkhead_sm, 4;
+	add.u64 %bulkhead_q1, %bulkhead_turn, %bulkhead_q1;
+	atom.global.add.u32 %bulkhead_r2, [%bulkhead_q1+{4}], 1;
+	mov.u32 %bulkhead_fetched, 4294967295;
+	setp.ge.u32 %bulkhead_ahead, %bulkhead_r2, %bulkhead_r1;
+)",
+                       kernel, byteOf(PersistentQueue::kUsed), byteOf(PersistentQueue::kArrived),
+                       offsetof(PersistentLaunch, most), byteOf(PersistentQueue::kPlaced), clear(kernel, "inside"));
+}
+
+/// Indices are fetched by `inc`: what `add` gives, ptxas shares out among the lanes of a warp at once, and so waits for
+/// it before the block that should hide the wait.
+std::string nextIndex(std::string_view kernel) {
+    return fmt::format(R"(
 $bulkhead_next:
 	bar.sync 0;
-	@%bulkhead_p0 bra $bulkhead_taken;
+	@%bulkhead_other bra $bulkhead_taken;
+	@%bulkhead_ahead bra $bulkhead_fetched_ahead;
+	atom.global.inc.u32 %bulkhead_fetched, [%bulkhead_turn+{1}], 4294967295;
+$bulkhead_fetched_ahead:
 	st.shared.u32 [{0}_bulkhead_block], %bulkhead_fetched;
-	atom.global.inc.u32 %bulkhead_fetched, [%bulkhead_q0+{2}], 4294967295;
+	ld.param.u32 %bulkhead_r1, [{0}_bulkhead_launch+{2}];
+	setp.lt.u32 %bulkhead_ahead, %bulkhead_fetched, %bulkhead_r1;
+	@!%bulkhead_ahead bra $bulkhead_taken;
+	atom.global.inc.u32 %bulkhead_fetched, [%bulkhead_turn+{1}], 4294967295;
 $bulkhead_taken:
 	bar.sync 0;
 	ld.shared.u32 %bulkhead_ctaid_x, [{0}_bulkhead_block];
-	setp.ge.u32 %bulkhead_p1, %bulkhead_ctaid_x, %bulkhead_r0;
-	@%bulkhead_p1 bra $bulkhead_leave;
+	setp.ge.u32 %bulkhead_p1, %bulkhead_ctaid_x, %bulkhead_blocks;
+	@%bulkhead_p1 bra $bulkhead_end;
 	mov.u32 %bulkhead_ctaid_y, 0;
 	mov.u32 %bulkhead_ctaid_z, 0;
-	setp.lt.u32 %bulkhead_p2, %bulkhead_ctaid_x, %bulkhead_nctaid_x;
-	@%bulkhead_p2 bra $bulkhead_body;
+	setp.lt.u32 %bulkhead_p1, %bulkhead_ctaid_x, %bulkhead_nctaid_x;
+	@%bulkhead_p1 bra $bulkhead_body;
 	div.u32 %bulkhead_r2, %bulkhead_ctaid_x, %bulkhead_nctaid_x;
 	rem.u32 %bulkhead_ctaid_x, %bulkhead_ctaid_x, %bulkhead_nctaid_x;
 	rem.u32 %bulkhead_ctaid_y, %bulkhead_r2, %bulkhead_nctaid_y;
 	div.u32 %bulkhead_ctaid_z, %bulkhead_r2, %bulkhead_nctaid_y;
 $bulkhead_body:
 )",
-                       kernel, 4 * PersistentQueue::kSms, 4 * PersistentQueue::kNext, 4 * PersistentQueue::kUsed,
-                       4 * PersistentQueue::kDone, 4 * PersistentQueue::kStrays);
+                       kernel, byteOf(PersistentQueue::kNext), offsetof(PersistentLaunch, ahead));
 }
 
-std::string epilogue(std::string_view kernel) {
-    return fmt::format(R"(
-	bra $bulkhead_next;
-$bulkhead_leave:
-	@%bulkhead_p0 bra $bulkhead_end;
-	membar.gl;
-	ld.shared.u32 %bulkhead_r2, [{0}_bulkhead_stray];
-	setp.ne.u32 %bulkhead_p1, %bulkhead_r2, 0;
-	@%bulkhead_p1 bra $bulkhead_reset;
-	atom.global.add.u32 %bulkhead_r2, [%bulkhead_q0+{2}], 1;
-	mov.u32 %bulkhead_r3, %nctaid.x;
-	sub.u32 %bulkhead_r3, %bulkhead_r3, 1;
-	setp.ne.u32 %bulkhead_p1, %bulkhead_r2, %bulkhead_r3;
-	@%bulkhead_p1 bra $bulkhead_end;
-$bulkhead_reset:
-	mov.u32 %bulkhead_r2, 0;
-	st.global.u32 [%bulkhead_q0+{1}], %bulkhead_r2;
-	st.global.u32 [%bulkhead_q0+{2}], %bulkhead_r2;
-$bulkhead_end:
-	ret;
-)",
-                       kernel, 4 * PersistentQueue::kNext, 4 * PersistentQueue::kDone);
+std::string prologue(std::string_view kernel) {
+    return preamble(kernel) + outside(kernel) + inside(kernel) + nextIndex(kernel);
 }
 
-std::string parameters(const Function& kernel) {
-    return fmt::format(
-        "{1}\n\t.param .u64 {0}_bulkhead_queue,\n\t.param .u32 {0}_bulkhead_grid_x,\n\t.param .u32 {0}_bulkhead_grid_y,"
-        "\n\t.param .u32 {0}_bulkhead_grid_z\n",
-        kernel.name, kernel.params.empty() ? "" : ",");
+const char* const kEpilogue = "\n\tbra $bulkhead_next;\n$bulkhead_end:\n\tret;\n";
+
+std::string parameter(const Function& kernel) {
+    return fmt::format("{1}\n\t.param .align 8 .b8 {0}_bulkhead_launch[{2}]\n", kernel.name,
+                       kernel.params.empty() ? "" : ",", sizeof(PersistentLaunch));
 }
 
 void rewriteKernel(const Module& module, const Function& kernel, const FunctionText& text, SourceEdit& edit) {
     expectBarriersForAll(module, kernel);
     if (text.parametersEnd) {
-        edit.insert(text.parametersEnd, parameters(kernel));
+        edit.insert(text.parametersEnd, parameter(kernel));
     } else {
-        edit.insert(text.name.data() + text.name.size(), "(" + parameters(kernel) + ")");
+        edit.insert(text.name.data() + text.name.size(), "(" + parameter(kernel) + ")");
     }
     edit.insert(text.bodyBegin, prologue(kernel.name));
     for (const Instruction& i : kernel.body) {
@@ -208,7 +267,7 @@ void rewriteKernel(const Module& module, const Function& kernel, const FunctionT
             edit.replace(i.text, withBlockIndex(module, i));
         }
     }
-    edit.insert(text.bodyEnd, epilogue(kernel.name));
+    edit.insert(text.bodyEnd, kEpilogue);
 }
 
 }  // namespace

@@ -7,25 +7,45 @@
 
 namespace bulkhead::ptx {
 
-/// Words of the queue that a kernel with persistent blocks is given the address of.
+/// Words of memory that a tenant's launches share. They run one after the other, so there are two turns: a launch
+/// counts in one, and clears the other for the launch after it.
 struct PersistentQueue {
-    static constexpr unsigned kNext = 0;    ///< the next block index to hand out
-    static constexpr unsigned kDone = 1;    ///< blocks that have left; the last one makes both zero again
-    static constexpr unsigned kStrays = 2;  ///< blocks that had to work outside the walls, of all launches so far
+    static constexpr unsigned kStrays = 0;  ///< blocks that had to work outside the walls, of all launches so far
     static constexpr unsigned kSms = 4;     ///< from here on one bit an SM: whether blocks may work there
     static constexpr unsigned kSmWords = 32;
     static constexpr unsigned kUsed = kSms + kSmWords;  ///< one bit an SM: whether blocks have worked there
-    static constexpr unsigned kWords = kUsed + kSmWords;
     static constexpr unsigned kMaxSms = 32 * kSmWords;
+
+    // Of a turn.
+    static constexpr unsigned kArrived = 0;  ///< two words: blocks that have started, and how many of them inside
+    static constexpr unsigned kNext = 2;     ///< the next block index to hand out
+    static constexpr unsigned kPlaced = 4;   ///< from here on one word an SM: blocks that have started there
+
+    static constexpr unsigned turn(unsigned which) { return kUsed + kSmWords + which * (kPlaced + kMaxSms); }
+    static constexpr unsigned kWords = kUsed + kSmWords + 2 * (kPlaced + kMaxSms);
 };
 
+/// What a kernel with persistent blocks is told beyond its own parameters, by one more after them.
+struct PersistentLaunch {
+    std::uint64_t queue = 0;   ///< address of a queue
+    std::uint64_t turn = 0;    ///< address of this launch's turn
+    std::uint64_t before = 0;  ///< address of the turn of the launch before
+    std::uint32_t grid[3] = {1, 1, 1};
+    /// Block indices below this one are fetched ahead: so many that every place still gets one after them.
+    std::uint32_t ahead = 0;
+    std::uint32_t most = 0;   ///< blocks that may work on one SM; 0: as many as fit
+    std::uint32_t clear = 0;  ///< bytes that the launch before has used of its turn, in multiples of 16
+};
+static_assert(sizeof(PersistentLaunch) == 48);
+
 /// The compute walls of Fractional GPUs (III-B), put into kernels by rewriting their PTX, so that any kernel can have
-/// them unchanged. Each kernel gets four more parameters: the address of a queue (.u64) and the grid it is meant to
-/// have (three .u32). It is launched on a row of physical blocks, as many as the GPU holds. Blocks that find themselves
-/// on an SM outside the walls leave; the others take block indices from the queue until there are no more. Two barriers
-/// a block index keep a slow warp from reading an index that the next one has overwritten, and each index is fetched
-/// while the block before it is at work. A launch is never lost: should all of its blocks have come to SMs outside, the
-/// last one to leave stays and does the work, and is counted.
+/// them unchanged. Each kernel gets a PersistentLaunch as one more parameter. It is launched on a row of physical
+/// blocks, as many as the GPU holds. Blocks that find themselves on an SM outside the walls leave, and so do those that
+/// are more on their SM than are wanted there; the others take block indices from the queue until there are no more.
+/// Two barriers a block index keep a slow warp from reading an index that the next one has overwritten. An index is
+/// fetched while the block before it is at work, but for the last ones: whoever has nothing to do should find them in
+/// the queue. A launch is never lost: the last block of the row waits outside until the others have started, and does
+/// the work where it is if none of them is inside; that is counted.
 ///
 /// Throws PtxError where that would change what a kernel does: one whose threads leave before a barrier that others
 /// still wait at, or a function that is not inlined and asks for its block index.

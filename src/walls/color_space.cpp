@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "gpu/real_driver.h"
-#include "walls/page_pool.h"
 
 namespace bulkhead::walls {
 namespace {
@@ -80,83 +79,114 @@ ptx::AccessTranslation SideSpace::translation() const {
     ptx::AccessTranslation t;
     t.base = window();
     t.bytes = windowBytes();
-    t.declarations = ".reg .b32 %bulkhead_w<4>; .reg .b64 %bulkhead_v<2>;";
-    t.translate = [color = color_](const ptx::AccessTranslation::Registers& r) {
+    t.declarations = ".reg .b32 %bulkhead_w<4>; .reg .b64 %bulkhead_v;";
+    t.translate = [color = color_, wide = windowBytes() > kWindowUnit](const ptx::AccessTranslation::Registers& r) {
         const std::uint32_t chunk = 1u << color.chunkShift;
-        std::string text = fmt::format("and.b32 %bulkhead_w0, {}, {}; mov.b32 %bulkhead_w1, %bulkhead_w0; ", r.low,
-                                       static_cast<std::uint32_t>(~(chunk - 1)));
-        for (int term = 0; term < SideColor::kTerms; ++term)
-            if (color.changed[term] != 0)
-                text += fmt::format(
-                    "shr.u32 %bulkhead_w2, %bulkhead_w0, {}; and.b32 %bulkhead_w2, %bulkhead_w2, {}; "
-                    "xor.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w2; ",
-                    color.distance[term], color.changed[term]);
-        if (color.first == 0) {
-            text += fmt::format("and.b32 %bulkhead_w2, {}, {}; ", r.low, 2 * chunk - 1);
-        } else {
-            text += fmt::format(
-                "and.b32 %bulkhead_w2, {0}, {1}; shr.u32 %bulkhead_w3, {0}, {2}; and.b32 %bulkhead_w3, %bulkhead_w3, "
-                "{3}; "
-                "or.b32 %bulkhead_w2, %bulkhead_w2, %bulkhead_w3; ",
-                r.low, chunk - 1, color.first, chunk);
+        // w1: the offset with its chunk as a Gray code; lop3 0x78 is a ^ (b & c).
+        std::string text;
+        std::string_view code = r.low;
+        for (int term = 0; term < SideColor::kTerms; ++term) {
+            if (color.changed[term] == 0) continue;
+            text += fmt::format("shr.u32 %bulkhead_w2, {}, {}; lop3.b32 %bulkhead_w1, {}, %bulkhead_w2, {}, 0x78; ",
+                                r.low, color.distance[term], code, color.changed[term]);
+            code = "%bulkhead_w1";
         }
-        // The pool begins at a multiple of a page: its address takes the bits of the chunk in.
-        return text +
-               fmt::format(
-                   "xor.b32 %bulkhead_w2, %bulkhead_w2, {2}; mov.u32 %bulkhead_w3, {3}; "
-                   "mov.b64 %bulkhead_v0, {{%bulkhead_w1, {4}}}; mov.b64 %bulkhead_v1, {{%bulkhead_w2, %bulkhead_w3}}; "
-                   "shl.b64 %bulkhead_v0, %bulkhead_v0, 1; @{1} add.u64 {0}, %bulkhead_v0, %bulkhead_v1;",
-                   r.address, r.inside, static_cast<std::uint32_t>(color.base) ^ (color.side * chunk),
-                   static_cast<std::uint32_t>(color.base >> 32), r.high);
+        if (wide) {
+            text += fmt::format(
+                "mov.b64 %bulkhead_v, {{{}, {}}}; shl.b64 %bulkhead_v, %bulkhead_v, 1; "
+                "add.u64 %bulkhead_v, %bulkhead_v, {}; ",
+                code, r.high, color.base);
+        } else {
+            text += fmt::format("mad.wide.u32 %bulkhead_v, {}, 2, {}; ", code, color.base);
+        }
+        // The bits below a pair of chunks are the offset's own; lop3 0xd8 takes bits of b where those of c are set.
+        std::string_view within = r.low;
+        if (color.first != 0) {
+            text += fmt::format("shr.u32 %bulkhead_w2, {0}, {1}; lop3.b32 %bulkhead_w3, %bulkhead_w2, {0}, {2}, 0xd8; ",
+                                r.low, color.first, chunk - 1);
+            within = "%bulkhead_w3";
+        }
+        text += fmt::format(
+            "mov.b64 {{%bulkhead_w1, %bulkhead_w2}}, %bulkhead_v; "
+            "lop3.b32 %bulkhead_w1, %bulkhead_w1, {}, {}, 0xd8; ",
+            within, 2 * chunk - 1);
+        if (color.side != 0) text += fmt::format("xor.b32 %bulkhead_w1, %bulkhead_w1, {}; ", chunk);
+        return text + fmt::format(
+                          "mov.b64 %bulkhead_v, {{%bulkhead_w1, %bulkhead_w2}}; "
+                          "selp.b64 {0}, %bulkhead_v, {0}, {1};",
+                          r.address, r.inside);
     };
     return t;
 }
 
-SliceSpace::Chunks SliceSpace::Chunks::of(const dissect::ResidueHash& hash) {
+unsigned SliceSpace::unitShift(const dissect::ResidueHash& hash) {
     dissect::Mask used = 0;
     for (const dissect::Mask group : hash.groups) used |= group;
     for (const dissect::WeightedParity& p : hash.parities) used |= p.mask;
     used &= PagePool::kPageBytes - 1;
     if (used == 0) throw Error("the map's slices do not depend on the offset in a page: there is nothing to color");
-    Chunks chunks;
-    chunks.unitShift = static_cast<unsigned>(std::countr_zero(used));
-    chunks.spread = static_cast<unsigned>(std::countr_zero(used >> (chunks.unitShift + 1) | Bytes{1} << 63));
-    if (used >> (chunks.unitShift + 1) == 0) chunks.spread = 0;
-    return chunks;
+    return static_cast<unsigned>(std::countr_zero(used));
 }
+
+namespace {
+
+/// Calls `visit(unit, slice)` for each unit of pages with these labels, in their order.
+template <class Visit>
+void forEachUnit(const dissect::ResidueHash& hash, const std::vector<dissect::PageLabel>& pages, const Visit& visit) {
+    const unsigned shift = SliceSpace::unitShift(hash);
+    std::uint32_t unit = 0;
+    for (const dissect::PageLabel& page : pages)
+        for (Bytes offset = 0; offset < PagePool::kPageBytes; offset += Bytes{1} << shift)
+            visit(unit++, hash.residue(offset, page) + hash.modulus * hash.group(offset, page));
+}
+
+}  // namespace
 
 SliceSpace::Served SliceSpace::servedBy(const std::vector<unsigned>& slices, const dissect::ResidueHash& hash,
                                         const std::vector<dissect::PageLabel>& pages) {
-    const Chunks chunks = Chunks::of(hash);
     std::vector<bool> wanted(hash.slices(), false);
     for (const unsigned slice : slices) wanted.at(slice) = true;
-    const Bytes unit = Bytes{1} << chunks.unitShift;
-    const Bytes within = ((Bytes{1} << chunks.spread) - 1) << (chunks.unitShift + 1);  // units of one chunk
     Served served;
-    for (std::size_t page = 0; page < pages.size(); ++page)
-        for (Bytes offset = 0; offset < PagePool::kPageBytes; offset += unit) {
-            if ((offset & within) != 0) continue;
-            const unsigned slice = hash.residue(offset, pages[page]) + hash.modulus * hash.group(offset, pages[page]);
-            if (!wanted[slice]) continue;
-            served.units.push_back(
-                static_cast<std::uint32_t>((page * PagePool::kPageBytes + offset) >> chunks.unitShift));
-            served.slices.push_back(static_cast<std::uint16_t>(slice));
-        }
+    served.unitShift = unitShift(hash);
+    forEachUnit(hash, pages, [&](std::uint32_t unit, unsigned slice) {
+        if (!wanted[slice]) return;
+        served.units.push_back(unit);
+        served.slices.push_back(static_cast<std::uint16_t>(slice));
+    });
+    if (served.units.empty()) throw Error("no memory of these slices: take more");
     return served;
+}
+
+std::vector<Bytes> SliceSpace::bytesOfSlices(const dissect::ResidueHash& hash,
+                                             const std::vector<dissect::PageLabel>& pages) {
+    const Bytes bytes = Bytes{1} << unitShift(hash);
+    std::vector<Bytes> sums(hash.slices(), 0);
+    forEachUnit(hash, pages, [&](std::uint32_t, unsigned slice) { sums[slice] += bytes; });
+    return sums;
 }
 
 SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, const dissect::ResidueHash& hash,
                        const std::vector<dissect::PageLabel>& pages, const std::vector<unsigned>& slices)
-    : SliceSpace(gpu, pool, Chunks::of(hash), servedBy(slices, hash, pages)) {}
+    : SliceSpace(gpu, pool, servedBy(slices, hash, pages)) {}
 
-SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, Chunks chunks, Served served)
-    : ColorSpace(gpu, pool, served.units.size() * chunks.bytes(), served.units.size() * chunks.bytes()),
-      chunks_(chunks),
+SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, Served served)
+    : ColorSpace(gpu, pool, served.bytes(), roundedUp(served.bytes(), kWindowUnit)),
       served_(std::move(served)),
-      table_(context().array(served_.units)) {}
+      table_(gpu, roundedUp(tableBytes(), PagePool::kPageBytes), roundedUp(tableBytes(), PagePool::kPageBytes),
+             kWindowUnit) {
+    if (tableBytes() >= kWindowUnit) throw Error("memory walls of {} bytes by slices", bytes());
+    std::vector<std::uint32_t> entries = served_.units;
+    entries.resize(tableBytes() / sizeof(std::uint32_t), served_.units.back());
+    gpu::check(context().api(), context().api().cuMemcpyHtoD(table_.base(), entries.data(), tableBytes()),
+               "cannot write a table of units");
+}
+
+Bytes SliceSpace::tableBytes() const {
+    return std::bit_ceil(served_.units.size()) * sizeof(std::uint32_t);
+}
 
 TableColor SliceSpace::color() const {
-    return {pool(), reinterpret_cast<const unsigned*>(table_.address()), chunks_.unitShift, chunks_.spread};
+    return {pool(), reinterpret_cast<const unsigned*>(table_.base()), served_.unitShift};
 }
 
 Bytes SliceSpace::realOffset(Bytes offset) const {
@@ -166,24 +196,30 @@ Bytes SliceSpace::realOffset(Bytes offset) const {
 }
 
 unsigned SliceSpace::colorOf(driver::CUdeviceptr address) const {
-    return served_.slices[(address - window()) / chunks_.bytes()];
+    return served_.slices[(address - window()) >> served_.unitShift];
 }
 
 ptx::AccessTranslation SliceSpace::translation() const {
     ptx::AccessTranslation t;
     t.base = window();
-    t.bytes = bytes();
-    t.declarations = ".reg .b32 %bulkhead_w<3>; .reg .b64 %bulkhead_v<2>;";
-    const Bytes chunk = chunks_.bytes(), unit = Bytes{1} << chunks_.unitShift;
-    t.translate = [chunk, unit, table = table_.address(), real = pool()](const ptx::AccessTranslation::Registers& r) {
-        return fmt::format(
-            "shf.r.clamp.b32 %bulkhead_w0, {2}, {3}, {4}; mul.wide.u32 %bulkhead_v0, %bulkhead_w0, 4; "
-            "add.u64 %bulkhead_v0, %bulkhead_v0, {5}; @{1} ld.global.nc.u32 %bulkhead_w0, [%bulkhead_v0]; "
-            "and.b32 %bulkhead_w1, {2}, {6}; and.b32 %bulkhead_w2, {2}, {7}; add.u32 %bulkhead_w1, %bulkhead_w1, "
-            "%bulkhead_w2; "
-            "cvt.u64.u32 %bulkhead_v0, %bulkhead_w1; mul.wide.u32 %bulkhead_v1, %bulkhead_w0, {8}; "
-            "add.u64 %bulkhead_v1, %bulkhead_v1, {9}; @{1} add.u64 {0}, %bulkhead_v0, %bulkhead_v1;",
-            r.address, r.inside, r.low, r.high, std::countr_zero(chunk), table, chunk - 1, chunk - unit, unit, real);
+    t.bytes = windowBytes();
+    t.declarations = ".reg .b32 %bulkhead_w<3>; .reg .b64 %bulkhead_v;";
+    t.translate = [=, shift = served_.unitShift, table = table_.base(), last = tableBytes() - sizeof(std::uint32_t),
+                   wide = windowBytes() > kWindowUnit, real = pool()](const ptx::AccessTranslation::Registers& r) {
+        const unsigned toEntry = shift - 2;  // entries have 4 bytes
+        const std::string entry =
+            wide ? fmt::format("shf.r.clamp.b32 %bulkhead_w0, {}, {}, {}; ", r.low, r.high, toEntry)
+                 : fmt::format("shr.u32 %bulkhead_w0, {}, {}; ", r.low, toEntry);
+        // lop3 0xf8 is a | (b & c).
+        return entry +
+               fmt::format(
+                   "and.b32 %bulkhead_w0, %bulkhead_w0, {3}; mov.u32 %bulkhead_w1, {4}; "
+                   "mov.b64 %bulkhead_v, {{%bulkhead_w0, %bulkhead_w1}}; ld.global.nc.u32 %bulkhead_w0, [%bulkhead_v]; "
+                   "mad.wide.u32 %bulkhead_v, %bulkhead_w0, {5}, {6}; "
+                   "mov.b64 {{%bulkhead_w1, %bulkhead_w2}}, %bulkhead_v; "
+                   "lop3.b32 %bulkhead_w1, %bulkhead_w1, {2}, {7}, 0xf8; "
+                   "mov.b64 %bulkhead_v, {{%bulkhead_w1, %bulkhead_w2}}; selp.b64 {0}, %bulkhead_v, {0}, {1};",
+                   r.address, r.inside, r.low, last, table >> 32, 1u << shift, real, (1u << shift) - 1);
     };
     return t;
 }

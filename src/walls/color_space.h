@@ -8,6 +8,7 @@
 #include "ptx/translated_accesses.h"
 #include "sdk/include/bulkhead/span.h"
 #include "walls/colored_heap.h"
+#include "walls/page_pool.h"
 
 namespace bulkhead::walls {
 
@@ -71,35 +72,35 @@ class SideSpace final : public ColorSpace {
     SideColor color_;
 };
 
-/// Any set of slices: a table says where each chunk is.
+/// Any set of slices: a table says where each unit is, the bytes that lie together on one slice. It begins at a
+/// multiple of 4 GB and has a power of two of entries, the last ones repeated, so that no offset leads out of it.
 class SliceSpace final : public ColorSpace {
   public:
-    /// Chunks of a page that slice hashes serve as a whole: 2^unitShift bytes lie together, and 2^spread such units,
-    /// at twice that distance, are on one slice.
-    struct Chunks {
-        unsigned unitShift = 0, spread = 0;
-        Bytes bytes() const { return Bytes{1} << (unitShift + spread); }
-        static Chunks of(const dissect::ResidueHash&);
-    };
-    /// Chunks of the pool whose slice (residue + modulus x group) is one of `slices`; pages have these labels.
+    /// Units of the pool whose slice (residue + modulus x group) is one of `slices`; pages have these labels.
     SliceSpace(gpu::Gpu&, const Pool&, const dissect::ResidueHash&, const std::vector<dissect::PageLabel>& pages,
                const std::vector<unsigned>& slices);
     unsigned colorOf(driver::CUdeviceptr address) const override;
     ptx::AccessTranslation translation() const override;
     TableColor color() const;
+    /// Units have 2^unitShift bytes.
+    static unsigned unitShift(const dissect::ResidueHash&);
+    /// How much of a pool of these pages each slice has.
+    static std::vector<Bytes> bytesOfSlices(const dissect::ResidueHash&, const std::vector<dissect::PageLabel>& pages);
 
   private:
     struct Served {
-        std::vector<std::uint32_t> units;   ///< the first of each chunk
-        std::vector<std::uint16_t> slices;  ///< of each chunk
+        unsigned unitShift = 0;
+        std::vector<std::uint32_t> units;   ///< where each is in the pool
+        std::vector<std::uint16_t> slices;  ///< of each
+        Bytes bytes() const { return Bytes{units.size()} << unitShift; }
     };
     static Served servedBy(const std::vector<unsigned>& slices, const dissect::ResidueHash&,
                            const std::vector<dissect::PageLabel>& pages);
-    SliceSpace(gpu::Gpu&, const Pool&, Chunks, Served);
+    SliceSpace(gpu::Gpu&, const Pool&, Served);
     Bytes realOffset(Bytes offset) const override;
-    Chunks chunks_;
+    Bytes tableBytes() const;
     Served served_;
-    gpu::Array<std::uint32_t> table_;
+    PagePool table_;
 };
 
 }  // namespace bulkhead::walls

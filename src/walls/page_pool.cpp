@@ -10,11 +10,13 @@ constexpr int kOnDevice = 1, kPinned = 1, kReadWrite = 3;
 
 }  // namespace
 
-PagePool::PagePool(gpu::Gpu& gpu, Bytes bytes, Bytes reserved) : context_(gpu.context()), reserved_(reserved) {
+PagePool::PagePool(gpu::Gpu& gpu, Bytes bytes, Bytes reserved, Bytes alignment)
+    : context_(gpu.context()), reserved_(reserved) {
     context_.makeCurrent();
     const driver::DriverApi& api = context_.api();
     gpu::check(api, api.cuCtxGetDevice(&device_), "cannot tell the current GPU");
-    gpu::check(api, api.cuMemAddressReserve(&base_, reserved_, 0, 0, 0), "cannot reserve addresses for memory walls");
+    gpu::check(api, api.cuMemAddressReserve(&base_, reserved_, alignment, 0, 0),
+               "cannot reserve addresses for memory walls");
     driver::CUmemAllocationProp properties = {};
     properties.type = kPinned;
     properties.location = {kOnDevice, device_};

@@ -10,6 +10,7 @@
 #include "gpu/real_driver.h"
 #include "ptx/persistent_blocks.h"
 #include "sim/gpu.h"
+#include "walls/green_place.h"
 #include "walls/page_pool.h"
 #include "walls/tenants.h"
 
@@ -25,8 +26,10 @@ struct SiteState {
     unsigned colors = 0;
     dissect::Mask sideMask = 0;              ///< of an offset in the pool
     std::vector<dissect::PageLabel> labels;  ///< of the pool's pages, for slices
+    std::vector<Bytes> bytesOf;              ///< that the pool has of each color
     std::map<std::vector<unsigned>, std::weak_ptr<ColorSpace>> spaces;
     std::set<unsigned> usedColors;  ///< that some tenant has had
+    std::optional<GreenGroups> groups;
 
     // What it was all found with, which can look again.
     dissect::Probe probe;
@@ -43,7 +46,8 @@ struct SiteState {
 namespace {
 
 constexpr Bytes kColoredPage = 4_KiB;
-constexpr Bytes kLine = 256;  ///< the least distance at which addresses may be on different sides
+constexpr Bytes kSector = 32;  ///< that a reduction of eight lanes presses as a whole
+constexpr Bytes kLine = 256;   ///< the least distance at which addresses may be on different sides
 constexpr std::uint32_t kSamplesPerPage = 16;
 
 std::vector<std::uint64_t> equallySpaced(std::uint64_t first, Bytes distance, std::size_t count) {
@@ -118,6 +122,7 @@ void labelSlices(SiteState& site) {
     if (known.size() < labels.size()) site.pool->arrange(known);
     site.pool->clear();
     site.colors = mapper.hash().slices();
+    site.bytesOf = SliceSpace::bytesOfSlices(mapper.hash(), site.labels);
 }
 
 void takePool(SiteState& site) {
@@ -125,6 +130,16 @@ void takePool(SiteState& site) {
     if (bytes < 2 * PagePool::kPageBytes)
         throw Error("memory walls need 4 MB of memory and more, not {} bytes", site.options.memory);
     site.pool = std::make_unique<PagePool>(site.gpu, bytes, SideSpace::reservedBytes(bytes));
+}
+
+/// Null where blocks are to place themselves.
+std::shared_ptr<GreenPlace> placeFor(SiteState& site, const SmSet& sms) {
+    if (sms.empty() || site.options.placement == Placement::blocks) return nullptr;
+    if (!site.groups) site.groups.emplace(site.gpu);
+    auto place = site.groups->place(sms);
+    if (!place && site.options.placement == Placement::driver)
+        throw Error("the driver of {} has no green context of exactly these multiprocessors", site.gpu.name());
+    return place;
 }
 
 }  // namespace
@@ -176,8 +191,10 @@ unsigned Site::sideOf(unsigned color) const {
 Bytes Site::memoryOf(const std::vector<unsigned>& colors) const {
     const SiteState& site = *state_;
     if (site.colors == 0) return site.gpu.info().memoryBytes;
-    const Bytes all = site.pool ? site.pool->bytes() : site.gpu.info().memoryBytes;
-    return all / site.colors * colors.size();
+    const Bytes equal = (site.pool ? site.pool->bytes() : site.gpu.info().memoryBytes) / site.colors;
+    Bytes sum = 0;
+    for (const unsigned color : colors) sum += site.bytesOf.empty() ? equal : site.bytesOf.at(color);
+    return sum;
 }
 
 Enclosure Site::enclose(const Walls& walls) {
@@ -202,9 +219,10 @@ Enclosure Site::enclose(const Walls& walls) {
         space = spaceOf(colors);
         if (granted.memory == 0) granted.memory = space->bytes() - space->promised;
         if (granted.memory == 0 || granted.memory > space->bytes() - space->promised)
-            throw Error("{} MB of memory asked for, {} MB of the colors are left", granted.memory >> 20,
-                        (space->bytes() - space->promised) >> 20);
+            throw Error("{} bytes of memory asked for, {} bytes of the colors are left", granted.memory,
+                        space->bytes() - space->promised);
     }
+    std::shared_ptr<GreenPlace> place = placeFor(site, granted.sms);
     site.gpu.context().makeCurrent();
     const driver::DriverApi& api = site.gpu.api();
     driver::CUcontext primary = nullptr;
@@ -213,7 +231,7 @@ Enclosure Site::enclose(const Walls& walls) {
     gpu::check(api, api.cuCtxGetDevice(&device), "cannot tell the current GPU");
     try {
         auto tenant = std::make_shared<Tenant>(api, primary, device, granted, site.options.coloring, site.options.rows,
-                                               space, state_);
+                                               std::move(place), space, state_);
         admit(tenant);
         return {tenant, site.gpu.adoptContext(walledDriver(), tenant->handle(), lastError)};
     } catch (const Failure& failure) {
@@ -249,10 +267,7 @@ std::size_t Site::countWrongColors(const Enclosure& enclosure, const gpu::Buffer
                                    std::uint64_t seed) {
     SiteState& site = *state_;
     const std::vector<unsigned>& colors = enclosure.walls().colors;
-    Random random(seed);
-    std::vector<std::uint64_t> addresses;
-    for (std::size_t i = 0; i < samples; ++i)
-        addresses.push_back(enclosure.realAddress(buffer.address() + random.below(buffer.bytes() / 4) * 4));
+    const std::vector<std::uint64_t> addresses = enclosure.sampleSectors(buffer, samples, seed);
     const auto wrong = [&](unsigned color) { return std::find(colors.begin(), colors.end(), color) == colors.end(); };
     if (site.options.coloring == Coloring::pages) {
         std::size_t count = 0;
@@ -273,8 +288,22 @@ std::size_t Site::countWrongColors(const Enclosure& enclosure, const gpu::Buffer
 const Walls& Enclosure::walls() const {
     return tenant_->walls();
 }
+Placement Enclosure::placement() const {
+    return tenant_->placedByDriver() ? Placement::driver : Placement::blocks;
+}
 driver::CUdeviceptr Enclosure::realAddress(driver::CUdeviceptr address) const {
     return tenant_->realAddress(address);
+}
+std::vector<driver::CUdeviceptr> Enclosure::sampleSectors(const gpu::Buffer& buffer, std::size_t samples,
+                                                          std::uint64_t seed) const {
+    const std::uint64_t first = (buffer.address() + kSector - 1) / kSector,
+                        end = (buffer.address() + buffer.bytes()) / kSector;
+    if (end <= first) throw Error("{} bytes are too few to sample", buffer.bytes());
+    Random random(seed);
+    std::vector<driver::CUdeviceptr> addresses;
+    for (std::size_t i = 0; i < samples; ++i)
+        addresses.push_back(realAddress((first + random.below(end - first)) * kSector));
+    return addresses;
 }
 unsigned Enclosure::colorOf(driver::CUdeviceptr address) const {
     return tenant_->colorOf(address);

@@ -11,23 +11,25 @@ namespace bulkhead::walls {
 using driver::CUresult;
 
 Tenant::Tenant(const driver::DriverApi& inner, driver::CUcontext real, driver::CUdevice device, const Walls& walls,
-               Coloring coloring, double rows, std::shared_ptr<ColorSpace> space, std::shared_ptr<void> ground)
+               Coloring coloring, double rows, std::shared_ptr<GreenPlace> place, std::shared_ptr<ColorSpace> space,
+               std::shared_ptr<void> ground)
     : inner_(inner),
-      real_(real),
+      real_(place ? place->context() : real),
       device_(device),
       walls_(walls),
       coloring_(coloring),
       rows_(rows),
       ground_(std::move(ground)),
+      place_(std::move(place)),
       space_(std::move(space)) {
     makeCurrent();
     constexpr auto kMultiprocessors = static_cast<driver::CUdevice_attribute>(driver::DeviceAttribute::multiprocessors);
     check(inner_.cuDeviceGetAttribute(&allMultiprocessors_, kMultiprocessors, device_), "cannot count multiprocessors");
     insideCount_ = static_cast<unsigned>(std::count(walls_.sms.begin(), walls_.sms.end(), true));
     constexpr unsigned kNonBlocking = 1, kNoTiming = 2;
-    check(inner_.cuStreamCreate(&default_, kNonBlocking), "cannot make a stream");
+    default_ = makeStream(kNonBlocking, 0);
     check(inner_.cuEventCreate(&order_, kNoTiming), "cannot make an event");
-    if (hasComputeWall()) makeQueue();
+    if (hasPersistentBlocks()) makeQueue();
     if (space_) {
         space_->promised += walls_.memory;
         movers_ = load(kWallsPtx);
@@ -83,6 +85,7 @@ void Tenant::close() {
     streams_.clear();
     inner_.cuStreamDestroy(default_);
     default_ = nullptr;
+    place_.reset();
 }
 
 }  // namespace bulkhead::walls

@@ -9,7 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ptx/persistent_blocks.h"
 #include "walls/color_space.h"
+#include "walls/green_place.h"
 #include "walls/walls.h"
 
 namespace bulkhead::walls {
@@ -24,10 +26,11 @@ struct Failure {
 /// calls of the driver behind it. Throws Failure.
 class Tenant {
   public:
-    /// `real` is the context that it shares with others. `space` is null where no addresses are translated; `ground` is
-    /// what it stands on.
+    /// `real` is the context that it shares with others. `place` is null where blocks find their multiprocessors by
+    /// themselves, `space` where no addresses are translated; `ground` is what it stands on.
     Tenant(const driver::DriverApi& inner, driver::CUcontext real, driver::CUdevice, const Walls&, Coloring,
-           double rows, std::shared_ptr<ColorSpace> space, std::shared_ptr<void> ground);
+           double rows, std::shared_ptr<GreenPlace> place, std::shared_ptr<ColorSpace> space,
+           std::shared_ptr<void> ground);
     ~Tenant();
     Tenant(const Tenant&) = delete;
     Tenant& operator=(const Tenant&) = delete;
@@ -41,6 +44,10 @@ class Tenant {
     /// Ends everything made in it.
     void close();
     int multiprocessors() const;
+    int allMultiprocessors() const { return allMultiprocessors_; }
+    /// Of a block's shared memory, by blocks that look for work: a word, and what dynamic shared memory is aligned to.
+    int sharedBytesTaken() const { return hasPersistentBlocks() ? 16 : 0; }
+    bool placedByDriver() const { return place_ != nullptr; }
 
     // Modules and launches: tenant_launch.cpp.
     driver::CUmodule load(const void* image);
@@ -48,9 +55,12 @@ class Tenant {
     driver::CUfunction function(driver::CUmodule, const char* name);
     /// Of a parameter, without those that walls add; false if there is none of that index.
     bool parameter(driver::CUfunction, std::size_t index, std::size_t* offset, std::size_t* bytes) const;
+    /// Of a kernel's static shared memory, those that walls added.
+    int sharedBytesAdded(driver::CUfunction) const;
     struct Shape {
         gpu::Dim3 grid, block;
         unsigned sharedBytes = 0;
+        std::uint64_t blocks() const { return std::uint64_t{grid.x} * grid.y * grid.z; }
     };
     void launch(driver::CUfunction, const Shape&, driver::CUstream, void** parameters, void** extra);
     /// Occupancies may have changed.
@@ -102,6 +112,7 @@ class Tenant {
         std::string name;
         std::vector<Parameter> parameters;                       ///< with those that walls add
         std::size_t own = 0;                                     ///< how many are the program's
+        int sharedBytesAdded = 0;
         std::map<std::pair<unsigned, unsigned>, int> occupancy;  ///< by threads and dynamic shared memory
     };
     struct Module {
@@ -117,13 +128,17 @@ class Tenant {
     void makeQueue();
     std::string walled(std::string ptx) const;
     std::string ptxOf(const void* image) const;
-    unsigned rowOf(Function&, driver::CUfunction, const Shape&) const;
+    unsigned placesOf(Function&, driver::CUfunction, const Shape&, bool* fewerThanFit) const;
+    unsigned fillTurn(Function&, driver::CUfunction, const Shape&, ptx::PersistentLaunch&);
+    void endTurn(const ptx::PersistentLaunch&);
     void takeTurn(driver::CUstream);
     void plainCopy(const End& to, const End& from, std::size_t width, std::size_t height, driver::CUstream);
     void copyOnDevice(const End& to, const End& from, std::size_t width, std::size_t height, driver::CUstream);
     void launchMover(const char* name, std::size_t elements, driver::CUstream, void** parameters);
     driver::CUdeviceptr allocatePages(Bytes);
     bool hasComputeWall() const { return !walls_.sms.empty(); }
+    bool hasPersistentBlocks() const { return hasComputeWall() && !placedByDriver(); }
+    driver::CUstream makeStream(unsigned flags, int priority) const;
 
     const driver::DriverApi& inner_;
     driver::CUcontext real_;
@@ -132,6 +147,7 @@ class Tenant {
     Coloring coloring_;
     double rows_;
     std::shared_ptr<void> ground_;  ///< outlives the space
+    std::shared_ptr<GreenPlace> place_;
     std::shared_ptr<ColorSpace> space_;
     int allMultiprocessors_ = 0;
     unsigned insideCount_ = 0;  ///< multiprocessors in the walls
@@ -139,6 +155,7 @@ class Tenant {
     driver::CUstream default_ = nullptr;
     std::set<driver::CUstream> streams_;
     driver::CUdeviceptr queue_ = 0;
+    unsigned turn_ = 0, turnUsed_ = 0;  ///< of the queue: the next launch's, and the bytes that the one before used
     std::optional<driver::CUstream> lastLaunch_;  ///< stream of the launch before
     driver::CUevent order_ = nullptr;
 

@@ -1,4 +1,5 @@
-// Modules get walls when they are loaded; launches become rows of blocks that look for work.
+// Modules get walls when they are loaded; launches become rows of blocks that look for work, where no driver places
+// them.
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +18,7 @@ using ptx::PersistentQueue;
 
 namespace {
 
-constexpr std::size_t kAddedParameters = 4;
+constexpr std::size_t kAddedParameters = 1;
 
 /// Offsets of parameters as the driver lays them out.
 template <class Parameters>
@@ -57,7 +58,7 @@ std::string Tenant::ptxOf(const void* image) const {
 
 std::string Tenant::walled(std::string text) const {
     if (space_) text = ptx::withTranslatedAccesses(ptx::parse(std::move(text), "<module>"), space_->translation());
-    if (hasComputeWall()) text = ptx::withPersistentBlocks(ptx::parse(std::move(text), "<module>"));
+    if (hasPersistentBlocks()) text = ptx::withPersistentBlocks(ptx::parse(std::move(text), "<module>"));
     return text;
 }
 
@@ -72,7 +73,10 @@ CUmodule Tenant::load(const void* image) {
             Function function;
             function.name = kernel.name;
             layOut(kernel, function.parameters);
-            function.own = function.parameters.size() - (hasComputeWall() ? kAddedParameters : 0);
+            function.own = function.parameters.size() - (hasPersistentBlocks() ? kAddedParameters : 0);
+            for (const ptx::Variable& v : kernel.variables)
+                if (v.space == ptx::Space::shared && v.name.starts_with(kernel.name + "_bulkhead_"))
+                    function.sharedBytesAdded += static_cast<int>(v.bytes);
             content.kernels.emplace(kernel.name, std::move(function));
         }
     } catch (const Error& error) {
@@ -110,13 +114,17 @@ bool Tenant::parameter(CUfunction function, std::size_t index, std::size_t* offs
     return true;
 }
 
+int Tenant::sharedBytesAdded(CUfunction function) const {
+    const auto found = functions_.find(function);
+    return found == functions_.end() ? 0 : found->second.sharedBytesAdded;
+}
+
 void Tenant::forgetOccupancy(CUfunction function) {
     if (const auto found = functions_.find(function); found != functions_.end()) found->second.occupancy.clear();
 }
 
-/// How many physical blocks: enough that every place inside the walls that has work gets one, wherever the hardware
-/// puts them first.
-unsigned Tenant::rowOf(Function& function, CUfunction handle, const Shape& shape) const {
+/// How many blocks of a launch are wanted on each multiprocessor inside.
+unsigned Tenant::placesOf(Function& function, CUfunction handle, const Shape& shape, bool* fewerThanFit) const {
     const unsigned threads = shape.block.x * shape.block.y * shape.block.z;
     const auto [known, fresh] = function.occupancy.emplace(std::pair(threads, shape.sharedBytes), 0);
     if (fresh) {
@@ -124,10 +132,36 @@ unsigned Tenant::rowOf(Function& function, CUfunction handle, const Shape& shape
             &known->second, handle, static_cast<int>(threads), shape.sharedBytes);
         if (result != driver::CUDA_SUCCESS) known->second = 0;
     }
-    const std::uint64_t blocks = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
-    const std::uint64_t each = std::min<std::uint64_t>(static_cast<std::uint64_t>(std::max(1, known->second)),
-                                                       (blocks + insideCount_ - 1) / insideCount_);
+    const auto fit = static_cast<unsigned>(std::max(1, known->second));
+    const std::uint64_t needed = (shape.blocks() + insideCount_ - 1) / insideCount_;
+    *fewerThanFit = needed < fit;
+    return *fewerThanFit ? static_cast<unsigned>(needed) : fit;
+}
+
+/// A row of physical blocks that is long enough that every place inside that has work gets one, wherever the hardware
+/// puts them first.
+unsigned Tenant::fillTurn(Function& function, CUfunction handle, const Shape& shape, ptx::PersistentLaunch& launch) {
+    bool fewerThanFit = false;
+    const unsigned each = placesOf(function, handle, shape, &fewerThanFit);
+    const std::uint64_t places = std::uint64_t{each} * insideCount_;
+    launch.queue = queue_;
+    launch.turn = queue_ + 4 * PersistentQueue::turn(turn_);
+    launch.before = queue_ + 4 * PersistentQueue::turn(1 - turn_);
+    launch.grid[0] = shape.grid.x;
+    launch.grid[1] = shape.grid.y;
+    launch.grid[2] = shape.grid.z;
+    launch.ahead = shape.blocks() > places ? static_cast<std::uint32_t>(shape.blocks() - places) : 0;
+    launch.most = fewerThanFit ? each : 0;
+    launch.clear = turnUsed_;
     return static_cast<unsigned>(std::ceil(static_cast<double>(each) * allMultiprocessors_ * rows_));
+}
+
+/// The next launch counts in the other turn.
+void Tenant::endTurn(const ptx::PersistentLaunch& launch) {
+    turn_ = 1 - turn_;
+    const unsigned words =
+        PersistentQueue::kPlaced + (launch.most != 0 ? static_cast<unsigned>(allMultiprocessors_) : 0);
+    turnUsed_ = (4 * words + 15) / 16 * 16;
 }
 
 /// Launches of one tenant run one after the other: where the first fills the walls, blocks of the second would find
@@ -144,26 +178,25 @@ void Tenant::launch(CUfunction handle, const Shape& shape, CUstream stream, void
     const gpu::Dim3 &grid = shape.grid, &block = shape.block;
     const auto found = functions_.find(handle);
     if (found == functions_.end()) throw Failure{driver::CUDA_ERROR_INVALID_HANDLE, "no such kernel inside the walls"};
-    if (!hasComputeWall()) {
+    if (!hasPersistentBlocks()) {
         check(inner_.cuLaunchKernel(handle, grid.x, grid.y, grid.z, block.x, block.y, block.z, shape.sharedBytes,
                                     stream, parameters, extra),
               "");
         return;
     }
     Function& function = found->second;
-    if (std::uint64_t{grid.x} * grid.y * grid.z > 0x7fff'ffff || grid.x == 0 || grid.y == 0 || grid.z == 0)
+    if (shape.blocks() > 0x7fff'ffff || grid.x == 0 || grid.y == 0 || grid.z == 0)
         throw Failure{driver::CUDA_ERROR_INVALID_VALUE, "a grid of no blocks, or of more than 2^31 - 1"};
-    const unsigned row = rowOf(function, handle, shape);
+    ptx::PersistentLaunch added;
+    const unsigned row = fillTurn(function, handle, shape, added);
     takeTurn(stream);
-    // The program's parameters, then the queue and the grid it meant.
-    unsigned dimensions[3] = {grid.x, grid.y, grid.z};
-    void* const added[kAddedParameters] = {&queue_, &dimensions[0], &dimensions[1], &dimensions[2]};
     if (parameters != nullptr || function.own == 0) {
         std::vector<void*> all(parameters, parameters + function.own);
-        all.insert(all.end(), added, added + kAddedParameters);
+        all.push_back(&added);
         check(inner_.cuLaunchKernel(handle, row, 1, 1, block.x, block.y, block.z, shape.sharedBytes, stream, all.data(),
                                     nullptr),
               "");
+        endTurn(added);
         return;
     }
     // CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE.
@@ -178,20 +211,19 @@ void Tenant::launch(CUfunction handle, const Shape& shape, CUstream stream, void
         throw Failure{driver::CUDA_ERROR_INVALID_VALUE, "parameters of " + function.name + " are missing"};
     std::vector<std::uint8_t> buffer(function.parameters.back().offset + function.parameters.back().bytes);
     std::memcpy(buffer.data(), given, std::min(givenBytes, buffer.size()));
-    for (std::size_t i = 0; i < kAddedParameters; ++i) {
-        const Parameter& p = function.parameters[function.own + i];
-        std::memcpy(buffer.data() + p.offset, added[i], p.bytes);
-    }
+    std::memcpy(buffer.data() + function.parameters.back().offset, &added, sizeof added);
     std::size_t bytes = buffer.size();
     void* packed[] = {reinterpret_cast<void*>(std::uintptr_t{1}), buffer.data(),
                       reinterpret_cast<void*>(std::uintptr_t{2}), &bytes, nullptr};
     check(
         inner_.cuLaunchKernel(handle, row, 1, 1, block.x, block.y, block.z, shape.sharedBytes, stream, nullptr, packed),
         "");
+    endTurn(added);
 }
 
 SmSet Tenant::multiprocessorsUsed() const {
     SmSet used(static_cast<std::size_t>(allMultiprocessors_), false);
+    if (place_) return place_->multiprocessors();
     if (!hasComputeWall()) return used;
     std::vector<std::uint32_t> words(PersistentQueue::kSmWords);
     makeCurrent();
@@ -203,7 +235,7 @@ SmSet Tenant::multiprocessorsUsed() const {
 
 unsigned Tenant::strayBlocks() const {
     std::uint32_t strays = 0;
-    if (!hasComputeWall()) return 0;
+    if (!hasPersistentBlocks()) return 0;
     makeCurrent();
     check(inner_.cuMemcpyDtoH(&strays, queue_ + 4 * PersistentQueue::kStrays, sizeof strays), "cannot read a queue");
     return strays;

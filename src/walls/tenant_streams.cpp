@@ -12,9 +12,16 @@ CUstream Tenant::real(CUstream stream) const {
     return isDefault ? default_ : stream;
 }
 
-CUstream Tenant::createStream(unsigned flags, int priority) {
+CUstream Tenant::makeStream(unsigned flags, int priority) const {
     CUstream stream = nullptr;
-    check(inner_.cuStreamCreateWithPriority(&stream, flags, priority), "cannot make a stream");
+    check(
+        place_ ? place_->createStream(&stream, priority) : inner_.cuStreamCreateWithPriority(&stream, flags, priority),
+        "cannot make a stream");
+    return stream;
+}
+
+CUstream Tenant::createStream(unsigned flags, int priority) {
+    CUstream stream = makeStream(flags, priority);
     streams_.insert(stream);
     return stream;
 }

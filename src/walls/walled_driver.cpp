@@ -102,9 +102,12 @@ BULKHEAD_DRIVER_CALLS(BULKHEAD_PASS_ON)
 
 CUresult deviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
     const CUresult result = inner().cuDeviceGetAttribute(value, attribute, device);
-    const bool asksForMultiprocessors = attribute == static_cast<CUdevice_attribute>(DeviceAttribute::multiprocessors);
-    if (const Tenant* tenant = currentTenant(); tenant && asksForMultiprocessors && result == CUDA_SUCCESS)
-        *value = tenant->multiprocessors();
+    const Tenant* const tenant = currentTenant();
+    if (tenant == nullptr || result != CUDA_SUCCESS) return result;
+    const auto asked = static_cast<DeviceAttribute>(attribute);
+    if (asked == DeviceAttribute::multiprocessors) *value = tenant->multiprocessors();
+    if (asked == DeviceAttribute::sharedBytesPerBlock || asked == DeviceAttribute::sharedBytesPerBlockOptIn)
+        *value -= tenant->sharedBytesTaken();
     return result;
 }
 
@@ -222,11 +225,33 @@ CUresult funcGetParamInfo(CUfunction function, std::size_t index, std::size_t* o
             throw Failure{CUDA_ERROR_INVALID_VALUE, "no such parameter"};
     });
 }
+CUresult funcGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
+    return forTenant([&](Tenant& tenant) {
+        check(tenant.inner().cuFuncGetAttribute(value, attribute, function));
+        if (static_cast<FunctionAttribute>(attribute) == FunctionAttribute::sharedBytes)
+            *value -= tenant.sharedBytesAdded(function);
+    });
+}
 CUresult funcSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
     return forTenant([&](Tenant& tenant) {
         tenant.forgetOccupancy(function);
         check(tenant.inner().cuFuncSetAttribute(function, attribute, value));
     });
+}
+/// A grid that fills the share.
+CUresult occupancyMaxPotentialBlockSizeWithFlags(int* gridBlocks, int* blockThreads, CUfunction function,
+                                                 CUoccupancyB2DSize dynamicBytesOf, std::size_t dynamicBytes, int limit,
+                                                 unsigned flags) {
+    return forTenant([&](Tenant& tenant) {
+        check(tenant.inner().cuOccupancyMaxPotentialBlockSizeWithFlags(gridBlocks, blockThreads, function,
+                                                                       dynamicBytesOf, dynamicBytes, limit, flags));
+        *gridBlocks = *gridBlocks / tenant.allMultiprocessors() * tenant.multiprocessors();
+    });
+}
+CUresult occupancyMaxPotentialBlockSize(int* gridBlocks, int* blockThreads, CUfunction function,
+                                        CUoccupancyB2DSize dynamicBytesOf, std::size_t dynamicBytes, int limit) {
+    return occupancyMaxPotentialBlockSizeWithFlags(gridBlocks, blockThreads, function, dynamicBytesOf, dynamicBytes,
+                                                   limit, 0);
 }
 CUresult libraryLoadData(CUlibrary*, const void*, CUjit_option*, void**, unsigned, CUlibraryOption*, void**, unsigned) {
     return refused("libraries are not loaded");
@@ -560,7 +585,10 @@ DriverApi makeTable() {
     api.cuModuleUnload = moduleUnload;
     api.cuModuleGetFunction = moduleGetFunction;
     api.cuFuncGetParamInfo = funcGetParamInfo;
+    api.cuFuncGetAttribute = funcGetAttribute;
     api.cuFuncSetAttribute = funcSetAttribute;
+    api.cuOccupancyMaxPotentialBlockSize = occupancyMaxPotentialBlockSize;
+    api.cuOccupancyMaxPotentialBlockSizeWithFlags = occupancyMaxPotentialBlockSizeWithFlags;
     api.cuLibraryLoadData = libraryLoadData;
     api.cuLibraryLoadFromFile = libraryLoadFromFile;
     api.cuLaunchKernel = launchKernel;

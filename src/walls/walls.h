@@ -34,6 +34,13 @@ enum class Coloring : std::uint8_t {
     slices,  ///< any driver: a color a slice; addresses are translated by a table of chunks
 };
 
+/// What keeps a tenant's blocks on its multiprocessors.
+enum class Placement : std::uint8_t {
+    blocks,     ///< any driver: blocks that find themselves outside leave, the others share out the work
+    driver,     ///< a green context of exactly these multiprocessors; kernels and launches stay as they are
+    automatic,  ///< the driver where it can, else blocks
+};
+
 /// What a tenant is walled into.
 struct Walls {
     SmSet sms;                     ///< empty: no compute wall
@@ -51,8 +58,9 @@ struct SiteOptions {
     /// Of `sides` and `slices`: memory that is divided among the colors, taken at once. In 2 MB pages, of which each
     /// color has its part: a tenant with one of two colors can have half of it.
     Bytes memory = 0;
-    /// Physical blocks of a launch, for each that the GPU has room for. Those that leave at once make room outside the
-    /// walls, which the hardware may fill before the places inside.
+    Placement placement = Placement::blocks;
+    /// Of blocks: physical blocks of a launch, for each that the GPU has room for. Those that leave at once make room
+    /// outside the walls, which the hardware may fill before the places inside.
     double rows = 1.25;
     /// Of `slices`: a map that dissect wrote. The other kinds need none.
     const dissect::MapFile* map = nullptr;
@@ -73,7 +81,7 @@ class Site {
     unsigned colors() const;
     /// The side of the L2 that a color belongs to.
     unsigned sideOf(unsigned color) const;
-    /// Bytes that a tenant with so many colors could have at most.
+    /// Bytes that a tenant with these colors could have at most.
     Bytes memoryOf(const std::vector<unsigned>& colors) const;
 
     /// Makes a place inside walls. Several may stand at the same time; the site keeps no count of who has which color
@@ -81,8 +89,8 @@ class Site {
     /// more memory than is left in the colors.
     Enclosure enclose(const Walls&);
 
-    /// Tries random words of a tenant's memory by timing (of pages: by asking), and counts those that are not of its
-    /// colors. Clears the words that it tries.
+    /// Tries random sectors of a tenant's memory by timing (of pages: by asking), and counts those that are not of its
+    /// colors. Clears words of those that it tries.
     std::size_t countWrongColors(const Enclosure&, const gpu::Buffer&, std::size_t samples, std::uint64_t seed);
 
   private:
@@ -96,15 +104,21 @@ class Site {
 /// there is one site and one enclosure each, under MPS.
 ///
 /// Device code must be PTX or a fatbin that has PTX. Kernels of which a wall would change the meaning are refused when
-/// their module is loaded. Launches of one enclosure run one after the other, whatever their streams. Memory is cleared
-/// before it is given out again. More than the share is CUDA_ERROR_OUT_OF_MEMORY, and cuMemGetInfo tells the share.
+/// their module is loaded. Where blocks place themselves, launches of one enclosure run one after the other, whatever
+/// their streams. Memory is cleared before it is given out again. More than the share is CUDA_ERROR_OUT_OF_MEMORY, and
+/// cuMemGetInfo tells the share.
 class Enclosure {
   public:
     gpu::Context& context() { return context_; }
     const Walls& walls() const;
+    /// Blocks or the driver.
+    Placement placement() const;
 
     /// Where an address that was allocated here really is. The same address where nothing is translated.
     driver::CUdeviceptr realAddress(driver::CUdeviceptr) const;
+    /// Where random whole sectors of an allocation really are. What begins within a sector would reach into the next:
+    /// contention with itself, which looks like that with any slice.
+    std::vector<driver::CUdeviceptr> sampleSectors(const gpu::Buffer&, std::size_t samples, std::uint64_t seed) const;
     /// The color of an address that was allocated here.
     unsigned colorOf(driver::CUdeviceptr) const;
     Bytes memoryUsed() const;
@@ -115,7 +129,8 @@ class Enclosure {
     std::pair<TableColor, Bytes> tableColor(driver::CUdeviceptr) const;
 
     /// What blocks noted so far: the multiprocessors on which some have worked, and how many worked outside the walls
-    /// because none of their launch had come to run inside.
+    /// because none of their launch had come to run inside. Where the driver places them, those of a launch that filled
+    /// the place when it was made, and none.
     SmSet multiprocessorsUsed() const;
     unsigned strayBlocks() const;
 

@@ -83,6 +83,18 @@ std::uint32_t hiddenSlice(const arch::AddressMap& map, std::uint64_t address) {
     return map.locate(physical).slice;
 }
 
+/// Keeps what stayed undecided, to tell why a map was not found.
+class Undecided final : public Listener {
+  public:
+    void found(const Finding& f) override {
+        if (std::holds_alternative<std::monostate>(f.value)) why_ += f.name + ": " + f.evidence + "\n";
+    }
+    const std::string& why() const { return why_; }
+
+  private:
+    std::string why_;
+};
+
 /// As on a real GPU: without physical addresses, from labels of pages. Returns the addresses that are named wrongly.
 int wrongByPageLabels(gpu::Gpu& gpu, const arch::AddressMap& hidden, std::uint64_t seed) {
     constexpr std::size_t kPages = 8;
@@ -91,9 +103,11 @@ int wrongByPageLabels(gpu::Gpu& gpu, const arch::AddressMap& hidden, std::uint64
     memory.forgetPhysical();
     SliceMapOptions options = SliceMapOptions::forGpu(gpu);
     options.seed = seed;
-    Listener silent;
-    SliceMapper mapper(probe, memory, options, silent);
-    if (!mapper.find()) return -1;
+    Undecided listener;
+    SliceMapper mapper(probe, memory, options, listener);
+    const bool decided = mapper.find();
+    EXPECT_TRUE(decided) << listener.why();
+    if (!decided) return -1;
     const auto labels = mapper.labelPages(kPages);
     const ResidueHash& form = mapper.hash();
     EXPECT_EQ(form.slices(), hidden.slices());
@@ -118,9 +132,11 @@ int wrongByPhysicalAddress(gpu::Gpu& gpu, const arch::AddressMap& hidden, std::u
     const MemoryView memory(gpu, ~Bytes{0});
     SliceMapOptions options = SliceMapOptions::forGpu(gpu);
     options.seed = seed;
-    Listener silent;
-    SliceMapper mapper(probe, memory, options, silent);
-    if (!mapper.find()) return -1;
+    Undecided listener;
+    SliceMapper mapper(probe, memory, options, listener);
+    const bool decided = mapper.find();
+    EXPECT_TRUE(decided) << listener.why();
+    if (!decided) return -1;
     arch::AddressMap::Roles roles;
     roles.slice = mapper.digits().slice;
     const arch::AddressMap found(std::move(roles));

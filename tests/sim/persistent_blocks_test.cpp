@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -22,7 +23,9 @@ std::string walled(const std::string& text) {
 /// Launches a walled kernel of three pointers the way the real thing is launched: a row of blocks that fills the GPU.
 struct Walls {
     Harness h{"gtx1080"};
-    VirtualAddress queue = h.buffer(4096);
+    VirtualAddress queue = h.buffer(4 * PersistentQueue::kWords);
+    ptx::PersistentLaunch next;  ///< what the next launch is told
+    unsigned turn = 0;
     unsigned smCount = static_cast<unsigned>(h.gpu.profile().sm.count);
 
     void allow(const std::set<unsigned>& sms) {
@@ -35,8 +38,12 @@ struct Walls {
     LaunchRecord run(const std::string& text, Dim3 grid, Dim3 block, std::vector<std::uint64_t> arguments,
                      unsigned physicalBlocks) {
         arguments.resize(3);
-        arguments.push_back(queue);
-        arguments.push_back(grid.x | std::uint64_t{grid.y} << 32);
+        next.queue = queue;
+        next.turn = queue + 4 * PersistentQueue::turn(turn);
+        next.before = queue + 4 * PersistentQueue::turn(1 - turn);
+        next.grid[0] = grid.x;
+        next.grid[1] = grid.y;
+        next.grid[2] = grid.z;
         const LoadedModule module = h.gpu.load(h.context, ptx::parse(text, "test.ptx"));
         LaunchSpec spec;
         spec.program = module.program;
@@ -44,9 +51,11 @@ struct Walls {
         spec.grid = {physicalBlocks, 1, 1};
         spec.block = block;
         spec.params.resize(spec.code->kernelParamBytes);
-        if (spec.params.size() != 8 * arguments.size() + 4) throw Error("the kernel has no walls");
+        if (spec.params.size() != 8 * arguments.size() + sizeof next) throw Error("the kernel has no walls");
         std::memcpy(spec.params.data(), arguments.data(), 8 * arguments.size());
-        std::memcpy(spec.params.data() + 8 * arguments.size(), &grid.z, 4);
+        std::memcpy(spec.params.data() + 8 * arguments.size(), &next, sizeof next);
+        turn = 1 - turn;
+        next.clear = 4 * (PersistentQueue::kPlaced + (smCount + 3) / 4 * 4);
         const LaunchId launch = h.gpu.launch(h.stream, std::move(spec));
         h.gpu.finishLaunch(launch);
         return h.gpu.record(launch);
@@ -59,6 +68,11 @@ const char* const kCount =
     "mov.u32 %r2, %nctaid.x; mov.u32 %r3, %ctaid.x; mad.lo.u32 %r4, %r4, %r2, %r3; mul.wide.u32 %rd4, %r4, 4;\n"
     "add.u64 %rd5, %rd1, %rd4; red.global.add.u32 [%rd5], 1; mov.u32 %r5, %smid; add.u64 %rd6, %rd2, %rd4;\n"
     "st.global.u32 [%rd6], %r5;";
+
+/// Keeps a block for some microseconds.
+const char* const kLinger =
+    "mov.u64 %rd7, %clock64;\nLINGER: mov.u64 %rd8, %clock64; sub.u64 %rd9, %rd8, %rd7;\n"
+    "setp.lt.u64 %p1, %rd9, 5000; @%p1 bra LINGER;";
 
 TEST(PersistentBlocks, EveryBlockOfTheGridRunsOnceOnAnAllowedSm) {
     Walls w;
@@ -83,8 +97,9 @@ TEST(PersistentBlocks, TheQueueIsReadyForTheNextLaunch) {
     for (int round = 1; round <= 3; ++round) {
         w.run(walled(kernelText(kCount)), {10, 1, 1}, {32, 1, 1}, {counts, sms}, 60);
         EXPECT_EQ(w.h.data<std::uint32_t>(counts, 10)[9], 32u * round);
-        EXPECT_EQ(w.h.data<std::uint32_t>(w.queue, 2)[0], 0u);
-        EXPECT_EQ(w.h.data<std::uint32_t>(w.queue, 2)[1], 0u);
+        const std::uint32_t* const cleared =
+            w.h.data<std::uint32_t>(w.queue, PersistentQueue::kWords) + PersistentQueue::turn(w.turn);
+        for (unsigned i = 0; i < PersistentQueue::kPlaced + w.smCount; ++i) EXPECT_EQ(cleared[i], 0u) << i;
     }
 }
 
@@ -108,6 +123,37 @@ TEST(PersistentBlocks, ALaunchThatFindsNoPlaceInsideIsNotLost) {
         for (std::size_t i = 0; i < 105; ++i) EXPECT_EQ(w.h.data<std::uint32_t>(counts, 105)[i], 96 * round);
         EXPECT_EQ(w.h.data<std::uint32_t>(w.queue, 64)[PersistentQueue::kStrays], round);
     }
+}
+
+/// How many blocks of a grid each SM had.
+std::map<std::uint32_t, unsigned> blocksOfSms(Walls& w, VirtualAddress sms, unsigned blocks) {
+    std::map<std::uint32_t, unsigned> counts;
+    for (unsigned i = 0; i < blocks; ++i) ++counts[w.h.data<std::uint32_t>(sms, blocks)[i]];
+    return counts;
+}
+
+TEST(PersistentBlocks, NoSmHasMoreBlocksThanWanted) {
+    // Many more physical blocks than work: whoever comes first must not take it all.
+    Walls w;
+    w.allow({1, 4, 7});
+    w.next.most = 2;
+    const VirtualAddress counts = w.h.buffer(4 * 6), sms = w.h.buffer(4 * 6);
+    for (unsigned round = 1; round <= 3; ++round) {
+        w.run(walled(kernelText(std::string(kCount) + kLinger)), {6, 1, 1}, {32, 1, 1}, {counts, sms}, 400);
+        EXPECT_EQ(blocksOfSms(w, sms, 6), (std::map<std::uint32_t, unsigned>{{1, 2}, {4, 2}, {7, 2}}));
+        EXPECT_EQ(w.h.data<std::uint32_t>(counts, 6)[5], 32u * round);
+    }
+}
+
+TEST(PersistentBlocks, NobodyHoldsAnIndexThatAnotherCouldWorkAt) {
+    // Four places, eight indices of equal length, of which the last four may not be fetched ahead.
+    Walls w;
+    w.allow({0, 1, 2, 3});
+    w.next.most = 1;
+    w.next.ahead = 4;
+    const VirtualAddress counts = w.h.buffer(4 * 8), sms = w.h.buffer(4 * 8);
+    w.run(walled(kernelText(std::string(kCount) + kLinger)), {8, 1, 1}, {32, 1, 1}, {counts, sms}, 60);
+    EXPECT_EQ(blocksOfSms(w, sms, 8), (std::map<std::uint32_t, unsigned>{{0, 2}, {1, 2}, {2, 2}, {3, 2}}));
 }
 
 TEST(PersistentBlocks, KernelsKeepTheirOwnBarriersAndSharedMemory) {

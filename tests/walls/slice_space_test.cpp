@@ -1,4 +1,4 @@
-// Memory of any set of slices, through a table of chunks, on a simulated H200. Labels of pages come from the profile
+// Memory of any set of slices, through a table of units, on a simulated H200. Labels of pages come from the profile
 // here, so that the space is checked apart from how labels are found.
 
 #include <gtest/gtest.h>
@@ -59,21 +59,21 @@ struct Fixture {
         if (driver::simulator().physicalAddress(&at, address) != driver::CUDA_SUCCESS) throw Error("no memory");
         return at;
     }
-    std::unique_ptr<SliceSpace> space(const std::vector<unsigned>& slices) {
+    std::vector<dissect::PageLabel> labels() {
         std::vector<dissect::PageLabel> labels;
         for (std::size_t page = 0; page < pool.pages(); ++page)
             labels.push_back(labelOf(map, physical(pool.base() + page * PagePool::kPageBytes)));
+        return labels;
+    }
+    std::unique_ptr<SliceSpace> space(const std::vector<unsigned>& slices) {
         const ColorSpace::Pool from{pool.base(), pool.bytes(), false};
-        return std::make_unique<SliceSpace>(gpu, from, hashOf(map), labels, slices);
+        return std::make_unique<SliceSpace>(gpu, from, hashOf(map), labels(), slices);
     }
 };
 
-TEST(SliceSpaces, ChunksAreAsLargeAsTheHashAllows) {
+TEST(SliceSpaces, UnitsAreAsLargeAsTheHashAllows) {
     Fixture f;
-    const SliceSpace::Chunks chunks = SliceSpace::Chunks::of(hashOf(f.map));
-    // Bit 8 is the lowest that any parity takes, and bit 9 is in none.
-    EXPECT_EQ(chunks.unitShift, 8u);
-    EXPECT_EQ(chunks.spread, 1u);
+    EXPECT_EQ(SliceSpace::unitShift(hashOf(f.map)), 8u) << "bit 8 is the lowest that any parity takes";
 }
 
 TEST(SliceSpaces, EveryByteIsOnItsSlices) {
@@ -98,6 +98,14 @@ TEST(SliceSpaces, AllSlicesTogetherAreAllOfThePool) {
     std::vector<unsigned> all(f.map.slices());
     std::iota(all.begin(), all.end(), 0u);
     EXPECT_EQ(f.space(all)->bytes(), f.pool.bytes());
+}
+
+TEST(SliceSpaces, EachSliceHasAsMuchMemoryAsASpaceOfItAlone) {
+    Fixture f;
+    const std::vector<Bytes> bytes = SliceSpace::bytesOfSlices(hashOf(f.map), f.labels());
+    ASSERT_EQ(bytes.size(), f.map.slices());
+    for (const unsigned slice : {0u, 31u, 46u, 47u, 93u}) EXPECT_EQ(bytes[slice], f.space({slice})->bytes()) << slice;
+    EXPECT_EQ(std::accumulate(bytes.begin(), bytes.end(), Bytes{0}), f.pool.bytes());
 }
 
 }  // namespace

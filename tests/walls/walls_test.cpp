@@ -130,6 +130,33 @@ TEST(ComputeWalls, AKernelThatCannotBeWalledIsRefusedInWords) {
     }
 }
 
+/// What a program asks before it chooses a grid or shared memory must hold inside.
+TEST(ComputeWalls, OccupancyAndSharedMemoryAreThoseOfTheShare) {
+    auto gpu = gpu::Gpu::open("sim:gtx1080");
+    Site site(gpu, {});
+    Enclosure enclosure = site.enclose({setOf(site, {1, 4, 5, 17}), {}, 0});
+    gpu::Context& context = enclosure.context();
+    const gpu::Kernel kernel = context.load(kCountPtx).kernel("count");
+    context.makeCurrent();
+    const driver::DriverApi& api = context.api();
+    int grid = 0, block = 0, shared = 0, fit = 0, own = -1;
+    driver::CUdevice device = 0;
+    ASSERT_EQ(api.cuCtxGetDevice(&device), driver::CUDA_SUCCESS);
+    ASSERT_EQ(api.cuOccupancyMaxPotentialBlockSize(&grid, &block, kernel.handle(), nullptr, 0, 0),
+              driver::CUDA_SUCCESS);
+    EXPECT_EQ(grid * block, 4 * 2048) << "all threads of four multiprocessors";
+    constexpr auto kShared = static_cast<driver::CUdevice_attribute>(driver::DeviceAttribute::sharedBytesPerBlock);
+    ASSERT_EQ(api.cuDeviceGetAttribute(&shared, kShared, device), driver::CUDA_SUCCESS);
+    ASSERT_EQ(
+        api.cuOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel.handle(), 256, static_cast<std::size_t>(shared)),
+        driver::CUDA_SUCCESS);
+    EXPECT_GE(fit, 1) << "of blocks with all shared memory that the GPU says it has";
+    constexpr auto kOwn = static_cast<driver::CUfunction_attribute>(driver::FunctionAttribute::sharedBytes);
+    ASSERT_EQ(api.cuFuncGetAttribute(&own, kOwn, kernel.handle()), driver::CUDA_SUCCESS);
+    EXPECT_EQ(own, 0) << "the kernel declares none";
+    countBlocks(context, {40}, {256}, static_cast<std::size_t>(shared));
+}
+
 TEST(ComputeWalls, NoMultiprocessorOrAnUnknownColorIsRefused) {
     auto gpu = gpu::Gpu::open("sim:gtx1080");
     Site site(gpu, {});
@@ -138,11 +165,15 @@ TEST(ComputeWalls, NoMultiprocessorOrAnUnknownColorIsRefused) {
     EXPECT_THROW(site.enclose({{}, {0}, 1_MiB}), Error);
 }
 
-TEST(MemoryWalls, MoreThanTheShareIsOutOfMemory) {
-    auto gpu = gpu::Gpu::open("sim:gtx1080");
+Site siteOfPages(gpu::Gpu& gpu) {
     SiteOptions options;
     options.coloring = Coloring::pages;
-    Site site(gpu, options);
+    return {gpu, options};
+}
+
+TEST(MemoryWalls, MoreThanTheShareIsOutOfMemory) {
+    auto gpu = gpu::Gpu::open("sim:gtx1080");
+    Site site = siteOfPages(gpu);
     EXPECT_EQ(site.colors(), 2u);
     Enclosure enclosure = site.enclose({{}, {1}, 1_MiB});
     std::size_t free = 0, total = 0;
@@ -182,9 +213,7 @@ bool disjoint(const std::set<std::uint32_t>& a, const std::set<std::uint32_t>& b
 TEST(MemoryWalls, PagesOfDifferentColorsShareNoSlice) {
     for (const char* name : {"sim:gtx1080", "sim:v100"}) {
         auto gpu = gpu::Gpu::open(name);
-        SiteOptions options;
-        options.coloring = Coloring::pages;
-        Site site(gpu, options);
+        Site site = siteOfPages(gpu);
         std::vector<std::set<std::uint32_t>> slices;
         std::vector<Enclosure> enclosures;
         for (unsigned color = 0; color < site.colors(); ++color) {
@@ -199,9 +228,7 @@ TEST(MemoryWalls, PagesOfDifferentColorsShareNoSlice) {
 
 TEST(MemoryWalls, SeveralColorsOfPagesTakeTurns) {
     auto gpu = gpu::Gpu::open("sim:v100");
-    SiteOptions options;
-    options.coloring = Coloring::pages;
-    Site site(gpu, options);
+    Site site = siteOfPages(gpu);
     EXPECT_EQ(site.colors(), 8u);
     Enclosure enclosure = site.enclose({{}, {2, 5, 6}, 64_MiB});
     auto array = enclosure.context().array<std::uint32_t>(8_MiB / 4);
@@ -250,6 +277,22 @@ TEST_F(SideWalls, AnAllocationNeverCrossesItsColor) {
     EXPECT_TRUE(disjoint(slicesOf(*gpu_, a, small), second));
     EXPECT_EQ(a.colorOf(large.address() + 1234567), 0u);
     EXPECT_EQ(b.colorOf(other.address() + 1234567), 1u);
+}
+
+/// Reductions of neighbouring lanes to an address within a sector reach into the next one: the sample would contend
+/// with itself and be taken for any slice.
+TEST_F(SideWalls, SampledAddressesAreWholeSectorsOfTheAllocation) {
+    Enclosure a = site_->enclose({{}, {0}, 4_MiB});
+    const gpu::Buffer before = a.context().allocate(700), buffer = a.context().allocate(100'000);
+    std::set<driver::CUdeviceptr> ofBuffer;
+    for (std::size_t offset = 0; offset < buffer.bytes(); ++offset)
+        ofBuffer.insert(a.realAddress(buffer.address() + offset));
+    const auto sampled = a.sampleSectors(buffer, 500, 3);
+    EXPECT_GT(std::set(sampled.begin(), sampled.end()).size(), 400u) << "of some 3000 sectors";
+    for (const driver::CUdeviceptr address : sampled) {
+        EXPECT_EQ(address % 32, 0u);
+        EXPECT_TRUE(ofBuffer.count(address) && ofBuffer.count(address + 31)) << address;
+    }
 }
 
 TEST_F(SideWalls, TheColorIsTheSideThatMultiprocessorsAreNearTo) {
@@ -381,6 +424,7 @@ TEST(SliceWalls, TenantsShareNoSlice) {
         const gpu::Buffer buffer = enclosures.back().context().allocate(400_KiB);
         slices.push_back(slicesOf(gpu, enclosures.back(), buffer));
         EXPECT_EQ(slices.back().size(), 15u);
+        EXPECT_EQ(enclosures.back().walls().memory, site.memoryOf(colors));
         for (unsigned other = 0; other < tenant; ++other) EXPECT_TRUE(disjoint(slices[other], slices[tenant]));
         EXPECT_EQ(countBlocks(enclosures.back().context(), {300}, {32}), (std::set<unsigned>{tenant, tenant + 8}));
     }

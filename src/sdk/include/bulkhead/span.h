@@ -83,17 +83,15 @@ struct SideColor {
     }
 };
 
-/// The same where a table tells where each chunk is: its unit, 2^unitShift bytes, and 2^spread - 1 more at twice that
-/// distance.
+/// The same where a table tells where each unit of 2^unitShift bytes is.
 struct TableColor {
     SpanSize base = 0;
     const unsigned* units = nullptr;  ///< on the device
-    unsigned unitShift = 0, spread = 0;
+    unsigned unitShift = 0;
 
     BULKHEAD_VIEW SpanSize address(SpanSize offset) const {
-        const unsigned shift = unitShift + spread;
-        const SpanSize inside = offset & ((SpanSize{1} << shift) - 1);
-        return base + (SpanSize{units[offset >> shift]} << unitShift) + inside + (inside >> unitShift << unitShift);
+        const SpanSize inside = offset & ((SpanSize{1} << unitShift) - 1);
+        return base + (SpanSize{units[offset >> unitShift]} << unitShift) + inside;
     }
 };
 

@@ -1,0 +1,116 @@
+// What keeps blocks on their multiprocessors, and what it does to their times.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "walls/walls.h"
+
+namespace bulkhead::walls {
+namespace {
+
+/// Each block notes its multiprocessor and stays for some cycles.
+const char* const kStayPtx = R"(
+.version 6.3
+.target sm_60
+.address_size 64
+.visible .entry stay(.param .u64 sms, .param .u64 cycles)
+{
+	.reg .pred %p<2>;
+	.reg .b32 %r<4>;
+	.reg .b64 %rd<8>;
+	ld.param.u64 %rd1, [sms];
+	ld.param.u64 %rd2, [cycles];
+	mov.u64 %rd3, %clock64;
+	mov.u32 %r1, %ctaid.x;
+	mul.wide.u32 %rd4, %r1, 4;
+	add.u64 %rd5, %rd1, %rd4;
+	mov.u32 %r2, %smid;
+	st.global.u32 [%rd5], %r2;
+$wait:
+	mov.u64 %rd6, %clock64;
+	sub.u64 %rd7, %rd6, %rd3;
+	setp.lt.u64 %p1, %rd7, %rd2;
+	@%p1 bra $wait;
+	ret;
+}
+)";
+
+SmSet setOf(const Site& site, const std::set<unsigned>& members) {
+    SmSet sms(site.topology().multiprocessors(), false);
+    for (const unsigned sm : members) sms.at(sm) = true;
+    return sms;
+}
+
+Site siteWith(gpu::Gpu& gpu, Placement placement) {
+    SiteOptions options;
+    options.placement = placement;
+    return {gpu, options};
+}
+
+/// The multiprocessor of each block.
+std::vector<std::uint32_t> stay(gpu::Context& context, unsigned blocks, std::uint64_t cycles = 2000) {
+    gpu::Kernel kernel = context.load(kStayPtx).kernel("stay");
+    auto sms = context.array(std::vector<std::uint32_t>(blocks, ~0u));
+    gpu::Stream stream = context.createStream();
+    kernel.launch(stream, {blocks}, {64}, 0, sms, cycles);
+    stream.synchronize();
+    return sms.download();
+}
+
+std::set<unsigned> different(const std::vector<std::uint32_t>& sms) {
+    return {sms.begin(), sms.end()};
+}
+
+TEST(PlacementByDriver, BlocksStayInside) {
+    auto gpu = gpu::Gpu::open("sim:gtx1080");
+    Site site = siteWith(gpu, Placement::driver);
+    const std::set<unsigned> first = {1, 4, 5, 17}, second = {0, 2};
+    Enclosure a = site.enclose({setOf(site, first), {}, 0}), b = site.enclose({setOf(site, second), {}, 0});
+    EXPECT_EQ(a.placement(), Placement::driver);
+    EXPECT_EQ(a.context().info().multiprocessors, 4);
+    EXPECT_EQ(different(stay(a.context(), 200)), first);
+    EXPECT_EQ(different(stay(b.context(), 200)), second);
+    EXPECT_EQ(a.multiprocessorsUsed(), setOf(site, first));
+}
+
+TEST(PlacementByDriver, GroupsOfTwoAreToldApart) {
+    auto gpu = gpu::Gpu::open("sim:v100");
+    Site site = siteWith(gpu, Placement::driver);
+    const std::set<unsigned> inside = {6, 7, 30, 31, 78, 79};
+    Enclosure enclosure = site.enclose({setOf(site, inside), {}, 0});
+    EXPECT_EQ(different(stay(enclosure.context(), 400)), inside);
+}
+
+TEST(PlacementByDriver, HalvesOfAGroupCannotBeHad) {
+    auto gpu = gpu::Gpu::open("sim:v100");
+    Site site = siteWith(gpu, Placement::driver);
+    EXPECT_THROW(site.enclose({setOf(site, {6}), {}, 0}), Error);
+}
+
+TEST(PlacementByEither, BlocksPlaceThemselvesWhereTheDriverCannot) {
+    auto gpu = gpu::Gpu::open("sim:v100");
+    Site site = siteWith(gpu, Placement::automatic);
+    Enclosure halves = site.enclose({setOf(site, {6, 9}), {}, 0}), whole = site.enclose({setOf(site, {2, 3}), {}, 0});
+    EXPECT_EQ(halves.placement(), Placement::blocks);
+    EXPECT_EQ(whole.placement(), Placement::driver);
+    EXPECT_EQ(different(stay(halves.context(), 100)), (std::set<unsigned>{6, 9}));
+    EXPECT_EQ(different(stay(whole.context(), 100)), (std::set<unsigned>{2, 3}));
+}
+
+TEST(PlacementByDriver, PagesKeepTheirColor) {
+    auto gpu = gpu::Gpu::open("sim:gtx1080");
+    SiteOptions options;
+    options.coloring = Coloring::pages;
+    options.placement = Placement::driver;
+    Site site(gpu, options);
+    Enclosure enclosure = site.enclose({setOf(site, {0, 1}), {1}, 0});
+    const gpu::Buffer buffer = enclosure.context().allocate(1_MiB);
+    for (Bytes offset = 0; offset < buffer.bytes(); offset += 4_KiB)
+        EXPECT_EQ(enclosure.colorOf(buffer.address() + offset), 1u);
+}
+
+}  // namespace
+}  // namespace bulkhead::walls
