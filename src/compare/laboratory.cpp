@@ -22,7 +22,7 @@ RunSpec profiling(RunSpec spec, int limit) {
 std::vector<int> limitsFor(const RunSpec& spec) {
     arch::DeviceProfile profile = arch::findProfile(spec.gpu);
     arch::applySettings(profile, spec.settings);
-    return warpLimits(profile.maxWarps());
+    return warpLimits(profile.maxWarps(), static_cast<int>(profile.sm.schedulers));
 }
 
 }  // namespace
@@ -70,10 +70,10 @@ bool lacksWarpLimit(const std::string& scheduler) {
     return false;
 }
 
-std::vector<int> warpLimits(int warps) {
+std::vector<int> warpLimits(int warps, int schedulers) {
     std::vector<int> limits;
-    for (int n : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64})
-        if (n < warps) limits.push_back(n);
+    for (int each : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64})
+        if (each * schedulers < warps) limits.push_back(each * schedulers);
     limits.push_back(warps);
     return limits;
 }

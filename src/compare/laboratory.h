@@ -41,9 +41,9 @@ class Laboratory {
     std::size_t simulated_ = 0;
 };
 
-/// Numbers of warps that profiling for Best-SWL tries on an SM with that many: close together where few warps run,
-/// since there each one more is a large share.
-std::vector<int> warpLimits(int warps);
+/// Numbers of warps that profiling for Best-SWL tries on an SM with that many, the same for each scheduler: close
+/// together where few warps run, since there each one more is a large share.
+std::vector<int> warpLimits(int warps, int schedulers);
 
 /// Specifications whose scheduler needs a number of warps and has none, such as "best-swl", get the one that suits
 /// their workload: of the limits, the one under which best-swl has the most instructions a cycle. Tokens of statPCAL

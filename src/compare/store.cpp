@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
 #include "base/files.h"
 #include "source_fingerprint.h"
@@ -30,7 +28,11 @@ std::string fingerprint(std::string_view bytes) {
     return fmt::format("{:016x}", hash);
 }
 
-Store::Store(std::filesystem::path folder, std::string program)
+std::string nameOf(const RunSpec& spec) {
+    return spec.workload + "-" + spec.scheduler;
+}
+
+ResultFolder::ResultFolder(std::filesystem::path folder, std::string program)
     : folder_(std::move(folder)), program_(std::move(program)) {
     std::error_code failed;
     std::filesystem::create_directories(folder_, failed);
@@ -39,30 +41,29 @@ Store::Store(std::filesystem::path folder, std::string program)
                     failed ? failed.message() : "it is a file");
 }
 
-nlohmann::ordered_json Store::identity(const RunSpec& spec) const {
-    nlohmann::ordered_json identity = spec.toJson();
-    identity["program"] = program_;
-    return identity;
+nlohmann::ordered_json ResultFolder::identity(nlohmann::ordered_json spec) const {
+    spec["program"] = program_;
+    return spec;
 }
 
-std::filesystem::path Store::fileOf(const RunSpec& spec) const {
-    return folder_ / fmt::format("{}-{}-{}.json", plain(spec.workload), plain(spec.scheduler),
-                                 fingerprint(identity(spec).dump()));
+std::filesystem::path ResultFolder::fileOf(const std::string& name, const nlohmann::ordered_json& spec) const {
+    return folder_ / fmt::format("{}-{}.json", plain(name), fingerprint(identity(spec).dump()));
 }
 
-std::optional<RunFigures> Store::find(const RunSpec& spec) const {
-    const std::filesystem::path file = fileOf(spec);
+std::optional<nlohmann::json> ResultFolder::find(const std::string& name, const nlohmann::ordered_json& spec) const {
+    const std::filesystem::path file = fileOf(name, spec);
     if (!std::filesystem::exists(file)) return std::nullopt;
     const nlohmann::json json = parseJson(readFile(file), file.string());
     // Two runs with one fingerprint are unlikely, and told apart all the same.
     if (!json.is_object() || !json.contains("run") || json["run"] != nlohmann::json(identity(spec)))
         return std::nullopt;
-    return RunFigures::fromJson(json.value("figures", nlohmann::json()), file.string());
+    return json.value("figures", nlohmann::json());
 }
 
-void Store::keep(const RunSpec& spec, const RunFigures& figures) const {
-    const nlohmann::ordered_json json = {{"run", identity(spec)}, {"figures", figures.toJson()}};
-    writeFile(fileOf(spec), json.dump() + "\n");
+void ResultFolder::keep(const std::string& name, const nlohmann::ordered_json& spec,
+                        const nlohmann::ordered_json& figures) const {
+    const nlohmann::ordered_json json = {{"run", identity(spec)}, {"figures", figures}};
+    writeFile(fileOf(name, spec), json.dump() + "\n");
 }
 
 }  // namespace bulkhead::compare

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -8,24 +9,50 @@
 
 namespace bulkhead::compare {
 
-/// Runs that have ended, one file each in a folder, so that an interrupted comparison goes on where it was. A file is
-/// found by everything that determines its run: the specification, the profile's content and the program.
-class Store {
+/// Results of a long series of experiments, one file each in a folder. A file is found by everything that determines
+/// its result: the specification and the program.
+class ResultFolder {
   public:
     /// `program` tells builds apart whose results may differ, as simulatorSources() does. Makes the folder where it is
     /// missing. Throws Error.
-    Store(std::filesystem::path folder, std::string program);
+    ResultFolder(std::filesystem::path folder, std::string program);
 
-    std::optional<RunFigures> find(const RunSpec&) const;
-    void keep(const RunSpec&, const RunFigures&) const;
-    std::filesystem::path fileOf(const RunSpec&) const;
+    /// `name`: what the file's name begins with.
+    std::filesystem::path fileOf(const std::string& name, const nlohmann::ordered_json& spec) const;
+    std::optional<nlohmann::json> find(const std::string& name, const nlohmann::ordered_json& spec) const;
+    void keep(const std::string& name, const nlohmann::ordered_json& spec, const nlohmann::ordered_json& figures) const;
 
   private:
-    nlohmann::ordered_json identity(const RunSpec&) const;
+    nlohmann::ordered_json identity(nlohmann::ordered_json spec) const;
 
     std::filesystem::path folder_;
     std::string program_;
 };
+
+/// Experiments that have ended, so that an interrupted series goes on where it was. Both types have toJson(), `Figures`
+/// has fromJson(), and nameOf(Spec) begins the file's name.
+template <class Spec, class Figures>
+class StoreOf {
+  public:
+    StoreOf(std::filesystem::path folder, std::string program) : folder_(std::move(folder), std::move(program)) {}
+
+    std::optional<Figures> find(const Spec& spec) const {
+        const std::optional<nlohmann::json> kept = folder_.find(nameOf(spec), spec.toJson());
+        if (!kept) return std::nullopt;
+        return Figures::fromJson(*kept, fileOf(spec).string());
+    }
+    void keep(const Spec& spec, const Figures& figures) const {
+        folder_.keep(nameOf(spec), spec.toJson(), figures.toJson());
+    }
+    std::filesystem::path fileOf(const Spec& spec) const { return folder_.fileOf(nameOf(spec), spec.toJson()); }
+
+  private:
+    ResultFolder folder_;
+};
+
+/// Runs of workloads. What determines one includes the profile's content.
+using Store = StoreOf<RunSpec, RunFigures>;
+std::string nameOf(const RunSpec&);
 
 /// What tells builds apart whose results may differ: a number that stands for the sources of the simulator and of the
 /// workloads. Builds of the same sources find the same, on any machine.

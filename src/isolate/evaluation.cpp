@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/statistics.h"
-#include "compare/store.h"
 #include "compare/workers.h"
 #include "isolate/applications.h"
 
@@ -81,39 +78,6 @@ Chart barsOf(const Result& r, std::size_t first, const std::string& yTitle) {
 }
 
 }  // namespace
-
-SeriesStore::SeriesStore(std::filesystem::path folder, std::string program)
-    : folder_(std::move(folder)), program_(std::move(program)) {
-    std::error_code failed;
-    std::filesystem::create_directories(folder_, failed);
-    if (!std::filesystem::is_directory(folder_))
-        throw Error("{}: cannot be made a folder for results", folder_.string());
-}
-
-nlohmann::ordered_json SeriesStore::identity(const SeriesSpec& spec) const {
-    nlohmann::ordered_json identity = spec.toJson();
-    identity["program"] = program_;
-    return identity;
-}
-
-std::filesystem::path SeriesStore::fileOf(const SeriesSpec& spec) const {
-    return folder_ / fmt::format("isolate-{}-{}-{}.json", spec.application, methodName(spec.method),
-                                 compare::fingerprint(identity(spec).dump()));
-}
-
-std::optional<SeriesFigures> SeriesStore::find(const SeriesSpec& spec) const {
-    const std::filesystem::path file = fileOf(spec);
-    if (!std::filesystem::exists(file)) return std::nullopt;
-    const nlohmann::json json = parseJson(readFile(file), file.string());
-    if (!json.is_object() || !json.contains("series") || json["series"] != nlohmann::json(identity(spec)))
-        return std::nullopt;
-    return SeriesFigures::fromJson(json.value("figures", nlohmann::json()), file.string());
-}
-
-void SeriesStore::keep(const SeriesSpec& spec, const SeriesFigures& figures) const {
-    const nlohmann::ordered_json json = {{"series", identity(spec)}, {"figures", figures.toJson()}};
-    writeFile(fileOf(spec), json.dump() + "\n");
-}
 
 void Evaluation::add(const SeriesSpec& spec, const SeriesFigures& figures) {
     for (std::size_t i = 0; i < spec.neighbours.size(); ++i) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -9,24 +8,12 @@
 
 #include "base/result.h"
 #include "compare/laboratory.h"
+#include "compare/store.h"
 #include "isolate/series.h"
 
 namespace bulkhead::isolate {
 
-/// Series that have ended, one file each in a folder, so that an interrupted evaluation goes on where it was.
-class SeriesStore {
-  public:
-    /// `program` tells builds apart whose results may differ.
-    SeriesStore(std::filesystem::path folder, std::string program);
-    std::optional<SeriesFigures> find(const SeriesSpec&) const;
-    void keep(const SeriesSpec&, const SeriesFigures&) const;
-
-  private:
-    nlohmann::ordered_json identity(const SeriesSpec&) const;
-    std::filesystem::path fileOf(const SeriesSpec&) const;
-    std::filesystem::path folder_;
-    std::string program_;
-};
+using SeriesStore = compare::StoreOf<SeriesSpec, SeriesFigures>;
 
 /// What is to be evaluated on one GPU.
 struct EvaluationSpec {

@@ -151,6 +151,10 @@ std::string SeriesSpec::label() const {
     return fmt::format("{} {} {}/{}", gpu, application, methodName(method), partitions);
 }
 
+std::string nameOf(const SeriesSpec& spec) {
+    return fmt::format("isolate-{}-{}", spec.application, methodName(spec.method));
+}
+
 nlohmann::ordered_json SeriesFigures::toJson() const {
     return {{"seconds", seconds},         {"neighbour_runs", neighbourRuns}, {"multiprocessors", multiprocessors},
             {"colors", colors},           {"placement", placement},          {"stray_blocks", strayBlocks},

@@ -43,6 +43,9 @@ struct SeriesSpec {
     std::string label() const;
 };
 
+/// What the name of a file with its figures begins with.
+std::string nameOf(const SeriesSpec&);
+
 /// Seconds of a run of the application, for each neighbour and sample.
 struct SeriesFigures {
     std::vector<std::vector<double>> seconds;

@@ -9,18 +9,11 @@
 
 #include "base/error.h"
 #include "compare/workers.h"
+#include "small_run.h"
 #include "temporary_directory.h"
 
 namespace bulkhead::compare {
 namespace {
-
-RunSpec small(const std::string& workload, const std::string& scheduler = "gto") {
-    RunSpec spec;
-    spec.workload = workload;
-    spec.scheduler = scheduler;
-    spec.size = workloads::Size::test;
-    return spec;
-}
 
 TEST(Workers, eachPieceIsDoneOnceInAProcessOfItsOwn) {
     const TemporaryDirectory folder;
@@ -102,12 +95,13 @@ TEST(Laboratory, progressCountsWhatIsLeft) {
 }
 
 TEST(WarpLimits, areThoseOfTheMachine) {
-    const std::vector<int> limits = warpLimits(48);
-    EXPECT_EQ(limits.front(), 1);
+    const std::vector<int> limits = warpLimits(48, 2);
+    EXPECT_EQ(limits.front(), 2);
     EXPECT_EQ(limits.back(), 48);
     EXPECT_TRUE(std::is_sorted(limits.begin(), limits.end()));
     EXPECT_EQ(std::set<int>(limits.begin(), limits.end()).size(), limits.size());
-    EXPECT_EQ(warpLimits(64).back(), 64);
+    EXPECT_TRUE(std::all_of(limits.begin(), limits.end(), [](int limit) { return limit % 2 == 0; }));
+    EXPECT_EQ(warpLimits(64, 4).back(), 64);
 }
 
 TEST(WarpLimits, profilingFindsTheBest) {
@@ -120,7 +114,7 @@ TEST(WarpLimits, profilingFindsTheBest) {
     EXPECT_EQ(specs[2].scheduler, "gto");
     EXPECT_EQ(specs[3].scheduler, "best-swl:5");
     const double best = execute(specs[0]).ipc();
-    for (int n : warpLimits(48)) EXPECT_GE(best, execute(small("ATAX", "best-swl:" + std::to_string(n))).ipc()) << n;
+    for (int n : warpLimits(48, 2)) EXPECT_GE(best, execute(small("ATAX", "best-swl:" + std::to_string(n))).ipc()) << n;
 }
 
 TEST(WarpLimits, schedulersThatDoNotExistAreRefused) {

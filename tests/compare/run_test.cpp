@@ -5,17 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "small_run.h"
 
 namespace bulkhead::compare {
 namespace {
-
-RunSpec small(const std::string& workload, const std::string& scheduler = "gto") {
-    RunSpec spec;
-    spec.workload = workload;
-    spec.scheduler = scheduler;
-    spec.size = workloads::Size::test;
-    return spec;
-}
 
 TEST(Run, aRunToTheEndIsChecked) {
     const RunFigures figures = execute(small("ATAX"));

@@ -13,30 +13,73 @@ Result table(std::vector<Result::Column> columns, std::vector<std::vector<Value>
     return r;
 }
 
+std::string text(const Value& value) {
+    return std::get<std::string>(value);
+}
+
 TEST(Verdicts, HoldOursAgainstThePapersByTheNamesOfColumns) {
-    const Result v =
-        verdicts({table({{"workload", ""}, {"APKI", ""}, {"paper's APKI", ""}, {"other", ""}},
-                        {{std::string("ATAX"), 65.0, 64.0, 1.0}, {std::string("WC"), 40.0, 19.0, 1.0}}),
-                  table({{"of", ""}, {"ours", "x"}, {"paper", "x"}}, {{std::string("ciao-c"), 2.0, 1.6}})});
+    const Result v = verdicts({table({{"workload", ""}, {"APKI", ""}, {"paper's APKI", ""}, {"other", ""}},
+                                     {{std::string("ATAX"), 65.0, 64.0, 1.0}, {std::string("WC"), 40.0, 19.0, 1.0}}),
+                               table({{"of", ""}, {"ours", "x"}, {"paper", "x"}}, {{std::string("ciao-c"), 2.0, 1.6}})})
+                         .back();
     ASSERT_EQ(v.rows.size(), 3u);
-    EXPECT_EQ(std::get<std::string>(v.rows[0][1]), "ATAX");
+    EXPECT_EQ(text(v.rows[0][1]), "ATAX");
+    EXPECT_EQ(std::get<double>(v.rows[0][4]), 64.0);
+    EXPECT_EQ(std::get<double>(v.rows[0][5]), 65.0);
     EXPECT_DOUBLE_EQ(std::get<double>(v.rows[0][6]), 65.0 / 64.0);
-    EXPECT_EQ(std::get<std::string>(v.rows[0][7]), "agrees");
-    EXPECT_EQ(std::get<std::string>(v.rows[1][7]), "differs");
-    EXPECT_EQ(std::get<std::string>(v.rows[2][7]), "near");
-    EXPECT_EQ(std::get<std::string>(v.rows[2][3]), "x");
+    EXPECT_EQ(text(v.rows[0][7]), "agrees");
+    EXPECT_EQ(text(v.rows[1][7]), "differs");
+    EXPECT_EQ(text(v.rows[2][7]), "near");
+    EXPECT_EQ(text(v.rows[2][3]), "x");
 }
 
 TEST(Verdicts, LeaveOutRowsOfWhichThePaperHasNoNumber) {
-    EXPECT_TRUE(verdicts({table({{"ours", ""}, {"paper", ""}}, {{1.0, Value()}, {Value(), 2.0}})}).rows.empty());
-    EXPECT_TRUE(verdicts({table({{"paper", ""}, {"mean", ""}}, {{1.0, 1.0}})}).rows.empty());
+    EXPECT_TRUE(verdicts({table({{"ours", ""}, {"paper", ""}}, {{1.0, Value()}, {Value(), 2.0}})}).empty());
+    EXPECT_TRUE(verdicts({table({{"paper", ""}, {"mean", ""}}, {{1.0, 1.0}})}).empty());
 }
 
 TEST(Verdicts, CompareWithNothingByTheDifference) {
-    const Result v = verdicts({table({{"ours", ""}, {"paper", ""}}, {{std::int64_t{0}, std::int64_t{0}}, {0.5, 0.0}})});
-    EXPECT_EQ(std::get<std::string>(v.rows[0][7]), "agrees");
-    EXPECT_EQ(std::get<std::string>(v.rows[1][7]), "differs");
+    const Result v =
+        verdicts({table({{"ours", ""}, {"paper", ""}}, {{std::int64_t{0}, std::int64_t{0}}, {0.5, 0.0}})}).back();
+    EXPECT_EQ(text(v.rows[0][7]), "agrees");
+    EXPECT_EQ(text(v.rows[1][7]), "differs");
     EXPECT_TRUE(std::holds_alternative<std::monostate>(v.rows[1][6]));
+}
+
+TEST(Verdicts, PutHardwareBesideSimulationOfTheSameNumber) {
+    Result sim = table({{"kernel", ""}, {"ours", "ms"}, {"paper", "ms"}, {"SMs", ""}},
+                       {{std::string("None"), 10.0, 10.0, std::string("4")}});
+    Result real = table({{"kernel", ""}, {"ours", "ms"}, {"paper", "ms"}, {"SMs", ""}},
+                        {{std::string("None"), 25.0, 10.0, std::string("66")}});
+    sim.provenance.gpu = "sim:tx2";
+    real.provenance.gpu = "cuda:0";
+    const Result v = verdicts({sim, real}).back();
+    ASSERT_EQ(v.rows.size(), 1u);
+    EXPECT_EQ(std::get<double>(v.rows[0][5]), 10.0);
+    EXPECT_EQ(text(v.rows[0][7]), "agrees");
+    EXPECT_EQ(std::get<double>(v.rows[0][8]), 25.0);
+    EXPECT_EQ(std::get<double>(v.rows[0][9]), 2.5);
+    EXPECT_EQ(text(v.rows[0][10]), "differs");
+}
+
+TEST(Verdicts, AreCountedByFigure) {
+    Result a = table({{"ours", ""}, {"paper", ""}}, {{1.0, 1.0}, {1.2, 1.0}}), b = a, c = a;
+    a.title = "Figure 1. Speed: one part";
+    b.title = "Figure 1. Speed: another";
+    c.title = "Figure 2. Size";
+    const Result counts = verdicts({a, b, c}).front();
+    ASSERT_EQ(counts.rows.size(), 2u);
+    EXPECT_EQ(text(counts.rows[0][0]), "Figure 1. Speed");
+    EXPECT_EQ(std::get<std::int64_t>(counts.rows[0][2]), 2);
+    EXPECT_EQ(std::get<std::int64_t>(counts.rows[0][3]), 2);
+    EXPECT_EQ(std::get<std::int64_t>(counts.rows[0][4]), 0);
+    EXPECT_EQ(std::get<std::int64_t>(counts.rows[1][2]), 1);
+}
+
+TEST(Verdicts, AreNotPassedOnThemselves) {
+    const std::vector<Result> once = verdicts({table({{"ours", ""}, {"paper", ""}}, {{1.0, 1.0}})});
+    for (const Result& r : once) EXPECT_TRUE(isVerdict(r));
+    EXPECT_TRUE(verdicts(once).empty());
 }
 
 }  // namespace

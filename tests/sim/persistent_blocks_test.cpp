@@ -28,12 +28,9 @@ struct Walls {
     unsigned turn = 0;
     unsigned smCount = static_cast<unsigned>(h.gpu.profile().sm.count);
 
+    std::uint32_t* words() { return h.data<std::uint32_t>(queue, PersistentQueue::kWords); }
     void allow(const std::set<unsigned>& sms) {
-        for (unsigned sm = 0; sm < smCount; ++sm) {
-            std::uint32_t& word = h.data<std::uint32_t>(queue, 64)[PersistentQueue::kSms + sm / 32];
-            const std::uint32_t bit = 1u << sm % 32;
-            word = sms.count(sm) ? word | bit : word & ~bit;
-        }
+        for (const unsigned sm : sms) next.sms[sm / 32] |= 1u << sm % 32;
     }
     LaunchRecord run(const std::string& text, Dim3 grid, Dim3 block, std::vector<std::uint64_t> arguments,
                      unsigned physicalBlocks) {
@@ -97,8 +94,7 @@ TEST(PersistentBlocks, TheQueueIsReadyForTheNextLaunch) {
     for (int round = 1; round <= 3; ++round) {
         w.run(walled(kernelText(kCount)), {10, 1, 1}, {32, 1, 1}, {counts, sms}, 60);
         EXPECT_EQ(w.h.data<std::uint32_t>(counts, 10)[9], 32u * round);
-        const std::uint32_t* const cleared =
-            w.h.data<std::uint32_t>(w.queue, PersistentQueue::kWords) + PersistentQueue::turn(w.turn);
+        const std::uint32_t* const cleared = w.words() + PersistentQueue::turn(w.turn);
         for (unsigned i = 0; i < PersistentQueue::kPlaced + w.smCount; ++i) EXPECT_EQ(cleared[i], 0u) << i;
     }
 }
@@ -108,8 +104,9 @@ TEST(PersistentBlocks, BlocksNoteWhereTheyWorked) {
     w.allow({1, 4, 7});
     const VirtualAddress counts = w.h.buffer(4 * 100), sms = w.h.buffer(4 * 100);
     w.run(walled(kernelText(kCount)), {100, 1, 1}, {32, 1, 1}, {counts, sms}, 200);
-    EXPECT_EQ(w.h.data<std::uint32_t>(w.queue, 64)[PersistentQueue::kUsed], 1u << 1 | 1u << 4 | 1u << 7);
-    EXPECT_EQ(w.h.data<std::uint32_t>(w.queue, 64)[PersistentQueue::kStrays], 0u);
+    for (unsigned sm = 0; sm < w.smCount; ++sm)
+        EXPECT_EQ(w.words()[PersistentQueue::kUsed + sm], sm == 1 || sm == 4 || sm == 7 ? 1u : 0u) << sm;
+    EXPECT_EQ(w.words()[PersistentQueue::kStrays], 0u);
 }
 
 TEST(PersistentBlocks, ALaunchThatFindsNoPlaceInsideIsNotLost) {
@@ -121,7 +118,7 @@ TEST(PersistentBlocks, ALaunchThatFindsNoPlaceInsideIsNotLost) {
         const LaunchRecord record = w.run(walled(kernelText(kCount)), grid, {48, 2, 1}, {counts, sms}, 40);
         ASSERT_FALSE(record.error) << record.error->what();
         for (std::size_t i = 0; i < 105; ++i) EXPECT_EQ(w.h.data<std::uint32_t>(counts, 105)[i], 96 * round);
-        EXPECT_EQ(w.h.data<std::uint32_t>(w.queue, 64)[PersistentQueue::kStrays], round);
+        EXPECT_EQ(w.words()[PersistentQueue::kStrays], round);
     }
 }
 

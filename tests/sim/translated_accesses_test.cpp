@@ -32,8 +32,8 @@ ptx::AccessTranslation translationTo(VirtualAddress real, std::uint64_t bytes) {
         return fmt::format(
             "mov.b64 %mv0, {{{2}, {3}}}; and.b64 %mv1, %mv0, -4096; and.b64 %mv0, %mv0, 4095; shl.b64 %mv1, %mv1, 1; "
             "and.b64 %mv2, %mv1, {4}; popc.b64 %mw, %mv2; and.b32 %mw, %mw, 1; shl.b32 %mw, %mw, 12; "
-            "cvt.u64.u32 %mv2, %mw; add.u64 %mv0, %mv0, %mv1; add.u64 %mv0, %mv0, {5}; @{1} add.u64 {0}, %mv0, %mv2;",
-            r.address, r.inside, r.low, r.high, kMask, real);
+            "cvt.u64.u32 %mv2, %mw; add.u64 %mv0, %mv0, %mv1; add.u64 %mv0, %mv0, {5}; {1} add.u64 {0}, %mv0, %mv2;",
+            r.address, r.inside.empty() ? "" : fmt::format("@{}", r.inside), r.low, r.high, kMask, real);
     };
     return t;
 }
@@ -92,6 +92,44 @@ TEST(TranslatedAccesses, AsynchronousCopiesReadWhereTheBytesAre) {
         ptx::parse(kernelText(body, ".shared .align 4 .u32 tile;"), "test.ptx"), translationTo(real, 2 * kPiece));
     h.run(text, {{1}, {1}}, {kWindow, result});
     EXPECT_EQ(*h.data<std::uint32_t>(result), 9u);
+}
+
+/// b[i] = a[i] + 1, through pointers that are marked as those of global memory.
+const char* const kIncrement =
+    "cvta.to.global.u64 %rd4, %rd1; cvta.to.global.u64 %rd5, %rd2; mov.u32 %r1, %tid.x; mul.wide.u32 %rd6, %r1, 4;\n"
+    "add.s64 %rd4, %rd4, %rd6; add.s64 %rd5, %rd5, %rd6; setp.gt.u32 %p1, %r1, 63; @%p1 bra end;\n"
+    "ld.global.u32 %r2, [%rd4+4096]; add.u32 %r2, %r2, 1; st.global.u32 [%rd5], %r2;\nend:";
+
+/// All four ways, for a window of so many bytes.
+void expectIncremented(std::uint64_t windowBytes) {
+    Harness h;
+    const VirtualAddress real = h.buffer(8 * kPiece), plain = h.buffer(4 * kPiece);
+    const std::string text =
+        ptx::withTranslatedAccesses(ptx::parse(kernelText(kIncrement), "test.ptx"), translationTo(real, windowBytes));
+    const auto word = [&](std::uint64_t address) {
+        const bool inside = address >= kWindow && address < kWindow + windowBytes;
+        return h.data<std::uint32_t>(inside ? real + movedOffset(address - kWindow) : address, 1);
+    };
+    for (const std::uint64_t from : {kWindow, std::uint64_t{plain}})
+        for (const std::uint64_t to : {kWindow + 2 * kPiece, std::uint64_t{plain} + 2 * kPiece}) {
+            for (std::uint64_t i = 0; i < 64; ++i) *word(from + kPiece + 4 * i) = static_cast<std::uint32_t>(from + i);
+            const LaunchRecord& record = h.gpu.record(h.run(text, {{1}, {96}}, {from, to}));
+            ASSERT_FALSE(record.error) << record.error->what();
+            for (std::uint64_t i = 0; i < 64; ++i)
+                ASSERT_EQ(*word(to + 4 * i), static_cast<std::uint32_t>(from + i + 1)) << from << " to " << to;
+        }
+}
+
+TEST(TranslatedAccesses, PointersOfALaunchMayBeInTheWindowOrNot) {
+    expectIncremented(ptx::AccessTranslation::kAlignment);
+}
+
+TEST(TranslatedAccesses, PointersOfALaunchMayBeInAWideWindowOrNot) {
+    expectIncremented(3 * ptx::AccessTranslation::kAlignment);
+}
+
+TEST(TranslatedAccesses, PointersOfALaunchMayBeInANarrowWindowOrNot) {
+    expectIncremented(4 * kPiece);
 }
 
 }  // namespace
