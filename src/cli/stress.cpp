@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/laboratory_options.h"
+#include "cli/progress.h"
 #include "cli/verbs.h"
 #include "report/report.h"
 #include "stress/scenario.h"
@@ -21,6 +22,7 @@ namespace bulkhead::cli {
 namespace {
 
 constexpr int kInterrupted = 130;  // as shells say it of Ctrl-C
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40, kMostAccesses = std::uint64_t{1} << 32;
 
 struct StressOptions {
     std::string gpu = "sim:tx2", map, scenario, json, csv, html, size = "test";
@@ -92,6 +94,7 @@ stress::Options fromArguments(const StressOptions& o) {
     // Simulated seconds are long: the longest run of the paper's tables takes a twentieth of one.
     const double usual = o.gpu.starts_with("sim:") ? 0.25 : 60;
     options.arena.victim.limitSeconds = o.limit > 0 ? o.limit : usual;
+    if (o.limit > 0) options.arena.victim.programLimitSeconds = o.limit;
     options.victims = o.victims;
     options.aggressors = aggressorSpecs(o);
     options.placements = chosenPlacements(o.placements);
@@ -99,6 +102,14 @@ stress::Options fromArguments(const StressOptions& o) {
     options.exceedance = o.exceedance;
     options.secondsPerCell = o.cellLimit;
     return options;
+}
+
+/// Throws Error if no cell could begin on a real GPU, all for the same reason: it is the machine's, not theirs.
+void expectGpuThere(const stress::Options& options, const stress::Outcome& outcome) {
+    if (!options.arena.gpu.starts_with("cuda:") || outcome.cells.empty()) return;
+    const std::string& refusal = outcome.cells.front().refusal;
+    const auto same = [&](const stress::Cell& cell) { return !refusal.empty() && cell.refusal == refusal; };
+    if (std::all_of(outcome.cells.begin(), outcome.cells.end(), same)) throw Error("stress: {}", refusal);
 }
 
 int run(const StressOptions& o) {
@@ -116,13 +127,14 @@ int run(const StressOptions& o) {
     stress::Outcome outcome;
     bool interrupted = false;
     try {
-        stress::stress(options, outcome, [](const std::string& what) {
-            if (isatty(2)) fmt::print(stderr, "{}\n", what);
+        stress::stress(options, outcome, [timeLeft = TimeLeft()](const std::string& what, double fraction) {
+            if (isatty(2)) fmt::print(stderr, "{}{}\n", what, timeLeft.words(fraction));
         });
     } catch (const stress::Interrupted&) {
         interrupted = true;
         fmt::print(stderr, "bulkhead: interrupted; what was measured is kept\n");
     }
+    if (!interrupted) expectGpuThere(options, outcome);
     std::vector<Result> results = outcome.results(options);
     if (!quiet)
         for (const Result& result : results) writeOutput("-", report::text(result) + "\n");
@@ -160,7 +172,8 @@ Action setUpStress(CLI::App& app) {
     app.add_option("--scenario", o->scenario, "everything but the output from a JSON file")->type_name("FILE");
     app.add_flag("--share-sms", o->shared, "let victim and aggressor meet on a multiprocessor");
     app.add_option("--limit", o->limit,
-                   "seconds of the GPU after which a victim counts as hung; 0: 60, or 0.25 simulated");
+                   "seconds of the GPU after which a victim counts as hung; 0: 60, or 0.25 simulated. Of a program, of "
+                   "the wall clock; 0: 60, or 600 on a simulated GPU");
     app.add_option("--cell-limit", o->cellLimit, "seconds after which a cell gets no further samples");
     app.add_option("--exceedance", o->exceedance, "probability of the worst-case bound")->capture_default_str();
     app.add_option("--json", o->json, "write everything as JSON to FILE, or to standard output if it is -")
@@ -171,8 +184,8 @@ Action setUpStress(CLI::App& app) {
     app.add_flag("--worker", o->worker)->group("");
 
     const char* const ofVictims = "The victim";
-    app.add_option("--victim-bytes", o->victimBytes, "its working set")->group(ofVictims);
-    app.add_option("--accesses", o->accesses, "of one run")->group(ofVictims);
+    app.add_option("--victim-bytes", o->victimBytes, "its working set")->check(atMost(kMostBytes))->group(ofVictims);
+    app.add_option("--accesses", o->accesses, "of one run")->check(atMost(kMostAccesses))->group(ofVictims);
     app.add_option("--size", o->size, "of a workload: test, default or paper")->capture_default_str()->group(ofVictims);
     app.add_flag("--cold", o->cold, "let every run begin with its working set out of the cache")->group(ofVictims);
     const char* const ofAggressors = "The aggressor";
@@ -183,7 +196,9 @@ Action setUpStress(CLI::App& app) {
         ->group(ofAggressors);
     app.add_option("--duty", o->duty, "percent of the time that it works")->capture_default_str()->group(ofAggressors);
     app.add_option("--rate", o->rate, "GB/s that it moves at most; 0: as many as it can")->group(ofAggressors);
-    app.add_option("--aggressor-bytes", o->aggressorBytes, "its memory; 0: eight times the cache")->group(ofAggressors);
+    app.add_option("--aggressor-bytes", o->aggressorBytes, "its memory; 0: eight times the cache")
+        ->check(atMost(kMostBytes))
+        ->group(ofAggressors);
     app.add_option("--target", o->target, "number of the slice, bank or channel to aim at")->group(ofAggressors);
     return [o] { return run(*o); };
 }

@@ -79,7 +79,7 @@ CUcontext createContext(Device& device, sim::Sharing sharing, unsigned flags) {
 
 CUcontext primaryContext(Device& device) {
     if (!device.primary) {
-        device.primary = createContext(device, sim::Sharing::timeSliced, device.primaryFlags);
+        device.primary = createContext(device, state().sharing, device.primaryFlags);
         device.primary->isPrimary = true;
     }
     return device.primary;
@@ -168,7 +168,7 @@ CUresult cuCtxCreate(CUcontext* context, unsigned flags, CUdevice device) {
     return call([&] {
         requireOutput(context);
         checkFlags(flags);
-        *context = createContext(deviceAt(device), sim::Sharing::timeSliced, flags);
+        *context = createContext(deviceAt(device), state().sharing, flags);
         contextStack().push_back(*context);
     });
 }

@@ -38,6 +38,11 @@ CUresult newSharingContext(CUcontext* context, CUdevice device, bool concurrent)
     });
 }
 
+void setSharing(bool concurrent) {
+    const std::lock_guard lock(state().mutex);
+    state().sharing = concurrent ? sim::Sharing::concurrent : sim::Sharing::timeSliced;
+}
+
 CUresult setAllocation(const sim::AllocationOptions& options) {
     return call([&] { current()->root->placement = options; });
 }
@@ -88,8 +93,9 @@ std::string lastError() {
 }  // namespace
 
 const SimulatorApi& simulator() {
-    static const SimulatorApi api = {addDevice,       removeDevice, machine,      newSharingContext, setAllocation,
-                                     physicalAddress, pageColor,    limitThreads, launches,          lastError};
+    static const SimulatorApi api = {addDevice,     removeDevice,    machine,   newSharingContext, setSharing,
+                                     setAllocation, physicalAddress, pageColor, limitThreads,      launches,
+                                     lastError};
     return api;
 }
 

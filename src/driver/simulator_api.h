@@ -21,6 +21,8 @@ struct SimulatorApi {
     sim::Gpu* (*machine)(CUdevice) = nullptr;
     /// Another context: time-sliced with the others, or beside them as under MPS.
     CUresult (*createContext)(CUcontext*, CUdevice, bool concurrent) = nullptr;
+    /// Likewise, of all contexts that are made by CUDA's own calls from now on, the primary ones included.
+    void (*setSharing)(bool concurrent) = nullptr;
     /// How the current context's memory is placed from now on: page size, color, placement.
     CUresult (*setAllocation)(const sim::AllocationOptions&) = nullptr;
     /// Where a device address of the current context lies, and the color of its page.

@@ -8,7 +8,7 @@ using namespace stress;
 
 namespace {
 
-constexpr unsigned kTogether = 4;  // accesses of a thread that a sweep has under way; bursts are multiples of it
+constexpr unsigned kTogether = 4;  // accesses of a thread that are under way at once; bursts are multiples of it
 
 /// Says when to stop, and rests between bursts for as long as the dials ask. Counts in 32 bits, which wrap around: it
 /// must leave registers to as many warps as a multiprocessor holds.
@@ -79,19 +79,17 @@ extern "C" __global__ void compute(const unsigned* stop, Dials dials, Places* pl
     finish(log, 0, 0);
 }
 
-/// Follows a ring of pointers. The first `lanes` lanes of every warp have starts of their own. There may be several
-/// rings with `startCount` starts each; `ringOfSm` (null: one ring) says which one a multiprocessor follows.
-extern "C" __global__ void chaseRing(const Address* starts, unsigned startCount, const unsigned* ringOfSm,
-                                     unsigned lanes, unsigned bytesEach, const unsigned* stop, Dials dials,
-                                     Places* places, BlockLog* logs, unsigned* ranks) {
+/// Follows a ring of pointers. The first `lanes` lanes of every warp have starts of their own.
+extern "C" __global__ void chaseRing(const Address* starts, unsigned startCount, unsigned lanes, unsigned bytesEach,
+                                     const unsigned* stop, Dials dials, Places* places, BlockLog* logs,
+                                     unsigned* ranks) {
     BlockLog* log = logs + blockIdx.x;
     if (!claimPlace(places, log)) return;
-    const unsigned ring = ringOfSm ? ringOfSm[multiprocessor()] : 0;
-    const unsigned warps = blockDim.x / 32, warp = blockRank(ranks + ring) * warps + threadIdx.x / 32;
+    const unsigned warps = blockDim.x / 32, warp = blockRank(ranks) * warps + threadIdx.x / 32;
     const unsigned lane = threadIdx.x % 32;
     Address accesses = 0;
     if (lane < lanes) {
-        Address p = starts[ring * startCount + (warp * lanes + lane) % startCount];
+        Address p = starts[(warp * lanes + lane) % startCount];
         Pace pace(stop, dials, warp, places->wanted * warps);
         do {
             for (unsigned i = 0; i < dials.burst; ++i) p = loadL2(p);
@@ -99,6 +97,57 @@ extern "C" __global__ void chaseRing(const Address* starts, unsigned startCount,
         } while (pace.goOn());
         if (p == 0) accesses = 0;  // never: keeps the last loads
     }
+    finish(log, accesses, bytesEach);
+}
+
+namespace {
+
+/// The next part of a list, which is for whoever asks first: `kTogether` entries for each lane of a warp.
+__device__ uint4 takeEntries(const uint4* list, unsigned parts, unsigned* ticket) {
+    const unsigned lane = threadIdx.x % 32;
+    unsigned part = lane == 0 ? atomicAdd(ticket, 1u) : 0;
+    part = __shfl_sync(0xffffffffu, part, 0) % parts;
+    uint4 entries;
+    asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(entries.x), "=r"(entries.y), "=r"(entries.z), "=r"(entries.w)
+                 : "l"(list + part * 32 + lane)
+                 : "memory");
+    return entries;
+}
+
+}  // namespace
+
+/// Visits the lines of a list, which holds their numbers from `base` on, in the list's order however fast each warp is:
+/// all of them take the next part from one counter. `workers` (null: all) says which multiprocessors do so, with
+/// `blocks` blocks; blocks on others leave.
+extern "C" __global__ void visitLines(Address base, unsigned lineBytes, const uint4* list, unsigned parts,
+                                      const unsigned* workers, unsigned blocks, unsigned* ticket, unsigned bytesEach,
+                                      const unsigned* stop, Dials dials, Places* places, BlockLog* logs,
+                                      unsigned* ranks) {
+    BlockLog* log = logs + blockIdx.x;
+    if (!claimPlace(places, log)) return;
+    if (workers && workers[multiprocessor()] == 0) {
+        if (threadIdx.x == 0) log->claimed = 0;
+        return;
+    }
+    const unsigned warps = blockDim.x / 32;
+    const auto take = [&] { return takeEntries(list, parts, ticket); };
+    const auto visit = [&](unsigned line) {
+        return loadL2(reinterpret_cast<const unsigned*>(base + static_cast<Address>(line) * lineBytes));
+    };
+    Pace pace(stop, dials, blockRank(ranks) * warps + threadIdx.x / 32, blocks * warps);
+    uint4 lines = take();
+    Address accesses = 0;
+    unsigned seen = 0;
+    do {
+        for (unsigned n = 0; n < dials.burst; n += kTogether) {
+            const unsigned a = visit(lines.x), b = visit(lines.y), c = visit(lines.z), d = visit(lines.w);
+            lines = take();  // while those come
+            seen |= a | b | c | d;
+        }
+        accesses += dials.burst;
+    } while (pace.goOn());
+    if (accesses == 0) accesses = seen;  // never: keeps the loads
     finish(log, accesses, bytesEach);
 }
 
@@ -181,8 +230,8 @@ extern "C" __global__ void sweep(uint4* data, Address elements, unsigned kind, u
     finish(log, accesses, bytesEach);
 }
 
-/// Makes a ring of the addresses: each then holds the one `step` further on, which is less than `count`.
-extern "C" __global__ void linkRing(const Address* order, unsigned count, unsigned step) {
+/// Makes a ring of the addresses: each then holds the next one.
+extern "C" __global__ void linkRing(const Address* order, unsigned count) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < count) *reinterpret_cast<Address*>(order[i]) = order[i + step < count ? i + step : i + step - count];
+    if (i < count) *reinterpret_cast<Address*>(order[i]) = order[i + 1 < count ? i + 1 : 0];
 }

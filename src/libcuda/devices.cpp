@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "driver/simulated_driver.h"
 #include "driver/simulator_api.h"
+#include "libcuda/beside.h"
 #include "libcuda/statistics.h"
 #include "walls/tenants.h"
 
@@ -42,6 +43,7 @@ void addDevice(const std::string& name, const std::string& scheduler, const std:
 
 bool addDevices() {
     try {
+        if (openBeside()) return true;
         const std::vector<std::string> settings = split(environment("BULKHEAD_SET", ""), ' ');
         const std::string scheduler = environment("BULKHEAD_SCHEDULER", "gto");
         for (const std::string& gpu : split(environment("BULKHEAD_GPU", "sim:gtx1080"), ','))
@@ -80,6 +82,17 @@ bool worthExplaining(driver::CUresult code) {
 GpuChoice chosenGpu() {
     return {split(environment("BULKHEAD_GPU", "sim:gtx1080"), ',').front(), environment("BULKHEAD_SCHEDULER", "gto"),
             split(environment("BULKHEAD_SET", ""), ' ')};
+}
+
+gpu::Gpu openChosenGpu() {
+    const GpuChoice choice = chosenGpu();
+    gpu::SimulationOptions options;
+    options.scheduler = choice.scheduler;
+    options.settings = choice.settings;
+    if (!choice.name.starts_with("cuda:")) options.observer = &Statistics::instance().watch(choice.scheduler);
+    gpu::Gpu gpu = gpu::Gpu::open(choice.name, options);
+    if (const sim::Gpu* machine = gpu.simulator()) Statistics::instance().began(*machine);
+    return gpu;
 }
 
 const driver::DriverApi& simulated() {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "driver/driver_api.h"
+#include "gpu/gpu.h"
 
 namespace bulkhead::libcuda {
 
@@ -18,6 +19,8 @@ struct GpuChoice {
     std::vector<std::string> settings;
 };
 GpuChoice chosenGpu();
+/// Opens it, with the statistics watching. Throws Error.
+gpu::Gpu openChosenGpu();
 
 /// Passes a call's result on, and says on standard error why it failed where a code alone would not help: device code
 /// that cannot be loaded, a kernel's fault. Each reason once.

@@ -12,7 +12,6 @@
 #include "driver/simulator_api.h"
 #include "isolate/tenancy.h"
 #include "libcuda/devices.h"
-#include "libcuda/statistics.h"
 
 // What libbulkhead asks of the driver library in front of a program; see libbulkhead/include/bulkhead.h.
 
@@ -37,17 +36,6 @@ std::unique_ptr<Tenancy>& tenancy() {
 }
 thread_local std::string error;
 
-gpu::Gpu openGpu() {
-    const GpuChoice choice = chosenGpu();
-    gpu::SimulationOptions options;
-    options.scheduler = choice.scheduler;
-    options.settings = choice.settings;
-    if (!choice.name.starts_with("cuda:")) options.observer = &Statistics::instance().watch(choice.scheduler);
-    gpu::Gpu gpu = gpu::Gpu::open(choice.name, options);
-    if (const sim::Gpu* machine = gpu.simulator()) Statistics::instance().began(*machine);
-    return gpu;
-}
-
 isolate::LeaseBook openBook(gpu::Gpu& gpu) {
     return {isolate::LeaseBook::defaultFolder(), isolate::identityOf(gpu)};
 }
@@ -64,7 +52,7 @@ isolate::LeaseBook openBook() {
 void join(const std::string& name) {
     if (tenancy()) throw Error("this process is in partition {} already", tenancy()->lease.share().partition.name);
     if (used) throw Error("a partition is joined before the first CUDA call");
-    auto place = std::make_unique<Tenancy>(Tenancy{openGpu(), {}, {}, {}, {}});
+    auto place = std::make_unique<Tenancy>(Tenancy{openChosenGpu(), {}, {}, {}, {}});
     place->lease = openBook(place->gpu).join(name, [&](const std::vector<isolate::Partition>& partitions) {
         place->site.emplace(isolate::makeSite(place->gpu, isolate::coloringFor(place->gpu, partitions.size(), ""), ""));
         place->plan = isolate::makePlan(isolate::topologyOf(place->gpu, *place->site), partitions);

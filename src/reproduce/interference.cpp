@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "base/error.h"
 #include "base/statistics.h"
 #include "sim/gpu.h"
@@ -154,11 +156,13 @@ const std::vector<InterferenceFigure>& interferenceFigures() {
 
 std::vector<Result> accessTimes(const InterferenceOptions& o) {
     stress::Passes all;
+    std::unique_ptr<gpu::Gpu> gpu;
     for (unsigned i = 0; i < o.samples; ++i) {
-        gpu::Gpu gpu = openGpu(o, o.seed + i);
-        const stress::CacheShape shape = stress::CacheShape::of(gpu);
-        gpu::Buffer array = gpu.context().allocate(shape.bytes);
-        const stress::Passes passes = stress::timePasses(gpu.context(), cacheSizedRing(array, shape), 1);
+        // The pages of a simulated GPU follow from the seed; a real one need not be opened again.
+        if (!gpu || gpu->simulator()) gpu = std::make_unique<gpu::Gpu>(openGpu(o, o.seed + i));
+        const stress::CacheShape shape = stress::CacheShape::of(*gpu);
+        gpu::Buffer array = gpu->context().allocate(shape.bytes);
+        const stress::Passes passes = stress::timePasses(gpu->context(), cacheSizedRing(array, shape), 1);
         all.cold.insert(all.cold.end(), passes.cold.begin(), passes.cold.end());
         all.warm.insert(all.warm.end(), passes.warm.begin(), passes.warm.end());
     }

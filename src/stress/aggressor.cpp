@@ -14,15 +14,18 @@ namespace {
 
 constexpr unsigned kArrays = 8;  // of 4.2.1, each as large as the cache
 constexpr unsigned kVectorBytes = 16;
-constexpr unsigned kFlags = 3;       // stop, and a count of blocks for each of two rings
-constexpr unsigned kShortBurst = 4;  // accesses between two looks at the flag, where the usual number is too many
+constexpr unsigned kFlags = 2;        // stop, and a count of blocks
+constexpr unsigned kLists = 2;        // of lines to visit, at most: one for each side of L2
+constexpr unsigned kPartLines = 128;  // of a list, that a warp takes at once
+constexpr unsigned kShortBurst = 4;   // accesses between two looks at the flag, where the usual number is too many
 constexpr double kLongestBurstNs = 1e9;
 constexpr double kHotShare = 0.5;
 constexpr unsigned kFills = 2;  // of every way: a round of fewer lines would find its own in the cache, and evict none
 
 std::string kernelOf(AggressorKind kind) {
     if (kind == AggressorKind::compute) return "compute";
-    return isSweep(kind) ? "sweep" : "chaseRing";
+    if (isSweep(kind)) return "sweep";
+    return describe(kind).needsMap ? "visitLines" : "chaseRing";
 }
 
 /// As the kernel `sweep` numbers them.
@@ -72,6 +75,11 @@ bool isSweep(AggressorKind kind) {
     return kind >= AggressorKind::streamRead && kind <= AggressorKind::streamAtomic;
 }
 
+unsigned usualWarps(AggressorKind kind) {
+    if (describe(kind).needsMap) return 1;
+    return isSweep(kind) ? 16 : 32;
+}
+
 CacheShape CacheShape::of(gpu::Gpu& gpu) {
     CacheShape shape;
     shape.bytes = gpu.info().l2Bytes;
@@ -84,7 +92,7 @@ CacheShape CacheShape::of(gpu::Gpu& gpu) {
 }
 
 Aggressor::Aggressor(gpu::Context context, const CacheShape& shape, AggressorSpec spec, const MapMemory& mapMemory,
-                     const Ring& victimLines)
+                     const Whereabouts& victimLines)
     : context_(std::move(context)),
       shape_(shape),
       spec_(std::move(spec)),
@@ -118,7 +126,11 @@ Aggressor::Aggressor(gpu::Context context, const CacheShape& shape, AggressorSpe
     }
     if (ring_.empty())
         throw Error("aggressor {}: no line of its memory is on target {}", describe(spec_.kind).name, spec_.target);
-    linkRings();
+    if (mapped_) {
+        listLines();
+    } else {
+        linkRing();
+    }
 }
 
 Aggressor::~Aggressor() {
@@ -131,13 +143,14 @@ Aggressor::~Aggressor() {
 
 void Aggressor::completeLayout() {
     Layout& layout = spec_.layout;
-    if (layout.warps == 0) layout.warps = 32;
+    if (layout.warps == 0) layout.warps = usualWarps(spec_.kind);
     if (layout.blocks > 0) return;
     const gpu::Kernel kernel = module_.kernel(kernelOf(spec_.kind));
     const auto fit = static_cast<unsigned>(kernel.blocksPerMultiprocessor(layout.warps * 32));
     const auto chosen = static_cast<unsigned>(layout.multiprocessors.size());
-    layout.blocks = (chosen ? chosen : static_cast<unsigned>(context_.info().multiprocessors)) *
-                    std::max(1u, spec_.leavesRoom ? fit / 2 : fit);
+    layout.blocks = chosen ? chosen : static_cast<unsigned>(context_.info().multiprocessors);
+    // Where a map says what to evict one block is enough; the others fill their multiprocessors.
+    if (!describe(spec_.kind).needsMap) layout.blocks *= std::max(1u, spec_.leavesRoom ? fit / 2 : fit);
 }
 
 Ring Aggressor::naiveRing() {
@@ -145,7 +158,7 @@ Ring Aggressor::naiveRing() {
     return spec_.kind == AggressorKind::evictSequential ? ring : shuffled(std::move(ring), spec_.seed);
 }
 
-Ring Aggressor::aimedRing(const Ring& victimLines) const {
+Ring Aggressor::aimedRing(const Whereabouts& victimLines) const {
     const Bytes line = shape_.lineBytes;
     const arch::AddressMap& map = mapped_->map();
     // Where a map knows slices only, a slice counts as one set.
@@ -170,56 +183,67 @@ Ring Aggressor::aimedRing(const Ring& victimLines) const {
     }
 }
 
-/// One ring for all multiprocessors; for map-guided eviction on a GPU with two sides, one for each side, of the lines
-/// at home on the other. A read of those fills a way on both: at home, and a copy near the reader.
-void Aggressor::divideBySides() {
-    rings_ = {{ring_, chains()}};
-    const std::vector<std::uint8_t> sides = mapped_ && spec_.kind == AggressorKind::mapGuided
-                                                ? mapped_->sidesOfMultiprocessors()
-                                                : std::vector<std::uint8_t>();
+/// Naive rings are long: chains begin at equal distances.
+void Aggressor::linkRing() {
+    constexpr unsigned kThreads = 256;
+    gpu::Array<std::uint64_t> order = context_.array(ring_);
+    const auto count = static_cast<unsigned>(ring_.size());
+    module_.kernel("linkRing").launch(stream_, {(count + kThreads - 1) / kThreads}, {kThreads}, 0, order, count);
+    stream_.synchronize();
+    const std::size_t first = Random(spec_.seed).below(count);
+    std::vector<std::uint64_t> starts;
+    for (std::size_t i = 0; i < chains(); ++i) starts.push_back(ring_[(first + i * count / chains()) % count]);
+    starts_ = context_.array(starts);
+}
+
+/// Of lines that were chosen with a map the order matters: a list is visited by all warps together.
+void Aggressor::listLines() {
+    chooseSide();
+    partsOfList_ = static_cast<std::uint32_t>((ring_.size() + kPartLines - 1) / kPartLines);
+    std::vector<std::uint32_t> lines;
+    const std::size_t first = Random(spec_.seed).below(ring_.size());
+    for (std::size_t i = 0; i < std::size_t{partsOfList_} * kPartLines; ++i)
+        lines.push_back(
+            static_cast<std::uint32_t>((ring_[(first + i) % ring_.size()] - mapped_->base()) / shape_.lineBytes));
+    list_ = context_.array(lines);
+    ticket_ = context_.array(std::vector<std::uint32_t>(1, 0));
+}
+
+/// Map-guided eviction on a GPU with two sides: a line that is read from the other side fills a way on both, at home
+/// and as a copy near the reader. So multiprocessors of one side, with lines at home on the other, evict both.
+void Aggressor::chooseSide() {
+    const std::vector<std::uint8_t> sides = mapped_->sidesOfMultiprocessors();
+    if (spec_.kind != AggressorKind::mapGuided || sides.empty()) return;
     std::vector<unsigned> used = spec_.layout.multiprocessors;
-    if (used.empty() && context_.info().multiprocessors == static_cast<int>(sides.size())) {
+    if (used.empty()) {
         used.resize(sides.size());
         std::iota(used.begin(), used.end(), 0u);
     }
-    // Only where every multiprocessor has the same number of blocks is it known how many chains a side has.
-    if (sides.empty() || used.empty() || spec_.layout.blocks % used.size() != 0) return;
-    std::vector<RingOfChains> rings(2);
-    for (const unsigned sm : used) rings[sides.at(sm)].chains += chains() / used.size();
-    for (const std::uint64_t address : ring_) rings[1 - mapped_->side(address)].lines.push_back(address);
-    for (const RingOfChains& ring : rings)
-        if (ring.chains == 0 || ring.lines.empty()) return;
-    rings_ = std::move(rings);
-    ringOfMultiprocessor_ = context_.array(std::vector<std::uint32_t>(sides.begin(), sides.end()));
+    const auto onFirst =
+        static_cast<std::size_t>(std::count_if(used.begin(), used.end(), [&](unsigned sm) { return sides[sm] == 0; }));
+    const unsigned side = 2 * onFirst >= used.size() ? 0 : 1;
+    const std::size_t working = side == 0 ? onFirst : used.size() - onFirst;
+    Ring far = ring_;
+    std::erase_if(far, [&](std::uint64_t address) { return mapped_->side(address) == side; });
+    if (far.empty()) return;
+    ring_ = std::move(far);
+    workingShare_ = static_cast<double>(working) / static_cast<double>(used.size());
+    std::vector<std::uint32_t> workers(sides.size());
+    std::transform(sides.begin(), sides.end(), workers.begin(), [&](std::uint8_t s) { return s == side ? 1u : 0u; });
+    workers_ = context_.array(workers);
 }
 
-/// Naive rings are long, and chains begin at equal distances. Where lines were chosen with a map their order matters:
-/// chains begin side by side and go through the ring together, each from its line to the one that many further on.
-void Aggressor::linkRings() {
-    constexpr unsigned kThreads = 256;
-    divideBySides();
-    std::vector<std::uint64_t> starts;
-    for (const RingOfChains& ring : rings_) {
-        gpu::Array<std::uint64_t> order = context_.array(ring.lines);
-        const auto count = static_cast<unsigned>(ring.lines.size());
-        const std::size_t step = mapped_ ? std::max<std::size_t>(ring.chains % count, 1) : 1;
-        module_.kernel("linkRing")
-            .launch(stream_, {(count + kThreads - 1) / kThreads}, {kThreads}, 0, order, count,
-                    static_cast<unsigned>(step));
-        stream_.synchronize();
-        const std::size_t first = Random(spec_.seed).below(count);
-        for (std::size_t i = 0; i < chains(); ++i)
-            starts.push_back(ring.lines[(first + (mapped_ ? i : i * count / ring.chains)) % count]);
-    }
-    starts_ = context_.array(starts);
+unsigned Aggressor::workingBlocks() const {
+    return std::max(1u, static_cast<unsigned>(workingShare_ * spec_.layout.blocks + 0.5));
 }
 
 std::size_t Aggressor::chains() const {
     return std::size_t{spec_.layout.blocks} * spec_.layout.warps * spec_.lanes;
 }
 
-/// What one access of a thread moves: of a ring, a sector.
+/// What one access of a thread moves: of a ring, a sector; of a list, its entry too.
 Bytes Aggressor::bytesEach() const {
+    if (mapped_) return shape_.sectorBytes + sizeof(std::uint32_t);
     if (!isSweep(spec_.kind)) return shape_.sectorBytes;
     return spec_.kind == AggressorKind::streamReadWrite ? 2 * kVectorBytes : kVectorBytes;
 }
@@ -233,9 +257,9 @@ Dials Aggressor::dials() const {
         dials.burst = kShortBurst;
     if (spec_.gigabytesPerSecond > 0 && spec_.kind != AggressorKind::compute) {
         dials.burst = kShortBurst;
-        const unsigned lanes = isSweep(spec_.kind) ? 32 : spec_.lanes;
+        const unsigned lanes = kernelOf(spec_.kind) == "chaseRing" ? spec_.lanes : 32;
         const double burstBytes =
-            static_cast<double>(Bytes{spec_.layout.blocks} * spec_.layout.warps * lanes * dials.burst * bytesEach());
+            static_cast<double>(Bytes{workingBlocks()} * spec_.layout.warps * lanes * dials.burst * bytesEach());
         const double ns = burstBytes / spec_.gigabytesPerSecond;
         if (ns > kLongestBurstNs)
             throw Error("{} GB/s are too few for {} blocks of {} warps", spec_.gigabytesPerSecond, spec_.layout.blocks,
@@ -255,10 +279,13 @@ void Aggressor::launch() {
         const std::uint64_t elements = memory_.bytes() / kVectorBytes;
         kernel_->launch(stream_, std::tuple(memory_.address(), elements, sweepKind(spec_.kind), each, stop, dials()),
                         ranks);
-    } else {
+    } else if (mapped_) {
         kernel_->launch(stream_,
-                        std::tuple(starts_, static_cast<unsigned>(chains()), ringOfMultiprocessor_, spec_.lanes, each,
-                                   stop, dials()),
+                        std::tuple(mapped_->base(), static_cast<unsigned>(shape_.lineBytes), list_, partsOfList_,
+                                   workers_, workingBlocks(), ticket_, each, stop, dials()),
+                        ranks);
+    } else {
+        kernel_->launch(stream_, std::tuple(starts_, static_cast<unsigned>(chains()), spec_.lanes, each, stop, dials()),
                         ranks);
     }
 }

@@ -40,15 +40,17 @@ const std::vector<AggressorName>& aggressors();
 AggressorKind parseAggressor(std::string_view name);
 const AggressorName& describe(AggressorKind);
 
-/// Whether it streams through memory, rather than computing or following a ring.
+/// Whether it streams through memory, rather than computing or visiting line by line.
 bool isSweep(AggressorKind);
+/// Warps of a block that suit it.
+unsigned usualWarps(AggressorKind);
 
 /// What an aggressor does, and how hard.
 struct AggressorSpec {
     AggressorKind kind = AggressorKind::evictRandom;
     Layout layout = {0, 0, {}};     ///< no blocks: what fills its multiprocessors
     bool leavesRoom = false;        ///< half of each multiprocessor, where it fills them
-    unsigned lanes = 2;             ///< of each warp, that follow a ring
+    unsigned lanes = 2;             ///< of each warp, that follow a ring of pointers
     unsigned dutyPercent = 100;     ///< of the time, that it works
     double gigabytesPerSecond = 0;  ///< that it moves at most; 0: as many as it can
     Bytes bytes = 0;                ///< of memory; 0: eight times the cache, as in 4.2.1
@@ -88,7 +90,8 @@ class Assault {
 class Aggressor final : public Assault {
   public:
     /// `mapMemory`: needed by the kinds that aim with a map; `victimLines`: by hotSets.
-    Aggressor(gpu::Context, const CacheShape&, AggressorSpec, const MapMemory& mapMemory, const Ring& victimLines = {});
+    Aggressor(gpu::Context, const CacheShape&, AggressorSpec, const MapMemory& mapMemory,
+              const Whereabouts& victimLines = {});
     ~Aggressor() override;
     Aggressor(const Aggressor&) = delete;
     Aggressor& operator=(const Aggressor&) = delete;
@@ -104,14 +107,11 @@ class Aggressor final : public Assault {
   private:
     void completeLayout();
     Ring naiveRing();
-    Ring aimedRing(const Ring& victimLines) const;
-    /// A ring that some of the chains follow.
-    struct RingOfChains {
-        Ring lines;
-        std::size_t chains = 0;
-    };
-    void divideBySides();
-    void linkRings();
+    Ring aimedRing(const Whereabouts& victimLines) const;
+    void linkRing();
+    void listLines();
+    void chooseSide();
+    unsigned workingBlocks() const;
     std::size_t chains() const;
     Bytes bytesEach() const;
     Dials dials() const;
@@ -125,10 +125,12 @@ class Aggressor final : public Assault {
     std::unique_ptr<PlacedKernel> kernel_;
     gpu::Buffer memory_, flags_;
     std::unique_ptr<MappedMemory> mapped_;
-    gpu::Array<std::uint64_t> starts_;
-    gpu::Array<std::uint32_t> ringOfMultiprocessor_;
+    gpu::Array<std::uint64_t> starts_;  ///< of chains of pointers
+    /// Lines to visit, which multiprocessors do so (none: all), and how far they have got.
+    gpu::Array<std::uint32_t> list_, workers_, ticket_;
+    std::uint32_t partsOfList_ = 0;
+    double workingShare_ = 1;  ///< of the blocks
     Ring ring_;
-    std::vector<RingOfChains> rings_;
     bool running_ = false;
 };
 

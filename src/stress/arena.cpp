@@ -21,30 +21,45 @@ bool isWalk(const std::string& victim) {
     return victim == "random" || victim == "sequential" || victim == "latency";
 }
 
+/// A simulated GPU's own, or one that was dissected.
+arch::AddressMap mapOf(const sim::Gpu& machine, const std::string& file) {
+    return file.empty() ? machine.profile().map : dissect::readMapFile(file).map;
+}
+
 class LocalArena final : public Arena {
   public:
-    explicit LocalArena(ArenaSpec spec) : gpu_(open(spec, watch_)) {
-        const CacheShape shape = CacheShape::of(gpu_);
-        completeLayouts(spec, shape);
-        gpu::Context victim = gpu_.context(), aggressor = gpu_.context();
-        switch (spec.placement) {
+    explicit LocalArena(const ArenaSpec& spec)
+        : gpu_(open(spec, watch_)),
+          spec_(spec),
+          shape_(CacheShape::of(gpu_)),
+          ofVictim_(gpu_.context()),
+          ofAggressor_(gpu_.context()) {
+        ArenaSpec complete = completed();
+        switch (spec_.placement) {
             case Placement::streams:
                 break;
             case Placement::processes:
             case Placement::mps:
-                victim = gpu_.createContext(spec.placement == Placement::mps);
-                aggressor = gpu_.createContext(spec.placement == Placement::mps);
+                ofVictim_ = gpu_.createContext(spec_.placement == Placement::mps);
+                ofAggressor_ = gpu_.createContext(spec_.placement == Placement::mps);
                 break;
             case Placement::green:
-                makeGreen(spec, victim, aggressor);
+                makeGreenPair(complete);
                 break;
         }
-        victim_ = makeVictim(gpu_, victim, shape, spec.victim);
-        aggressor_ = std::make_unique<Aggressor>(aggressor, shape, spec.aggressor, memoryMapper(gpu_, spec.map),
-                                                 victim_->lines());
+        victim_ = makeVictim(gpu_, ofVictim_, shape_, complete.victim);
+        setAggressor(spec_.aggressor);
     }
     Victim& victim() override { return *victim_; }
     Assault& aggressor() override { return *aggressor_; }
+    void setAggressor(const AggressorSpec& aggressor) override {
+        aggressor_.reset();
+        spec_.aggressor = aggressor;
+        ArenaSpec complete = completed();
+        if (spec_.placement == Placement::green) complete.aggressor.layout.multiprocessors.clear();
+        aggressor_ = std::make_unique<Aggressor>(ofAggressor_, shape_, complete.aggressor,
+                                                 memoryMapper(gpu_, spec_.map), victimLines());
+    }
     std::optional<Causes> explain(const Pair& pair) override {
         if (!gpu_.simulator()) return std::nullopt;
         return explainPair(*gpu_.simulator(), watch_, pair);
@@ -60,16 +75,30 @@ class LocalArena final : public Arena {
         options.observer = &watch;
         return gpu::Gpu::open(spec.gpu, options);
     }
+    /// Known of simulated GPUs: a real one's timing tells of the aggressor's own pages only.
+    Whereabouts victimLines() {
+        const sim::Gpu* machine = gpu_.simulator();
+        if (!machine || spec_.aggressor.kind != AggressorKind::hotSets) return {};
+        return locateSimulated(ofVictim_, mapOf(*machine, spec_.map), victim_->lines());
+    }
+    ArenaSpec completed() const {
+        ArenaSpec complete = spec_;
+        completeLayouts(complete, shape_);
+        return complete;
+    }
     /// A share of the multiprocessors each, with none in common: where blocks land is the driver's doing then.
-    void makeGreen(ArenaSpec& spec, gpu::Context& victim, gpu::Context& aggressor) {
-        const auto share = static_cast<unsigned>(std::max<std::size_t>(spec.victim.layout.multiprocessors.size(), 1));
-        std::tie(victim, aggressor) = gpu_.createGreenPair(share);
-        spec.victim.layout.multiprocessors.clear();
-        spec.aggressor.layout.multiprocessors.clear();
+    void makeGreenPair(ArenaSpec& complete) {
+        std::vector<unsigned>& chosen = complete.victim.layout.multiprocessors;
+        std::tie(ofVictim_, ofAggressor_) =
+            gpu_.createGreenPair(static_cast<unsigned>(std::max<std::size_t>(chosen.size(), 1)));
+        chosen.clear();
     }
 
     SwitchWatch watch_;
     gpu::Gpu gpu_;
+    ArenaSpec spec_;
+    CacheShape shape_;
+    gpu::Context ofVictim_, ofAggressor_;
     std::unique_ptr<Victim> victim_;
     std::unique_ptr<Aggressor> aggressor_;
 };
@@ -102,8 +131,7 @@ Placement parsePlacement(std::string_view name) {
 }
 
 MapMemory memoryMapper(gpu::Gpu& gpu, const std::string& mapFile) {
-    if (const sim::Gpu* machine = gpu.simulator())
-        return mapSimulatedMemory(mapFile.empty() ? machine->profile().map : dissect::readMapFile(mapFile).map);
+    if (const sim::Gpu* machine = gpu.simulator()) return mapSimulatedMemory(mapOf(*machine, mapFile));
     if (!mapFile.empty()) return mapByTiming(gpu, mapFile);
     return {};
 }
@@ -125,7 +153,7 @@ void completeLayouts(ArenaSpec& spec, const CacheShape& shape) {
     }
     if (victim.layout.multiprocessors.empty() && apart) victim.layout.multiprocessors = range(0, ofVictim);
     if (aggressor.layout.multiprocessors.empty() && apart) aggressor.layout.multiprocessors = range(ofVictim, all);
-    if (aggressor.layout.warps == 0) aggressor.layout.warps = isSweep(aggressor.kind) ? 16 : 32;
+    if (aggressor.layout.warps == 0) aggressor.layout.warps = usualWarps(aggressor.kind);
     aggressor.leavesRoom = !apart && spec.placement != Placement::processes;
 }
 

@@ -42,6 +42,8 @@ class Arena {
     virtual ~Arena() = default;
     virtual Victim& victim() = 0;
     virtual Assault& aggressor() = 0;
+    /// Another aggressor beside the same victim. After an Error there is none.
+    virtual void setAggressor(const AggressorSpec&) = 0;
     /// Why a pair's run together took longer; nothing on a real GPU.
     virtual std::optional<Causes> explain(const Pair&) { return std::nullopt; }
 };

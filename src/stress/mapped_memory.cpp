@@ -6,6 +6,13 @@
 namespace bulkhead::stress {
 namespace {
 
+std::uint64_t physicalAddress(std::uint64_t address) {
+    std::uint64_t physical = 0;
+    if (driver::simulator().physicalAddress(&physical, address) != driver::CUDA_SUCCESS)
+        throw Error("no physical address of {:#x}: {}", address, driver::simulator().lastError());
+    return physical;
+}
+
 class SimulatedMemory final : public MappedMemory {
   public:
     SimulatedMemory(gpu::Context& context, Bytes bytes, const arch::AddressMap& map)
@@ -16,10 +23,7 @@ class SimulatedMemory final : public MappedMemory {
     const arch::AddressMap& map() const override { return map_; }
     arch::AddressMap::Location locate(std::uint64_t address) const override {
         context_.makeCurrent();
-        std::uint64_t physical = 0;
-        if (driver::simulator().physicalAddress(&physical, address) != driver::CUDA_SUCCESS)
-            throw Error("no physical address of {:#x}: {}", address, driver::simulator().lastError());
-        return map_.locate(physical);
+        return map_.locate(physicalAddress(address));
     }
 
   private:
@@ -29,6 +33,14 @@ class SimulatedMemory final : public MappedMemory {
 };
 
 }  // namespace
+
+Whereabouts locateSimulated(gpu::Context& context, const arch::AddressMap& map,
+                            const std::vector<std::uint64_t>& addresses) {
+    context.makeCurrent();
+    Whereabouts places;
+    for (const std::uint64_t address : addresses) places.push_back(map.locate(physicalAddress(address)));
+    return places;
+}
 
 MapMemory mapSimulatedMemory(const arch::AddressMap& map) {
     return [map](gpu::Context& context, Bytes bytes) { return std::make_unique<SimulatedMemory>(context, bytes, map); };

@@ -26,11 +26,16 @@ class MappedMemory {
     virtual unsigned side(std::uint64_t /*address*/) const { return 0; }
 };
 
+/// Where some addresses lie.
+using Whereabouts = std::vector<arch::AddressMap::Location>;
+
 /// Allocates so much in a context, with a map.
 using MapMemory = std::function<std::unique_ptr<MappedMemory>(gpu::Context&, Bytes)>;
 
 /// A simulated GPU tells physical addresses; the map is its profile's, or one that was dissected.
 MapMemory mapSimulatedMemory(const arch::AddressMap&);
+/// Likewise, of memory that is there already in some context.
+Whereabouts locateSimulated(gpu::Context&, const arch::AddressMap&, const std::vector<std::uint64_t>& addresses);
 
 /// A real GPU keeps physical addresses to itself: pages are labelled by timing, with the form of the slices that
 /// dissect found. Places are slices then; the map knows of sets what the file does.

@@ -23,7 +23,7 @@ Passes timePasses(gpu::Context& context, const Ring& ring, unsigned warps) {
     gpu::Array<std::uint64_t> order = context.array(ring);
     context.load(kAggressorsPtx)
         .kernel("linkRing")
-        .launch(stream, {(count + kThreads - 1) / kThreads}, {kThreads}, 0, order, count, 1u);
+        .launch(stream, {(count + kThreads - 1) / kThreads}, {kThreads}, 0, order, count);
     std::vector<std::uint64_t> starts;
     for (unsigned w = 0; w < warps; ++w) starts.push_back(ring[std::size_t{w} * perWarp]);
     gpu::Array<std::uint64_t> first = context.array(starts);
@@ -33,10 +33,11 @@ Passes timePasses(gpu::Context& context, const Ring& ring, unsigned warps) {
     gpu::Buffer other = context.allocate(kFlushFactor * context.info().l2Bytes);
     other.fill(0, stream);
     gpu::Array<std::uint32_t> sum = context.array<std::uint32_t>(2);
-    PlacedKernel flush(context, static_cast<unsigned>(context.info().multiprocessors),
-                       context.load(kVictimsPtx).kernel("readAll"), {1, 32, {}});
+    const gpu::Module victims = context.load(kVictimsPtx);
+    PlacedKernel flush(context, static_cast<unsigned>(context.info().multiprocessors), victims.kernel("readAll"),
+                       {1, 32, {}});
     flush.launch(stream, std::tuple(other.address(), std::uint64_t{other.bytes() / 16}, 1u), sum);
-    context.load(kVictimsPtx).kernel("timePasses").launch(stream, {1}, {warps * 32}, 0, first, perWarp, cold, warm);
+    victims.kernel("timePasses").launch(stream, {1}, {warps * 32}, 0, first, perWarp, cold, warm);
     stream.synchronize();
     const std::vector<std::uint32_t> c = cold.download(), w = warm.download();
     return {{c.begin(), c.end()}, {w.begin(), w.end()}};

@@ -1,26 +1,32 @@
 #include <chrono>
+#include <iomanip>
 #include <sstream>
+#include <thread>
 
 #include "base/error.h"
 #include "stress/victim.h"
+#include "stress/waiting.h"
 
 namespace bulkhead::stress {
 namespace {
 
 class ProgramVictim final : public Victim {
   public:
-    ProgramVictim(const std::string& command, ChildProcess::Environment environment, double limitSeconds)
-        : environment_(std::move(environment)), limit_(limitSeconds) {
-        std::istringstream words(command);
-        for (std::string word; words >> word;) command_.push_back(word);
-    }
+    ProgramVictim(std::vector<std::string> command, ChildProcess::Environment environment, double limitSeconds)
+        : command_(std::move(command)), environment_(std::move(environment)), limit_(limitSeconds) {}
     std::optional<VictimRun> run() override {
-        const auto now = [] { return std::chrono::steady_clock::now(); };
-        const auto begin = now();
+        const auto begin = std::chrono::steady_clock::now();
+        const auto taken = [&] {
+            return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        };
         ChildProcess process(command_, environment_, true);
-        const int status = process.wait(limit_);
+        process.closeInput();
+        while (!process.ended() && !isInterrupted() && taken() < limit_)
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
         VictimRun run;
-        run.seconds = std::chrono::duration<double>(now() - begin).count();
+        run.seconds = taken();
+        const int status = process.wait(0);  // ends it where it has not ended
+        throwIfInterrupted();
         if (run.seconds >= limit_) return std::nullopt;
         if (status == kNotStarted) throw Error("cannot run {}", command_.front());
         if (status != 0) throw Error("{} ended with status {}", command_.front(), status);
@@ -41,9 +47,16 @@ bool isProgram(const std::string& victim) {
     return victim.find('/') != std::string::npos;
 }
 
-std::unique_ptr<Victim> makeProgramVictim(const std::string& command, const ChildProcess::Environment& environment,
-                                          double limitSeconds) {
-    return std::make_unique<ProgramVictim>(command, environment, limitSeconds);
+std::vector<std::string> wordsOf(const std::string& victim) {
+    std::istringstream in(victim);
+    std::vector<std::string> words;
+    for (std::string word; in >> std::quoted(word);) words.push_back(word);
+    return words;
+}
+
+std::unique_ptr<Victim> makeProgramVictim(std::vector<std::string> command,
+                                          const ChildProcess::Environment& environment, double limitSeconds) {
+    return std::make_unique<ProgramVictim>(std::move(command), environment, limitSeconds);
 }
 
 }  // namespace bulkhead::stress

@@ -3,43 +3,64 @@
 #include <nlohmann/json.hpp>
 
 namespace bulkhead::stress {
+namespace {
 
 using nlohmann::json;
 
+/// Names of what processes tell each other; for reading and for writing.
+template <class Visit>
+void visitFields(auto& run, Visit visit) requires requires {
+    run.seconds;
+}
+{
+    visit("seconds", run.seconds);
+    visit("cycles", run.cycles);
+    visit("start_ns", run.startNs);
+    visit("end_ns", run.endNs);
+    visit("sms", run.multiprocessors);
+}
+
+template <class Visit>
+void visitFields(auto& report, Visit visit) requires requires {
+    report.accesses;
+}
+{
+    visit("sms", report.multiprocessors);
+    visit("start_ns", report.startNs);
+    visit("end_ns", report.endNs);
+    visit("accesses", report.accesses);
+    visit("bytes", report.bytes);
+}
+
+json written(const auto& what) {
+    json j;
+    visitFields(what, [&](const char* name, const auto& value) { j[name] = value; });
+    return j;
+}
+
+template <class What>
+What read(const json& j) {
+    What what;
+    visitFields(what, [&](const char* name, auto& value) { j.at(name).get_to(value); });
+    return what;
+}
+
+}  // namespace
+
 json toJson(const VictimRun& run) {
-    return {{"seconds", run.seconds},
-            {"cycles", run.cycles},
-            {"start_ns", run.startNs},
-            {"end_ns", run.endNs},
-            {"sms", run.multiprocessors}};
+    return written(run);
 }
 
 VictimRun runFromJson(const json& j) {
-    VictimRun run;
-    j.at("seconds").get_to(run.seconds);
-    j.at("cycles").get_to(run.cycles);
-    j.at("start_ns").get_to(run.startNs);
-    j.at("end_ns").get_to(run.endNs);
-    j.at("sms").get_to(run.multiprocessors);
-    return run;
+    return read<VictimRun>(j);
 }
 
 json toJson(const AggressorReport& report) {
-    return {{"sms", report.multiprocessors},
-            {"start_ns", report.startNs},
-            {"end_ns", report.endNs},
-            {"accesses", report.accesses},
-            {"bytes", report.bytes}};
+    return written(report);
 }
 
 AggressorReport reportFromJson(const json& j) {
-    AggressorReport report;
-    j.at("sms").get_to(report.multiprocessors);
-    j.at("start_ns").get_to(report.startNs);
-    j.at("end_ns").get_to(report.endNs);
-    j.at("accesses").get_to(report.accesses);
-    j.at("bytes").get_to(report.bytes);
-    return report;
+    return read<AggressorReport>(j);
 }
 
 }  // namespace bulkhead::stress

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "stress/beside.h"
 #include "stress/child_process.h"
 #include "stress/mps_daemon.h"
 #include "stress/protocol.h"
@@ -19,6 +20,10 @@ class Worker {
   public:
     Worker(const char* role, const ArenaSpec& spec, const ChildProcess::Environment& environment)
         : process_({"/proc/self/exe", "stress", "--worker"}, environment) {
+        change(role, spec);
+    }
+    /// Another task for the same process.
+    void change(const char* role, const ArenaSpec& spec) {
         ask({{"role", role}, {"arena", toJson(spec)}}, kSetupSeconds);
     }
     json ask(const json& request, double limitSeconds) {
@@ -58,6 +63,7 @@ class RemoteAggressor final : public Assault {
         worker_.ask({{"do", "start"}, {"limit_s", limitSeconds}}, limitSeconds + kAnswerSeconds);
     }
     AggressorReport stop() override { return reportFromJson(worker_.ask({{"do", "stop"}}, kAnswerSeconds)); }
+    void change(const ArenaSpec& spec) { worker_.change("aggressor", spec); }
 
   private:
     Worker worker_;
@@ -66,19 +72,25 @@ class RemoteAggressor final : public Assault {
 class RemoteArena final : public Arena {
   public:
     explicit RemoteArena(const ArenaSpec& spec)
-        : daemon_(spec.placement == Placement::mps ? std::make_unique<MpsDaemon>() : nullptr),
+        : spec_(spec),
+          daemon_(spec.placement == Placement::mps ? std::make_unique<MpsDaemon>() : nullptr),
           victim_(isProgram(spec.victim.name)
-                      ? makeProgramVictim(spec.victim.name, environment(), spec.victim.limitSeconds)
+                      ? makeProgramVictim(wordsOf(spec.victim.name), environment(), spec.victim.limitSeconds)
                       : std::make_unique<RemoteVictim>(spec, environment())),
           aggressor_(spec, environment()) {}
     Victim& victim() override { return *victim_; }
     Assault& aggressor() override { return aggressor_; }
+    void setAggressor(const AggressorSpec& aggressor) override {
+        spec_.aggressor = aggressor;
+        aggressor_.change(spec_);
+    }
 
   private:
     ChildProcess::Environment environment() const {
         return daemon_ ? daemon_->environment() : ChildProcess::Environment();
     }
 
+    ArenaSpec spec_;
     std::unique_ptr<MpsDaemon> daemon_;  // goes last: after its clients
     std::unique_ptr<Victim> victim_;
     RemoteAggressor aggressor_;
@@ -92,7 +104,9 @@ std::unique_ptr<Arena> makeRemoteArena(const ArenaSpec& spec) {
 
 std::unique_ptr<Arena> makeArena(const ArenaSpec& spec) {
     const bool processes = spec.placement == Placement::processes || spec.placement == Placement::mps;
-    if (processes && !spec.gpu.starts_with("sim:")) return makeRemoteArena(spec);
+    const bool simulated = spec.gpu.starts_with("sim:");
+    if (simulated && isProgram(spec.victim.name)) return makeSimulatedProgramArena(spec);
+    if (processes && !simulated) return makeRemoteArena(spec);
     return makeLocalArena(spec);
 }
 

@@ -13,8 +13,7 @@ namespace bulkhead::stress {
 namespace {
 
 /// A set of the whole cache: slice and set in one number.
-std::uint64_t setOf(const MappedMemory& memory, std::uint64_t address) {
-    const arch::AddressMap::Location at = memory.locate(address);
+std::uint64_t setOf(const MappedMemory& memory, const arch::AddressMap::Location& at) {
     return std::uint64_t{at.slice} * memory.map().setsPerSlice() + at.set;
 }
 
@@ -41,11 +40,13 @@ std::size_t collect(const MappedMemory& memory, Bytes lineBytes, unsigned ways, 
                     std::vector<Ring>& bySet) {
     bySet.resize(wanted.size());
     std::size_t left = static_cast<std::size_t>(std::count(wanted.begin(), wanted.end(), 1)) * ways;
+    // Neighbouring lines: where a set of the map is a whole slice, these are spread evenly over the sets within.
     for (Bytes o = 0; left > 0 && o + lineBytes <= memory.bytes(); o += lineBytes) {
-        if (!memory.knows(memory.base() + o)) continue;
-        const std::uint64_t set = setOf(memory, memory.base() + o);
+        const std::uint64_t address = memory.base() + o;
+        if (!memory.knows(address)) continue;
+        const std::uint64_t set = setOf(memory, memory.locate(address));
         if (!wanted[set] || bySet[set].size() == ways) continue;
-        bySet[set].push_back(memory.base() + o);
+        bySet[set].push_back(address);
         --left;
     }
     return left;
@@ -55,6 +56,7 @@ Cover cover(const MappedMemory& memory, Bytes lineBytes, unsigned ways, const st
             Order order) {
     std::vector<Ring> bySet;
     const std::size_t missing = collect(memory, lineBytes, ways, wanted, bySet);
+    for (std::size_t set = 0; set < bySet.size(); ++set) bySet[set] = shuffled(std::move(bySet[set]), set);
     return {inOrder(bySet, order), missing};
 }
 
@@ -84,9 +86,13 @@ Cover coverInRounds(const MappedMemory& memory, Bytes lineBytes, unsigned ways, 
     std::iota(order.begin(), order.end(), std::uint64_t{0});
     order = shuffled(std::move(order), seed);
     for (std::size_t first = 0; first < std::size_t{ways} * rounds; first += ways)
-        for (const std::uint64_t set : order)
-            for (std::size_t i = first; i < std::min<std::size_t>(first + ways, bySet[set].size()); ++i)
-                result.ring.push_back(bySet[set][i]);
+        for (const std::uint64_t set : order) {
+            const Ring& lines = bySet[set];
+            const auto begin = lines.begin() + static_cast<std::ptrdiff_t>(std::min(first, lines.size()));
+            const auto end = lines.begin() + static_cast<std::ptrdiff_t>(std::min(first + ways, lines.size()));
+            const Ring round = shuffled(Ring(begin, end), seed + set);
+            result.ring.insert(result.ring.end(), round.begin(), round.end());
+        }
     return result;
 }
 
@@ -103,11 +109,12 @@ Ring targetRing(const MappedMemory& memory, Bytes lineBytes, Target target, std:
     return ring;
 }
 
-Cover coverHotSets(const MappedMemory& memory, Bytes lineBytes, unsigned ways, const Ring& victimLines, double share) {
+Cover coverHotSets(const MappedMemory& memory, Bytes lineBytes, unsigned ways, const Whereabouts& victimLines,
+                   double share) {
     if (victimLines.empty())
-        throw Error("an aggressor aimed at a victim's hottest sets needs a victim with known lines");
+        throw Error("nothing is known of where the victim's lines lie, and so not its hottest sets");
     std::map<std::uint64_t, std::size_t> lines;
-    for (const std::uint64_t address : victimLines) ++lines[setOf(memory, address)];
+    for (const arch::AddressMap::Location& at : victimLines) ++lines[setOf(memory, at)];
     std::vector<std::pair<std::size_t, std::uint64_t>> hottest;
     for (const auto& [set, count] : lines) hottest.emplace_back(count, set);
     std::sort(hottest.rbegin(), hottest.rend());

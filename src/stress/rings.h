@@ -15,7 +15,7 @@ using Ring = std::vector<std::uint64_t>;
 
 /// Every line of a range, in order.
 Ring sequentialRing(std::uint64_t base, Bytes bytes, Bytes lineBytes);
-/// The same lines in an order made from the seed.
+/// The same lines in an order made from the seed: neighbours lie in other DRAM rows.
 Ring shuffled(Ring, std::uint64_t seed);
 
 /// How lines that were chosen with a map follow each other (4.4.2).
@@ -40,6 +40,6 @@ enum class Target : std::uint8_t { slice, bank, channel };
 Ring targetRing(const MappedMemory&, Bytes lineBytes, Target, std::uint32_t number);
 
 /// `ways` lines for each of the sets that most of the victim's lines fall on, until `share` of those lines are meant.
-Cover coverHotSets(const MappedMemory&, Bytes lineBytes, unsigned ways, const Ring& victimLines, double share);
+Cover coverHotSets(const MappedMemory&, Bytes lineBytes, unsigned ways, const Whereabouts& victimLines, double share);
 
 }  // namespace bulkhead::stress

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "arch/device_profile.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "dissect/map_file.h"
@@ -48,30 +49,57 @@ class Object {
     std::vector<std::string> known_;
 };
 
-void readLayout(Object& o, Layout& layout) {
-    o.read("blocks", layout.blocks);
-    o.read("warps", layout.warps);
-    o.read("sms", layout.multiprocessors);
-    if (layout.blocks && !layout.warps) layout.warps = 32;
+// Names of what a spec says; for reading and for writing.
+
+template <class Visit>
+void visitLayout(auto& layout, Visit& visit) {
+    visit("blocks", layout.blocks);
+    visit("warps", layout.warps);
+    visit("sms", layout.multiprocessors);
 }
 
-void addLayout(json& j, const Layout& layout) {
-    j["blocks"] = layout.blocks;
-    j["warps"] = layout.warps;
-    j["sms"] = layout.multiprocessors;
+template <class Visit>
+void visitVictim(auto& spec, Visit visit) {
+    visit("name", spec.name);
+    visit("bytes", spec.bytes);
+    visit("accesses", spec.accesses);
+    visit("size", spec.size);
+    visit("seed", spec.seed);
+    visit("cold", spec.cold);
+    visit("limit_s", spec.limitSeconds);
+    visit("program_limit_s", spec.programLimitSeconds);
+    visitLayout(spec.layout, visit);
+}
+
+/// All but its kind.
+template <class Visit>
+void visitAggressor(auto& spec, Visit visit) {
+    visit("lanes", spec.lanes);
+    visit("duty_percent", spec.dutyPercent);
+    visit("gb_per_s", spec.gigabytesPerSecond);
+    visit("bytes", spec.bytes);
+    visit("target", spec.target);
+    visit("seed", spec.seed);
+    visitLayout(spec.layout, visit);
+}
+
+auto readingFrom(Object& o) {
+    return [&o](const char* key, auto& value) { o.read(key, value); };
+}
+
+auto writingTo(json& j) {
+    return [&j](const char* key, const auto& value) { j[key] = value; };
+}
+
+void completeWarps(Layout& layout) {
+    if (layout.blocks && !layout.warps) layout.warps = 32;
 }
 
 void readVictim(const json& j, const std::string& where, VictimSpec& spec) {
     Object o(j, where);
-    o.read("name", spec.name);
-    o.read("bytes", spec.bytes);
-    o.read("accesses", spec.accesses);
-    o.read("size", spec.size);
-    o.read("seed", spec.seed);
-    o.read("cold", spec.cold);
-    o.read("limit_s", spec.limitSeconds);
-    readLayout(o, spec.layout);
+    visitVictim(spec, readingFrom(o));
     o.finish();
+    completeWarps(spec.layout);
 }
 
 AggressorSpec readAggressor(const json& j, const std::string& where) {
@@ -84,14 +112,9 @@ AggressorSpec readAggressor(const json& j, const std::string& where) {
     std::string kind;
     o.read("kind", kind);
     spec.kind = parseAggressor(kind);
-    o.read("lanes", spec.lanes);
-    o.read("duty_percent", spec.dutyPercent);
-    o.read("gb_per_s", spec.gigabytesPerSecond);
-    o.read("bytes", spec.bytes);
-    o.read("target", spec.target);
-    o.read("seed", spec.seed);
-    readLayout(o, spec.layout);
+    visitAggressor(spec, readingFrom(o));
     o.finish();
+    completeWarps(spec.layout);
     return spec;
 }
 
@@ -107,19 +130,9 @@ void readCommon(Object& o, ArenaSpec& spec) {
 }  // namespace
 
 json toJson(const ArenaSpec& spec) {
-    json victim = {{"name", spec.victim.name}, {"bytes", spec.victim.bytes}, {"accesses", spec.victim.accesses},
-                   {"size", spec.victim.size}, {"seed", spec.victim.seed},   {"limit_s", spec.victim.limitSeconds},
-                   {"cold", spec.victim.cold}};
-    addLayout(victim, spec.victim.layout);
-    const AggressorSpec& a = spec.aggressor;
-    json aggressor = {{"kind", describe(a.kind).name},
-                      {"lanes", a.lanes},
-                      {"duty_percent", a.dutyPercent},
-                      {"gb_per_s", a.gigabytesPerSecond},
-                      {"bytes", a.bytes},
-                      {"target", a.target},
-                      {"seed", a.seed}};
-    addLayout(aggressor, a.layout);
+    json victim, aggressor = {{"kind", describe(spec.aggressor.kind).name}};
+    visitVictim(spec.victim, writingTo(victim));
+    visitAggressor(spec.aggressor, writingTo(aggressor));
     return {{"gpu", spec.gpu},   {"settings", spec.settings},
             {"map", spec.map},   {"share_sms", spec.shareMultiprocessors},
             {"seed", spec.seed}, {"placement", placementName(spec.placement)},
@@ -162,9 +175,6 @@ Options readScenario(const std::string& path) {
 namespace {
 
 void validateProgram(const std::string& program, const Options& options) {
-    if (options.arena.gpu.starts_with("sim:"))
-        throw Error("stress: {} is a process of its own, and a simulated GPU is in one process only: --gpu cuda:N",
-                    program);
     for (const Placement placement : options.placements)
         if (placement != Placement::processes && placement != Placement::mps)
             throw Error("stress: {} is a process of its own: --placement processes or mps", program);
@@ -173,6 +183,10 @@ void validateProgram(const std::string& program, const Options& options) {
 }  // namespace
 
 void validate(const Options& options) {
+    if (!options.arena.gpu.starts_with("cuda:")) {
+        arch::DeviceProfile profile = arch::findProfile(options.arena.gpu);
+        arch::applySettings(profile, options.arena.settings);
+    }
     if (options.samples == 0) throw Error("stress: 0 samples tell nothing");
     if (!(options.exceedance > 0 && options.exceedance < 1))
         throw Error("stress: a probability of {} is not between 0 and 1", options.exceedance);

@@ -185,34 +185,43 @@ void measureInto(Cell& cell, Arena& arena, unsigned count) {
     cell.pairing.add(pairing);
 }
 
-}  // namespace
+/// A simulated machine repeats itself exactly: every sample has its own pages and phase, on a machine of its own.
+void measureSimulated(Cell& cell, const Options& options, const std::function<bool()>& late) {
+    for (unsigned i = 0; i < options.samples && !late(); ++i) {
+        ArenaSpec own = cell.arena;
+        own.seed += i;
+        own.aggressor.seed += i;
+        measureInto(cell, *makeArena(own), 1);
+    }
+}
 
-namespace {
+/// `arena`: that of the cell before with the same victim and placement, if there is one. It is kept for the next, as
+/// starting processes, contexts and a daemon takes longer than most measurements.
+void measureReal(Cell& cell, const Options& options, std::unique_ptr<Arena>& arena, const std::function<bool()>& late) {
+    for (unsigned i = 0; i < options.samples && !late() && cell.pairing.failed == 0; ++i) measureInto(cell, *arena, 1);
+    if (cell.pairing.lost() > 0) arena.reset();  // a kernel that failed takes its context with it
+}
 
-void measureInto(Cell& cell, const Options& options) {
-    const ArenaSpec& spec = cell.arena;
+void measureInto(Cell& cell, const Options& options, std::unique_ptr<Arena>& arena) {
     auto begin = std::chrono::steady_clock::now();
     const auto late = [&] {
         const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
         return options.secondsPerCell > 0 && taken.count() > options.secondsPerCell && cell.pairing.measured() > 0;
     };
     try {
-        if (spec.gpu.starts_with("sim:")) {
-            // A simulated machine repeats itself exactly: every sample has its own pages and phase.
-            for (unsigned i = 0; i < options.samples && !late(); ++i) {
-                ArenaSpec own = spec;
-                own.seed = spec.seed + i;
-                own.aggressor.seed = spec.aggressor.seed + i;
-                const std::unique_ptr<Arena> arena = makeArena(own);
-                measureInto(cell, *arena, 1);
-            }
-        } else {
-            const std::unique_ptr<Arena> arena = makeArena(spec);
-            begin = std::chrono::steady_clock::now();
-            for (unsigned i = 0; i < options.samples && !late() && cell.pairing.failed == 0; ++i)
-                measureInto(cell, *arena, 1);
+        if (cell.arena.gpu.starts_with("sim:")) {
+            measureSimulated(cell, options, late);
+            return;
         }
+        if (arena) {
+            arena->setAggressor(cell.arena.aggressor);
+        } else {
+            arena = makeArena(cell.arena);
+        }
+        begin = std::chrono::steady_clock::now();
+        measureReal(cell, options, arena, late);
     } catch (const Error& e) {
+        arena.reset();
         if (!cell.pairing.pairs.empty()) throw;
         cell.refusal = e.what();
     }
@@ -223,7 +232,8 @@ void measureInto(Cell& cell, const Options& options) {
 Cell measureCell(const ArenaSpec& spec, const Options& options) {
     Cell cell;
     cell.arena = spec;
-    measureInto(cell, options);
+    std::unique_ptr<Arena> arena;
+    measureInto(cell, options, arena);
     return cell;
 }
 
@@ -246,8 +256,11 @@ std::vector<Result> Outcome::samples() const {
 }
 
 void stress(const Options& options, Outcome& outcome, const Listener& listener) {
+    const auto all =
+        static_cast<double>(options.victims.size() * options.placements.size() * options.aggressors.size());
     for (const std::string& victim : options.victims)
-        for (const Placement placement : options.placements)
+        for (const Placement placement : options.placements) {
+            std::unique_ptr<Arena> arena;
             for (const AggressorSpec& aggressor : options.aggressors) {
                 ArenaSpec spec = options.arena;
                 spec.victim.name = victim;
@@ -255,10 +268,12 @@ void stress(const Options& options, Outcome& outcome, const Listener& listener) 
                 spec.aggressor = aggressor;
                 if (listener)
                     listener(fmt::format("{} beside {}, {}", victim, describe(aggressor.kind).name,
-                                         placementName(placement)));
+                                         placementName(placement)),
+                             static_cast<double>(outcome.cells.size()) / all);
                 outcome.cells.emplace_back().arena = spec;
-                measureInto(outcome.cells.back(), options);
+                measureInto(outcome.cells.back(), options, arena);
             }
+        }
 }
 
 }  // namespace bulkhead::stress

@@ -35,8 +35,8 @@ struct Outcome {
     std::vector<Result> samples() const;
 };
 
-/// Told what is about to be measured.
-using Listener = std::function<void(const std::string&)>;
+/// Told what is about to be measured, and the fraction of the cells that are done.
+using Listener = std::function<void(const std::string&, double)>;
 
 /// Into an outcome that holds what was measured also where this does not return: Interrupted.
 void stress(const Options&, Outcome&, const Listener& = {});

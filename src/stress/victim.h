@@ -23,7 +23,8 @@ struct VictimSpec {
     std::string size = "test";    ///< of a workload
     std::uint64_t seed = 1;
     bool cold = false;  ///< each run finds its working set out of the cache, as a process that was just started does
-    double limitSeconds = 60;
+    double limitSeconds = 60;          ///< of the GPU's time
+    double programLimitSeconds = 600;  ///< of a program on a simulated GPU: of the wall clock's
 };
 
 /// One run of a victim.
@@ -51,9 +52,11 @@ class Victim {
     virtual std::uint64_t dependentAccesses() const { return 0; }
 };
 
-/// Any program, run as a process of its own and timed from its start to its end. `command`: words separated by spaces.
+/// Any program, run as a process of its own and timed from its start to its end.
 bool isProgram(const std::string& victim);
-std::unique_ptr<Victim> makeProgramVictim(const std::string& command, const ChildProcess::Environment&,
+/// Its name and arguments, which spaces separate where there are no "quotation marks" around them.
+std::vector<std::string> wordsOf(const std::string& victim);
+std::unique_ptr<Victim> makeProgramVictim(std::vector<std::string> command, const ChildProcess::Environment&,
                                           double limitSeconds);
 
 std::unique_ptr<Victim> makeVictim(gpu::Gpu&, gpu::Context, const CacheShape&, const VictimSpec&);

@@ -53,8 +53,12 @@ void catchInterrupts() {
     std::signal(SIGTERM, note);
 }
 
+bool isInterrupted() {
+    return interrupted != 0;
+}
+
 void throwIfInterrupted() {
-    if (interrupted) throw Interrupted();
+    if (isInterrupted()) throw Interrupted();
 }
 
 }  // namespace bulkhead::stress

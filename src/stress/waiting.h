@@ -27,6 +27,7 @@ class Interrupted {};
 
 /// From here on Ctrl-C and a request to terminate are noted rather than deadly.
 void catchInterrupts();
+bool isInterrupted();
 void throwIfInterrupted();
 
 }  // namespace bulkhead::stress

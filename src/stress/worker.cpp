@@ -15,11 +15,22 @@ using nlohmann::json;
 /// The side of an arena that a process was asked to be.
 class Side {
   public:
-    explicit Side(const json& request) {
+    json carryOut(const json& request) {
+        if (!request.contains("role")) return act(request);
+        become(request);
+        return json::object();
+    }
+
+  private:
+    void become(const json& request) {
         ArenaSpec spec = arenaFromJson(request.at("arena"), "request");
-        gpu::SimulationOptions options;
-        options.settings = spec.settings;
-        gpu_ = std::make_unique<gpu::Gpu>(gpu::Gpu::open(spec.gpu, options));
+        victim_.reset();
+        aggressor_.reset();
+        if (!gpu_) {
+            gpu::SimulationOptions options;
+            options.settings = spec.settings;
+            gpu_ = std::make_unique<gpu::Gpu>(gpu::Gpu::open(spec.gpu, options));
+        }
         const CacheShape shape = CacheShape::of(*gpu_);
         completeLayouts(spec, shape);
         if (request.at("role") == "victim") {
@@ -30,7 +41,7 @@ class Side {
         }
     }
 
-    json carryOut(const json& request) {
+    json act(const json& request) {
         const std::string what = request.at("do");
         if (victim_ && what == "run") {
             const std::optional<VictimRun> run = victim_->run();
@@ -43,7 +54,6 @@ class Side {
         return json::object();
     }
 
-  private:
     std::unique_ptr<gpu::Gpu> gpu_;
     std::unique_ptr<Victim> victim_;
     std::unique_ptr<Aggressor> aggressor_;
@@ -52,16 +62,11 @@ class Side {
 }  // namespace
 
 int serveWorker() {
-    std::unique_ptr<Side> side;
+    Side side;
     for (std::string line; std::getline(std::cin, line);) {
         json answer;
         try {
-            const json request = json::parse(line);
-            if (side) {
-                answer = side->carryOut(request);
-            } else {
-                side = std::make_unique<Side>(request);
-            }
+            answer = side.carryOut(json::parse(line));
             answer["ok"] = true;
         } catch (const std::exception& e) {
             answer = {{"ok", false}, {"why", e.what()}};

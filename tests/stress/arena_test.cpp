@@ -98,18 +98,50 @@ TEST(Arena, ARateIsKept) {
     }
 }
 
-TEST(Arena, EvictingSetAfterSetHurtsMorePerByteThanEvictingAtRandom) {
-    const auto lost = [](AggressorKind kind) {
-        ArenaSpec spec = smallArena(kind);
-        spec.victim.name = "latency";
-        spec.victim.bytes = 0;
-        spec.victim.accesses = 4096;
-        spec.aggressor.layout = {1, 8, {}};
-        spec.aggressor.gigabytesPerSecond = 0.3;
-        const Pairing pairing = measure(spec);
-        return pairing.pairs.at(0).together.seconds - pairing.pairs.at(0).alone.seconds;
-    };
-    EXPECT_GT(lost(AggressorKind::mapGuided), 1.5 * lost(AggressorKind::evictRandom));
+/// Seconds that a latency victim loses for each byte that the aggressor moves.
+double harmPerByte(AggressorKind kind, double gigabytesPerSecond) {
+    ArenaSpec spec = smallArena(kind);
+    spec.victim.name = "latency";
+    spec.victim.bytes = 0;
+    spec.victim.accesses = gigabytesPerSecond > 0 ? 2048 : 1024;
+    spec.aggressor.gigabytesPerSecond = gigabytesPerSecond;
+    const Pair pair = measure(spec).pairs.at(0);
+    const double moved = pair.aggressor.bytesPerSecond() * pair.together.seconds;
+    return (pair.together.seconds - pair.alone.seconds) / moved;
+}
+
+/// At a rate in GB/s; 0: as fast as it can.
+class MapGuidedEviction : public ::testing::TestWithParam<double> {};
+
+TEST_P(MapGuidedEviction, HurtsMorePerByteThanAnyNaiveAggressor) {
+    const double guided = harmPerByte(AggressorKind::mapGuided, GetParam());
+    for (const AggressorName& naive : aggressors()) {
+        if (naive.needsMap || naive.kind == AggressorKind::compute) continue;
+        EXPECT_GT(guided, harmPerByte(naive.kind, GetParam())) << naive.name;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Stress, MapGuidedEviction, ::testing::Values(0.5, 2, 0), [](const auto& info) {
+    return info.param == 0 ? std::string("unlimited") : std::to_string(static_cast<int>(info.param * 1000)) + "MBps";
+});
+
+TEST(Arena, AnotherAggressorTakesTheFirstOnesPlace) {
+    const std::unique_ptr<Arena> arena = makeArena(smallArena(AggressorKind::compute));
+    EXPECT_EQ(measurePairs(arena->victim(), arena->aggressor(), 1).pairs.at(0).aggressor.bytes, 0u);
+    AggressorSpec other;
+    other.kind = AggressorKind::evictRandom;
+    arena->setAggressor(other);
+    const Pairing pairing = measurePairs(arena->victim(), arena->aggressor(), 1);
+    EXPECT_GT(pairing.pairs.at(0).aggressor.bytes, 0u);
+    EXPECT_EQ(pairing.onDisjointMultiprocessors(), true);
+}
+
+TEST(Arena, HotSetsAreFoundInAnotherContextsMemory) {
+    // Small enough to leave most sets alone; pages of both contexts lie where the machine put them.
+    const Pairing pairing = measure(smallArena(AggressorKind::hotSets, Placement::mps));
+    ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
+    const Pair& pair = pairing.pairs[0];
+    EXPECT_GT(pair.together.counters.l2Misses, pair.alone.counters.l2Misses + 100);
 }
 
 TEST(Arena, BlocksThatDoNotFitAreRefused) {

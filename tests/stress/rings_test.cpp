@@ -116,7 +116,9 @@ TEST(Rings, HotSetsAreThoseWithMostOfTheVictimsLines) {
     victim.resize(10);
     const Ring one = coverCache(memory, kLine, 1, Order::rotating).ring;
     victim.insert(victim.end(), one.begin(), one.end());
-    const Cover cover = coverHotSets(memory, kLine, 4, victim, 0.2);
+    Whereabouts places;
+    for (const std::uint64_t address : victim) places.push_back(memory.locate(address));
+    const Cover cover = coverHotSets(memory, kLine, 4, places, 0.2);
     const auto lines = linesOfSets(memory, cover.ring);
     ASSERT_EQ(lines.size(), 1u);
     EXPECT_EQ(lines.begin()->first, (std::pair<unsigned, unsigned>{1, 2}));

@@ -1,0 +1,46 @@
+#include "libcuda/beside.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "libcuda/devices.h"
+#include "libcuda/statistics.h"
+#include "stress/beside.h"
+
+namespace bulkhead::libcuda {
+namespace {
+
+/// Never destroyed: programs may call the driver to the very end.
+stress::Beside* beside = nullptr;
+pid_t process = 0;  ///< that which has the GPU: a child of it tells nothing
+
+void finish() {
+    try {
+        beside->finish(Statistics::instance().endedLaunches());
+    } catch (const std::exception& e) {
+        fmt::print(stderr, "bulkhead: {}\n", e.what());
+    }
+}
+
+/// When the library is unloaded, which is after the program's own static objects are gone. So is what the driver keeps
+/// for the main thread: it takes another one to call it.
+[[gnu::destructor]] void finishBeside() {
+    if (beside && process == ::getpid()) std::thread(finish).join();
+}
+
+}  // namespace
+
+bool openBeside() {
+    const char* const text = std::getenv(stress::kBesideVariable);
+    if (!text || !*text) return false;
+    stress::BesideRequest request = stress::besideFromText(text);
+    stress::Beside::prepare(request);
+    beside = new stress::Beside(openChosenGpu(), std::move(request));
+    process = ::getpid();
+    return true;
+}
+
+}  // namespace bulkhead::libcuda

@@ -1,0 +1,85 @@
+#include "stress/beside.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "driver/simulator_api.h"
+#include "stress/protocol.h"
+#include "stress/scenario.h"
+
+namespace bulkhead::stress {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kStartSeconds = 10;  // simulated
+
+ArenaSpec completed(ArenaSpec spec, const CacheShape& shape) {
+    completeLayouts(spec, shape);
+    return spec;
+}
+
+}  // namespace
+
+std::string toText(const BesideRequest& request) {
+    return json{{"arena", toJson(request.arena)}, {"start", request.start}, {"account", request.account}}.dump();
+}
+
+BesideRequest besideFromText(const std::string& text) {
+    const json j = parseJson(text, kBesideVariable);
+    if (!j.is_object() || !j.contains("arena") || !j.value("start", json()).is_boolean() ||
+        !j.value("account", json()).is_string())
+        throw Error("{}: is made by bulkhead stress, not by hand", kBesideVariable);
+    return {arenaFromJson(j["arena"], kBesideVariable), j["start"].get<bool>(), j["account"].get<std::string>()};
+}
+
+BesideAccount readAccount(const std::string& file) {
+    const std::string text = readFile(file);
+    if (text.empty()) throw Error("the program ended without a kernel on the simulated GPU");
+    const json j = parseJson(text, file);
+    return {runFromJson(j.at("program")), reportFromJson(j.at("aggressor"))};
+}
+
+void Beside::prepare(const BesideRequest& request) {
+    driver::simulator().setSharing(request.arena.placement == Placement::mps);
+}
+
+Beside::Beside(gpu::Gpu gpu, BesideRequest request)
+    : request_(std::move(request)),
+      gpu_(std::move(gpu)),
+      context_(gpu_.createContext(request_.arena.placement == Placement::mps)) {
+    const CacheShape shape = CacheShape::of(gpu_);
+    aggressor_ = std::make_unique<Aggressor>(context_, shape, completed(request_.arena, shape).aggressor,
+                                             memoryMapper(gpu_, request_.arena.map));
+    if (request_.start) aggressor_->start(kStartSeconds);
+    context_.api().cuCtxSetCurrent(nullptr);  // as the program expects it
+}
+
+void Beside::finish(const std::vector<sim::LaunchId>& ended) {
+    const AggressorReport report = request_.start ? aggressor_->stop() : AggressorReport();
+    context_.makeCurrent();
+    std::vector<sim::LaunchId> own;
+    driver::simulator().launches(&own);
+    const std::set<sim::LaunchId> ofAggressor(own.begin(), own.end());
+    const sim::Gpu& machine = *gpu_.simulator();
+    Cycles first = 0, last = 0;
+    for (const sim::LaunchId launch : ended) {
+        if (ofAggressor.contains(launch)) continue;
+        const sim::LaunchRecord& record = machine.record(launch);
+        first = last == 0 ? record.started : std::min(first, record.started);
+        last = std::max(last, record.ended);
+    }
+    if (last == 0) return;
+    const auto ns = [&](Cycles at) { return static_cast<std::uint64_t>(machine.seconds(at) * 1e9); };
+    VictimRun run;
+    run.seconds = machine.seconds(last - first);
+    run.cycles = last - first;
+    run.startNs = ns(first);
+    run.endNs = ns(last);
+    writeFile(request_.account, json{{"program", toJson(run)}, {"aggressor", toJson(report)}}.dump());
+}
+
+}  // namespace bulkhead::stress
