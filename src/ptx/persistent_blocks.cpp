@@ -97,113 +97,120 @@ $bulkhead_cleared_{3}:
                        kernel, offsetof(PersistentLaunch, before), offsetof(PersistentLaunch, clear), where);
 }
 
-/// Names, and what every thread must know: its SM's bit and word, whether it is the first of its block, how many block
-/// indices there are, and whether the block is the last of the row.
+/// What whoever stays must know: whether it is the first thread of its block, this launch's turn, the grid that is
+/// meant, and that no index has been fetched yet.
+std::string worker(std::string_view kernel) {
+    return fmt::format(R"(
+	mov.u32 %bulkhead_r2, %tid.x;
+	mov.u32 %bulkhead_r3, %tid.y;
+	or.b32 %bulkhead_r2, %bulkhead_r2, %bulkhead_r3;
+	mov.u32 %bulkhead_r3, %tid.z;
+	or.b32 %bulkhead_r2, %bulkhead_r2, %bulkhead_r3;
+	setp.ne.u32 %bulkhead_other, %bulkhead_r2, 0;
+	ld.param.u64 %bulkhead_queue, [{0}_bulkhead_launch+{5}];
+	cvta.to.global.u64 %bulkhead_queue, %bulkhead_queue;
+	ld.param.u64 %bulkhead_turn, [{0}_bulkhead_launch+{1}];
+	cvta.to.global.u64 %bulkhead_turn, %bulkhead_turn;
+	ld.param.u32 %bulkhead_nctaid_x, [{0}_bulkhead_launch+{2}];
+	ld.param.u32 %bulkhead_nctaid_y, [{0}_bulkhead_launch+{3}];
+	ld.param.u32 %bulkhead_nctaid_z, [{0}_bulkhead_launch+{4}];
+	mul.lo.u32 %bulkhead_blocks, %bulkhead_nctaid_x, %bulkhead_nctaid_y;
+	mul.lo.u32 %bulkhead_blocks, %bulkhead_blocks, %bulkhead_nctaid_z;
+	setp.ne.u32 %bulkhead_ahead, %bulkhead_sm, %bulkhead_sm;
+)",
+                       kernel, offsetof(PersistentLaunch, turn), offsetof(PersistentLaunch, grid),
+                       offsetof(PersistentLaunch, grid) + 4, offsetof(PersistentLaunch, grid) + 8,
+                       offsetof(PersistentLaunch, queue));
+}
+
+/// Names, and whether the SM is inside. Blocks outside are many and only pass by, and others wait for their room, so
+/// they have as little to do as possible.
 std::string preamble(std::string_view kernel) {
     return fmt::format(R"(
 	.reg .pred %bulkhead_p<2>;
 	.reg .pred %bulkhead_other, %bulkhead_last, %bulkhead_ahead;
 	.reg .b32 %bulkhead_r<5>;
-	.reg .b32 %bulkhead_blocks, %bulkhead_bit, %bulkhead_sm, %bulkhead_fetched;
+	.reg .b32 %bulkhead_blocks, %bulkhead_sm, %bulkhead_fetched;
 	.reg .b32 %bulkhead_ctaid_x, %bulkhead_ctaid_y, %bulkhead_ctaid_z;
 	.reg .b32 %bulkhead_nctaid_x, %bulkhead_nctaid_y, %bulkhead_nctaid_z;
-	.reg .b64 %bulkhead_queue, %bulkhead_turn, %bulkhead_word, %bulkhead_q<4>;
+	.reg .b64 %bulkhead_queue, %bulkhead_turn, %bulkhead_q<3>;
 	.shared .align 4 .u32 {0}_bulkhead_block;
-	ld.param.u64 %bulkhead_queue, [{0}_bulkhead_launch+{1}];
-	cvta.to.global.u64 %bulkhead_queue, %bulkhead_queue;
-	ld.param.u64 %bulkhead_turn, [{0}_bulkhead_launch+{2}];
-	cvta.to.global.u64 %bulkhead_turn, %bulkhead_turn;
-	ld.param.u32 %bulkhead_nctaid_x, [{0}_bulkhead_launch+{3}];
-	ld.param.u32 %bulkhead_nctaid_y, [{0}_bulkhead_launch+{5}];
-	ld.param.u32 %bulkhead_nctaid_z, [{0}_bulkhead_launch+{6}];
-	mul.lo.u32 %bulkhead_blocks, %bulkhead_nctaid_x, %bulkhead_nctaid_y;
-	mul.lo.u32 %bulkhead_blocks, %bulkhead_blocks, %bulkhead_nctaid_z;
-	mov.u32 %bulkhead_r1, %tid.x;
-	mov.u32 %bulkhead_r2, %tid.y;
-	or.b32 %bulkhead_r1, %bulkhead_r1, %bulkhead_r2;
-	mov.u32 %bulkhead_r2, %tid.z;
-	or.b32 %bulkhead_r1, %bulkhead_r1, %bulkhead_r2;
-	setp.ne.u32 %bulkhead_other, %bulkhead_r1, 0;
+	mov.u32 %bulkhead_sm, %smid;
+	shr.u32 %bulkhead_r1, %bulkhead_sm, 5;
+	mov.u64 %bulkhead_q1, {0}_bulkhead_launch;
+	mad.wide.u32 %bulkhead_q1, %bulkhead_r1, 4, %bulkhead_q1;
+	ld.param.u32 %bulkhead_r1, [%bulkhead_q1+{1}];
+	and.b32 %bulkhead_r2, %bulkhead_sm, 31;
+	bfe.u32 %bulkhead_r1, %bulkhead_r1, %bulkhead_r2, 1;
+	mov.u32 %bulkhead_r2, %ctaid.x;
 	mov.u32 %bulkhead_r3, %nctaid.x;
 	sub.u32 %bulkhead_r3, %bulkhead_r3, 1;
-	mov.u32 %bulkhead_r2, %ctaid.x;
 	setp.eq.u32 %bulkhead_last, %bulkhead_r2, %bulkhead_r3;
-	mov.u32 %bulkhead_sm, %smid;
-	shr.u32 %bulkhead_r2, %bulkhead_sm, 5;
-	mul.wide.u32 %bulkhead_word, %bulkhead_r2, 4;
-	add.u64 %bulkhead_word, %bulkhead_queue, %bulkhead_word;
-	and.b32 %bulkhead_r2, %bulkhead_sm, 31;
-	mov.u32 %bulkhead_bit, 1;
-	shl.b32 %bulkhead_bit, %bulkhead_bit, %bulkhead_r2;
-	ld.global.u32 %bulkhead_r2, [%bulkhead_word+{4}];
-	and.b32 %bulkhead_r2, %bulkhead_r2, %bulkhead_bit;
-	setp.ne.u32 %bulkhead_p1, %bulkhead_r2, 0;
+	setp.ne.u32 %bulkhead_p1, %bulkhead_r1, 0;
 	@%bulkhead_p1 bra $bulkhead_inside;
 )",
-                       kernel, offsetof(PersistentLaunch, queue), offsetof(PersistentLaunch, turn),
-                       offsetof(PersistentLaunch, grid), byteOf(PersistentQueue::kSms),
-                       offsetof(PersistentLaunch, grid) + 4, offsetof(PersistentLaunch, grid) + 8);
+                       kernel, offsetof(PersistentLaunch, sms));
 }
 
-/// Whoever is outside says so and leaves. The last block of the row, if it is outside, waits for all the others to have
-/// started, and stays if none of them is inside.
+/// Whoever is outside leaves. Blocks start in the order of their numbers, so when the last of the row is there, the
+/// others are, and those inside say so in less than a microsecond; if nobody does, the last one stays. It would do no
+/// harm if somebody came later.
 std::string outside(std::string_view kernel) {
     return fmt::format(R"(
-	@%bulkhead_last bra $bulkhead_judge;
-	@%bulkhead_other bra $bulkhead_end;
-	mov.u64 %bulkhead_q1, 1;
-	red.global.add.u64 [%bulkhead_turn+{1}], %bulkhead_q1;
-	bra $bulkhead_end;
-$bulkhead_judge:
+	@!%bulkhead_last bra $bulkhead_end;
+{4}
 	@%bulkhead_other bra $bulkhead_told;
 {3}
-	mov.u32 %bulkhead_r3, %nctaid.x;
-	sub.u32 %bulkhead_r3, %bulkhead_r3, 1;
+	mov.u64 %bulkhead_q1, %clock64;
 $bulkhead_wait:
-	ld.volatile.global.u64 %bulkhead_q1, [%bulkhead_turn+{1}];
-	cvt.u32.u64 %bulkhead_r1, %bulkhead_q1;
-	setp.ne.u32 %bulkhead_p1, %bulkhead_r1, %bulkhead_r3;
-	@%bulkhead_p1 bra $bulkhead_wait;
-	shr.u64 %bulkhead_q1, %bulkhead_q1, 32;
-	setp.eq.u64 %bulkhead_p1, %bulkhead_q1, 0;
-	selp.u32 %bulkhead_r4, 1, 0, %bulkhead_p1;
-	red.global.add.u32 [%bulkhead_queue+{2}], %bulkhead_r4;
-	st.shared.u32 [{0}_bulkhead_block], %bulkhead_r4;
+	ld.volatile.global.u32 %bulkhead_r1, [%bulkhead_turn+{1}];
+	setp.ne.u32 %bulkhead_p1, %bulkhead_r1, 0;
+	@%bulkhead_p1 bra $bulkhead_tell;
+	mov.u64 %bulkhead_q2, %clock64;
+	sub.u64 %bulkhead_q2, %bulkhead_q2, %bulkhead_q1;
+	setp.lt.u64 %bulkhead_p0, %bulkhead_q2, 20000;
+	@%bulkhead_p0 bra $bulkhead_wait;
+	red.global.add.u32 [%bulkhead_queue+{2}], 1;
+$bulkhead_tell:
+	st.shared.u32 [{0}_bulkhead_block], %bulkhead_r1;
 $bulkhead_told:
-	setp.ne.u32 %bulkhead_ahead, %bulkhead_sm, %bulkhead_sm;
 	bar.sync 0;
-	ld.shared.u32 %bulkhead_r4, [{0}_bulkhead_block];
-	setp.eq.u32 %bulkhead_p1, %bulkhead_r4, 0;
+	ld.shared.u32 %bulkhead_r1, [{0}_bulkhead_block];
+	setp.ne.u32 %bulkhead_p1, %bulkhead_r1, 0;
 	@%bulkhead_p1 bra $bulkhead_end;
 	bra $bulkhead_next;
 )",
-                       kernel, byteOf(PersistentQueue::kArrived), byteOf(PersistentQueue::kStrays),
-                       clear(kernel, "outside"));
+                       kernel, byteOf(PersistentQueue::kInside), byteOf(PersistentQueue::kStrays),
+                       clear(kernel, "outside"), worker(kernel));
 }
 
 /// A block that is one too many on its SM goes on as if it had come too late for the last index.
 std::string inside(std::string_view kernel) {
     return fmt::format(R"(
 $bulkhead_inside:
-	setp.ne.u32 %bulkhead_ahead, %bulkhead_sm, %bulkhead_sm;
-	@%bulkhead_other bra $bulkhead_next;
-	red.global.or.b32 [%bulkhead_word+{1}], %bulkhead_bit;
-	mov.u64 %bulkhead_q1, 4294967297;
-	red.global.add.u64 [%bulkhead_turn+{2}], %bulkhead_q1;
+{6}
+	@%bulkhead_other bra $bulkhead_taken;
 	@!%bulkhead_last bra $bulkhead_place;
 {5}
 $bulkhead_place:
 	ld.param.u32 %bulkhead_r1, [{0}_bulkhead_launch+{3}];
 	setp.eq.u32 %bulkhead_p1, %bulkhead_r1, 0;
-	@%bulkhead_p1 bra $bulkhead_next;
-	mul.wide.u32 %bulkhead_q1, %bulkhead_sm, 4;
-	add.u64 %bulkhead_q1, %bulkhead_turn, %bulkhead_q1;
+	@%bulkhead_p1 bra $bulkhead_stay;
+	mad.wide.u32 %bulkhead_q1, %bulkhead_sm, 4, %bulkhead_turn;
 	atom.global.add.u32 %bulkhead_r2, [%bulkhead_q1+{4}], 1;
 	mov.u32 %bulkhead_fetched, 4294967295;
 	setp.ge.u32 %bulkhead_ahead, %bulkhead_r2, %bulkhead_r1;
+	@%bulkhead_ahead bra $bulkhead_first;
+$bulkhead_stay:
+	mov.u32 %bulkhead_r1, 1;
+	red.global.or.b32 [%bulkhead_turn+{2}], %bulkhead_r1;
+	mad.wide.u32 %bulkhead_q1, %bulkhead_sm, 4, %bulkhead_queue;
+	st.global.u32 [%bulkhead_q1+{1}], %bulkhead_r1;
+	bra $bulkhead_first;
 )",
-                       kernel, byteOf(PersistentQueue::kUsed), byteOf(PersistentQueue::kArrived),
-                       offsetof(PersistentLaunch, most), byteOf(PersistentQueue::kPlaced), clear(kernel, "inside"));
+                       kernel, byteOf(PersistentQueue::kUsed), byteOf(PersistentQueue::kInside),
+                       offsetof(PersistentLaunch, most), byteOf(PersistentQueue::kPlaced), clear(kernel, "inside"),
+                       worker(kernel));
 }
 
 /// Indices are fetched by `inc`: what `add` gives, ptxas shares out among the lanes of a warp at once, and so waits for
@@ -213,6 +220,7 @@ std::string nextIndex(std::string_view kernel) {
 $bulkhead_next:
 	bar.sync 0;
 	@%bulkhead_other bra $bulkhead_taken;
+$bulkhead_first:
 	@%bulkhead_ahead bra $bulkhead_fetched_ahead;
 	atom.global.inc.u32 %bulkhead_fetched, [%bulkhead_turn+{1}], 4294967295;
 $bulkhead_fetched_ahead:

@@ -11,18 +11,16 @@ namespace bulkhead::ptx {
 /// counts in one, and clears the other for the launch after it.
 struct PersistentQueue {
     static constexpr unsigned kStrays = 0;  ///< blocks that had to work outside the walls, of all launches so far
-    static constexpr unsigned kSms = 4;     ///< from here on one bit an SM: whether blocks may work there
-    static constexpr unsigned kSmWords = 32;
-    static constexpr unsigned kUsed = kSms + kSmWords;  ///< one bit an SM: whether blocks have worked there
-    static constexpr unsigned kMaxSms = 32 * kSmWords;
+    static constexpr unsigned kMaxSms = 1024;
+    static constexpr unsigned kUsed = 4;  ///< from here on one word an SM: whether blocks have worked there
 
     // Of a turn.
-    static constexpr unsigned kArrived = 0;  ///< two words: blocks that have started, and how many of them inside
-    static constexpr unsigned kNext = 2;     ///< the next block index to hand out
-    static constexpr unsigned kPlaced = 4;   ///< from here on one word an SM: blocks that have started there
+    static constexpr unsigned kInside = 0;  ///< whether some block has started inside
+    static constexpr unsigned kNext = 1;    ///< the next block index to hand out
+    static constexpr unsigned kPlaced = 4;  ///< from here on one word an SM: blocks that have started there
 
-    static constexpr unsigned turn(unsigned which) { return kUsed + kSmWords + which * (kPlaced + kMaxSms); }
-    static constexpr unsigned kWords = kUsed + kSmWords + 2 * (kPlaced + kMaxSms);
+    static constexpr unsigned turn(unsigned which) { return kUsed + kMaxSms + which * (kPlaced + kMaxSms); }
+    static constexpr unsigned kWords = kUsed + kMaxSms + 2 * (kPlaced + kMaxSms);
 };
 
 /// What a kernel with persistent blocks is told beyond its own parameters, by one more after them.
@@ -35,8 +33,10 @@ struct PersistentLaunch {
     std::uint32_t ahead = 0;
     std::uint32_t most = 0;   ///< blocks that may work on one SM; 0: as many as fit
     std::uint32_t clear = 0;  ///< bytes that the launch before has used of its turn, in multiples of 16
+    /// One bit an SM: whether blocks may work there. Here, and not in memory, since every warp of every block looks.
+    std::uint32_t sms[PersistentQueue::kMaxSms / 32] = {};
 };
-static_assert(sizeof(PersistentLaunch) == 48);
+static_assert(sizeof(PersistentLaunch) == 176);
 
 /// The compute walls of Fractional GPUs (III-B), put into kernels by rewriting their PTX, so that any kernel can have
 /// them unchanged. Each kernel gets a PersistentLaunch as one more parameter. It is launched on a row of physical
@@ -44,8 +44,9 @@ static_assert(sizeof(PersistentLaunch) == 48);
 /// are more on their SM than are wanted there; the others take block indices from the queue until there are no more.
 /// Two barriers a block index keep a slow warp from reading an index that the next one has overwritten. An index is
 /// fetched while the block before it is at work, but for the last ones: whoever has nothing to do should find them in
-/// the queue. A launch is never lost: the last block of the row waits outside until the others have started, and does
-/// the work where it is if none of them is inside; that is counted.
+/// the queue. A launch is never
+/// lost: if the last block of the row is outside and for a while sees nobody start inside, it does the work where it
+/// is, and is counted.
 ///
 /// Throws PtxError where that would change what a kernel does: one whose threads leave before a barrier that others
 /// still wait at, or a function that is not inlined and asks for its block index.

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ptx/function_text.h"
+#include "ptx/parameter_pointers.h"
 #include "ptx/source_edit.h"
 
 namespace bulkhead::ptx {
@@ -40,26 +42,36 @@ const Operand* addressOperand(const Instruction& i, int number) {
     return nullptr;
 }
 
-std::string translation(const AccessTranslation& t, const Operand& address) {
+/// Puts into `inside` whether the address that was split into low and high is in the window, and the offset into both.
+std::string test(const AccessTranslation& t) {
+    const std::uint64_t first = t.base / AccessTranslation::kAlignment, count = t.bytes / AccessTranslation::kAlignment;
+    if (t.bytes == AccessTranslation::kAlignment)
+        return fmt::format("setp.eq.u32 %bulkhead_inside, %bulkhead_high, {}; mov.u32 %bulkhead_high, 0; ", first);
+    if (t.bytes % AccessTranslation::kAlignment == 0)  // no look at the lower half is needed
+        return fmt::format(
+            "sub.u32 %bulkhead_high, %bulkhead_high, {}; setp.lt.u32 %bulkhead_inside, %bulkhead_high, {}; ", first,
+            count);
+    return fmt::format(
+        "sub.u32 %bulkhead_high, %bulkhead_high, {}; mov.b64 %bulkhead_a1, {{%bulkhead_low, %bulkhead_high}}; "
+        "setp.lt.u64 %bulkhead_inside, %bulkhead_a1, {}; ",
+        first, t.bytes);
+}
+
+/// The same without looking.
+std::string offset(const AccessTranslation& t) {
+    if (t.bytes == AccessTranslation::kAlignment) return "mov.u32 %bulkhead_high, 0; ";
+    return fmt::format("sub.u32 %bulkhead_high, %bulkhead_high, {}; ", t.base / AccessTranslation::kAlignment);
+}
+
+std::string translation(const AccessTranslation& t, const Operand& address, bool takenToBeInside) {
     // The parser marks names that another scope declares too; the text does without.
     const std::string base = address.name.substr(0, address.name.find('#'));
     std::string text = address.integer == 0 ? fmt::format("mov.b64 %bulkhead_a0, {}; ", base)
                                             : fmt::format("add.s64 %bulkhead_a0, {}, {}; ", base, address.integer);
-    const std::uint64_t first = t.base / AccessTranslation::kAlignment, count = t.bytes / AccessTranslation::kAlignment;
     text += "mov.b64 {%bulkhead_low, %bulkhead_high}, %bulkhead_a0; ";
-    if (t.bytes == AccessTranslation::kAlignment) {
-        text += fmt::format("setp.eq.u32 %bulkhead_inside, %bulkhead_high, {}; mov.u32 %bulkhead_high, 0; ", first);
-    } else if (t.bytes % AccessTranslation::kAlignment == 0) {  // no look at the lower half is needed
-        text += fmt::format(
-            "sub.u32 %bulkhead_high, %bulkhead_high, {}; setp.lt.u32 %bulkhead_inside, %bulkhead_high, {}; ", first,
-            count);
-    } else {
-        text += fmt::format(
-            "sub.u32 %bulkhead_high, %bulkhead_high, {}; mov.b64 %bulkhead_a1, {{%bulkhead_low, %bulkhead_high}}; "
-            "setp.lt.u64 %bulkhead_inside, %bulkhead_a1, {}; ",
-            first, t.bytes);
-    }
-    return text + t.translate({"%bulkhead_a0", "%bulkhead_inside", "%bulkhead_low", "%bulkhead_high"}) + " ";
+    text += takenToBeInside ? offset(t) : test(t);
+    const std::string_view inside = takenToBeInside ? "" : "%bulkhead_inside";
+    return text + t.translate({"%bulkhead_a0", inside, "%bulkhead_low", "%bulkhead_high"}) + " ";
 }
 
 /// The instruction with the address in one of its brackets replaced.
@@ -70,6 +82,81 @@ std::string withAddress(const Instruction& i, int number, std::string_view addre
     return fmt::format("{}[{}]{}", i.text.substr(0, open), address, i.text.substr(close + 1));
 }
 
+/// Pointers that came as parameters, by the accesses of a kernel that go through them; none where two bodies would not
+/// do: memory that a body declares would be there twice.
+std::vector<std::set<ParameterSlot>> trustedPointers(const Function& function, const AccessTranslation& t) {
+    if (!function.isKernel || t.bytes % AccessTranslation::kAlignment != 0 || !function.branchTargets.empty() ||
+        !function.callTargets.empty() || !function.prototypes.empty() ||
+        std::any_of(function.variables.begin(), function.variables.end(),
+                    [](const Variable& v) { return v.space == Space::shared || v.space == Space::local; }))
+        return std::vector<std::set<ParameterSlot>>(function.registers.size());
+    return parameterPointers(function);
+}
+
+/// Writes the bodies of one function.
+class Rewriting {
+  public:
+    Rewriting(const Module& module, const Function& function, const AccessTranslation& t)
+        : translation_(t), pointers_(trustedPointers(function, t)) {
+        for (const Instruction& i : function.body) {
+            const int number = globalAddress(module, i);
+            const Operand* address = addressOperand(i, number);
+            if (address == nullptr) continue;
+            accesses_.push_back({&i, number, address});
+            if (!isTrusted(accesses_.back())) continue;
+            const auto& slots = pointers_[static_cast<std::size_t>(address->reg)];
+            slots_.insert(slots.begin(), slots.end());
+        }
+    }
+    bool isNeeded() const { return !accesses_.empty(); }
+
+    std::string bodies(std::string_view source) const {
+        std::string text = fmt::format(
+            "\n\t.reg .pred %bulkhead_inside;\n\t.reg .b64 %bulkhead_a<2>;\n\t"
+            ".reg .b32 %bulkhead_low, %bulkhead_high;\n\t{}\n",
+            translation_.declarations);
+        if (slots_.empty()) return text + body(source, false);
+        // Registers of their own: what they hold is the same for all threads, as those who come later can see.
+        text +=
+            "\t.reg .pred %bulkhead_known;\n\t.reg .b64 %bulkhead_pointer;\n\t"
+            ".reg .b32 %bulkhead_pointer_low, %bulkhead_pointer_high;\n\tsetp.eq.u32 %bulkhead_known, 0, 0;\n";
+        const std::uint64_t unit = AccessTranslation::kAlignment;
+        for (const ParameterSlot& slot : slots_)
+            text += fmt::format(
+                "\tld.param.u64 %bulkhead_pointer, [{}+{}]; "
+                "mov.b64 {{%bulkhead_pointer_low, %bulkhead_pointer_high}}, %bulkhead_pointer; "
+                "sub.u32 %bulkhead_pointer_high, %bulkhead_pointer_high, {}; "
+                "setp.lt.and.u32 %bulkhead_known, %bulkhead_pointer_high, {}, %bulkhead_known;\n",
+                slot.parameter, slot.offset, translation_.base / unit, translation_.bytes / unit);
+        return text + "\t@!%bulkhead_known bra $bulkhead_unknown;\n\t{" + body(source, true) +
+               "\tret;\n\t}\n$bulkhead_unknown:\n\t{" + body(source, false) + "\t}\n";
+    }
+
+  private:
+    struct Access {
+        const Instruction* instruction;
+        int number;  ///< of its address among its operands
+        const Operand* address;
+    };
+    bool isTrusted(const Access& access) const {
+        return namesSpace(*access.instruction, "global") &&
+               !pointers_[static_cast<std::size_t>(access.address->reg)].empty();
+    }
+    std::string body(std::string_view text, bool pointersAreInside) const {
+        SourceEdit edit(text);
+        for (const Access& access : accesses_)
+            edit.replace(access.instruction->text,
+                         translation(translation_, *access.address, pointersAreInside && isTrusted(access)) +
+                             withAddress(*access.instruction, access.number, "%bulkhead_a0"));
+        return edit.apply();
+    }
+
+    const AccessTranslation& translation_;
+    std::vector<std::set<ParameterSlot>> pointers_;  ///< by register
+    std::vector<Access> accesses_;
+    std::set<ParameterSlot> slots_;
+};
+
 }  // namespace
 
 std::string withTranslatedAccesses(const Module& module, const AccessTranslation& t) {
@@ -78,17 +165,11 @@ std::string withTranslatedAccesses(const Module& module, const AccessTranslation
     SourceEdit edit(*module.source);
     const std::vector<FunctionText> texts = functionTexts(module);
     for (const Function& function : module.functions) {
-        bool any = false;
-        for (const Instruction& i : function.body)
-            if (const int number = globalAddress(module, i); const Operand* address = addressOperand(i, number)) {
-                any = true;
-                edit.replace(i.text, translation(t, *address) + withAddress(i, number, "%bulkhead_a0"));
-            }
-        const FunctionText* text = any ? find(texts, function.name) : nullptr;
-        if (text)
-            edit.insert(text->bodyBegin, fmt::format("\n\t.reg .pred %bulkhead_inside;\n\t.reg .b64 %bulkhead_a<2>;\n\t"
-                                                     ".reg .b32 %bulkhead_low, %bulkhead_high;\n\t{}\n",
-                                                     t.declarations));
+        const Rewriting rewriting(module, function, t);
+        const FunctionText* text = rewriting.isNeeded() ? find(texts, function.name) : nullptr;
+        if (text == nullptr) continue;
+        const std::string_view body(text->bodyBegin, static_cast<std::size_t>(text->bodyEnd - text->bodyBegin));
+        edit.replace(body, rewriting.bodies(body));
     }
     return edit.apply();
 }

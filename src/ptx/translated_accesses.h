@@ -20,18 +20,23 @@ struct AccessTranslation {
     /// Registers of an access that is to be translated.
     struct Registers {
         std::string_view address;  ///< .b64
-        std::string_view inside;   ///< .pred: whether the address is in the window
+        std::string_view inside;   ///< .pred: whether the address is in the window; empty where it is taken to be
         std::string_view low;      ///< .b32: the lower half of the offset into the window, meaningful where inside
         std::string_view high;     ///< .b32: the upper half
     };
-    /// PTX that puts the real address into the address register if the predicate is true, and leaves it alone
-    /// otherwise. May change no other register but those it declared.
+    /// PTX that puts the real address into the address register if the predicate is true or there is none, and leaves
+    /// it alone otherwise. May change no other register but those it declared. Where there is no predicate, the
+    /// arithmetic of a faulty program may have led out of the window: whatever the offset, the real address must be one
+    /// that the program may use.
     std::function<std::string(const Registers&)> translate;
 };
 
 /// The memory walls of a driver that nobody patched: the module with each of its global and generic loads, stores,
 /// atomics and asynchronous copies translated. An access must lie within one piece that moves as a whole, as aligned
-/// ones do. Variables of the module stay where they are. Throws PtxError for what cannot be translated: bulk copies,
+/// ones do. Variables of the module stay where they are.
+///
+/// A kernel gets two bodies where that saves instructions: one for launches whose pointers are all in the window, which
+/// does not look at them again, and one for all others. Throws PtxError for what cannot be translated: bulk copies,
 /// textures, surfaces.
 std::string withTranslatedAccesses(const Module&, const AccessTranslation&);
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <map>
+#include <tuple>
 
 #include "base/error.h"
 #include "gpu/real_driver.h"
@@ -32,18 +34,29 @@ ColorSpace::~ColorSpace() {
     if (window_) context_.api().cuMemAddressFree(window_, roundedUp(windowBytes_, kWindowUnit));
 }
 
+namespace {
+
+/// A power of two, so that the upper half of an offset can be kept within it by a mask.
+Bytes windowOf(Bytes poolBytes) {
+    return std::bit_ceil(roundedUp(poolBytes / 2, kWindowUnit));
+}
+
+}  // namespace
+
 Bytes SideSpace::reservedBytes(Bytes poolBytes) {
-    return 2 * roundedUp(poolBytes / 2, kWindowUnit);
+    return 2 * windowOf(poolBytes);
 }
 
 namespace {
 
 /// The layout in which a parity of real offset bits is one bit of an offset in the window.
-SideColor layOut(driver::CUdeviceptr pool, dissect::Mask mask, unsigned side) {
-    SideColor color;
+AnySideColor layOut(driver::CUdeviceptr pool, dissect::Mask mask, unsigned side) {
+    AnySideColor color;
     color.base = pool;
     color.chunkShift = static_cast<unsigned>(std::countr_zero(mask));
-    color.side = side;
+    color.chunkMask = (1u << color.chunkShift) - 1;
+    color.pairMask = 2 * color.chunkMask + 1;
+    color.otherChunk = side << color.chunkShift;
     // Real bit m is bit m - 1 in the window; the lowest bit of the mask follows from the others.
     const dissect::Mask bits = (mask & (mask - 1)) >> 1;
     if (bits == 0 || bits >> 32 != 0) throw Error("sides told apart by mask 0x{:x} cannot be walled", mask);
@@ -52,20 +65,25 @@ SideColor layOut(driver::CUdeviceptr pool, dissect::Mask mask, unsigned side) {
         const auto here = static_cast<unsigned>(std::countr_zero(rest));
         const unsigned distance = static_cast<unsigned>(std::countr_zero(rest & (rest - 1))) - here;
         int term = 0;
-        while (term < SideColor::kTerms && color.changed[term] != 0 && color.distance[term] != distance) ++term;
-        if (term == SideColor::kTerms) throw Error("sides told apart by mask 0x{:x} cannot be walled", mask);
+        while (term < AnySideColor::kTerms && color.changed[term] != 0 && color.distance[term] != distance) ++term;
+        if (term == AnySideColor::kTerms) throw Error("sides told apart by mask 0x{:x} cannot be walled", mask);
         color.distance[term] = distance;
         color.changed[term] |= 1u << here;
     }
     return color;
 }
 
+/// The real address is in %bulkhead_w1 and %bulkhead_w2.
+std::string result(const ptx::AccessTranslation::Registers& r) {
+    if (r.inside.empty()) return fmt::format("mov.b64 {}, {{%bulkhead_w1, %bulkhead_w2}};", r.address);
+    return fmt::format("mov.b64 %bulkhead_v, {{%bulkhead_w1, %bulkhead_w2}}; selp.b64 {0}, %bulkhead_v, {0}, {1};",
+                       r.address, r.inside);
+}
+
 }  // namespace
 
 SideSpace::SideSpace(gpu::Gpu& gpu, const Pool& pool, dissect::Mask mask, unsigned side)
-    : ColorSpace(gpu, pool, pool.bytes / 2, roundedUp(pool.bytes / 2, kWindowUnit)),
-      mask_(mask),
-      color_(layOut(pool.base, mask, side)) {}
+    : ColorSpace(gpu, pool, pool.bytes / 2, windowOf(pool.bytes)), mask_(mask), color_(layOut(pool.base, mask, side)) {}
 
 Bytes SideSpace::realOffset(Bytes offset) const {
     return color_.address(offset) - pool();
@@ -80,22 +98,22 @@ ptx::AccessTranslation SideSpace::translation() const {
     t.base = window();
     t.bytes = windowBytes();
     t.declarations = ".reg .b32 %bulkhead_w<4>; .reg .b64 %bulkhead_v;";
-    t.translate = [color = color_, wide = windowBytes() > kWindowUnit](const ptx::AccessTranslation::Registers& r) {
-        const std::uint32_t chunk = 1u << color.chunkShift;
+    t.translate = [color = color_, units = windowBytes() / kWindowUnit](const ptx::AccessTranslation::Registers& r) {
         // w1: the offset with its chunk as a Gray code; lop3 0x78 is a ^ (b & c).
         std::string text;
         std::string_view code = r.low;
-        for (int term = 0; term < SideColor::kTerms; ++term) {
+        for (int term = 0; term < AnySideColor::kTerms; ++term) {
             if (color.changed[term] == 0) continue;
             text += fmt::format("shr.u32 %bulkhead_w2, {}, {}; lop3.b32 %bulkhead_w1, {}, %bulkhead_w2, {}, 0x78; ",
                                 r.low, color.distance[term], code, color.changed[term]);
             code = "%bulkhead_w1";
         }
-        if (wide) {
+        if (units > 1) {
             text += fmt::format(
-                "mov.b64 %bulkhead_v, {{{}, {}}}; shl.b64 %bulkhead_v, %bulkhead_v, 1; "
+                "and.b32 %bulkhead_w3, {}, {}; mov.b64 %bulkhead_v, {{{}, %bulkhead_w3}}; shl.b64 %bulkhead_v, "
+                "%bulkhead_v, 1; "
                 "add.u64 %bulkhead_v, %bulkhead_v, {}; ",
-                code, r.high, color.base);
+                r.high, units - 1, code, color.base);
         } else {
             text += fmt::format("mad.wide.u32 %bulkhead_v, {}, 2, {}; ", code, color.base);
         }
@@ -103,18 +121,15 @@ ptx::AccessTranslation SideSpace::translation() const {
         std::string_view within = r.low;
         if (color.first != 0) {
             text += fmt::format("shr.u32 %bulkhead_w2, {0}, {1}; lop3.b32 %bulkhead_w3, %bulkhead_w2, {0}, {2}, 0xd8; ",
-                                r.low, color.first, chunk - 1);
+                                r.low, color.first, color.chunkMask);
             within = "%bulkhead_w3";
         }
         text += fmt::format(
             "mov.b64 {{%bulkhead_w1, %bulkhead_w2}}, %bulkhead_v; "
             "lop3.b32 %bulkhead_w1, %bulkhead_w1, {}, {}, 0xd8; ",
-            within, 2 * chunk - 1);
-        if (color.side != 0) text += fmt::format("xor.b32 %bulkhead_w1, %bulkhead_w1, {}; ", chunk);
-        return text + fmt::format(
-                          "mov.b64 %bulkhead_v, {{%bulkhead_w1, %bulkhead_w2}}; "
-                          "selp.b64 {0}, %bulkhead_v, {0}, {1};",
-                          r.address, r.inside);
+            within, color.pairMask);
+        if (color.otherChunk != 0) text += fmt::format("xor.b32 %bulkhead_w1, %bulkhead_w1, {}; ", color.otherChunk);
+        return text + result(r);
     };
     return t;
 }
@@ -134,10 +149,16 @@ namespace {
 template <class Visit>
 void forEachUnit(const dissect::ResidueHash& hash, const std::vector<dissect::PageLabel>& pages, const Visit& visit) {
     const unsigned shift = SliceSpace::unitShift(hash);
+    // Many pages have the same label.
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::vector<unsigned>> slicesOf;
     std::uint32_t unit = 0;
-    for (const dissect::PageLabel& page : pages)
-        for (Bytes offset = 0; offset < PagePool::kPageBytes; offset += Bytes{1} << shift)
-            visit(unit++, hash.residue(offset, page) + hash.modulus * hash.group(offset, page));
+    for (const dissect::PageLabel& page : pages) {
+        std::vector<unsigned>& slices = slicesOf[{page.groupFlips, page.flips, page.addend}];
+        if (slices.empty())
+            for (Bytes offset = 0; offset < PagePool::kPageBytes; offset += Bytes{1} << shift)
+                slices.push_back(hash.residue(offset, page) + hash.modulus * hash.group(offset, page));
+        for (const unsigned slice : slices) visit(unit++, slice);
+    }
 }
 
 }  // namespace
@@ -213,13 +234,13 @@ ptx::AccessTranslation SliceSpace::translation() const {
         // lop3 0xf8 is a | (b & c).
         return entry +
                fmt::format(
-                   "and.b32 %bulkhead_w0, %bulkhead_w0, {3}; mov.u32 %bulkhead_w1, {4}; "
+                   "and.b32 %bulkhead_w0, %bulkhead_w0, {1}; mov.u32 %bulkhead_w1, {2}; "
                    "mov.b64 %bulkhead_v, {{%bulkhead_w0, %bulkhead_w1}}; ld.global.nc.u32 %bulkhead_w0, [%bulkhead_v]; "
-                   "mad.wide.u32 %bulkhead_v, %bulkhead_w0, {5}, {6}; "
+                   "mad.wide.u32 %bulkhead_v, %bulkhead_w0, {3}, {4}; "
                    "mov.b64 {{%bulkhead_w1, %bulkhead_w2}}, %bulkhead_v; "
-                   "lop3.b32 %bulkhead_w1, %bulkhead_w1, {2}, {7}, 0xf8; "
-                   "mov.b64 %bulkhead_v, {{%bulkhead_w1, %bulkhead_w2}}; selp.b64 {0}, %bulkhead_v, {0}, {1};",
-                   r.address, r.inside, r.low, last, table >> 32, 1u << shift, real, (1u << shift) - 1);
+                   "lop3.b32 %bulkhead_w1, %bulkhead_w1, {0}, {5}, 0xf8; ",
+                   r.low, last, table >> 32, 1u << shift, real, (1u << shift) - 1) +
+               result(r);
     };
     return t;
 }

@@ -6,9 +6,9 @@
 #include "dissect/residue_hash.h"
 #include "gpu/gpu.h"
 #include "ptx/translated_accesses.h"
-#include "sdk/include/bulkhead/span.h"
 #include "walls/colored_heap.h"
 #include "walls/page_pool.h"
+#include "walls/walls.h"
 
 namespace bulkhead::walls {
 
@@ -62,14 +62,14 @@ class SideSpace final : public ColorSpace {
     SideSpace(gpu::Gpu&, const Pool&, dissect::Mask mask, unsigned side);
     unsigned colorOf(driver::CUdeviceptr address) const override;
     ptx::AccessTranslation translation() const override;
-    const SideColor& color() const { return color_; }
+    const AnySideColor& color() const { return color_; }
     /// Addresses that must be kept free for pools of that size, so that no offset in the window leads elsewhere.
     static Bytes reservedBytes(Bytes poolBytes);
 
   private:
     Bytes realOffset(Bytes offset) const override;
     dissect::Mask mask_;
-    SideColor color_;
+    AnySideColor color_;
 };
 
 /// Any set of slices: a table says where each unit is, the bytes that lie together on one slice. It begins at a

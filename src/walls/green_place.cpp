@@ -14,7 +14,7 @@ using driver::CUstream;
 
 // Long enough that no block has left before the last one was placed; simulated time is dear.
 constexpr long long kStayCycles = 20'000, kSimulatedStayCycles = 1'000;
-constexpr unsigned kBlocksPerMultiprocessor = 2, kThreads = 1024;
+constexpr unsigned kBlocksPerMultiprocessor = 2, kThreads = 1024, kAttempts = 50;
 
 driver::CUdevice deviceOf(gpu::Gpu& gpu) {
     driver::CUdevice device = 0;
@@ -39,19 +39,18 @@ GreenPlace::GreenPlace(gpu::Gpu& gpu, std::vector<CUdevResource> groups) : api_(
     gpu::check(api_, api_.cuDevResourceGenerateDesc(&description, groups.data(), static_cast<unsigned>(groups.size())),
                "cannot join multiprocessors");
     constexpr unsigned kDefaultStream = 1;
-    gpu::check(api_, api_.cuGreenCtxCreate(&green_, description, device, kDefaultStream),
-               "cannot make a green context");
-    gpu::check(api_, api_.cuCtxFromGreenCtx(&context_, green_), "cannot use a green context");
-    see(gpu);
-}
-
-GreenPlace::~GreenPlace() {
-    if (green_) api_.cuGreenCtxDestroy(green_);
+    driver::CUgreenCtx green = nullptr;
+    gpu::check(api_, api_.cuGreenCtxCreate(&green, description, device, kDefaultStream), "cannot make a green context");
+    green_ = {green, api_.cuGreenCtxDestroy};
+    gpu::check(api_, api_.cuCtxFromGreenCtx(&context_, green), "cannot use a green context");
+    unsigned expected = 0;
+    for (const CUdevResource& group : groups) expected += group.smCount();
+    see(gpu, expected);
 }
 
 driver::CUresult GreenPlace::createStream(CUstream* stream, int priority) const {
     constexpr unsigned kNonBlocking = 1;
-    return api_.cuGreenCtxStreamCreate(stream, green_, kNonBlocking, priority);
+    return api_.cuGreenCtxStreamCreate(stream, green_.get(), kNonBlocking, priority);
 }
 
 driver::CUresult GreenPlace::note(driver::CUdeviceptr bits, long long cycles, unsigned blocks) const {
@@ -72,21 +71,28 @@ driver::CUresult GreenPlace::note(driver::CUdeviceptr bits, long long cycles, un
     return result;
 }
 
-void GreenPlace::see(gpu::Gpu& gpu) {
+/// Where others are at work there may be no room for a while.
+void GreenPlace::see(gpu::Gpu& gpu, unsigned expected) {
     const unsigned count = multiprocessorsOf(gpu);
+    const long long cycles = gpu.simulator() ? kSimulatedStayCycles : kStayCycles;
     gpu::Array<std::uint32_t> bits = gpu.context().array(std::vector<std::uint32_t>((count + 31) / 32, 0));
-    gpu::check(api_, api_.cuCtxSetCurrent(context_), "cannot use a green context");
-    const driver::CUresult result =
-        note(bits.address(), gpu.simulator() ? kSimulatedStayCycles : kStayCycles, kBlocksPerMultiprocessor * count);
-    gpu.context().makeCurrent();
-    gpu::check(api_, result, "cannot see where a green context is");
-    const std::vector<std::uint32_t> words = bits.download();
     multiprocessors_.assign(count, false);
-    for (std::size_t sm = 0; sm < count; ++sm) multiprocessors_[sm] = (words[sm / 32] >> sm % 32 & 1) != 0;
+    for (unsigned i = 0; i < kAttempts && countOf(multiprocessors_) < expected; ++i) {
+        gpu::check(api_, api_.cuCtxSetCurrent(context_), "cannot use a green context");
+        const driver::CUresult result = note(bits.address(), cycles, kBlocksPerMultiprocessor * count);
+        gpu.context().makeCurrent();
+        gpu::check(api_, result, "cannot see where a green context is");
+        const std::vector<std::uint32_t> words = bits.download();
+        for (std::size_t sm = 0; sm < count; ++sm) multiprocessors_[sm] = (words[sm / 32] >> sm % 32 & 1) != 0;
+    }
 }
 
 GreenGroups::GreenGroups(gpu::Gpu& gpu) : gpu_(gpu) {
-    if (split()) findMembers();
+    try {
+        if (split()) findMembers();
+    } catch (const Error&) {
+        groups_.clear();
+    }
 }
 
 bool GreenGroups::split() {

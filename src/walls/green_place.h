@@ -13,9 +13,6 @@ class GreenPlace {
   public:
     /// Throws Error.
     GreenPlace(gpu::Gpu&, std::vector<driver::CUdevResource> groups);
-    ~GreenPlace();
-    GreenPlace(const GreenPlace&) = delete;
-    GreenPlace& operator=(const GreenPlace&) = delete;
 
     driver::CUcontext context() const { return context_; }
     driver::CUresult createStream(driver::CUstream*, int priority) const;
@@ -23,11 +20,11 @@ class GreenPlace {
     const SmSet& multiprocessors() const { return multiprocessors_; }
 
   private:
-    void see(gpu::Gpu&);
+    void see(gpu::Gpu&, unsigned expected);
     driver::CUresult note(driver::CUdeviceptr bits, long long cycles, unsigned blocks) const;
 
     const driver::DriverApi& api_;
-    driver::CUgreenCtx green_ = nullptr;
+    std::shared_ptr<driver::CUgreenCtx_st> green_;
     driver::CUcontext context_ = nullptr;
     SmSet multiprocessors_;
 };

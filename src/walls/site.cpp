@@ -308,7 +308,7 @@ std::vector<driver::CUdeviceptr> Enclosure::sampleSectors(const gpu::Buffer& buf
 unsigned Enclosure::colorOf(driver::CUdeviceptr address) const {
     return tenant_->colorOf(address);
 }
-std::pair<SideColor, Bytes> Enclosure::sideColor(driver::CUdeviceptr address) const {
+std::pair<AnySideColor, Bytes> Enclosure::sideColor(driver::CUdeviceptr address) const {
     const auto* space = dynamic_cast<const SideSpace*>(tenant_->space());
     if (space == nullptr || !space->contains(address)) throw Error("an address that no parity translates");
     return {space->color(), address - space->window()};

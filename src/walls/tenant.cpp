@@ -54,9 +54,7 @@ void Tenant::check(CUresult result, const char* what) const {
 
 void Tenant::makeQueue() {
     using ptx::PersistentQueue;
-    std::vector<std::uint32_t> words(PersistentQueue::kWords, 0);
-    for (std::size_t sm = 0; sm < walls_.sms.size(); ++sm)
-        if (walls_.sms[sm]) words[PersistentQueue::kSms + sm / 32] |= 1u << sm % 32;
+    const std::vector<std::uint32_t> words(PersistentQueue::kWords, 0);
     check(inner_.cuMemAlloc(&queue_, 4 * words.size()), "cannot make a queue of blocks");
     check(inner_.cuMemcpyHtoDAsync(queue_, words.data(), 4 * words.size(), default_), "cannot make a queue of blocks");
     synchronize(default_);

@@ -55,8 +55,8 @@ class Tenant {
     driver::CUfunction function(driver::CUmodule, const char* name);
     /// Of a parameter, without those that walls add; false if there is none of that index.
     bool parameter(driver::CUfunction, std::size_t index, std::size_t* offset, std::size_t* bytes) const;
-    /// Of a kernel's static shared memory, those that walls added.
-    int sharedBytesAdded(driver::CUfunction) const;
+    /// A kernel's static shared memory without what walls added to it.
+    int ownSharedBytes(driver::CUfunction, int all) const;
     struct Shape {
         gpu::Dim3 grid, block;
         unsigned sharedBytes = 0;
@@ -112,6 +112,7 @@ class Tenant {
         std::string name;
         std::vector<Parameter> parameters;                       ///< with those that walls add
         std::size_t own = 0;                                     ///< how many are the program's
+        bool ownsShared = false;    ///< whether the program declares any
         int sharedBytesAdded = 0;
         std::map<std::pair<unsigned, unsigned>, int> occupancy;  ///< by threads and dynamic shared memory
     };

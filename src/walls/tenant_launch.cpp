@@ -31,6 +31,21 @@ void layOut(const ptx::Function& kernel, Parameters& parameters) {
     }
 }
 
+/// Which of a kernel's static shared memory the program declares, and how much walls do.
+template <class Kernel>
+void countShared(const ptx::Module& module, const ptx::Function& kernel, Kernel& counted) {
+    const auto isShared = [](const ptx::Variable& v) { return v.space == ptx::Space::shared && v.bytes != 0; };
+    counted.ownsShared = std::any_of(module.variables.begin(), module.variables.end(), isShared);
+    for (const ptx::Variable& v : kernel.variables) {
+        if (!isShared(v)) continue;
+        if (v.name.starts_with(kernel.name + "_bulkhead_")) {
+            counted.sharedBytesAdded += static_cast<int>(v.bytes);
+        } else {
+            counted.ownsShared = true;
+        }
+    }
+}
+
 }  // namespace
 
 std::string Tenant::ptxOf(const void* image) const {
@@ -74,9 +89,7 @@ CUmodule Tenant::load(const void* image) {
             function.name = kernel.name;
             layOut(kernel, function.parameters);
             function.own = function.parameters.size() - (hasPersistentBlocks() ? kAddedParameters : 0);
-            for (const ptx::Variable& v : kernel.variables)
-                if (v.space == ptx::Space::shared && v.name.starts_with(kernel.name + "_bulkhead_"))
-                    function.sharedBytesAdded += static_cast<int>(v.bytes);
+            countShared(module, kernel, function);
             content.kernels.emplace(kernel.name, std::move(function));
         }
     } catch (const Error& error) {
@@ -114,9 +127,11 @@ bool Tenant::parameter(CUfunction function, std::size_t index, std::size_t* offs
     return true;
 }
 
-int Tenant::sharedBytesAdded(CUfunction function) const {
+int Tenant::ownSharedBytes(CUfunction function, int all) const {
     const auto found = functions_.find(function);
-    return found == functions_.end() ? 0 : found->second.sharedBytesAdded;
+    if (found == functions_.end()) return all;
+    // The rest may be there for the alignment of dynamic shared memory.
+    return found->second.ownsShared ? all - found->second.sharedBytesAdded : 0;
 }
 
 void Tenant::forgetOccupancy(CUfunction function) {
@@ -153,6 +168,8 @@ unsigned Tenant::fillTurn(Function& function, CUfunction handle, const Shape& sh
     launch.ahead = shape.blocks() > places ? static_cast<std::uint32_t>(shape.blocks() - places) : 0;
     launch.most = fewerThanFit ? each : 0;
     launch.clear = turnUsed_;
+    for (std::size_t sm = 0; sm < walls_.sms.size(); ++sm)
+        if (walls_.sms[sm]) launch.sms[sm / 32] |= 1u << sm % 32;
     return static_cast<unsigned>(std::ceil(static_cast<double>(each) * allMultiprocessors_ * rows_));
 }
 
@@ -225,11 +242,11 @@ SmSet Tenant::multiprocessorsUsed() const {
     SmSet used(static_cast<std::size_t>(allMultiprocessors_), false);
     if (place_) return place_->multiprocessors();
     if (!hasComputeWall()) return used;
-    std::vector<std::uint32_t> words(PersistentQueue::kSmWords);
+    std::vector<std::uint32_t> words(used.size());
     makeCurrent();
     check(inner_.cuMemcpyDtoH(words.data(), queue_ + 4 * PersistentQueue::kUsed, 4 * words.size()),
           "cannot read a queue");
-    for (std::size_t sm = 0; sm < used.size(); ++sm) used[sm] = (words[sm / 32] >> sm % 32 & 1) != 0;
+    for (std::size_t sm = 0; sm < used.size(); ++sm) used[sm] = words[sm] != 0;
     return used;
 }
 

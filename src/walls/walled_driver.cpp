@@ -111,6 +111,13 @@ CUresult deviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice d
     return result;
 }
 
+CUresult deviceTotalMem(std::size_t* bytes, CUdevice device) {
+    const CUresult result = inner().cuDeviceTotalMem(bytes, device);
+    if (const Tenant* tenant = currentTenant(); tenant && tenant->walls().memory != 0 && result == CUDA_SUCCESS)
+        *bytes = tenant->walls().memory;
+    return result;
+}
+
 // Contexts.
 
 void makeCurrent(CUcontext context) {
@@ -229,7 +236,7 @@ CUresult funcGetAttribute(int* value, CUfunction_attribute attribute, CUfunction
     return forTenant([&](Tenant& tenant) {
         check(tenant.inner().cuFuncGetAttribute(value, attribute, function));
         if (static_cast<FunctionAttribute>(attribute) == FunctionAttribute::sharedBytes)
-            *value -= tenant.sharedBytesAdded(function);
+            *value = tenant.ownSharedBytes(function, *value);
     });
 }
 CUresult funcSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
@@ -446,19 +453,27 @@ CUresult memcpyAny(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
     return finished(memcpyAsync(to, from, bytes, nullptr));
 }
 
+Tenant::End endOf(const Tenant& tenant, CUmemorytype type, const void* host, CUdeviceptr device, std::size_t offset,
+                  std::size_t pitch) {
+    if (type == kTypeHost) return onHost(static_cast<const char*>(host) + offset, pitch);
+    if (type == kTypeDevice) return onDevice(device + offset, pitch);
+    if (type == kTypeUnified) return anywhere(tenant, device + offset, pitch);
+    throw Failure{CUDA_ERROR_NOT_SUPPORTED, "no CUDA arrays inside walls"};
+}
+
+/// A rectangle of a copy of rectangles or of boxes, from these rows on.
+template <class Copy>
+void copyRectangle(Tenant& tenant, const Copy& c, std::size_t toRow, std::size_t fromRow, CUstream stream) {
+    tenant.copy(
+        endOf(tenant, c.dstMemoryType, c.dstHost, c.dstDevice, toRow * c.dstPitch + c.dstXInBytes, c.dstPitch),
+        endOf(tenant, c.srcMemoryType, c.srcHost, c.srcDevice, fromRow * c.srcPitch + c.srcXInBytes, c.srcPitch),
+        c.WidthInBytes, c.Height, tenant.real(stream));
+}
+
 CUresult memcpy2DAsync(const CUDA_MEMCPY2D* c, CUstream stream) {
     return forTenant([&](Tenant& tenant) {
         requireOutput(c);
-        const auto end = [&](CUmemorytype type, const void* host, CUdeviceptr device, std::size_t x, std::size_t y,
-                             std::size_t pitch) {
-            if (type == kTypeHost) return onHost(static_cast<const char*>(host) + y * pitch + x, pitch);
-            if (type == kTypeDevice) return onDevice(device + y * pitch + x, pitch);
-            if (type == kTypeUnified) return anywhere(tenant, device + y * pitch + x, pitch);
-            throw Failure{CUDA_ERROR_NOT_SUPPORTED, "no CUDA arrays inside walls"};
-        };
-        tenant.copy(end(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstPitch),
-                    end(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, c->srcPitch),
-                    c->WidthInBytes, c->Height, tenant.real(stream));
+        copyRectangle(tenant, *c, c->dstY, c->srcY, stream);
     });
 }
 CUresult memcpy2D(const CUDA_MEMCPY2D* c) {
@@ -466,26 +481,12 @@ CUresult memcpy2D(const CUDA_MEMCPY2D* c) {
 }
 /// A copy of boxes is one of rectangles, one after the other.
 CUresult memcpy3DAsync(const CUDA_MEMCPY3D* c, CUstream stream) {
-    if (c == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    for (std::size_t z = 0; z < c->Depth; ++z) {
-        CUDA_MEMCPY2D slice = {};
-        slice.srcXInBytes = c->srcXInBytes;
-        slice.srcY = c->srcY + (c->srcZ + z) * c->srcHeight;
-        slice.srcMemoryType = c->srcMemoryType;
-        slice.srcHost = c->srcHost;
-        slice.srcDevice = c->srcDevice;
-        slice.srcPitch = c->srcPitch;
-        slice.dstXInBytes = c->dstXInBytes;
-        slice.dstY = c->dstY + (c->dstZ + z) * c->dstHeight;
-        slice.dstMemoryType = c->dstMemoryType;
-        slice.dstHost = c->dstHost;
-        slice.dstDevice = c->dstDevice;
-        slice.dstPitch = c->dstPitch;
-        slice.WidthInBytes = c->WidthInBytes;
-        slice.Height = c->Height;
-        if (const CUresult result = memcpy2DAsync(&slice, stream); result != CUDA_SUCCESS) return result;
-    }
-    return CUDA_SUCCESS;
+    return forTenant([&](Tenant& tenant) {
+        requireOutput(c);
+        for (std::size_t z = 0; z < c->Depth; ++z)
+            copyRectangle(tenant, *c, c->dstY + (c->dstZ + z) * c->dstHeight, c->srcY + (c->srcZ + z) * c->srcHeight,
+                          stream);
+    });
 }
 CUresult memcpy3D(const CUDA_MEMCPY3D* c) {
     return finished(memcpy3DAsync(c, nullptr));
@@ -569,6 +570,7 @@ DriverApi makeTable() {
     BULKHEAD_DRIVER_CALLS(BULKHEAD_ENTER)
 #undef BULKHEAD_ENTER
     api.cuDeviceGetAttribute = deviceGetAttribute;
+    api.cuDeviceTotalMem = deviceTotalMem;
     api.cuDevicePrimaryCtxRetain = primaryRetain;
     api.cuDevicePrimaryCtxRelease = primaryRelease;
     api.cuCtxCreate = ctxCreate;

@@ -48,6 +48,9 @@ struct Walls {
     Bytes memory = 0;              ///< that it may allocate; 0 with no memory wall: as much as there is
 };
 
+/// Of any GPU that can be walled by sides.
+using AnySideColor = SideColorOf<3>;
+
 class ColorSpace;
 class Enclosure;
 class Tenant;
@@ -125,7 +128,7 @@ class Enclosure {
 
     /// How an address that was allocated here is translated, and its offset among the addresses of the color; see
     /// walls/span.h. Throws Error where it is not translated in that way.
-    std::pair<SideColor, Bytes> sideColor(driver::CUdeviceptr) const;
+    std::pair<AnySideColor, Bytes> sideColor(driver::CUdeviceptr) const;
     std::pair<TableColor, Bytes> tableColor(driver::CUdeviceptr) const;
 
     /// What blocks noted so far: the multiprocessors on which some have worked, and how many worked outside the walls

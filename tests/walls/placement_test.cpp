@@ -112,5 +112,30 @@ TEST(PlacementByDriver, PagesKeepTheirColor) {
         EXPECT_EQ(enclosure.colorOf(buffer.address() + offset), 1u);
 }
 
+/// The most blocks that a multiprocessor had of a grid of two for each, beside a neighbour that fills the others.
+unsigned mostBlocksBesideABusyNeighbour(Placement placement) {
+    auto gpu = gpu::Gpu::open("sim:gtx1080");
+    Site site = siteWith(gpu, placement);
+    std::set<unsigned> lower, upper;
+    for (unsigned sm = 0; sm < 20; ++sm) (sm < 10 ? lower : upper).insert(sm);
+    Enclosure a = site.enclose({setOf(site, lower), {}, 0}), b = site.enclose({setOf(site, upper), {}, 0});
+    gpu::Kernel neighbour = b.context().load(kStayPtx).kernel("stay");
+    constexpr unsigned kNeighbours = 640;
+    auto sms = b.context().array(std::vector<std::uint32_t>(kNeighbours, 0));
+    gpu::Stream stream = b.context().createStream();
+    constexpr std::uint64_t kCycles = 10'000;
+    neighbour.launch(stream, {kNeighbours}, {64}, 0, sms, kCycles);
+    std::vector<unsigned> blocks(20, 0);
+    for (const std::uint32_t sm : stay(a.context(), 20, kCycles)) ++blocks[sm];
+    return *std::max_element(blocks.begin(), blocks.end());
+}
+
+TEST(PlacementByBlocks, ABusyNeighbourDoesNotCrowdThem) {
+    EXPECT_EQ(mostBlocksBesideABusyNeighbour(Placement::blocks), 2u);
+}
+TEST(PlacementByDriver, ABusyNeighbourDoesNotCrowdThem) {
+    EXPECT_EQ(mostBlocksBesideABusyNeighbour(Placement::driver), 2u);
+}
+
 }  // namespace
 }  // namespace bulkhead::walls

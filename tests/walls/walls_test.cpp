@@ -136,7 +136,9 @@ TEST(ComputeWalls, OccupancyAndSharedMemoryAreThoseOfTheShare) {
     Site site(gpu, {});
     Enclosure enclosure = site.enclose({setOf(site, {1, 4, 5, 17}), {}, 0});
     gpu::Context& context = enclosure.context();
-    const gpu::Kernel kernel = context.load(kCountPtx).kernel("count");
+    std::string text = kCountPtx;
+    text.insert(text.find(".visible"), ".extern .shared .align 16 .b8 dynamic[];\n");
+    const gpu::Kernel kernel = context.load(text.c_str()).kernel("count");
     context.makeCurrent();
     const driver::DriverApi& api = context.api();
     int grid = 0, block = 0, shared = 0, fit = 0, own = -1;
@@ -181,6 +183,10 @@ TEST(MemoryWalls, MoreThanTheShareIsOutOfMemory) {
     ASSERT_EQ(enclosure.context().api().cuMemGetInfo(&free, &total), driver::CUDA_SUCCESS);
     EXPECT_EQ(total, 1_MiB);
     EXPECT_EQ(free, 1_MiB);
+    driver::CUdevice device = 0;
+    ASSERT_EQ(enclosure.context().api().cuCtxGetDevice(&device), driver::CUDA_SUCCESS);
+    ASSERT_EQ(enclosure.context().api().cuDeviceTotalMem(&total, device), driver::CUDA_SUCCESS);
+    EXPECT_EQ(total, 1_MiB);
     const gpu::Buffer some = enclosure.context().allocate(700 * 1024);
     driver::CUdeviceptr more = 0;
     EXPECT_EQ(enclosure.context().api().cuMemAlloc(&more, 400 * 1024), driver::CUDA_ERROR_OUT_OF_MEMORY);
@@ -353,6 +359,34 @@ TEST_F(SideWalls, RectanglesAreCopied) {
             ASSERT_EQ(to[y * kHostPitch + x], x < kWidth ? from[y * kHostPitch + x] : 0) << x << ", " << y;
 }
 
+TEST_F(SideWalls, BoxesAreCopied) {
+    Enclosure enclosure = site_->enclose({{}, {1}, 16_MiB});
+    gpu::Context& context = enclosure.context();
+    constexpr std::size_t kWidth = 100, kHeight = 6, kDepth = 3, kPitch = 128, kRows = 8;  // rows of a layer
+    std::vector<std::uint8_t> from(kPitch * kRows * kDepth), to(from.size(), 0);
+    std::iota(from.begin(), from.end(), std::uint8_t{7});
+    const gpu::Buffer buffer = context.allocate(from.size());
+    context.makeCurrent();
+    driver::CUDA_MEMCPY3D copy = {};
+    copy.srcMemoryType = 1;
+    copy.srcHost = from.data();
+    copy.dstMemoryType = 2;
+    copy.dstDevice = buffer.address();
+    copy.srcPitch = copy.dstPitch = kPitch;
+    copy.srcHeight = copy.dstHeight = kRows;
+    copy.srcY = copy.dstY = 1;
+    copy.WidthInBytes = kWidth;
+    copy.Height = kHeight;
+    copy.Depth = kDepth;
+    ASSERT_EQ(context.api().cuMemcpy3D(&copy), driver::CUDA_SUCCESS);
+    buffer.copyOut(to.data(), to.size());
+    for (std::size_t i = 0; i < to.size(); ++i) {
+        const std::size_t x = i % kPitch, y = i / kPitch % kRows;
+        const bool inside = x < kWidth && y >= 1 && y < 1 + kHeight;
+        ASSERT_EQ(to[i], inside ? from[i] : 0) << i;
+    }
+}
+
 TEST_F(SideWalls, KernelsKeepTheirAddresses) {
     Enclosure enclosure = site_->enclose({setOf(*site_, {5, 6, 131}), {0}, 16_MiB});
     EXPECT_EQ(countBlocks(enclosure.context(), {5000}, {32}), (std::set<unsigned>{5, 6, 131}));
@@ -425,6 +459,7 @@ TEST(SliceWalls, TenantsShareNoSlice) {
         slices.push_back(slicesOf(gpu, enclosures.back(), buffer));
         EXPECT_EQ(slices.back().size(), 15u);
         EXPECT_EQ(enclosures.back().walls().memory, site.memoryOf(colors));
+        EXPECT_EQ(site.countWrongColors(enclosures.back(), buffer, 8, tenant), 0u);
         for (unsigned other = 0; other < tenant; ++other) EXPECT_TRUE(disjoint(slices[other], slices[tenant]));
         EXPECT_EQ(countBlocks(enclosures.back().context(), {300}, {32}), (std::set<unsigned>{tenant, tenant + 8}));
     }

@@ -64,24 +64,34 @@ class Span {
 /// the chunks 2 i and 2 i + 1. In the bits that the parity takes, i is read as a Gray code: each bit is changed by the
 /// next one, so that the parity of all of them is the first, and which chunk of the two it is needs no counting of
 /// bits.
-struct SideColor {
-    static constexpr int kTerms = 3;
+///
+/// `Terms` is how many distances there are between bits that the parity takes: one on an H200, where all are the same.
+template <int Terms>
+struct SideColorOf {
+    static constexpr int kTerms = Terms;
 
     SpanSize base = 0;        ///< of the memory that both colors share
     unsigned chunkShift = 0;  ///< of chunks of 2^chunkShift bytes
-    unsigned side = 0;        ///< 0 or 1
+    unsigned chunkMask = 0;   ///< of an offset in a chunk
+    unsigned pairMask = 0;    ///< of an offset in a pair of them
+    unsigned otherChunk = 0;  ///< the bit that tells chunks of a pair apart, for color 1; 0 for color 0
     unsigned first = 0;       ///< the chunk of a pair is told by the bit of an offset so far above the lowest chunk bit
     unsigned distance[kTerms] = {}, changed[kTerms] = {};  ///< bits of an offset changed by the bit so far above
 
     BULKHEAD_VIEW SpanSize address(SpanSize offset) const {
-        const unsigned chunk = 1u << chunkShift;
-        const unsigned inside = static_cast<unsigned>(offset) & (chunk - 1);
-        const unsigned which = (static_cast<unsigned>(offset) >> first & chunk) ^ side << chunkShift;
-        SpanSize pair = offset - inside;
-        for (int t = 0; t < kTerms; ++t) pair ^= offset >> distance[t] & changed[t];
-        return base + 2 * pair + (inside | which);
+        // The parity takes bits of the lower half alone.
+        const unsigned low = static_cast<unsigned>(offset);
+        unsigned code = low;
+        for (int t = 0; t < kTerms; ++t) code ^= low >> distance[t] & changed[t];
+        const unsigned within = (low & chunkMask) | (low >> first & ~chunkMask);
+        const SpanSize doubled = base + (offset >> 32 << 33) + 2 * SpanSize{code};
+        // What twice the offset has in the bits below a pair goes no further: they are the offset's own.
+        const unsigned lower = (static_cast<unsigned>(doubled) & ~pairMask) | (within & pairMask);
+        return (doubled >> 32 << 32) | (lower ^ otherChunk);
     }
 };
+
+using SideColor = SideColorOf<1>;
 
 /// The same where a table tells where each unit of 2^unitShift bytes is.
 struct TableColor {

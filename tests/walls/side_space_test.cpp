@@ -1,0 +1,98 @@
+// The arithmetic of sides: what device code is given does the same as the host, and both keep to the side.
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <set>
+
+#include "base/random.h"
+#include "walls/color_space.h"
+
+namespace bulkhead::walls {
+namespace {
+
+constexpr driver::CUdeviceptr kPool = 0x7f00'0020'0000;
+
+/// The real addresses of offsets in a space's window, by the PTX that kernels are given for them.
+std::vector<std::uint64_t> byDevice(gpu::Gpu& gpu, const SideSpace& space, const std::vector<std::uint64_t>& offsets,
+                                    bool looksFirst) {
+    const ptx::AccessTranslation t = space.translation();
+    const std::string text =
+        ".version 6.3\n.target sm_60\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+        ".reg .pred %p; .reg .b32 %low, %high, %r; .reg .b64 %rd<4>, %a;\n" +
+        t.declarations +
+        "\nld.param.u64 %rd0, [in]; ld.param.u64 %rd1, [out]; mov.u32 %r, %ctaid.x; mul.wide.u32 %rd2, %r, 8;\n"
+        "add.u64 %rd0, %rd0, %rd2; add.u64 %rd1, %rd1, %rd2; ld.global.u64 %a, [%rd0];\n"
+        "mov.b64 {%low, %high}, %a; setp.eq.u32 %p, 0, 0;\n" +
+        t.translate({"%a", looksFirst ? "%p" : "", "%low", "%high"}) + "\nst.global.u64 [%rd1], %a; ret;\n}\n";
+    gpu::Context& context = gpu.context();
+    gpu::Kernel kernel = context.load(text.c_str()).kernel("k");
+    const auto in = context.array(offsets);
+    const auto out = context.array<std::uint64_t>(offsets.size());
+    gpu::Stream stream = context.createStream();
+    kernel.launch(stream, {static_cast<unsigned>(offsets.size())}, {1}, 0, in, out);
+    stream.synchronize();
+    return out.download();
+}
+
+struct Case {
+    dissect::Mask mask;
+    Bytes pool;
+};
+
+class SideSpaces : public testing::TestWithParam<Case> {};
+
+TEST_P(SideSpaces, DeviceAndHostAgreeAndKeepToTheSide) {
+    auto gpu = gpu::Gpu::open("sim:gtx1080");
+    const auto [mask, bytes] = GetParam();
+    const Bytes chunk = Bytes{1} << std::countr_zero(mask);
+    for (unsigned side = 0; side < 2; ++side) {
+        const SideSpace space(gpu, {kPool, bytes, false}, mask, side);
+        ASSERT_EQ(space.bytes(), bytes / 2);
+        Random random(side + 1);
+        std::vector<std::uint64_t> offsets;
+        for (int i = 0; i < 500; ++i) offsets.push_back(random.below(space.bytes()));
+        const auto checked = byDevice(gpu, space, offsets, true), taken = byDevice(gpu, space, offsets, false);
+        for (std::size_t i = 0; i < offsets.size(); ++i) {
+            const std::uint64_t real = space.realAddress(space.window() + offsets[i]);
+            ASSERT_EQ(checked[i], real) << offsets[i];
+            ASSERT_EQ(taken[i], real) << offsets[i];
+            ASSERT_LT(real - kPool, bytes);
+            ASSERT_EQ(std::popcount((real - kPool) & mask) & 1, static_cast<int>(side)) << offsets[i];
+            ASSERT_EQ(real % chunk, offsets[i] % chunk) << "bytes of a chunk stay together";
+        }
+        // No two chunks have the same place.
+        std::set<std::uint64_t> places;
+        const std::uint64_t chunks = std::min<Bytes>(space.bytes(), 16_MiB) / chunk;
+        for (std::uint64_t i = 0; i < chunks; ++i) places.insert(space.realAddress(space.window() + i * chunk));
+        EXPECT_EQ(places.size(), chunks);
+    }
+}
+
+TEST_P(SideSpaces, NoOffsetLeadsOutOfWhatIsReserved) {
+    auto gpu = gpu::Gpu::open("sim:gtx1080");
+    const auto [mask, bytes] = GetParam();
+    const SideSpace space(gpu, {kPool, bytes, false}, mask, 1);
+    Random random(7);
+    std::vector<std::uint64_t> offsets;
+    for (int i = 0; i < 500; ++i) offsets.push_back(random.next());
+    // A window of 4 GB is told by its upper half alone, which is not looked at again.
+    if (space.translation().bytes == ptx::AccessTranslation::kAlignment)
+        for (std::uint64_t& offset : offsets) offset &= ptx::AccessTranslation::kAlignment - 1;
+    for (const std::uint64_t real : byDevice(gpu, space, offsets, false)) {
+        EXPECT_LT(real - kPool, SideSpace::reservedBytes(bytes));
+        EXPECT_EQ(std::popcount((real - kPool) & mask) & 1, 1);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Masks, SideSpaces,
+                         testing::Values(Case{0x2AB000, 64_MiB},   // an H200's, with the bit of the page
+                                         Case{0x2AB000, 8_GiB},    // all of a window of 4 GB
+                                         Case{0x2AB000, 20_GiB},   // several times 4 GB
+                                         Case{0x288000, 64_MiB},   // the second bit is not beside the first
+                                         Case{0x3000, 64_MiB},     // two bits
+                                         Case{0x29'1100, 64_MiB})  // three distances
+);
+
+}  // namespace
+}  // namespace bulkhead::walls
