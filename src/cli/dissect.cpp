@@ -120,8 +120,7 @@ std::string page(const std::string& gpu, const dissect::Dissection& found, const
 
 int runDissect(const DissectOptions& o) {
     expectOutputs({o.out, o.json, o.html});
-    if (!o.figures.empty() && !std::filesystem::is_directory(o.figures))
-        throw Error("{}: no such directory", o.figures);
+    expectFolder(o.figures);
     gpu::Gpu gpu = openGpu(o);
     Narrator narrator(false);
     dissect::Dissection found = dissect::dissect(gpu, experimentOptions(o), narrator);
@@ -154,6 +153,7 @@ int runDissect(const DissectOptions& o) {
 }
 
 int runVerify(const DissectOptions& o) {
+    expectOutputs({o.json});
     const dissect::MapFile file = dissect::readMapFile(o.verify);
     gpu::Gpu gpu = openGpu(o);
     Narrator narrator(!o.json.empty());
@@ -194,9 +194,11 @@ Action setUpDissect(CLI::App& app) {
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
     app.add_option("--seed", o->seed, "of the addresses that are tried")->capture_default_str();
-    app.add_option("--memory", o->memoryMb,
-                   "how much memory to probe, in MB (default: all of a simulated GPU's, 4096)");
-    app.add_option("--addresses", o->addresses, "fresh addresses to check with")->capture_default_str();
+    app.add_option("--memory", o->memoryMb, "how much memory to probe, in MB (default: all of a simulated GPU's, 4096)")
+        ->check(atMost(1 << 20));
+    app.add_option("--addresses", o->addresses, "fresh addresses to check with")
+        ->capture_default_str()
+        ->check(atMost(1 << 24));
     app.add_flag("--unknown-addresses", o->unknownAddresses,
                  "do without physical addresses on a simulated GPU, as on a real one");
     return [o] { return o->verify.empty() ? runDissect(*o) : runVerify(*o); };

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "dissect/basics.h"
 #include "dissect/figures.h"
-#include "dissect/interference.h"
-#include "dissect/sets.h"
+#include "dissect/mshrs.h"
+#include "dissect/slice_hashes.h"
 #include "dissect/slice_map.h"
 #include "dissect/slice_shape.h"
 
@@ -223,12 +223,11 @@ void findInterference(Probe& probe, const MemoryView& memory, const MemoryHashes
     std::vector<unsigned> threads;
     for (unsigned n = 1; n <= 50; n += n < 20 ? 1 : 5) threads.push_back(n);
     figures.push_back(interferenceByThreads(probe, memory, hashes, threads, listener, options.seed));
-    std::vector<std::pair<unsigned, double>> curve;
-    for (const auto& row : figures.back().rows)
-        curve.emplace_back(static_cast<unsigned>(std::get<std::int64_t>(row[0])), std::get<double>(row[4]));
-    const unsigned at = knee(curve);
-    listener.found({"MSHRs of a module", at != 0 ? Value(std::int64_t{at}) : Value(), "", at != 0 ? 0.5 : 0.0,
-                    at != 0 ? "the knee of DCDB" : "DCDB does not rise up to 50 threads"});
+    Result behind;
+    const Mshrs mshrs = findMshrs(probe, memory, hashes, options.seed, behind);
+    figures.push_back(std::move(behind));
+    listener.found({"MSHRs of a module", mshrs.ofModule ? Value(std::int64_t{*mshrs.ofModule}) : Value(), "",
+                    mshrs.ofModule ? 0.9 : 0.0, mshrs.evidence});
 }
 
 /// The whole map where bank and set are XOR hashes.
@@ -256,6 +255,34 @@ MapFile bankMap(const Linear& found) {
     file.physical = true;
     file.confidence = found.bank.confidence;
     return file;
+}
+
+/// Heat maps of slices that are known by physical address.
+void drawSlices(Probe& probe, const MemoryView& memory, const arch::AddressMap& map, std::uint64_t seed,
+                std::vector<Result>& figures) {
+    Random random(seed);
+    std::vector<std::uint64_t> lines(map.slices(), 0);
+    for (std::size_t left = lines.size(); left != 0;) {
+        const arch::PhysicalAddress at = memory.random(random, 128);
+        std::uint64_t& line = lines[map.locate(at).slice];
+        left -= line == 0 ? 1 : 0;
+        line = *memory.reach(at);
+    }
+    figures.push_back(sliceLatencies(probe, lines));
+    figures.push_back(slicesByAddress(memory.pageBytes(), memory.bytes(), [&](std::uint64_t offset) {
+        return std::optional(map.locate(memory.physical(memory.base() + offset)).slice);
+    }));
+}
+
+/// The same from labels of pages.
+void drawSlices(Probe& probe, const LabelledPages& pages, std::uint64_t seed, std::vector<Result>& figures) {
+    Random random(seed);
+    std::vector<std::uint64_t> lines;
+    for (std::uint32_t slice = 0; slice < pages.form.slices(); ++slice)
+        lines.push_back(pages.line(random, 128, [&](std::uint32_t s) { return s == slice; }));
+    figures.push_back(sliceLatencies(probe, lines));
+    figures.push_back(
+        slicesByAddress(kPageBytes, pages.bytes(), [&](std::uint64_t offset) { return pages.slice(offset); }));
 }
 
 /// Slices by contention, in the form of the H200 or any simpler one.
@@ -289,9 +316,17 @@ std::optional<MapFile> sliceMap(Probe& probe, const MemoryView& memory, const Op
     listener.found({"right slices", 100 * accuracy.slice, "%", accuracy.slice,
                     fmt::format("of {} fresh addresses in {} pages; sides {:.2f} %", accuracy.addresses, accuracy.pages,
                                 100 * accuracy.side)});
-    if (!found.eviction) findSliceShape(probe, memory, pages, found.cache, listener, options.seed, figures);
+    if (options.figures) drawSlices(probe, pages, options.seed, figures);
     arch::AddressMap::Roles roles;
     roles.slice = mapper.digits().slice;
+    std::optional<SliceSet> set;
+    if (!found.eviction) set = findSliceShape(probe, memory, pages, found.cache, listener, options.seed, figures);
+    if (set && mapper.physical() && pages.form.modulus != 1 && pages.form.table.empty()) {
+        const SliceHashes local =
+            findSliceHashes(probe, memory, pages.form, set->cache, set->lines, listener, options.seed);
+        roles.set = local.setDigits;
+        roles.bank = local.bankDigits;
+    }
     if (found.bank.decided && mapper.physical()) {
         const Span module(mapper.hash().groups);
         roles.bank = digits(rest(found.bank.functions, intersection(found.bank.functions, module)));
@@ -342,6 +377,7 @@ Dissection dissect(gpu::Gpu& gpu, const Options& options, Listener& to) {
         if (options.figures) {
             result.figures.push_back(mapping(hashes));
             findInterference(probe, memory, hashes, options, listener, result.figures);
+            drawSlices(probe, memory, result.file->map, options.seed, result.figures);
         }
     } else {
         result.file = sliceMap(probe, memory, options, found, listener, result.figures);

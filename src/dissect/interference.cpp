@@ -105,22 +105,4 @@ Result interferenceByThreads(Probe& probe, const MemoryView& memory, const Memor
     return r;
 }
 
-unsigned knee(const std::vector<std::pair<unsigned, double>>& curve) {
-    if (curve.size() < 3) return 0;
-    const double flat = curve.front().second;
-    if (curve.back().second < 1.25 * flat) return 0;
-    // Two straight lines: flat, then through the end. The knee is the point furthest below the line from start to end.
-    const double run = curve.back().first - curve.front().first, rise = curve.back().second - flat;
-    unsigned at = 0;
-    double deepest = 0;
-    for (const auto& [x, y] : curve) {
-        const double below = flat + rise * (x - curve.front().first) / run - y;
-        if (below > deepest) {
-            deepest = below;
-            at = x;
-        }
-    }
-    return at;
-}
-
 }  // namespace bulkhead::dissect

@@ -20,7 +20,4 @@ struct MemoryHashes {
 Result interferenceByThreads(Probe&, const MemoryView&, const MemoryHashes&, const std::vector<unsigned>& threads,
                              Listener&, std::uint64_t seed);
 
-/// The number of threads up to which a curve (x, y) of figure 8 stays flat; 0 if it never rises.
-unsigned knee(const std::vector<std::pair<unsigned, double>>& curve);
-
 }  // namespace bulkhead::dissect

@@ -76,7 +76,8 @@ ordered_json toJson(const MapFile& file) {
 
 MapFile readMapFile(const std::string& path) {
     const json j = parseJson(readFile(path), path);
-    if (!j.is_object() || j.value("kind", "") != kKind) throw Error("{}: not a map that bulkhead dissect wrote", path);
+    if (!j.is_object() || j.value("kind", json()) != kKind)
+        throw Error("{}: not a map that bulkhead dissect wrote", path);
     MapFile file;
     try {
         file.map = arch::AddressMap::fromJson(j.at("map"));
@@ -88,7 +89,9 @@ MapFile readMapFile(const std::string& path) {
         file.confidence = j.at("confidence").get<double>();
         if (j.contains("form")) file.form = readForm(j.at("form"));
     } catch (const json::exception& e) {
-        throw Error("{}: {}", path, e.what());
+        // Without the number that the library begins with.
+        const std::string_view what = e.what();
+        throw Error("{}: {}", path, what.substr(what.find("] ") + 2));
     } catch (const Error& e) {
         throw Error("{}: {}", path, e.what());
     }

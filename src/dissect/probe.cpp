@@ -31,6 +31,7 @@ Probe::Probe(gpu::Gpu& gpu, TimingFilter filter)
       afterLines_(module_.kernel("timeAfterLines")),
       atomics_(module_.kernel("timeAtomics")),
       contention_(module_.kernel("timeContention")),
+      behind_(module_.kernel("timeBehind")),
       interference_(module_.kernel("timeInterference")) {}
 
 template <class... Arguments>
@@ -125,10 +126,19 @@ Times Probe::timeContention(const Contention& c, std::span<const std::uint64_t> 
     const auto count = static_cast<std::uint32_t>(tests.size() / slots);
     const auto device = gpu_.context().array(std::vector<std::uint64_t>(tests.begin(), tests.end()));
     const auto chosen = gpu_.context().array(c.multiprocessors);
-    const auto state = gpu_.context().array(std::vector<std::uint32_t>(3 + c.multiprocessors.size(), 0));
+    const auto state = gpu_.context().array(std::vector<std::uint32_t>(4 + c.multiprocessors.size(), 0));
     const auto times = gpu_.context().array(std::vector<std::uint32_t>(count, 0));
     launch(contention_, {multiprocessors_}, c.threads, 0, device, count, slots, c.repeats, chosen, c.members, c.lanes,
-           state, times);
+           c.lead, state, times);
+    return filtered(times.download());
+}
+
+Times Probe::timeBehind(std::span<const std::uint64_t> tests, std::uint32_t count) {
+    if (tests.empty()) return {};
+    const auto testCount = static_cast<std::uint32_t>(tests.size() / (count + 1));
+    const auto device = gpu_.context().array(std::vector<std::uint64_t>(tests.begin(), tests.end()));
+    const auto times = gpu_.context().array<std::uint32_t>(testCount);
+    launch(behind_, {1}, kMostBehind + 32, 0, device, testCount, count, times);
     return filtered(times.download());
 }
 

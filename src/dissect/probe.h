@@ -56,9 +56,16 @@ class Probe {
         std::uint32_t threads = 64;
         std::uint32_t lanes = 32;   ///< of each warp that take part
         std::uint32_t repeats = 4;  ///< of four reductions each
+        /// Where the clocks of all multiprocessors agree, they begin a test together, so many cycles after the last one
+        /// is ready; 0: each when it sees that all are.
+        std::uint32_t lead = 0;
     };
     /// `tests` has `slots` addresses a test, which get equal shares of the reductions.
     Times timeContention(const Contention&, std::span<const std::uint64_t> tests, std::uint32_t slots);
+    /// How long a load takes that is made while so many others are under way: for each test `count` addresses, then the
+    /// one that is timed.
+    Times timeBehind(std::span<const std::uint64_t> tests, std::uint32_t count);
+    static constexpr std::uint32_t kMostBehind = 256;  ///< of `count`
     /// Cycles per access of a primary thread while others chase rings of their own; `starts` has the primary's first.
     double timeInterference(std::span<const std::uint64_t> starts, std::uint32_t steps);
 
@@ -75,7 +82,7 @@ class Probe {
     unsigned multiprocessors_ = 0;
     gpu::Stream stream_;
     gpu::Module module_;
-    gpu::Kernel accesses_, pairs_, chase_, ring_, touch_, afterLines_, atomics_, contention_, interference_;
+    gpu::Kernel accesses_, pairs_, chase_, ring_, touch_, afterLines_, atomics_, contention_, behind_, interference_;
     double gpuSeconds_ = 0;
 };
 

@@ -24,28 +24,33 @@ bool SetProbe::evicted(std::span<const std::uint64_t> lines, std::uint64_t prima
     return 2 * lost > asked;
 }
 
-/// Leaves out every block of lines without which the rest still evicts, with blocks of half the size each round.
+/// Leaves out every block of lines without which the rest still evicts, with blocks of half the size each round. A
+/// wrong answer may leave out too much, and then nothing is evicted any more: that round is made again.
 bool SetProbe::shorten(std::vector<std::uint64_t>& lines, std::uint64_t primary,
                        const std::function<void(double)>& progress) {
+    constexpr int kSpoiltRounds = 4;
     const double begin = static_cast<double>(lines.size());
-    for (std::size_t block = std::max<std::size_t>(1, lines.size() / 64);;
-         block = std::max<std::size_t>(1, block / 2)) {
-        bool shortened = false;
+    int spoilt = 0;
+    for (std::size_t block = std::max<std::size_t>(1, lines.size() / 64);;) {
+        const std::vector<std::uint64_t> before = lines;
         for (std::size_t at = 0; at < lines.size();) {
             const std::size_t n = std::min(block, lines.size() - at);
             std::vector<std::uint64_t> rest(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(at));
             rest.insert(rest.end(), lines.begin() + static_cast<std::ptrdiff_t>(at + n), lines.end());
             if (!rest.empty() && evicted(rest, primary)) {
                 lines = std::move(rest);
-                shortened = true;
             } else {
                 at += n;
             }
         }
         if (progress) progress(1 - static_cast<double>(lines.size()) / begin);
-        // A wrong answer may have left out too much, and then nothing is evicted any more.
-        if (!evicted(lines, primary) && !evicted(lines, primary)) return false;
-        if (block == 1 && !shortened) return true;
+        if (!evicted(lines, primary) && !evicted(lines, primary)) {
+            lines = before;
+            if (++spoilt == kSpoiltRounds) return false;
+            continue;
+        }
+        if (block == 1 && lines.size() == before.size()) return true;
+        block = std::max<std::size_t>(1, block / 2);
     }
 }
 

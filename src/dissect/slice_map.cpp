@@ -64,10 +64,11 @@ SliceMapOptions SliceMapOptions::forGpu(gpu::Gpu& gpu) {
     if (gpu.simulator() == nullptr) return options;
     options.sides = {3, 24};
     options.sideSamples = 24;
-    // A slice takes a reduction a cycle, and so does the port of a multiprocessor if one lane makes it. 16 warps, so
-    // that each block presses all addresses of a test equally.
+    // A slice takes a reduction a cycle, and so does the port of a multiprocessor if one lane makes it. 8 warps, so
+    // that each block presses all addresses of a test equally. Simulated clocks agree, and the lead is longer than any
+    // L2 needs to tell all multiprocessors.
     const auto members = std::min<std::uint32_t>(8, static_cast<std::uint32_t>(gpu.info().multiprocessors));
-    options.contention = {members, 256, std::max<std::uint32_t>(6, 48 / members), 1};
+    options.contention = {members, 256, std::max<std::uint32_t>(2, 16 / members), 1, 800};
     options.heldOut = 200;
     return options;
 }
@@ -219,26 +220,49 @@ void SliceMapper::labelHome(std::vector<std::uint64_t> offsets, Mask bits, std::
     }
 }
 
-/// A wrong answer now and then makes a slice of an address that has one already; few labels fall on such a slice.
+/// A wrong answer now and then makes a slice of an address that has one already; few labels fall on such a slice. It
+/// is compared with all others, and given up if it is none of them either.
 void SliceMapper::dropStrays() {
-    constexpr std::size_t kEnough = 10, kFew = 5;
-    const std::vector<Target>& slices = labeller_->representatives();
+    constexpr std::size_t kEnough = 10, kFew = 3, kVeryFew = 5;
+    const std::vector<Target> slices = labeller_->representatives();
     std::vector<std::size_t> counts(slices.size(), 0);
     for (const Labelled& l : labels_) ++counts[l.slice];
     std::vector<std::size_t> sorted = counts;
     std::sort(sorted.begin(), sorted.end());
     const std::size_t usual = sorted.empty() ? 0 : sorted[sorted.size() / 2];
-    if (usual < kEnough || kFew * sorted.front() > usual) return;
+    if (usual < kFew || kFew * sorted.front() > usual) return;
     std::vector<Target> kept;
     std::vector<std::optional<std::uint32_t>> number(slices.size());
-    for (std::size_t s = 0; s < slices.size(); ++s) {
+    for (std::uint32_t s = 0; s < slices.size(); ++s) {
         if (kFew * counts[s] <= usual) continue;
+        number[s] = static_cast<std::uint32_t>(kept.size());
+        kept.push_back(slices[s]);
+    }
+    for (std::uint32_t s = 0; s < slices.size(); ++s) {
+        if (number[s]) continue;
+        number[s] = twinOf(slices[s], kept);
+        if (number[s] || (usual >= kEnough && kVeryFew * counts[s] <= usual)) continue;
         number[s] = static_cast<std::uint32_t>(kept.size());
         kept.push_back(slices[s]);
     }
     std::erase_if(labels_, [&](const Labelled& l) { return !number[l.slice]; });
     for (Labelled& l : labels_) l.slice = *number[l.slice];
     labeller_->setRepresentatives(std::move(kept));
+}
+
+/// Which of some targets shares a slice with another one, if one does.
+std::optional<std::uint32_t> SliceMapper::twinOf(const Target& target, const std::vector<Target>& others) {
+    std::vector<std::pair<Target, Target>> pairs;
+    std::vector<std::uint32_t> place;
+    for (std::uint32_t i = 0; i < others.size(); ++i) {
+        if (others[i].side != target.side) continue;
+        pairs.emplace_back(target, others[i]);
+        place.push_back(i);
+    }
+    const std::vector<bool> same = labeller_->sameSlice(pairs, 3);
+    const auto found = std::find(same.begin(), same.end(), true);
+    if (found == same.end()) return std::nullopt;
+    return place[static_cast<std::size_t>(found - same.begin())];
 }
 
 /// Labels all of a window, and widens it until a form fits.

@@ -82,6 +82,7 @@ class SliceMapper {
     Mask unusedBits();
     void labelHome(std::vector<std::uint64_t> offsets, Mask bits, std::vector<Labelled>&);
     void dropStrays();
+    std::optional<std::uint32_t> twinOf(const Target&, const std::vector<Target>& others);
     bool fitWindow(Mask unused);
     std::vector<std::optional<PageLabel>> labelAt(const std::vector<std::uint64_t>& pages, Mask offsetBits);
     bool findHomeLabel();

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "dissect/figures.h"
-#include "dissect/sets.h"
 
 namespace bulkhead::dissect {
 namespace {
@@ -29,6 +29,9 @@ class SliceShape {
     void findCapacity(std::vector<Result>& figures);
     void findBanks(std::vector<Result>& figures);
     void findInterference(std::vector<Result>& figures);
+    std::optional<SliceSet> set() const {
+        return eviction_ ? std::optional(SliceSet{*eviction_, cache_}) : std::nullopt;
+    }
 
   private:
     bool simulated() { return probe_.gpu().simulator() != nullptr; }
@@ -41,7 +44,8 @@ class SliceShape {
         return lines;
     }
     std::vector<std::uint64_t> nearLines(Bytes bytes);
-    Times quickest(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& pairs, int times);
+    void findOffsetBits(const char* what, const std::vector<Mask>& differences);
+    Times quickest(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& pairs);
 
     Probe& probe_;
     const MemoryView& memory_;
@@ -57,7 +61,6 @@ class SliceShape {
 void SliceShape::chooseSlice() {
     constexpr std::size_t kLines = 100;
     double best = 0;
-    clearCache(probe_, memory_, cache_);
     for (unsigned side = 0; side < (pages_.sided ? 2U : 1U); ++side) {
         std::vector<Access> twice;
         for (std::size_t i = 0; i < kLines; ++i)
@@ -65,6 +68,7 @@ void SliceShape::chooseSlice() {
                                          [&](std::uint32_t s) { return pages_.sideOfSlice(s) == side; })});
         twice.insert(twice.end(), twice.begin(), twice.end());
         const Times times = probe_.timeAccesses(twice);
+        // Hardly a random line is cached already.
         const double miss = median({times.begin(), times.begin() + kLines});
         const double hit = median({times.begin() + kLines, times.end()});
         // Far lines may have been copied near by then, but they come from afar.
@@ -93,15 +97,33 @@ bool SliceShape::findWays() {
         for (std::size_t i = lines.size(); i > 1; --i) std::swap(lines[i - 1], lines[random_.below(i)]);
         return lines;
     };
+    // On hardware a single list may be too long by a line that was not needed, or by one that came in between: two of
+    // different lines must agree.
+    const std::size_t needed = simulated() ? 1 : 2;
+    constexpr int kMostLists = 6;
     SetProbe search(probe_, cache_);
-    eviction_ = search.find(source, random_.next(), [&](double f) { listener_.progress(f); });
-    if (!eviction_) {
-        listener_.found({"L2 ways", {}, "", 0, "no list of lines of a slice that just evicts one was found"});
-        return false;
+    std::map<std::size_t, std::size_t> votes;
+    std::string seen;
+    std::size_t tests = 0;
+    for (int list = 0; list < kMostLists; ++list) {
+        eviction_ = search.find(source, random_.next(), [&](double f) { listener_.progress(f); });
+        if (!eviction_) continue;
+        tests += eviction_->tests;
+        const std::size_t ways = eviction_->lines.size();
+        seen += fmt::format("{}{}", seen.empty() ? "" : ", ", ways);
+        if (++votes[ways] < needed) continue;
+        listener_.found({"L2 ways", static_cast<std::int64_t>(ways), "", 1,
+                         fmt::format("lines of a slice that just evict another: {}; {} tests", seen, tests)});
+        return true;
     }
-    listener_.found({"L2 ways", static_cast<std::int64_t>(eviction_->lines.size()), "", 1,
-                     fmt::format("lines of a slice that just evict another; {} tests", eviction_->tests)});
-    return true;
+    listener_.found({"L2 ways",
+                     {},
+                     "",
+                     0,
+                     seen.empty() ? "no list of lines of a slice that just evicts one was found"
+                                  : fmt::format("lists that just evict a line do not agree: {} lines", seen)});
+    eviction_.reset();
+    return false;
 }
 
 void SliceShape::findSets() {
@@ -124,6 +146,17 @@ void SliceShape::findSets() {
                                              more.size(), lines.size(), 100 * error);
     listener_.found({"L2 sets of a slice", more.size() > 10 ? Value(std::round(sets)) : Value(), "",
                      more.size() > 10 ? 1 - error : 0, evidence});
+    if (!memory_.physicalKnown()) {
+        std::vector<std::uint64_t> sure = more;
+        for (int vote = 0; vote < 3; ++vote) {
+            const std::vector<bool> again = members.contain(sure);
+            std::size_t at = 0;
+            std::erase_if(sure, [&](std::uint64_t) { return !again[at++]; });
+        }
+        std::vector<Mask> differences;
+        for (std::uint64_t line : sure) differences.push_back(line ^ eviction_->primary);
+        findOffsetBits("set within a slice", differences);
+    }
     more.resize(std::min(more.size(), 2 * eviction_->lines.size()));
     describe(findReplacement(probe_, cache_, *eviction_, more), listener_);
 }
@@ -170,8 +203,9 @@ void SliceShape::findCapacity(std::vector<Result>& figures) {
 }
 
 /// The least time of each pair over several rounds, in another order each time: what a refresh of the DRAM delays is
-/// another pair then.
-Times SliceShape::quickest(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& pairs, int times) {
+/// another pair then. A simulated DRAM has no refresh, and pairs that were not timed before are not cached.
+Times SliceShape::quickest(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& pairs) {
+    const int times = simulated() ? 1 : 9;
     Times least(pairs.size(), ~std::uint32_t{0});
     std::vector<std::size_t> order(pairs.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -179,7 +213,7 @@ Times SliceShape::quickest(const std::vector<std::pair<std::uint64_t, std::uint6
         for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.below(i)]);
         std::vector<std::pair<std::uint64_t, std::uint64_t>> list;
         for (std::size_t i : order) list.push_back(pairs[i]);
-        clearCache(probe_, memory_, cache_);
+        if (!simulated()) clearCache(probe_, memory_, cache_);
         const Times some = probe_.timePairs(list);
         for (std::size_t i = 0; i < order.size(); ++i) least[order[i]] = std::min(least[order[i]], some[i]);
     }
@@ -190,13 +224,12 @@ Times SliceShape::quickest(const std::vector<std::pair<std::uint64_t, std::uint6
 /// pair in as many would as there are banks behind the slice.
 void SliceShape::findBanks(std::vector<Result>& figures) {
     const std::size_t count = simulated() ? 2000 : 8000;
-    const int rounds = simulated() ? 1 : 9;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;
     while (pairs.size() < count) {
         const std::uint64_t a = sliceLine(), b = sliceLine();
         if ((a ^ b) >> kPageShift != 0) pairs.emplace_back(a, b);
     }
-    const Times times = quickest(pairs, rounds);
+    const Times times = quickest(pairs);
     figures.push_back(timeHistogram("Figure 4 within a slice: histogram of the time of pairs", times));
     const auto split = splitSlow(times);
     if (!split) {
@@ -209,9 +242,14 @@ void SliceShape::findBanks(std::vector<Result>& figures) {
     }
     std::vector<std::pair<std::uint64_t, std::uint64_t>> slow;
     for (std::size_t i = 0; i < pairs.size(); ++i)
-        if (times[i] > split->threshold) slow.push_back(pairs[i]);
-    std::size_t again = 0;
-    for (std::uint32_t t : quickest(slow, rounds)) again += t > split->threshold ? 1 : 0;
+        // Other sectors of the same rows, which are not cached.
+        if (times[i] > split->threshold)
+            slow.emplace_back(pairs[i].first ^ cache_.sectorBytes, pairs[i].second ^ cache_.sectorBytes);
+    std::vector<Mask> differences;
+    const Times slowTimes = quickest(slow);
+    for (std::size_t i = 0; i < slow.size(); ++i)
+        if (slowTimes[i] > split->threshold) differences.push_back(slow[i].first ^ slow[i].second);
+    const std::size_t again = differences.size();
     const auto banks = static_cast<double>(pairs.size()) / static_cast<double>(std::max<std::size_t>(1, again));
     const double error = 1 / std::sqrt(static_cast<double>(std::max<std::size_t>(1, again)));
     const bool decided = again > 10 && 10 * again > 7 * slow.size();
@@ -221,6 +259,35 @@ void SliceShape::findBanks(std::vector<Result>& figures) {
              "{} of {} pairs of a slice take {:.0f} cycles, not {:.0f}, and {} of them do again: a row conflict; "
              "exact to {:.0f} %",
              slow.size(), pairs.size(), split->slow, split->usual, again, 100 * error)});
+    if (!memory_.physicalKnown()) findOffsetBits("bank within a slice", differences);
+}
+
+/// Which XORs of offset bits all colliding pairs of a slice have in common, beyond what all of its lines have. What the
+/// address of a page adds is another constant for each page, so a function that has bits above the offset is not seen.
+void SliceShape::findOffsetBits(const char* what, const std::vector<Mask>& differences) {
+    constexpr std::size_t kSurplus = 24;
+    const Mask bits = bitRange(static_cast<unsigned>(std::countr_zero(cache_.lineBytes)), kPageShift);
+    Span colliding, any;
+    for (Mask d : differences) colliding.add(d & bits);
+    const std::uint64_t first = sliceLine();
+    for (std::size_t i = 0; i < differences.size(); ++i) any.add((sliceLine() ^ first) & bits);
+    const Span common = colliding.orthogonal(bits);
+    Span known = any.orthogonal(bits);
+    std::string text;
+    for (Mask f : common.basis()) {
+        if (!known.add(f)) continue;
+        text += text.empty() ? "" : ", ";
+        for (Mask rest = f; rest != 0; rest &= rest - 1)
+            text += fmt::format("{}{}", rest == f ? "" : "^", std::countr_zero(rest));
+    }
+    const bool enough = differences.size() >= static_cast<std::size_t>(std::popcount(bits)) + kSurplus;
+    const bool decided = enough && !text.empty();
+    const std::string evidence =
+        !enough   ? "too few to tell which offset bits take part"
+        : decided ? "offset bits that all of them have in common; bits above a page may take part besides"
+                  : "they have no XOR of offset bits in common: bits above a page take part, or it is no XOR";
+    listener_.found({what, decided ? Value(text) : Value(), "", decided ? 0.9 : 0,
+                     fmt::format("{} pairs: {}", differences.size(), evidence)});
 }
 
 /// Figure 8 where sets and banks are unknown: one thread reads a few lines of a slice, others read that slice, another
@@ -269,8 +336,9 @@ void SliceShape::findInterference(std::vector<Result>& figures) {
 
 }  // namespace
 
-void findSliceShape(Probe& probe, const MemoryView& memory, const LabelledPages& pages, const CacheShape& cache,
-                    Listener& listener, std::uint64_t seed, std::vector<Result>& figures) {
+std::optional<SliceSet> findSliceShape(Probe& probe, const MemoryView& memory, const LabelledPages& pages,
+                                       const CacheShape& cache, Listener& listener, std::uint64_t seed,
+                                       std::vector<Result>& figures) {
     listener.step("what a slice is like");
     SliceShape shape(probe, memory, pages, cache, listener, seed);
     shape.chooseSlice();
@@ -279,6 +347,7 @@ void findSliceShape(Probe& probe, const MemoryView& memory, const LabelledPages&
     // A simulated GPU makes no copies of far lines, so what L2 holds is known already; chases would take minutes.
     if (probe.gpu().simulator() == nullptr) shape.findCapacity(figures);
     shape.findInterference(figures);
+    return shape.set();
 }
 
 }  // namespace bulkhead::dissect

@@ -7,8 +7,9 @@
 namespace bulkhead::dissect {
 namespace {
 
-constexpr unsigned kPasses = 2;         // after the first: the chance of a wrong answer in each is some percent
+constexpr unsigned kPasses = 2;         // after the first
 constexpr std::size_t kReferences = 3;  // of each kind, in each launch
+constexpr std::size_t kNewcomers = 8;   // of a side, compared with each other at a time
 constexpr std::size_t kGuesses = 3;     // tried together: few enough that the one which is right is soon found
 
 std::uint32_t quantile(Times times, std::size_t eighths) {
@@ -31,8 +32,8 @@ struct SliceLabeller::Search {
     std::vector<std::uint32_t> among = {};      ///< representatives it is pressed against now
     std::vector<std::uint32_t> otherwise = {};  ///< one of these, if it is none of those
     std::vector<std::uint32_t> guesses = {};    ///< to try before all others
-    unsigned matches = 0;
-    unsigned passes = 0;  ///< through all representatives of its side
+    unsigned matches = 0;                       ///< with a single one
+    unsigned passes = 0;                        ///< through all representatives of its side, again
 };
 
 SliceLabeller::SliceLabeller(Probe& probe, const Sides* sides, const ContentionEffort& effort)
@@ -58,6 +59,7 @@ Times SliceLabeller::timeOnSide(unsigned side, const std::vector<Test>& tests) {
     c.threads = effort_.threads;
     c.repeats = effort_.repeats;
     c.lanes = effort_.lanes;
+    c.lead = effort_.lead;
     Times times = probe_.timeContention(c, slots, 1 + kMost);
     times.erase(times.begin(), times.begin() + kWarmUp);
     return times;
@@ -213,22 +215,48 @@ std::size_t SliceLabeller::groupOf(unsigned side, std::size_t most) const {
     return size;
 }
 
-/// Narrows down what a target that met some of a group may belong to; true when it is down to one that it met twice.
+SliceLabeller::Test SliceLabeller::testOf(const Target& target, const std::vector<std::uint32_t>& among) const {
+    Test test{target, {}};
+    for (std::uint32_t r : among) test.against.push_back(representatives_[r].address);
+    return test;
+}
+
+/// Sets a search on the group that its target has met.
+void SliceLabeller::resume(Search& s, const std::vector<std::uint32_t>& among) {
+    s.among = among;
+    s.otherwise.clear();
+    s.matches = 0;
+}
+
+/// Whether each slice of a side was met a second time.
+bool SliceLabeller::allMet(unsigned side) const {
+    return std::all_of(ofSide_[side].begin(), ofSide_[side].end(), [&](auto r) { return partners_[r].has_value(); });
+}
+
+/// Where no slice can be new, all are tried once more, since answers may have been wrong.
+bool SliceLabeller::tryAgain(Search& s, const Target& target) {
+    if (s.passes == kPasses) return false;
+    ++s.passes;
+    s.next = 0;
+    advance(s, target, false);
+    return !s.among.empty();
+}
+
+/// Narrows down what a target that met some of a group may belong to; true when it met a single one twice.
 bool SliceLabeller::advance(Search& s, const Target& target, bool met) {
     const auto narrow = [&](std::vector<std::uint32_t> list) {
         const auto some = static_cast<std::ptrdiff_t>(groupOf(target.side, std::max<std::size_t>(1, list.size() / 2)));
         s.otherwise.assign(list.begin() + some, list.end());
         s.among.assign(list.begin(), list.begin() + some);
     };
-    if (met) {
-        if (s.among.size() == 1 && s.matches != 0) return true;
-        s.matches = 1;
+    if (met && s.among.size() == 1) {
+        if (++s.matches == 2) return true;
+    } else if (met) {
         narrow(s.among);
-    } else if (!s.otherwise.empty()) {
-        narrow(std::move(s.otherwise));
     } else {
         s.matches = 0;
         s.among.clear();
+        if (!s.otherwise.empty()) narrow(std::move(s.otherwise));
     }
     if (!s.among.empty()) return false;
     const bool guessing = !s.guesses.empty();
@@ -246,6 +274,84 @@ bool SliceLabeller::advance(Search& s, const Target& target, bool met) {
     return false;
 }
 
+/// Who has met no representative is compared with all of them at once, twice, since answers may have been wrong, and
+/// with others like it. If it still meets none it stands for a slice of its own.
+void SliceLabeller::promote(std::span<const Target> targets, std::vector<Search>& open,
+                            std::vector<std::optional<std::uint32_t>>& labels) {
+    std::vector<std::size_t> fresh;
+    std::array<std::size_t, 2> ofSide = {};
+    for (std::size_t i = 0; i < open.size(); ++i)
+        if (open[i].among.empty() && ofSide[targets[open[i].target].side]++ < kNewcomers) fresh.push_back(i);
+    if (fresh.empty()) return;
+
+    struct Question {
+        std::size_t newcomer;
+        std::size_t other;                      ///< an earlier newcomer, or its own number
+        std::vector<std::uint32_t> among = {};  ///< representatives
+    };
+    std::vector<Question> questions;
+    std::vector<Test> tests;
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+        const Target& target = targets[open[fresh[i]].target];
+        for (std::size_t k = 0; k < i; ++k)
+            if (const Target& other = targets[open[fresh[k]].target]; other.side == target.side) {
+                questions.push_back({i, k});
+                tests.push_back({target, {other.address}});
+            }
+        const auto& list = ofSide_[target.side];
+        for (auto first = list.begin(); first != list.end();) {
+            const auto size = groupOf(target.side, static_cast<std::size_t>(list.end() - first));
+            const auto last = first + static_cast<std::ptrdiff_t>(size);
+            questions.push_back({i, i, {first, last}});
+            tests.push_back(testOf(target, questions.back().among));
+            first = last;
+        }
+    }
+    const std::vector<bool> once = met(tests), again = met(tests);
+    std::vector<bool> isNew(fresh.size(), true), done(open.size(), false);
+    for (std::size_t q = 0; q < questions.size(); ++q) {
+        if (!once[q] && !again[q]) continue;
+        const Question& question = questions[q];
+        if (question.other != question.newcomer && !isNew[question.other]) continue;
+        isNew[question.newcomer] = false;
+        if (question.other == question.newcomer) resume(open[fresh[question.newcomer]], question.among);
+    }
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+        if (!isNew[i]) continue;
+        const std::size_t target = open[fresh[i]].target;
+        labels[target] = static_cast<std::uint32_t>(representatives_.size());
+        addRepresentative(targets[target]);
+        done[fresh[i]] = true;
+    }
+    std::size_t at = 0;
+    std::erase_if(open, [&](const Search&) { return done[at++]; });
+}
+
+/// One test for each search that is under way.
+void SliceLabeller::testAll(std::span<const Target> targets, std::vector<Search>& open,
+                            std::vector<std::optional<std::uint32_t>>& labels) {
+    std::vector<Test> tests;
+    std::vector<std::size_t> asked;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+        if (open[i].among.empty()) continue;
+        tests.push_back(testOf(targets[open[i].target], open[i].among));
+        asked.push_back(i);
+    }
+    const std::vector<bool> answers = met(tests);
+    std::vector<bool> done(open.size(), false);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        Search& s = open[asked[i]];
+        const std::uint32_t first = s.among.front();
+        const Target& target = targets[s.target];
+        done[asked[i]] = advance(s, target, answers[i]);
+        if (!done[asked[i]]) continue;
+        labels[s.target] = first;
+        if (target.address != representatives_[first].address) partners_[first] = target;
+    }
+    std::size_t at = 0;
+    std::erase_if(open, [&](const Search&) { return done[at++]; });
+}
+
 std::vector<std::optional<std::uint32_t>> SliceLabeller::search(std::span<const Target> targets,
                                                                 const std::vector<std::vector<std::uint32_t>>& guesses,
                                                                 bool addNew) {
@@ -258,51 +364,18 @@ std::vector<std::optional<std::uint32_t>> SliceLabeller::search(std::span<const 
     }
     while (!open.empty()) {
         findGroups();
-        // Who has met every representative is compared again, since answers may have been wrong, and then stands for a
-        // slice of its own; one at a time, for the others may belong to it.
-        std::array<bool, 2> promoted = {false, false};
-        std::vector<Search> still;
         for (Search& s : open) {
             const Target& target = targets[s.target];
+            // At first most targets are new: promote() compares them with all at once.
+            if (addNew && group_[target.side] == 0 && !allMet(target.side)) s.next = ofSide_[target.side].size();
             if (s.among.empty()) advance(s, target, false);
-            if (s.among.empty() && s.passes < kPasses && !ofSide_[target.side].empty()) {
-                ++s.passes;
-                s.next = 0;
-                advance(s, target, false);
-            }
-            if (s.among.empty() && !addNew) continue;
-            if (s.among.empty() && !promoted[target.side]) {
-                promoted[target.side] = true;
-                labels[s.target] = static_cast<std::uint32_t>(representatives_.size());
-                addRepresentative(target);
-                continue;
-            }
-            still.push_back(std::move(s));
         }
-        open = std::move(still);
-
-        std::vector<Test> tests;
-        std::vector<std::size_t> asked;
-        for (std::size_t i = 0; i < open.size(); ++i) {
-            if (open[i].among.empty()) continue;
-            Test test{targets[open[i].target], {}};
-            for (std::uint32_t r : open[i].among) test.against.push_back(representatives_[r].address);
-            tests.push_back(std::move(test));
-            asked.push_back(i);
+        if (addNew) {
+            promote(targets, open, labels);
+        } else {
+            std::erase_if(open, [&](Search& s) { return s.among.empty() && !tryAgain(s, targets[s.target]); });
         }
-        const std::vector<bool> answers = met(tests);
-        std::vector<bool> done(open.size(), false);
-        for (std::size_t i = 0; i < asked.size(); ++i) {
-            Search& s = open[asked[i]];
-            const std::uint32_t first = s.among.front();
-            const Target& target = targets[s.target];
-            done[asked[i]] = advance(s, target, answers[i]);
-            if (!done[asked[i]]) continue;
-            labels[s.target] = first;
-            if (target.address != representatives_[first].address) partners_[first] = target;
-        }
-        std::size_t at = 0;
-        std::erase_if(open, [&](const Search&) { return done[at++]; });
+        testAll(targets, open, labels);
     }
     return labels;
 }

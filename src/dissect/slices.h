@@ -17,7 +17,7 @@ struct Target {
 
 /// How hard the multiprocessors press; a repeat is four reductions.
 struct ContentionEffort {
-    std::uint32_t members = 60, threads = 512, repeats = 3, lanes = 32;
+    std::uint32_t members = 60, threads = 512, repeats = 3, lanes = 32, lead = 0;
 };
 
 /// Tells slices apart: reductions from one side's multiprocessors to two addresses take twice as long if one slice
@@ -71,6 +71,12 @@ class SliceLabeller {
     bool findReferences(unsigned side, std::size_t size);
     void findGroups();
     std::size_t groupOf(unsigned side, std::size_t most) const;
+    Test testOf(const Target&, const std::vector<std::uint32_t>& among) const;
+    static void resume(Search&, const std::vector<std::uint32_t>& among);
+    bool allMet(unsigned side) const;
+    bool tryAgain(Search&, const Target&);
+    void promote(std::span<const Target>, std::vector<Search>&, std::vector<std::optional<std::uint32_t>>& labels);
+    void testAll(std::span<const Target>, std::vector<Search>&, std::vector<std::optional<std::uint32_t>>& labels);
     bool advance(Search&, const Target&, bool met);
     std::vector<std::optional<std::uint32_t>> search(std::span<const Target>,
                                                      const std::vector<std::vector<std::uint32_t>>& guesses,

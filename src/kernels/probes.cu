@@ -187,22 +187,40 @@ extern "C" __global__ void timeAtomics(const Address* list, unsigned count, unsi
 
 namespace {
 
+/// Where the clocks of all multiprocessors agree, blocks leave it together, `lead` cycles after the last one's arrival;
+/// otherwise (0) each as soon as it sees that all have arrived.
 struct GridBarrier {
     unsigned* arrived;
+    volatile unsigned* release;
     unsigned members;
+    unsigned lead;
     unsigned goal;
+    unsigned left;  ///< when they left it last
 
     __device__ void wait() {
         __syncthreads();
         if (threadIdx.x == 0) {
             __threadfence();
             goal += members;
-            atomicAdd(arrived, 1u);
-            while (*reinterpret_cast<volatile unsigned*>(arrived) < goal) {
+            const bool last = atomicAdd(arrived, 1u) + 1 == goal;
+            if (lead != 0) {
+                leaveTogether(last);
+            } else {
+                while (*reinterpret_cast<volatile unsigned*>(arrived) < goal) {
+                }
             }
             __threadfence();
         }
         __syncthreads();
+    }
+
+    __device__ void leaveTogether(bool last) {
+        if (last) *release = (clockNow() + lead) | 1u;
+        unsigned when = left;
+        while (when == left) when = *release;
+        while (static_cast<int>(clockNow() - when) < 0) {
+        }
+        left = when;
     }
 };
 
@@ -210,9 +228,9 @@ struct GridBarrier {
 
 /// The warps of the chosen multiprocessors add to the addresses of a test in turn, all at once: it takes longer the
 /// more of them are served by one slice. A test is `slots` addresses. `state` is zero at first: blocks that have
-/// started, blocks elected, arrivals at the barrier, and a word for each multiprocessor.
+/// started, blocks elected, arrivals at the barrier, when to leave it, and a word for each multiprocessor.
 extern "C" __global__ void timeContention(const Address* tests, unsigned count, unsigned slots, unsigned repeats,
-                                          const unsigned char* chosen, unsigned members, unsigned lanes,
+                                          const unsigned char* chosen, unsigned members, unsigned lanes, unsigned lead,
                                           unsigned* state, unsigned* times) {
     // Volatile, or the compiler takes what one thread stores for what that thread alone will read.
     __shared__ volatile unsigned rank, present;
@@ -220,7 +238,7 @@ extern "C" __global__ void timeContention(const Address* tests, unsigned count, 
     if (threadIdx.x == 0) {
         const unsigned here = multiprocessor();
         rank = ~0u;
-        if (chosen[here] != 0 && atomicAdd(state + 3 + here, 1u) == 0) rank = atomicAdd(state + 1, 1u);
+        if (chosen[here] != 0 && atomicAdd(state + 4 + here, 1u) == 0) rank = atomicAdd(state + 1, 1u);
         __threadfence();
         atomicAdd(state, 1u);
         // Who takes part must know how many do; nobody else waits.
@@ -232,7 +250,7 @@ extern "C" __global__ void timeContention(const Address* tests, unsigned count, 
     __syncthreads();
     const unsigned taking = present < members ? present : members;
     if (rank >= taking) return;
-    GridBarrier barrier = {state + 2, taking, 0};
+    GridBarrier barrier = {state + 2, state + 3, taking, lead, 0, 0};
     // Every block presses all addresses, and since schedulers may let one warp finish before the next, blocks begin
     // with different ones.
     const unsigned slot = ((threadIdx.x >> 5) + rank) % slots;
@@ -287,4 +305,30 @@ extern "C" __global__ void timeInterference(const Address* starts, unsigned thre
     cycles[1] = p;
     cycles[0] = static_cast<Address>(clock64() - begin);
     *reinterpret_cast<volatile unsigned*>(state + 3) = 1;
+}
+
+/// For each test, many loads that miss are under way when one more is made and timed: `count` lines, one for each
+/// thread but those of the last warp, then the address to time.
+extern "C" __global__ void timeBehind(const Address* tests, unsigned testCount, unsigned count, unsigned* times) {
+    __shared__ volatile Address sink;
+    const bool behind = threadIdx.x + 32 == blockDim.x;
+    const bool before = threadIdx.x < count;
+    for (unsigned i = 0; i < testCount; ++i) {
+        const Address* const test = tests + i * (count + 1ull);
+        const Address at =
+            before || behind ? loadL2(reinterpret_cast<Address>(test + (behind ? count : threadIdx.x))) : 0;
+        await(&sink, at);
+        __syncthreads();
+        if (before) await(&sink, loadL2(at));
+        if (behind) {
+            // A multiprocessor sends one line a cycle or so.
+            const unsigned begin = clockNow();
+            while (clockNow() - begin < 16 + count) {
+            }
+            const unsigned start = clockNow();
+            await(&sink, loadL2(at));
+            times[i] = clockNow() - start;
+        }
+        __syncthreads();
+    }
 }

@@ -161,5 +161,35 @@ TEST_P(HiddenMaps, AResidueHashIsFoundExactlyWithScatteredPagesAndPerturbedTimin
     EXPECT_EQ(byLabels ? wrongByPageLabels(gpu, hidden, seed) : wrongByPhysicalAddress(gpu, hidden, seed), 0);
 }
 
+/// Sets and banks of lines that share a slice; numbers of slices, sets and banks mean nothing but equality.
+TEST_P(HiddenMaps, SetsAndBanksOfAResidueHashAreFoundExactlyWherePhysicalAddressesAreKnown) {
+    constexpr std::uint32_t kModuli[] = {3, 5, 40, 47};
+    const std::uint64_t seed = GetParam() + 100;
+    const std::string name =
+        writeResidueMap((directory_ / "residue.json").string(), kModuli[(GetParam() - 1) % std::size(kModuli)], seed);
+    gpu::Gpu gpu = scattered(name, "2M");
+    Options options;
+    options.seed = seed;
+    options.figures = false;
+    options.filter = perturbed(kPerturbed, seed);
+    Undecided listener;
+    const Dissection d = dissect(gpu, options, listener);
+    ASSERT_TRUE(d.file) << listener.why();
+    const arch::AddressMap &found = d.file->map, hidden = arch::findProfile(name).map;
+    EXPECT_EQ(found.setsPerSlice(), hidden.setsPerSlice()) << listener.why();
+    EXPECT_EQ(found.banksPerChannel(), hidden.banksPerChannel()) << listener.why();
+    Names sets, banks;
+    const MemoryView memory(gpu, 1_GiB);
+    Random random(seed);
+    for (int i = 0; i < 20'000; ++i) {
+        const arch::PhysicalAddress at = memory.random(random, 128);
+        const auto f = found.locate(at), h = hidden.locate(at);
+        sets.add(f.slice * found.setsPerSlice() + f.set, h.slice * hidden.setsPerSlice() + h.set);
+        banks.add(f.slice * found.banksPerChannel() + f.bank, h.slice * hidden.banksPerChannel() + h.bank);
+    }
+    EXPECT_EQ(sets.wrong(), 0) << listener.why();
+    EXPECT_EQ(banks.wrong(), 0) << listener.why();
+}
+
 }  // namespace
 }  // namespace bulkhead::dissect
