@@ -150,7 +150,8 @@ std::vector<Figure> figures(const DeviceProfile& p) {
 void applySettings(DeviceProfile& p, const std::vector<std::string>& settings) {
     for (const std::string& setting : settings) {
         const std::size_t equals = setting.find('=');
-        if (equals == std::string::npos) throw Error("--set {}: must be KEY=VALUE, as in l1.ways=8", setting);
+        if (equals == std::string::npos || equals == 0)
+            throw Error("--set {}: must be KEY=VALUE, as in l1.ways=8", setting);
         p.set(std::string_view(setting).substr(0, equals), std::string_view(setting).substr(equals + 1));
     }
     if (!settings.empty()) p.validate();

@@ -24,6 +24,21 @@ std::string why(int error) {
     return std::generic_category().message(error);
 }
 
+/// An open file beside the one that it is to become.
+struct Temporary {
+    explicit Temporary(const fs::path& path) {
+        // Through a link, the file it points to is replaced, not the link.
+        std::error_code error;
+        target = fs::is_symlink(path, error) ? fs::canonical(path, error) : path;
+        name = target.string() + ".XXXXXX";
+        file = ::mkstemp(name.data());
+        if (file < 0) throw Error("{}: cannot be written: {}", path.string(), why(errno));
+    }
+    fs::path target;
+    std::string name;
+    int file;
+};
+
 }  // namespace
 
 std::string readFile(const fs::path& path) {
@@ -33,7 +48,9 @@ std::string readFile(const fs::path& path) {
     if (fs::is_directory(status)) throw Error("{}: is a directory, not a file", path.string());
     std::ifstream in(path, std::ios::binary);
     if (!in) throw Error("{}: cannot be read: {}", path.string(), why(errno));
-    std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    std::string bytes;
+    for (char some[65536]; in.read(some, sizeof some), in.gcount() > 0;)
+        bytes.append(some, static_cast<std::size_t>(in.gcount()));
     if (in.bad()) throw Error("{}: cannot be read: {}", path.string(), why(errno));
     return bytes;
 }
@@ -48,29 +65,25 @@ void writeFile(const fs::path& path, std::string_view bytes) {
         if (!out.flush()) throw Error("{}: cannot be written: {}", path.string(), why(errno));
         return;
     }
-    // Through a link, the file it points to is replaced, not the link.
-    const fs::path target = fs::is_symlink(path, error) ? fs::canonical(path, error) : path;
-    std::string temporary = target.string() + ".XXXXXX";
-    const int file = ::mkstemp(temporary.data());
-    if (file < 0) throw Error("{}: cannot be written: {}", path.string(), why(errno));
+    const Temporary temporary(path);
     const auto fail = [&](int code) {
-        ::unlink(temporary.c_str());
+        ::unlink(temporary.name.c_str());
         throw Error("{}: cannot be written: {}", path.string(), why(code));
     };
     const mode_t mask = ::umask(0);
     ::umask(mask);
     for (std::size_t done = 0; done < bytes.size();) {
-        const ssize_t n = ::write(file, bytes.data() + done, bytes.size() - done);
+        const ssize_t n = ::write(temporary.file, bytes.data() + done, bytes.size() - done);
         if (n < 0 && errno != EINTR) {
             const int code = errno;
-            ::close(file);
+            ::close(temporary.file);
             fail(code);
         }
         if (n > 0) done += static_cast<std::size_t>(n);
     }
-    const bool permitted = ::fchmod(file, 0666 & ~mask) == 0;
-    if (::close(file) != 0 || !permitted) fail(errno);
-    if (std::rename(temporary.c_str(), target.c_str()) != 0) fail(errno);
+    const bool permitted = ::fchmod(temporary.file, 0666 & ~mask) == 0;
+    if (::close(temporary.file) != 0 || !permitted) fail(errno);
+    if (std::rename(temporary.name.c_str(), temporary.target.c_str()) != 0) fail(errno);
 }
 
 nlohmann::json parseJson(std::string_view text, const std::string& where) {
@@ -91,11 +104,15 @@ void expectWritable(const std::string& file) {
     std::error_code error;
     const fs::file_status status = fs::status(file, error);
     if (fs::is_directory(status)) throw Error("{}: is a directory, not a file", file);
-    // A file is replaced by another of its directory; a device or a pipe is written itself.
-    const bool replaced = !fs::exists(status) || fs::is_regular_file(status);
-    const std::string place = replaced ? fs::absolute(file).parent_path().string() : file;
-    if (::access(place.c_str(), W_OK) != 0)
-        throw Error("{}: cannot be written: {}", file, why(errno));
+    // A device or a pipe is written itself.
+    if (fs::exists(status) && !fs::is_regular_file(status)) {
+        if (::access(file.c_str(), W_OK) != 0) throw Error("{}: cannot be written: {}", file, why(errno));
+        return;
+    }
+    // Permissions do not tell everything, such as file systems that take no files: only a trial does.
+    const Temporary trial(file);
+    ::close(trial.file);
+    ::unlink(trial.name.c_str());
 }
 
 }  // namespace bulkhead

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "cli/verbs.h"
 
 extern char** environ;
@@ -48,12 +50,33 @@ std::string archOf(std::string_view text) {
     return "sm_" + std::string(number.substr(0, digits));
 }
 
+/// Options whose value is the next word; others have theirs attached, or none.
+bool takesValue(std::string_view word) {
+    static constexpr std::array<std::string_view, 26> kOptions = {
+        "-o",          "-I",           "-D",     "-U",      "-L",       "-l",      "-include",    "-isystem",
+        "-iquote",     "-idirafter",   "-x",     "-MF",     "-MT",      "-MQ",     "-T",          "-u",
+        "-z",          "-target",      "-mllvm", "--param", "-Xlinker", "-Xclang", "-Xassembler", "-Xpreprocessor",
+        "-Xarch_host", "-Xarch_device"};
+    return std::find(kOptions.begin(), kOptions.end(), word) != kOptions.end();
+}
+
+/// What the compiler could only be puzzled by.
+void checkInput(const std::string& name) {
+    if (name == "-") return;
+    const std::string bytes = readFile(name);
+    const std::string ending = fs::path(name).extension().string();
+    const bool source = startsWithAny(ending, {".cu", ".c", ".h"});
+    if (source && bytes.find('\0') != std::string::npos) throw Error("cc: {}: is not text", name);
+}
+
 /// The compiler's command line, made from what was typed.
 class Command {
   public:
     explicit Command(const std::vector<std::string>& typed) {
         for (std::size_t i = 0; i < typed.size(); ++i) take(typed, i);
-        if (!hasInput_) throw Error("cc: no input file; see bulkhead cc --help");
+        if (inputs_.empty()) throw Error("cc: no input file; see bulkhead cc --help");
+        for (const std::string& input : inputs_) checkInput(input);
+        if (!output_.empty() && output_ != "-") expectWritable(output_);
     }
 
     std::vector<std::string> line(const fs::path& sdk) const {
@@ -92,16 +115,17 @@ class Command {
         if (startsWithAny(word, {"-arch=", "--gpu-architecture=", "-gencode=", "--cuda-gpu-arch=", "--offload-arch="}))
             return addArch(archOf(std::string_view(word).substr(word.find('=') + 1)));
         if (word == "-Xcompiler") return passed_.push_back(value());
-        if (word == "-o" || word == "-I" || word == "-D" || word == "-L" || word == "-l" || word == "-include" ||
-            word == "-isystem") {
+        if (takesValue(word)) {
             passed_.push_back(word);
-            return passed_.push_back(value());
+            passed_.push_back(value());
+            if (word == "-o") output_ = passed_.back();
+            return;
         }
         if (wordOfNvcc(word)) return;
         if (word == "-c" || word == "-S" || word == "-E" || startsWithAny(word, {"-fsyntax-only", "-M"}))
             links_ = links_ && startsWithAny(word, {"-MD", "-MMD", "-MF", "-MT"});
         hasStandard_ = hasStandard_ || startsWithAny(word, {"-std=", "--std="});
-        hasInput_ = hasInput_ || !word.starts_with("-");
+        if (!word.starts_with("-") || word == "-") inputs_.push_back(word);
         passed_.push_back(word);
     }
 
@@ -115,8 +139,9 @@ class Command {
         if (std::find(archs_.begin(), archs_.end(), arch) == archs_.end()) archs_.push_back(std::move(arch));
     }
 
-    std::vector<std::string> passed_, archs_;
-    bool hasInput_ = false, hasStandard_ = false, links_ = true;
+    std::vector<std::string> passed_, archs_, inputs_;
+    std::string output_;
+    bool hasStandard_ = false, links_ = true;
 };
 
 int runCompiler(const std::vector<std::string>& line) {

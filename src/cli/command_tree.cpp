@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
 
 #include "base/error.h"
 #include "base/suggest.h"
@@ -23,13 +26,33 @@ class HelpFormatter final : public CLI::Formatter {
     }
 };
 
-/// The parser would take -1 for the largest number.
-void refuseNegativeCounts(CLI::App& app) {
-    const CLI::Validator notNegative(
-        [](const std::string& text) { return text.starts_with("-") ? "must not be negative" : std::string(); }, "");
-    for (CLI::Option* option : app.get_options())
-        if (option->get_type_name() == "UINT") option->check(notNegative);
-    for (CLI::App* sub : app.get_subcommands({})) refuseNegativeCounts(*sub);
+/// What is wrong with a count, or nothing.
+std::string refuseCount(const std::string& text) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.starts_with("-")) return text + " must not be negative";
+    if (error == std::errc::result_out_of_range) return text + " is too large";
+    return error == std::errc() && end == text.data() + text.size() ? "" : "'" + text + "' is no whole number";
+}
+
+std::string refuseQuantity(const std::string& text) {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0' || !std::isfinite(value)) return "'" + text + "' is no number";
+    return value < 0 ? text + " must not be negative" : "";
+}
+
+/// The parser would take -1 for the largest number, one that is larger for that as well, and an empty value for no
+/// option at all.
+void refuseNonsense(CLI::App& app) {
+    for (CLI::Option* option : app.get_options()) {
+        if (option->get_type_name() == "UINT") option->check(CLI::Validator(refuseCount, ""));
+        if (option->get_type_name() == "FLOAT") option->check(CLI::Validator(refuseQuantity, ""));
+        if (option->nonpositional() && option->get_items_expected_max() > 0)
+            option->check(CLI::Validator(
+                [](const std::string& text) { return text.empty() ? "needs a value" : std::string(); }, ""));
+    }
+    for (CLI::App* sub : app.get_subcommands({})) refuseNonsense(*sub);
 }
 
 std::string exampleText(const std::string& verb) {
@@ -56,7 +79,7 @@ CommandTree::CommandTree() : app("Bulkhead: cache interference on GPUs: see it, 
         const std::string footer = sub->get_footer();
         sub->footer(footer + (footer.empty() ? "" : "\n") + exampleText(verb.name));
     }
-    refuseNegativeCounts(app);
+    refuseNonsense(app);
     // Verbs would inherit it.
     app.footer("bulkhead VERB --help tells the options of a verb, with examples.");
 }

@@ -197,6 +197,7 @@ class Demo {
 int run(const DemoOptions& o) {
     if (!o.gpu.empty()) gpu::Gpu::open(o.gpu);  // refuses an unknown one before anything is said
     expectOutputs({o.out});
+    openLaboratory(o.laboratory);  // likewise, a folder that cannot keep runs
     stress::loadModulesEagerly();
     stress::catchInterrupts();
     Demo demo(o);
@@ -214,7 +215,7 @@ int run(const DemoOptions& o) {
 Action setUpDemo(CLI::App& app) {
     const auto o = std::make_shared<DemoOptions>();
     app.add_option("--gpu", o->gpu, "a real GPU, cuda:N, or one simulated GPU for all [one that suits each question]");
-    app.add_option("--out", o->out, "the report")->type_name("FILE")->capture_default_str();
+    app.add_option("--out", o->out, "write the report to FILE")->type_name("FILE")->capture_default_str();
     addLaboratoryOptions(app, o->laboratory);
     return [o] { return run(*o); };
 }

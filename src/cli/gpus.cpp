@@ -9,6 +9,7 @@
 #include "arch/profile_schema.h"
 #include "base/error.h"
 #include "base/result.h"
+#include "cli/map_pictures.h"
 #include "cli/verbs.h"
 #include "gpu/device_info.h"
 #include "gpu/real_driver.h"
@@ -24,7 +25,7 @@ using arch::Digit;
 
 struct Options {
     std::string name;
-    std::string json;
+    std::string json, html;
     std::vector<std::string> changes;
     bool schema = false;
 };
@@ -129,12 +130,25 @@ std::string mapText(const DeviceProfile& p) {
     return text + "\n";
 }
 
-std::string shown(const DeviceProfile& p) {
+Result figureTable(const DeviceProfile& p) {
     Result r;
-    r.title = fmt::format("{}: {} ({:.1f} GB/s)\n", p.name, p.description, p.dramGBps());
+    r.title = fmt::format("{}: {} ({:.1f} GB/s)", p.name, p.description, p.dramGBps());
     r.columns = {{"key", ""}, {"value", ""}, {"unit", ""}, {"meaning", ""}, {"from", ""}};
     for (const arch::Figure& f : arch::figures(p)) r.add({f.key, f.value, f.unit, f.meaning, f.provenance});
+    return r;
+}
+
+std::string shown(const DeviceProfile& p) {
+    Result r = figureTable(p);
+    r.title += "\n";
     return report::text(r) + mapText(p);
+}
+
+std::string page(const DeviceProfile& p) {
+    std::vector<Result> results = mapPictures(p.map);
+    results.push_back(figureTable(p));
+    for (Result& r : results) r.provenance = {commandLine(), "sim:" + p.name, std::nullopt, version(), currentDate()};
+    return report::html("sim:" + p.name, results);
 }
 
 int show(const Options& options) {
@@ -144,6 +158,7 @@ int show(const Options& options) {
     }
     if (options.name.empty()) {
         if (!options.changes.empty()) throw Error("gpus: --set needs the name of a GPU");
+        if (!options.html.empty()) throw Error("gpus: --html needs the name of a GPU");
         Result r = listed();
         const std::string none = addReal(r);
         if (options.json.empty()) {
@@ -158,10 +173,9 @@ int show(const Options& options) {
     }
     DeviceProfile p = arch::findProfile(options.name);
     arch::applySettings(p, options.changes);
-    if (options.json.empty())
-        writeOutput("-", shown(p));
-    else
-        writeOutput(options.json, p.toJson().dump(2) + "\n");
+    if (options.json.empty() && options.html.empty()) writeOutput("-", shown(p));
+    if (!options.json.empty()) writeOutput(options.json, p.toJson().dump(2) + "\n");
+    if (!options.html.empty()) writeOutput(options.html, page(p));
     return kDone;
 }
 
@@ -174,6 +188,8 @@ Action setUpGpus(CLI::App& app) {
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
     app.add_option("--json", options->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
+    app.add_option("--html", options->html, "write a page, likewise, with maps of slices, banks and colors")
+        ->type_name("FILE");
     app.add_flag("--schema", options->schema, "print the JSON schema of profiles, and nothing else");
     return [options] { return show(*options); };
 }

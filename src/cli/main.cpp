@@ -1,7 +1,11 @@
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -44,7 +48,9 @@ std::string firstLine(const std::string& text) {
 
 int fail(const std::string& message) {
     std::fflush(stdout);
-    fmt::print(stderr, "{} {}\n", alarming("bulkhead:", STDERR_FILENO), firstLine(message));
+    // Where even this cannot be written, the exit code still tells.
+    const std::string line = alarming("bulkhead:", STDERR_FILENO) + " " + firstLine(message) + "\n";
+    std::fputs(line.c_str(), stderr);
     return kBadInput;
 }
 
@@ -77,15 +83,30 @@ std::vector<std::string> verbsBelow(const CLI::App& app) {
 std::string explain(const CLI::ParseError& e, const CLI::App& app) {
     const auto [at, words] = reached(app);
     const std::string help = fmt::format("see bulkhead {}{}--help", words, words.empty() ? "" : " ");
-    const std::vector<std::string> extras = app.remaining(true);
+    std::vector<std::string> extras = app.remaining(true);
+    std::erase(extras, "--");
     for (const std::string& word : extras)
         if (word.starts_with("-"))
             return fmt::format("unknown option {}{}; {}", word,
                                didYouMean(word.substr(0, word.find('=')), optionNames(*at)), help);
+    // What is no number at all was refused before.
+    const std::string message = e.what(), unconverted = "Could not convert: ";
+    if (message.starts_with(unconverted))
+        return fmt::format("{}: {} is too large", words, message.substr(unconverted.size()));
     if (!extras.empty() && !words.empty())
         return fmt::format("{}: unexpected argument {}{}; {}", words, extras.front(),
                            didYouMean(extras.front(), verbsBelow(*at)), help);
-    return words.empty() ? fmt::format("{}", e.what()) : fmt::format("{}: {}", words, e.what());
+    return words.empty() ? message : fmt::format("{}: {}", words, message);
+}
+
+/// A stream that is closed would be taken by the first file that is opened, which would then be written into.
+void occupyStandardStreams() {
+    // Whatever is written into one that can only be read fails, as into one that is closed.
+    while (true) {
+        const int file = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (file > STDERR_FILENO) ::close(file);
+        if (file < 0 || file > STDERR_FILENO) return;
+    }
 }
 
 int run(int count, char** arguments) {
@@ -106,7 +127,11 @@ int run(int count, char** arguments) {
     try {
         app.parse(count, arguments);
     } catch (const CLI::ParseError& e) {
-        if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(e) == 0 ? kDone : kBadInput;
+        if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+            app.exit(e);  // prints help or the version
+            if (!std::cout.flush()) throw Error("standard output cannot be written");
+            return kDone;
+        }
         return fail(explain(e, app));
     }
     for (const auto& [sub, action] : tree.actions)
@@ -124,9 +149,24 @@ std::string version() {
     return BULKHEAD_VERSION;
 }
 
+CLI::Validator atMost(std::uint64_t most) {
+    // What is no number is refused elsewhere.
+    const auto refusal = [most](const std::string& text) {
+        return std::strtoull(text.c_str(), nullptr, 10) > most ? fmt::format("{} is too large: at most {}", text, most)
+                                                               : std::string();
+    };
+    return {refusal, ""};
+}
+
 void expectOutputs(std::initializer_list<std::string> files) {
     for (const std::string& file : files)
         if (!file.empty() && file != "-") expectWritable(file);
+}
+
+void expectFolder(const std::string& folder) {
+    if (folder.empty()) return;
+    if (!std::filesystem::is_directory(folder)) throw Error("{}: no such directory", folder);
+    expectWritable(folder + "/bulkhead");
 }
 
 void writeOutput(const std::string& file, const std::string& bytes) {
@@ -143,6 +183,7 @@ void writeJson(const std::string& file, const nlohmann::ordered_json& json) {
 }  // namespace bulkhead::cli
 
 int main(int count, char** arguments) {
+    bulkhead::cli::occupyStandardStreams();
     try {
         return bulkhead::cli::run(count, arguments);
     } catch (const std::exception& e) {

@@ -113,7 +113,7 @@ std::string mainPage(const CommandTree& tree) {
 }
 
 void writePages(const CommandTree& tree, const std::filesystem::path& folder) {
-    if (!std::filesystem::is_directory(folder)) throw Error("{}: no such directory", folder.string());
+    expectFolder(folder.string());
     writeFile(folder / "bulkhead.1", mainPage(tree));
     for (const auto& [sub, action] : tree.actions)
         writeFile(folder / ("bulkhead-" + sub->get_name() + ".1"), verbPage(*sub));

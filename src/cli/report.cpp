@@ -9,25 +9,29 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/verbs.h"
+#include "reproduce/verdict.h"
 
 namespace bulkhead::cli {
 namespace {
 
 struct Options {
     std::vector<std::string> files;
-    std::string html, title = "Bulkhead report", svg;
+    std::string html, title = "Bulkhead report", svg, png;
 };
 
 std::vector<Result> readResults(const std::vector<std::string>& files) {
     std::vector<Result> results;
     for (const std::string& file : files)
         for (Result& result : report::resultsIn(parseJson(readFile(file), file), file))
-            results.push_back(std::move(result));
-    for (Result& together : report::sideBySide(results)) results.insert(results.begin(), std::move(together));
+            if (!reproduce::isVerdict(result)) results.push_back(std::move(result));
+    std::vector<Result> first = reproduce::verdicts(results);
+    for (Result& verdict : first) verdict.provenance = {commandLine(), "", std::nullopt, version(), currentDate()};
+    for (Result& together : report::sideBySide(results)) first.push_back(std::move(together));
+    results.insert(results.begin(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
     return results;
 }
 
-/// "07-2-slowdown-by-aggressor.svg": in the order of the report.
+/// "07-2-slowdown-by-aggressor": in the order of the report.
 std::string pictureName(std::size_t result, std::size_t chart, const std::string& title) {
     std::string name;
     for (const char c : title.substr(0, 60)) {
@@ -36,29 +40,32 @@ std::string pictureName(std::size_t result, std::size_t chart, const std::string
         if (!plain && !name.empty() && name.back() != '-') name += '-';
     }
     if (!name.empty() && name.back() == '-') name.pop_back();
-    return fmt::format("{:02}-{}-{}.svg", result + 1, chart + 1, name.empty() ? "chart" : name);
+    return fmt::format("{:02}-{}-{}", result + 1, chart + 1, name.empty() ? "chart" : name);
 }
 
-std::size_t writePictures(const std::vector<Result>& results, const std::filesystem::path& folder) {
+void writePictures(const std::vector<Result>& results, const Options& o) {
     std::size_t count = 0;
     for (std::size_t r = 0; r < results.size(); ++r)
         for (std::size_t c = 0; c < results[r].charts.size(); ++c, ++count) {
             const Chart& chart = results[r].charts[c];
-            writeFile(folder / pictureName(r, c, chart.title), report::svg(results[r], chart));
+            const std::string picture = report::svg(results[r], chart), name = pictureName(r, c, chart.title);
+            if (!o.svg.empty()) writeFile(std::filesystem::path(o.svg) / (name + ".svg"), picture);
+            if (!o.png.empty()) writeFile(std::filesystem::path(o.png) / (name + ".png"), report::png(picture));
         }
-    return count;
+    for (const std::string& folder : {o.svg, o.png})
+        if (!folder.empty()) fmt::print(stderr, "{} {} in {}\n", count, count == 1 ? "picture" : "pictures", folder);
 }
 
 int run(const Options& o) {
-    if (o.html.empty() && o.svg.empty()) throw Error("report: nothing to write: give -o FILE.html, or --svg DIR");
-    if (!o.svg.empty() && !std::filesystem::is_directory(o.svg)) throw Error("{}: no such directory", o.svg);
+    if (o.html.empty() && o.svg.empty() && o.png.empty())
+        throw Error("report: nothing to write: give -o FILE.html, --svg DIR or --png DIR");
+    expectFolder(o.svg);
+    expectFolder(o.png);
     expectOutputs({o.html});
+    if (!o.png.empty()) report::expectPng();
     const std::vector<Result> results = readResults(o.files);
     if (!o.html.empty()) writeOutput(o.html, report::html(o.title, results));
-    if (!o.svg.empty()) {
-        const std::size_t count = writePictures(results, o.svg);
-        fmt::print(stderr, "{} {} in {}\n", count, count == 1 ? "picture" : "pictures", o.svg);
-    }
+    writePictures(results, o);
     return kDone;
 }
 
@@ -69,7 +76,8 @@ Action setUpReport(CLI::App& app) {
     app.add_option("FILES", o->files, "JSON that other verbs wrote")->required();
     app.add_option("-o,--html", o->html, "write a page to FILE, or to standard output if it is -")->type_name("FILE");
     app.add_option("--title", o->title, "what the page is called")->capture_default_str();
-    app.add_option("--svg", o->svg, "write each chart as a picture into this directory")->type_name("DIR");
+    app.add_option("--svg", o->svg, "write each chart as a picture for papers into this directory")->type_name("DIR");
+    app.add_option("--png", o->png, "likewise, in pixels; needs librsvg")->type_name("DIR");
     return [o] { return run(*o); };
 }
 

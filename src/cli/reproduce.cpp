@@ -1,12 +1,17 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "arch/device_profile.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "cli/laboratory_options.h"
+#include "cli/progress.h"
 #include "cli/verbs.h"
 #include "compare/workers.h"
 #include "report/report.h"
@@ -56,6 +61,22 @@ std::vector<Figure> ciao(const Options& o) {
     return all;
 }
 
+/// What `make` makes, once: a figure that the folder has is taken from there. The other papers keep single runs.
+std::vector<Result> keptFigure(const std::filesystem::path& folder, const nlohmann::ordered_json& identity,
+                               const std::function<std::vector<Result>()>& make) {
+    const std::filesystem::path file = folder / ("figure-" + compare::fingerprint(identity.dump()) + ".json");
+    if (std::filesystem::exists(file)) {
+        const nlohmann::json json = parseJson(readFile(file), file.string());
+        if (json.is_object() && json.value("figure", nlohmann::json()) == nlohmann::json(identity))
+            return report::resultsIn(json, file.string());
+    }
+    const std::vector<Result> results = make();
+    nlohmann::ordered_json json = resultsJson(results);
+    json["figure"] = identity;
+    writeFile(file, json.dump() + "\n");
+    return results;
+}
+
 /// "Towards Demystifying Cache Interference on NVIDIA GPUs".
 std::vector<Figure> interference(const Options& o) {
     reproduce::InterferenceOptions options;
@@ -64,10 +85,24 @@ std::vector<Figure> interference(const Options& o) {
     options.seed = o.seed;
     options.samples = o.samples;
     options.accesses = o.accesses;
+    const bool real = options.gpu.starts_with("cuda:");
+    if (!real) {
+        arch::DeviceProfile profile = arch::findProfile(options.gpu);
+        arch::applySettings(profile, options.settings);
+    }
     std::vector<Figure> all;
-    for (const reproduce::InterferenceFigure& figure : reproduce::interferenceFigures())
+    for (const reproduce::InterferenceFigure& figure : reproduce::interferenceFigures()) {
+        const auto make = [=, make = figure.make] { return make(options); };
+        const nlohmann::ordered_json identity = {{"name", figure.name},          {"gpu", options.gpu},
+                                                 {"settings", options.settings}, {"seed", options.seed},
+                                                 {"samples", options.samples},   {"accesses", options.accesses},
+                                                 {"program", thisProgram()}};
+        const std::filesystem::path folder = storeFolder(o.laboratory);
+        const auto kept = [=] { return keptFigure(folder, identity, make); };
+        // A real GPU is measured every time.
         all.push_back({std::string(figure.name), std::string(figure.title), options.gpu,
-                       [=, make = figure.make] { return make(options); }});
+                       real ? std::function<std::vector<Result>()>(make) : kept});
+    }
     return all;
 }
 
@@ -129,34 +164,57 @@ std::string heading(const Figure& figure) {
     return fmt::format("{}{}. {}", number ? "Figure " : "", figure.name, figure.title);
 }
 
-/// What differs from the papers for the sake of time: shorter runs, one sample, of fgpu two applications of six.
+/// What differs from the papers for the sake of time; of fgpu, the applications do as well.
 void shorten(Options& o) {
     o.instructions = std::min<std::uint64_t>(o.instructions, 200'000);
     o.samples = 1;
-    if (o.accesses == 0) o.accesses = 65536;  // several time slices long, or Table 2 would show none
+}
+
+void sayShortened(const Options& o) {
+    fmt::print(
+        stderr,
+        "shortened, so an impression only: interference with one sample, fgpu with two applications of six, ciao "
+        "with {} warp instructions a run\n",
+        o.instructions);
+}
+
+/// On a terminal, a line for each: those of the runs that a figure takes follow it.
+void showFigure(const std::string& heading, std::size_t done, std::size_t of, const TimeLeft& timeLeft) {
+    if (isatty(STDERR_FILENO) == 0) return;
+    const double share = static_cast<double>(done) / static_cast<double>(of);
+    fmt::print(stderr, "{} ({} of {}{})\n", heading, done + 1, of, timeLeft.words(share));
 }
 
 int run(Options o) {
     const std::vector<Paper> papers = chosenPapers(o.paper);
     if (papers.size() > 1 && o.gpuGiven) throw Error("reproduce all: every paper has GPUs of its own; leave out --gpu");
+    workloads::parseSize(o.size);  // not every paper has a use for it, or for the store
+    openLaboratory(o.laboratory);
+    expectOutputs({o.json, o.html});
     if (o.quick) shorten(o);
     const std::vector<Figure> figures = chosenFigures(papers, o);
-    expectOutputs({o.json, o.html});
+    if (o.quick) sayShortened(o);
     const bool quiet = o.json == "-" || o.html == "-";
     std::vector<Result> results;
-    for (const Figure& figure : figures)
+    const TimeLeft timeLeft;
+    for (std::size_t i = 0; i < figures.size(); ++i) {
+        const Figure& figure = figures[i];
+        showFigure(heading(figure), i, figures.size(), timeLeft);
         for (Result& result : figure.make()) {
             result.title = fmt::format("{}: {}", heading(figure), result.title);
             fillProvenance(result, figure.gpu, o.seed);
             if (!quiet) writeOutput("-", report::text(result) + "\n");
             results.push_back(std::move(result));
         }
-    if (Result verdicts = reproduce::verdicts(results); !verdicts.rows.empty()) {
-        fillProvenance(verdicts, figures.front().gpu, o.seed);
-        if (!quiet) writeOutput("-", report::text(verdicts) + "\n");
-        results.insert(results.begin(), std::move(verdicts));
     }
-    const std::string title = papers.size() == 1 ? papers.front().title : "Three papers reproduced";
+    std::vector<Result> verdicts = reproduce::verdicts(results);
+    for (Result& verdict : verdicts) {
+        fillProvenance(verdict, figures.front().gpu, o.seed);
+        if (!quiet) writeOutput("-", report::text(verdict) + "\n");
+    }
+    results.insert(results.begin(), std::make_move_iterator(verdicts.begin()), std::make_move_iterator(verdicts.end()));
+    std::string title = papers.size() == 1 ? papers.front().title : "Three papers reproduced";
+    if (o.quick) title += ", shortened";
     if (!o.json.empty()) writeJson(o.json, resultsJson(results));
     if (!o.html.empty()) writeOutput(o.html, report::html(title, results));
     return kDone;
@@ -177,7 +235,8 @@ Action setUpReproduce(CLI::App& app) {
     CLI::Option* gpu = app.add_option("--gpu", o->gpu, "sim:NAME or sim:FILE.json; of interference, sim:tx2 or cuda:N")
                            ->capture_default_str();
     app.add_option("--samples", o->samples, "of interference: samples of each scenario")->capture_default_str();
-    app.add_option("--accesses", o->accesses, "of interference: of each application; 0: the paper's");
+    app.add_option("--accesses", o->accesses, "of interference: of each application; 0: the paper's")
+        ->check(atMost(std::uint64_t{1} << 32));
     app.add_option("--set", o->settings, "change a figure of the GPU: KEY=VALUE")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
@@ -28,8 +29,13 @@ const std::vector<Verb>& verbs();
 std::string commandLine();
 std::string version();
 
+/// For a count that nothing could be made of if it were larger.
+CLI::Validator atMost(std::uint64_t);
+
 /// Throws Error if one of these files could not be written at the end; names that are empty or "-" are none.
 void expectOutputs(std::initializer_list<std::string> files);
+/// Throws Error if files could not be written into this folder; an empty name is none.
+void expectFolder(const std::string&);
 /// Writes to a file, or to standard output where the name is "-".
 void writeOutput(const std::string& file, const std::string& bytes);
 void writeJson(const std::string& file, const nlohmann::ordered_json&);

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/result.h"
+#include "cli/laboratory_options.h"
+#include "cli/progress.h"
 #include "cli/verbs.h"
 #include "report/report.h"
 #include "sim/gpu.h"
@@ -51,7 +53,13 @@ Result measured(const std::vector<const workloads::Workload*>& chosen, const Opt
                  {"IPC", ""},  {"APKI", ""},  {"paper's APKI", ""}, {"shared memory", "%"}, {"paper's", "%"},
                  {"check", ""}};
     const workloads::Size size = workloads::parseSize(options.size);
-    for (const workloads::Workload* w : chosen) {
+    const TimeLeft clock;
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+        const workloads::Workload* const w = chosen[i];
+        if (i > 0) {
+            const auto done = static_cast<double>(i), left = static_cast<double>(chosen.size() - i);
+            showProgress({i, chosen.size(), clock.elapsed() / done * left, std::string(chosen[i - 1]->name)});
+        }
         const bool known = w->ciao.has_value();
         const workloads::CiaoFigures figures = w->ciao.value_or(workloads::CiaoFigures{});
         workloads::Measurement m;
@@ -77,6 +85,7 @@ Result measured(const std::vector<const workloads::Workload*>& chosen, const Opt
                orNothing(simulated, 100 * m.sharedMemoryShare()), orNothing(known, 100 * figures.sharedMemoryShare),
                verdict});
     }
+    showProgress({chosen.size(), chosen.size(), 0, ""});
     return r;
 }
 

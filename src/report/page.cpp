@@ -120,8 +120,8 @@ std::string table(const Result& result, const std::string& labelledBy) {
     const std::set<std::string> published = paperColumns(result);
     std::vector<std::string> classes;
     for (std::size_t c = 0; c < result.columns.size(); ++c) {
-        std::string its = numeric(result, c) ? "number" : shortWords(result, c) ? "words" : "";
-        if (published.contains(result.columns[c].name)) its += its.empty() ? "paper" : " paper";
+        std::string its = numeric(result, c) ? "number" : shortWords(result, c) ? "words" : "prose";
+        if (published.contains(result.columns[c].name)) its += " paper";
         classes.push_back(its);
     }
     std::string out = "<div class=\"table\" role=\"region\" tabindex=\"0\" aria-labelledby=\"" + labelledBy +

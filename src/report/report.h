@@ -36,4 +36,10 @@ std::string html(const std::string& title, std::span<const Result>);
 /// A chart of a result as a picture for a paper.
 std::string svg(const Result&, const Chart&);
 
+/// A picture of svg() in pixels, two for each of its units. Throws Error where the library for it is not installed.
+std::string png(const std::string& svg);
+
+/// Throws Error if png() would, for want of its library.
+void expectPng();
+
 }  // namespace bulkhead::report

@@ -352,7 +352,9 @@ std::string heatMap(const Plot& p) {
             const auto color = heatColor(share(v));
             const double left = f.left + cellWidth * static_cast<double>(column);
             const double gap = cellHeight > 6 ? 0.5 : 0;
-            sheet.rect(left + gap, top + gap, cellWidth - 2 * gap, cellHeight - 2 * gap, hex(color));
+            // Cells that touch would let the page shine through between them.
+            sheet.rect(left + gap, top + gap, cellWidth - 2 * gap, cellHeight - 2 * gap, hex(color),
+                       gap == 0 ? " shape-rendering=\"crispEdges\"" : "");
             if (cellWidth >= 34 && cellHeight >= 14)
                 sheet.text(left + cellWidth / 2, top + cellHeight / 2 + 4, fmt::format("{:.3g}", v), Anchor::middle,
                            color[0] + color[1] + color[2] > 330 ? "#000000" : "#ffffff", 10);

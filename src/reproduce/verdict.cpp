@@ -1,6 +1,9 @@
 #include "reproduce/verdict.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +12,8 @@ namespace bulkhead::reproduce {
 namespace {
 
 constexpr double kAgrees = 0.10, kNear = 0.30;
+constexpr const char *kNumbers = "Ours beside the papers'", *kTally = "How much of the papers is met";
+constexpr std::array<const char*, 2> kNames = {"simulated", "hardware"};
 
 std::optional<std::size_t> columnNamed(const Result& r, const std::string& name) {
     for (std::size_t c = 0; c < r.columns.size(); ++c)
@@ -36,12 +41,16 @@ std::optional<double> numberIn(const Value& value) {
     return std::nullopt;
 }
 
-/// The words of a row: what it is about.
-std::string subject(const std::vector<Value>& row) {
+/// What the number in a column is about: the names and whole numbers that a row begins with.
+std::string subject(const std::vector<Value>& row, std::size_t column) {
     std::string words;
-    for (const Value& cell : row)
-        if (const auto* text = std::get_if<std::string>(&cell); text && !text->empty())
-            words += (words.empty() ? "" : ", ") + *text;
+    for (std::size_t c = 0; c < column; ++c) {
+        const auto* text = std::get_if<std::string>(&row[c]);
+        const auto* number = std::get_if<std::int64_t>(&row[c]);
+        if (!text && !number) break;
+        const std::string word = text ? *text : std::to_string(*number);
+        if (!word.empty()) words += (words.empty() ? "" : ", ") + word;
+    }
     return words;
 }
 
@@ -50,22 +59,123 @@ const char* verdict(double ours, double papers) {
     return off <= kAgrees ? "agrees" : off <= kNear ? "near" : "differs";
 }
 
-}  // namespace
+enum Source : std::size_t { simulated, hardware, kSources };
 
-Result verdicts(const std::vector<Result>& results) {
-    Result all;
-    all.title = "Ours beside the papers'";
-    all.columns = {{"from", ""}, {"what", ""},  {"quantity", ""}, {"unit", ""},
-                   {"ours", ""}, {"paper", ""}, {"ratio", ""},    {"verdict", ""}};
-    for (const Result& r : results)
+/// A number of a paper, and what we have for it.
+struct Comparison {
+    std::string from, what, quantity, unit;
+    double papers;
+    std::array<std::optional<double>, kSources> ours = {};
+
+    bool sameAs(const Comparison& other) const {
+        return from == other.from && what == other.what && quantity == other.quantity && papers == other.papers;
+    }
+};
+
+std::vector<Comparison> comparisons(const std::vector<Result>& results) {
+    std::vector<Comparison> all;
+    for (const Result& r : results) {
+        if (isVerdict(r)) continue;
+        const Source source = r.provenance.gpu.starts_with("cuda:") ? hardware : simulated;
         for (const auto& [ours, papers] : pairsOf(r))
             for (const auto& row : r.rows) {
                 const auto mine = numberIn(row[ours]), theirs = numberIn(row[papers]);
                 if (!mine || !theirs) continue;
-                all.add({r.title, subject(row), r.columns[ours].name, r.columns[ours].unit, *mine, *theirs,
-                         *theirs == 0 ? Value() : Value(*mine / *theirs), std::string(verdict(*mine, *theirs))});
+                Comparison c{r.title, subject(row, ours), r.columns[ours].name, r.columns[ours].unit, *theirs};
+                const auto known = std::find_if(all.begin(), all.end(), [&](const Comparison& other) {
+                    return c.sameAs(other) && !other.ours[source];
+                });
+                Comparison& place = known == all.end() ? all.emplace_back(std::move(c)) : *known;
+                place.ours[source] = mine;
             }
+    }
     return all;
+}
+
+std::array<bool, kSources> sourcesOf(const std::vector<Comparison>& all) {
+    std::array<bool, kSources> present = {};
+    for (const Comparison& c : all)
+        for (std::size_t s = 0; s < kSources; ++s) present[s] = present[s] || c.ours[s].has_value();
+    return present;
+}
+
+/// "Figure 8a. Performance of the schedulers" of the titles of all its parts.
+std::string figureOf(const std::string& title) {
+    return title.substr(0, title.find(": "));
+}
+
+Result numbersTable(const std::vector<Comparison>& all) {
+    Result r;
+    r.title = kNumbers;
+    r.columns = {{"from", ""}, {"what", ""}, {"quantity", ""}, {"unit", ""}, {"paper", ""}};
+    const std::array<bool, kSources> present = sourcesOf(all);
+    for (std::size_t s = 0; s < kSources; ++s)
+        if (present[s])
+            for (const char* column : {"", ", ratio", ", verdict"})
+                r.columns.push_back({kNames[s] + std::string(column), ""});
+    for (const Comparison& c : all) {
+        std::vector<Value> row = {figureOf(c.from), c.what, c.quantity, c.unit, c.papers};
+        std::size_t at = row.size();
+        row.resize(r.columns.size());
+        for (std::size_t s = 0; s < kSources; ++s) {
+            if (const std::optional<double>& ours = c.ours[s]) {
+                row[at] = *ours;
+                if (c.papers != 0) row[at + 1] = *ours / c.papers;
+                row[at + 2] = std::string(verdict(*ours, c.papers));
+            }
+            if (present[s]) at += 3;
+        }
+        r.add(std::move(row));
+    }
+    return r;
+}
+
+Result tally(const std::vector<Comparison>& all) {
+    Result r;
+    r.title = kTally;
+    r.columns = {{"figure", ""}, {"GPU", ""}, {"agree", ""}, {"near", ""}, {"differ", ""}};
+    std::map<std::string, std::size_t> places;
+    std::vector<std::array<std::array<std::int64_t, 3>, kSources>> counts;
+    std::vector<std::string> figures;
+    for (const Comparison& c : all) {
+        const auto [place, fresh] = places.emplace(figureOf(c.from), counts.size());
+        if (fresh) {
+            counts.emplace_back();
+            figures.push_back(place->first);
+        }
+        for (std::size_t s = 0; s < kSources; ++s) {
+            if (!c.ours[s]) continue;
+            const std::string word = verdict(*c.ours[s], c.papers);
+            ++counts[place->second][s][word == "agrees" ? 0 : word == "near" ? 1 : 2];
+        }
+    }
+    for (std::size_t f = 0; f < figures.size(); ++f)
+        for (std::size_t s = 0; s < kSources; ++s) {
+            const auto& [agree, near, differ] = counts[f][s];
+            if (agree + near + differ > 0) r.add({figures[f], std::string(kNames[s]), agree, near, differ});
+        }
+    r.charts = {{Chart::Kind::bar,
+                 "Numbers by how near they are",
+                 "figure",
+                 {"agree", "near", "differ"},
+                 {"GPU"},
+                 {},
+                 "numbers",
+                 false,
+                 false}};
+    return r;
+}
+
+}  // namespace
+
+bool isVerdict(const Result& r) {
+    return r.title == kNumbers || r.title == kTally;
+}
+
+std::vector<Result> verdicts(const std::vector<Result>& results) {
+    const std::vector<Comparison> all = comparisons(results);
+    if (all.empty()) return {};
+    return {tally(all), numbersTable(all)};
 }
 
 }  // namespace bulkhead::reproduce

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/files.h"
 #include "cli/command.h"
@@ -43,6 +44,26 @@ TEST(Gpus, ListsTheProfiles) {
     for (const char* name : {"gtx480", "tx2", "gtx1070", "gtx1080", "v100", "h200"})
         EXPECT_NE(o.out.find(name), std::string::npos) << name;
     EXPECT_EQ(o.err, "");
+}
+
+/// The cells of the heat map with this caption of a page.
+nlohmann::json cellsOf(const std::string& page, const std::string& caption) {
+    const std::size_t figure = page.find(caption + "</figcaption>"), begin = page.find("json\">", figure) + 6;
+    return nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin))["cells"];
+}
+
+TEST(Gpus, DrawsHowAddressesAreSpread) {
+    const Outcome o = run({"gpus", "gtx1080", "--html", "-"});
+    ASSERT_EQ(o.exitCode, 0) << o.err;
+    // Fractional GPUs, Figure 6: 8 memory modules with 16 banks each; memory walls of 2 colors.
+    const auto slices = cellsOf(o.out, "L2 slices of lines"), banks = cellsOf(o.out, "DRAM banks of lines"),
+               colors = cellsOf(o.out, "Colors of pages of 4 KB");
+    const auto distinct = [](const nlohmann::json& cells) { return std::set<int>(cells.begin(), cells.end()).size(); };
+    EXPECT_EQ(slices.size(), 64u * 32u);
+    EXPECT_EQ(distinct(slices), 8u);
+    EXPECT_GT(distinct(banks), 8u);
+    EXPECT_EQ(distinct(colors), 2u);
+    expectRefused({"gpus", "--html", "-"}, "--html needs the name of a GPU");
 }
 
 TEST(Gpus, ListsAsJson) {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <regex>
 
 #include "base/files.h"
 #include "cli/command.h"
@@ -53,6 +54,27 @@ TEST(ReportVerb, WritesAPictureForEachChart) {
     fs::create_directory(folder / "pictures");
     ASSERT_EQ(run({"report", (folder / "a.json").string(), "--svg", (folder / "pictures").string()}).exitCode, 0);
     EXPECT_TRUE(readFile(folder / "pictures/01-1-slowdown.svg").starts_with("<svg"));
+}
+
+TEST(ReportVerb, WritesPicturesInPixelsTwiceAsLarge) {
+    const TemporaryDirectory folder;
+    writeFile(folder / "a.json", kResult);
+    const std::string here = folder.path().string();
+    const Outcome o = run({"report", (folder / "a.json").string(), "--svg", here, "--png", here});
+    if (o.err.find("librsvg2-2") != std::string::npos) GTEST_SKIP() << o.err;
+    ASSERT_EQ(o.exitCode, 0) << o.err;
+    const std::string png = readFile(folder / "01-1-slowdown.png"), svg = readFile(folder / "01-1-slowdown.svg");
+    ASSERT_TRUE(png.starts_with("\x89PNG\r\n\x1a\n"));
+    // Bytes 16 to 23 are width and height, the most significant first.
+    const auto number = [&](std::size_t at) {
+        unsigned value = 0;
+        for (std::size_t i = at; i < at + 4; ++i) value = value << 8 | static_cast<unsigned char>(png[i]);
+        return value;
+    };
+    std::smatch box;
+    ASSERT_TRUE(std::regex_search(svg, box, std::regex(R"re(viewBox="0 0 (\d+) (\d+)")re")));
+    EXPECT_EQ(number(16), 2 * std::stoul(box[1]));
+    EXPECT_EQ(number(20), 2 * std::stoul(box[2]));
 }
 
 TEST(ReportVerb, RefusesNonsense) {

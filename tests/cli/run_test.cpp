@@ -474,7 +474,7 @@ TEST_F(Run, RefusesArgumentsThatDoNotFit) {
     expectNothingLeft(words + Words{"--arg", "u32:4", "--arg", "u32:4"}, "parameter 2 of vadd is .u64, 8 bytes, not 4");
     for (const auto& [argument, part] : std::map<std::string, std::string>{
              {"5", "TYPE:VALUE"},
-             {"", "TYPE:VALUE"},
+             {"", "needs a value"},
              {"i33:5", "unknown type 'i33'"},
              {"f16:1", "unknown type 'f16'"},
              {"i8:128", "does not fit i8"},
@@ -531,8 +531,9 @@ TEST_F(Run, RefusesBadGpus) {
 
 TEST_F(Run, RefusesBadOutputs) {
     const Words words = vectorAdd(64, 32);
-    for (const char* dump : {"0", "x=y", "=y", "0=", "0x=y", ""})
+    for (const char* dump : {"0", "x=y", "=y", "0=", "0x=y"})
         expectNothingLeft(words + Words{"--dump", dump}, "write N=FILE");
+    expectNothingLeft(words + Words{"--dump", ""}, "needs a value");
     expectNothingLeft(words + Words{"--dump", "4=" + file("d")}, "there are 4 arguments, counted from 0");
     expectNothingLeft(words + Words{"--dump", "3=" + file("d")}, "argument 3 is no buffer");
     // An output that can be written is not, where another cannot.

@@ -61,7 +61,8 @@ TEST(Stress, BadInputIsRefused) {
     expectRefused({"stress", "--victim", "ATOX", "--aggressors", "compute"}, "ATOX");
     expectRefused({"stress", "--samples", "0", "--aggressors", "compute"}, "0 samples");
     expectRefused({"stress", "--scenario", "/nowhere/file.json"}, "/nowhere/file.json");
-    expectRefused({"stress", "--gpu", "sim:tx2", "--victim", "./program", "--aggressors", "compute"}, "simulated");
+    expectRefused({"stress", "--gpu", "sim:tx2", "--victim", "./program", "--aggressors", "compute"},
+                  "--placement processes or mps");
     expectRefused({"stress", "--gpu", "cuda:0", "--victim", "./program", "--aggressors", "compute"}, "processes");
     const TemporaryDirectory folder;
     writeFile((folder / "scenario.json").string(), R"({"aggressors": ["compute"], "sample": 3})");

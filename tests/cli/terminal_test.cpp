@@ -79,6 +79,27 @@ TEST(Help, HasNoColorsInAPipe) {
     EXPECT_EQ(run({"nonsense"}).err.find('\x1b'), std::string::npos);
 }
 
+/// What the program says to a terminal of its own, with these variables.
+std::string onATerminal(const std::string& variables) {
+    const TemporaryDirectory folder;
+    writeFile(folder / "ask", variables + " '" BULKHEAD_PROGRAM "' stress --help\n");
+    FILE* pipe = ::popen(("script -qec \"bash '" + (folder / "ask").string() + "'\" /dev/null 2>&1").c_str(), "r");
+    std::string said;
+    char line[512];
+    while (std::fgets(line, sizeof line, pipe) != nullptr) said += line;
+    EXPECT_EQ(::pclose(pipe), 0);
+    return said;
+}
+
+TEST(Help, HasColorsOnATerminalUnlessTheyAreUnwanted) {
+    EXPECT_NE(onATerminal("TERM=xterm").find("\x1b[1mExamples:"), std::string::npos);
+    for (const char* unwanted : {"TERM=xterm NO_COLOR=1", "TERM=dumb"}) {
+        const std::string said = onATerminal(unwanted);
+        EXPECT_NE(said.find("Examples:"), std::string::npos) << said;
+        EXPECT_EQ(said.find('\x1b'), std::string::npos) << unwanted;
+    }
+}
+
 TEST(Manual, HasAPageForEveryVerbWithEveryOption) {
     const TemporaryDirectory folder;
     ASSERT_EQ(run({"man", "--out", folder.path().string()}).exitCode, 0);

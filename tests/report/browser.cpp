@@ -54,7 +54,9 @@ Browser::Browser(const std::filesystem::path& program) {
         ::setenv("HOME", home_.path().c_str(), 1);
         ::execl(program.c_str(), program.c_str(), "--headless=new", "--remote-debugging-pipe", "--no-sandbox",
                 "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
-                "--disable-background-networking", profile.c_str(), "about:blank", nullptr);
+                "--disable-background-networking",
+                // For scripts that compare pictures beside the page.
+                "--allow-file-access-from-files", profile.c_str(), "about:blank", nullptr);
         ::_exit(127);
     }
     ::close(commands[0]);

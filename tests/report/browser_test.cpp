@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "base/files.h"
 #include "report/gallery.h"
 #include "report/report.h"
@@ -55,8 +56,8 @@ constexpr const char* kPainted = R"js(
 
 TEST_F(Page, DrawsEveryChart) {
     browser_->keepScreenshot("light");
-    EXPECT_EQ(number("document.querySelectorAll('figure.chart').length"), 8);
-    EXPECT_EQ(number(kPainted), 8);
+    EXPECT_EQ(number("document.querySelectorAll('figure.chart').length"), 10);
+    EXPECT_EQ(number(kPainted), 10);
 }
 
 TEST_F(Page, FollowsTheSystemIntoTheDark) {
@@ -65,7 +66,7 @@ TEST_F(Page, FollowsTheSystemIntoTheDark) {
     browser_->preferColors("dark");
     EXPECT_EQ(text(background), "rgb(21, 24, 28)");
     browser_->keepScreenshot("dark");
-    EXPECT_EQ(number(kPainted), 8);
+    EXPECT_EQ(number(kPainted), 10);
 }
 
 TEST_F(Page, ChangesTheThemeByItsButton) {
@@ -79,7 +80,7 @@ TEST_F(Page, FitsAPhone) {
     browser_->open(folder_ / "report.html");
     browser_->keepScreenshot("phone");
     EXPECT_LE(number("document.documentElement.scrollWidth"), 390);
-    EXPECT_EQ(number(kPainted), 8);
+    EXPECT_EQ(number(kPainted), 10);
 }
 
 TEST_F(Page, RedrawsChartsForANewWidth) {
@@ -161,8 +162,51 @@ TEST_F(Page, PrintsUnfoldedAndOnWhite) {
         " document.querySelector('figure canvas').clientWidth].join(' ') })");
     const std::string pdf = browser_->call("Page.printToPDF", {{"printBackground", true}})["data"];
     EXPECT_GT(pdf.size(), 20'000u);
-    EXPECT_EQ(text("window.printed"), "2 rgb(255, 255, 255) 680");
+    EXPECT_EQ(text("window.printed"), "4 rgb(255, 255, 255) 680");
     EXPECT_EQ(number("document.querySelectorAll('details[open]').length"), 0);
+}
+
+/// Of all pixels, how many differ clearly between two pictures drawn on the same canvas.
+constexpr const char* kDifference = R"js((async () => {
+  const pixels = async (name) => {
+    const image = new Image();
+    image.src = name;
+    await image.decode();
+    const canvas = Object.assign(document.createElement("canvas"), { width: 760, height: 480 });
+    const context = canvas.getContext("2d", { willReadFrequently: true });
+    context.fillStyle = "white";
+    context.fillRect(0, 0, 760, 480);
+    context.drawImage(image, 0, 0, 760, image.height * 760 / image.width);
+    return context.getImageData(0, 0, 760, 480).data;
+  };
+  const [a, b] = [await pixels("picture.svg"), await pixels("picture.png")];
+  let differ = 0, ink = 0;
+  for (let i = 0; i < a.length; i += 4) {
+    const apart = Math.max(...[0, 1, 2].map((c) => Math.abs(a[i + c] - b[i + c])));
+    if (apart > 100) ++differ;
+    if (a[i] + a[i + 1] + a[i + 2] < 500) ++ink;
+  }
+  return [differ / ink, ink];
+})())js";
+
+TEST_F(Page, ShowsPngsLikeTheirSvgs) {
+    try {
+        expectPng();
+    } catch (const Error& error) {
+        GTEST_SKIP() << error.what();
+    }
+    for (const Result& result : gallery())
+        for (const Chart& chart : result.charts) {
+            const std::string picture = svg(result, chart);
+            writeFile(folder_ / "picture.svg", picture);
+            writeFile(folder_ / "picture.png", png(picture));
+            writeFile(folder_ / "pictures.html", "<!doctype html><title>Pictures</title>");
+            browser_->open(folder_ / "pictures.html");
+            const nlohmann::json found = browser_->evaluate(kDifference);
+            EXPECT_GT(found[1].get<int>(), 1000) << chart.title;
+            // Letters lie a little elsewhere.
+            EXPECT_LT(found[0].get<double>(), 0.15) << chart.title;
+        }
 }
 
 /// Smallest contrast of any text with its background, by the formula of WCAG 2.

@@ -96,6 +96,30 @@ Result interference() {
     return r;
 }
 
+/// As large as an H200: multiprocessors by L2 slices, of which those of the other side are further away.
+Result slices() {
+    Result r;
+    r.title = "Latency of slices by multiprocessor";
+    r.columns = {{"SM", ""}, {"slice", ""}, {"latency", "cycles"}};
+    for (std::int64_t sm = 0; sm < 132; ++sm)
+        for (std::int64_t slice = 0; slice < 94; ++slice)
+            r.add({sm, slice,
+                   static_cast<double>(212 + (sm % 18) * 2 + slice % 12 + ((sm / 66) != (slice / 47) ? 170 : 0))});
+    r.charts = {{Chart::Kind::heatmap, "Latency", "slice", {"latency"}, {"SM"}, {}, "", false, false}};
+    r.provenance = provenance("bulkhead dissect");
+    return r;
+}
+
+Result colors() {
+    Result r;
+    r.title = "Colors of pages";
+    r.columns = {{"row of 64 pages", ""}, {"page", ""}, {"color", ""}};
+    for (std::int64_t page = 0; page < 1024; ++page) r.add({page / 64, page % 64, (page ^ page >> 3 ^ page >> 7) % 8});
+    r.charts = {{Chart::Kind::heatmap, "Color", "page", {"color"}, {"row of 64 pages"}, {}, "", false, false}};
+    r.provenance = provenance("bulkhead isolate plan");
+    return r;
+}
+
 Result hostile() {
     Result r;
     const std::string bad = kHostile;
@@ -112,7 +136,7 @@ Result hostile() {
 }  // namespace
 
 std::vector<Result> gallery() {
-    return {bars(), lines(), samples(), matrix(), interference(), hostile()};
+    return {bars(), lines(), samples(), matrix(), interference(), hostile(), slices(), colors()};
 }
 
 }  // namespace bulkhead::report

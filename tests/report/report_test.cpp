@@ -179,11 +179,11 @@ TEST(Description, SaysWhereTheLeastAndTheMostAre) {
 
 TEST(Html, HoldsEveryTitleTableChartAndCommand) {
     const std::string page = html("t", gallery());
-    EXPECT_EQ(occurrences(page, "<section"), 6u);
-    EXPECT_EQ(occurrences(page, "<table>"), 6u);
-    EXPECT_EQ(occurrences(page, "<figure class=\"chart\">"), 8u);
-    EXPECT_EQ(occurrences(page, "role=\"img\""), 8u);
-    EXPECT_EQ(occurrences(page, "<code>"), 6u);
+    EXPECT_EQ(occurrences(page, "<section"), 8u);
+    EXPECT_EQ(occurrences(page, "<table>"), 8u);
+    EXPECT_EQ(occurrences(page, "<figure class=\"chart\">"), 10u);
+    EXPECT_EQ(occurrences(page, "role=\"img\""), 10u);
+    EXPECT_EQ(occurrences(page, "<code>"), 8u);
     EXPECT_NE(page.find("<td class=\"number paper\" data-value=\"1.55\">1.55</td>"), std::string::npos);
 }
 

@@ -109,7 +109,8 @@ TEST_F(Cc, NoInputIsRefused) {
 }
 
 TEST_F(Cc, AMissingCompilerIsNamedWithItsPackage) {
-    const Outcome o = run({"/usr/bin/env", "PATH=/nonexistent", BULKHEAD_PROGRAM, "cc", "x.cu"});
+    const std::string source = write("x.cu", kKernel);
+    const Outcome o = run({"/usr/bin/env", "PATH=/nonexistent", BULKHEAD_PROGRAM, "cc", source});
     EXPECT_EQ(o.exitCode, 2);
     EXPECT_NE(o.output.find("clang++-14 is not installed; it is in the Debian package clang-14"), std::string::npos)
         << o.output;

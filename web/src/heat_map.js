@@ -4,6 +4,7 @@ import { Tip } from "./tip.js";
 
 const kTallest = 520;
 const kLargestCell = 64;
+const kTop = 6; // for the upper half of the first row's name
 
 /** A matrix of values as colors, with a scale above it. */
 export class HeatMap {
@@ -58,7 +59,7 @@ export class HeatMap {
     const across = widest(categories);
     const turned = across + 6 > cellWidth;
     const below = (turned ? Math.min(120, across * 0.75 + 10) : 18) + 20;
-    return { width, left, names, cellWidth, cellHeight, turned, height: Math.ceil(cellHeight * rows.length + below + 6) };
+    return { width, left, names, cellWidth, cellHeight, turned, height: Math.ceil(kTop + cellHeight * rows.length + below + 6) };
   }
 
   draw() {
@@ -83,10 +84,13 @@ export class HeatMap {
     if (!this.drawable(v)) return;
     const { left, cellWidth, cellHeight } = this.place;
     const rgb = color(this.share(v));
-    const [x, y] = [left + column * cellWidth, row * cellHeight];
+    const [x, y] = [left + column * cellWidth, kTop + row * cellHeight];
     const gap = cellHeight > 6 && cellWidth > 6 ? 0.75 : 0;
+    // Edges within a pixel would show as a grid of fine lines.
+    const edge = (at) => (gap ? at : Math.round(at * devicePixelRatio) / devicePixelRatio);
+    const [right, bottom] = [edge(x + cellWidth - gap), edge(y + cellHeight - gap)];
     context.fillStyle = `rgb(${rgb.join(" ")})`;
-    context.fillRect(x + gap, y + gap, cellWidth - 2 * gap, cellHeight - 2 * gap);
+    context.fillRect(edge(x + gap), edge(y + gap), right - edge(x + gap), bottom - edge(y + gap));
     if (cellWidth < 36 || cellHeight < 16) return;
     context.font = style.font(11);
     context.textAlign = "center";
@@ -103,13 +107,13 @@ export class HeatMap {
     context.textBaseline = "middle";
     const every = Math.ceil(12 / cellHeight);
     this.plot.rows.forEach((name, row) => {
-      if (row % every === 0) context.fillText(shortened(name), left - 6, (row + 0.5) * cellHeight, names);
+      if (row % every === 0) context.fillText(shortened(name), left - 6, kTop + (row + 0.5) * cellHeight, names);
     });
   }
 
   drawColumnNames(context) {
     const { left, cellWidth, cellHeight, turned, height } = this.place;
-    const bottom = cellHeight * this.plot.rows.length;
+    const bottom = kTop + cellHeight * this.plot.rows.length;
     const every = Math.ceil(13 / cellWidth);
     context.fillStyle = style.faint();
     context.textBaseline = "top";
@@ -135,13 +139,13 @@ export class HeatMap {
   showTip(row, column) {
     const { left, cellWidth, cellHeight, width } = this.place;
     const [title, value] = this.words(row, column);
-    this.tip.show(title, [{ text: value }], left + (column + 0.5) * cellWidth, (row + 0.5) * cellHeight, width);
+    this.tip.show(title, [{ text: value }], left + (column + 0.5) * cellWidth, kTop + (row + 0.5) * cellHeight, width);
   }
 
   onPointer(event) {
     const { left, cellWidth, cellHeight } = this.place;
     const column = Math.floor((event.offsetX - left) / cellWidth);
-    const row = Math.floor(event.offsetY / cellHeight);
+    const row = Math.floor((event.offsetY - kTop) / cellHeight);
     const inside = column >= 0 && column < this.plot.categories.length && row >= 0 && row < this.plot.rows.length;
     if (!inside) return this.tip.hide();
     this.showTip(row, column);

@@ -129,7 +129,7 @@ export class XyChart {
         drag: { setScale: false },
         points: { show: this.plot.kind === "line" },
       },
-      padding: [8, 20, 0, 0],
+      padding: [8, 20, 0, this.roomBefore(width)],
       scales: { x: this.xScale(), y: this.yScale() },
       axes: [this.xAxis(width), this.yAxis()],
       series: [{}, ...this.plot.series.map((s, i) => this.seriesOptions(s, i))],
@@ -185,6 +185,13 @@ export class XyChart {
     return this.plot.kind === "bar" && this.longestName() + 8 > (width - 70) / this.plot.categories.length;
   }
 
+  /** What the first name, turned, needs to the left of the axis, which is about 50 wide. */
+  roomBefore(width) {
+    if (!this.turned(width)) return 0;
+    const half = (width - 70) / this.plot.categories.length / 2;
+    return Math.max(0, Math.round(this.nameRoom(width) - 50 - half));
+  }
+
   nameRoom(width) {
     return this.turned(width) ? Math.min(120, Math.round(this.longestName() * 0.75)) : 0;
   }
@@ -200,7 +207,7 @@ export class XyChart {
       ticks: { show: false },
       splits: () => plot.categories.map((_, i) => i),
       values: (u, splits) => splits.map((i) => (i % every ? "" : shortened(plot.categories[i]))),
-      rotate: this.turned(width) ? -45 : 0,
+      rotate: this.turned(width) ? 45 : 0,
       size: 34 + this.nameRoom(width),
     };
   }

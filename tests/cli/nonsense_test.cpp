@@ -1,0 +1,372 @@
+// Nonsense for every verb and every option that its help names, so that new ones are covered by themselves.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <regex>
+#include <sstream>
+
+#include "base/files.h"
+#include "cli/command.h"
+#include "temporary_directory.h"
+
+namespace bulkhead::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// Far more than it takes to refuse something. What was not refused is ended then.
+constexpr unsigned kPatienceS = 10;
+
+/// An option or a positional argument, as help lists it.
+struct Argument {
+    std::string name, type, heading, description;
+
+    bool positional() const { return !name.starts_with("-"); }
+    bool isOutput() const { return description.starts_with("write"); }
+};
+
+std::vector<Argument> listed(const std::string& help) {
+    const std::regex option(R"(^  (?:-\w,)?(--[\w-]+)(?: ([A-Z]\S*?)(?:=\S*)?)?(?: \.\.\.)?(?:  +(\S.*))?$)");
+    const std::regex special(R"(^  (--[\w-]+) (KEY=VALUE|N=FILE)(?: \.\.\.)?  +(\S.*)$)");
+    const std::regex positional(R"(^  ([A-Z|]+) ([A-Z]+)(?: \.\.\.)?(?: REQUIRED)?  +(\S.*)$)");
+    std::vector<Argument> all;
+    std::istringstream lines(help.substr(0, help.find("Examples:\n")));
+    std::string heading;
+    for (std::string line; std::getline(lines, line);) {
+        std::smatch m;
+        if (line.ends_with(":") && !line.starts_with(" ")) heading = line.substr(0, line.size() - 1);
+        if (std::regex_match(line, m, special) || std::regex_match(line, m, option) ||
+            (heading == "Positionals" && std::regex_match(line, m, positional))) {
+            all.push_back({m[1], m[2], heading, m[3]});
+        } else if (line.starts_with("          ") && !all.empty() && all.back().description.empty()) {
+            all.back().description = line.substr(line.find_first_not_of(' '));
+        }
+    }
+    return all;
+}
+
+/// A verb with what it needs to be able to begin.
+struct Start {
+    Words verb, positionals;
+    std::vector<std::pair<std::string, std::string>> options = {};
+    std::string only = {};  ///< the arguments below this heading; all if empty
+};
+
+class Nonsense : public testing::Test {
+  protected:
+    void SetUp() override {
+        ::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
+        writeFile(path("garbage"), std::string("\x7f"
+                                               "ELF\0\xff\xfe\n{[",
+                                               10));
+        writeFile(path("empty"), "");
+        writeFile(path("deep"), std::string(200'000, '['));
+        writeFile(path("list"), "[1, 2]");
+        writeFile(path("good.json"), R"({"title": "t", "columns": [{"name": "n", "unit": ""}], "rows": [{"n": 1}]})");
+        writeFile(path("k.ptx"), ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() { ret; }\n");
+        const Outcome set = run({"isolate", "set", "--partitions", "a=50%,b=50%", "--leases", path("leases")});
+        ASSERT_EQ(set.exitCode, 0) << set.err;
+    }
+
+    std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+    /// Every verb, and every verb below one, at least once; several times where its arguments depend on another.
+    std::vector<Start> starts() const {
+        const std::map<std::string, std::vector<Start>> special = {
+            {"run", {{{}, {"VA"}, {{"--size", "test"}}}, {{}, {path("k.ptx")}, {}, "Of a PTX file"}}},
+            {"workloads", {{{}, {}, {{"--measure", ""}}}}},
+            {"reproduce", {{{}, {"ciao"}}, {{}, {"interference"}}, {{}, {"fgpu"}}, {{}, {"all"}}}},
+            {"report", {{{}, {path("good.json")}, {{"--html", path("page.html")}}}}},
+            {"exec", {{{}, {"/bin/true"}}}},
+            {"gpus", {{{}, {"tx2"}}}},
+            {"completion", {{{}, {"bash"}}}},
+            {"isolate plan", {{{}, {}, {{"--partitions", "a=50%,b=50%"}}}}},
+            {"isolate set", {{{}, {}, {{"--partitions", "a=50%,b=50%"}, {"--leases", path("leases")}}}}},
+            {"isolate run", {{{}, {"/bin/true"}, {{"--partition", "a"}, {"--leases", path("leases")}}}}},
+        };
+        std::vector<Start> all;
+        const std::function<void(const Words&)> visit = [&](const Words& verb) {
+            Words help = verb;
+            help.push_back("--help");
+            const std::string text = run(help).out;
+            const std::regex below("\n  ([a-z]+)  ");
+            const std::size_t verbs = text.find("Verbs:\n");
+            const std::string block =
+                verbs == std::string::npos ? "" : text.substr(verbs, text.find("\n\n", verbs) - verbs);
+            for (std::sregex_iterator i(block.begin(), block.end(), below), end; i != end; ++i) {
+                Words longer = verb;
+                longer.push_back((*i)[1]);
+                visit(longer);
+            }
+            std::string name;
+            for (const std::string& word : verb) name += (name.empty() ? "" : " ") + word;
+            const auto found = special.find(name);
+            const std::vector<Start> usual = {{}};
+            for (Start start : found == special.end() ? usual : found->second) {
+                start.verb = verb;
+                all.push_back(std::move(start));
+            }
+        };
+        visit({});
+        return all;
+    }
+
+    static std::vector<Argument> argumentsOf(const Start& start) {
+        Words help = start.verb;
+        help.push_back("--help");
+        std::vector<Argument> chosen;
+        for (Argument& a : listed(run(help).out))
+            if (start.only.empty() || start.only == a.heading) chosen.push_back(std::move(a));
+        return chosen;
+    }
+
+    /// The command with this argument in the place of its own, if it has one.
+    static Words with(const Start& start, const Argument& argument, const std::string& value) {
+        Words words = start.verb;
+        for (const auto& [option, its] : start.options) {
+            if (option == argument.name) continue;
+            words.push_back(option);
+            if (!its.empty()) words.push_back(its);
+        }
+        if (argument.positional()) {
+            words.push_back(value);
+            return words;
+        }
+        words.insert(words.end(), {argument.name, value, "--"});
+        words.insert(words.end(), start.positionals.begin(), start.positionals.end());
+        if (start.positionals.empty()) words.pop_back();
+        return words;
+    }
+
+    /// Refused in a line that names the argument or the value.
+    static void expectRefusal(const Start& start, const Argument& argument, const std::string& value) {
+        const Words words = with(start, argument, value);
+        const Outcome o = run(words, {{}, {}, kPatienceS});
+        std::string command = "bulkhead";
+        for (const std::string& word : words) command += " '" + word + "'";
+        EXPECT_EQ(o.exitCode, 2) << command << "\n" << o.err;
+        EXPECT_EQ(o.out, "") << command;
+        EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1) << command << "\n" << o.err;
+        EXPECT_TRUE(o.err.starts_with("bulkhead: ")) << command << "\n" << o.err;
+        EXPECT_TRUE(speaksOf(o.err, argument, value)) << command << "\n" << o.err;
+    }
+
+    /// It holds the argument's name, the value, or the part of it that is wrong.
+    static bool speaksOf(const std::string& message, const Argument& argument, const std::string& value) {
+        Words words = {argument.name.substr(argument.name.find_first_not_of('-')), value,
+                       value.substr(value.find(':') + 1), value.substr(0, value.find('='))};
+        if (argument.name == "--gpu") words.insert(words.end(), {"GPU", "NVIDIA driver"});
+        return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+            return !word.empty() && message.find(word) != std::string::npos;
+        });
+    }
+
+    using Values = std::function<Words(const Argument&)>;
+
+    /// Every argument of every verb gets these.
+    void refuseEverywhere(const Values& values) {
+        int tried = 0;
+        for (const Start& start : starts())
+            for (const Argument& argument : argumentsOf(start))
+                for (const std::string& value : values(argument)) {
+                    expectRefusal(start, argument, value);
+                    ++tried;
+                }
+        EXPECT_GT(tried, 10);
+    }
+
+    TemporaryDirectory folder_;
+};
+
+TEST_F(Nonsense, ArgumentsAreOfKindsThatAreTested) {
+    const std::string kinds = " UINT FLOAT TEXT FILE DIR FOLDER KEY=VALUE N=FILE ";
+    for (const Start& start : starts())
+        for (const Argument& a : argumentsOf(start))
+            EXPECT_TRUE(a.type.empty() || kinds.find(" " + a.type + " ") != std::string::npos) << a.name << a.type;
+}
+
+TEST_F(Nonsense, CountsThatAreNoneAreRefused) {
+    refuseEverywhere([](const Argument& a) {
+        return a.type == "UINT" ? Words{"-1", "nan", "1.5", "many", "", "99999999999999999999999999"} : Words();
+    });
+}
+
+TEST_F(Nonsense, CountsBeyondAllMeasureAreRefused) {
+    // Any number will do to begin random numbers with, and a limit may be out of reach.
+    const std::string without = " --seed --limit --max-cycles ";
+    refuseEverywhere([&](const Argument& a) {
+        const bool counts = a.type == "UINT" && without.find(" " + a.name + " ") == std::string::npos;
+        return counts ? Words{"18446744073709551615", "9223372036854775808"} : Words();
+    });
+}
+
+TEST_F(Nonsense, QuantitiesThatAreNoneAreRefused) {
+    refuseEverywhere(
+        [](const Argument& a) { return a.type == "FLOAT" ? Words{"-1", "nan", "inf", "1e999", "many", ""} : Words(); });
+}
+
+TEST_F(Nonsense, UnknownNamesAreRefused) {
+    refuseEverywhere([](const Argument& a) {
+        return a.type == "TEXT" && a.name != "--title" ? Words{"no such thing", "\x7f\xff\xfe"} : Words();
+    });
+}
+
+TEST_F(Nonsense, FilesInThePlaceOfNamesAreRefused) {
+    refuseEverywhere([&](const Argument& a) {
+        return a.type == "TEXT" && a.name != "--title" ? Words{path("garbage"), folder_.path().string(), path("none")}
+                                                       : Words();
+    });
+}
+
+TEST_F(Nonsense, GpusThatAreNoneAreRefused) {
+    refuseEverywhere([&](const Argument& a) {
+        return a.name == "--gpu" ? Words{"",
+                                         "sim:",
+                                         "sim:gtx9999",
+                                         "cuda:99",
+                                         "cuda:-1",
+                                         "cuda:",
+                                         "cuda:one",
+                                         "cuda:1e9",
+                                         "sim:" + path("garbage"),
+                                         "sim:" + path("good.json"),
+                                         "sim:" + folder_.path().string()}
+                                 : Words();
+    });
+}
+
+TEST_F(Nonsense, SettingsThatAreNoneAreRefused) {
+    refuseEverywhere([](const Argument& a) {
+        return a.type == "KEY=VALUE" ? Words{"",         "=",          "l1.ways",
+                                             "l1.ways=", "l1.ways=-4", "l1.ways=nan",
+                                             "=4",       "l1.wais=4",  "l1.ways=99999999999999999999"}
+                                     : Words();
+    });
+    refuseEverywhere([](const Argument& a) {
+        return a.type == "N=FILE" ? Words{"", "=", "0", "0=", "-1=f", "9=f", "one=f", "99999999999999999999=f"}
+               : a.type == "UINT" ? Words{"-1"}
+                                  : Words();
+    });
+}
+
+TEST_F(Nonsense, EmptyValuesAreRefused) {
+    refuseEverywhere([](const Argument& a) { return a.type.empty() || a.positional() ? Words() : Words{""}; });
+}
+
+TEST_F(Nonsense, FilesThatCannotBeReadAreRefused) {
+    refuseEverywhere([&](const Argument& a) {
+        const bool input = (a.type == "FILE" && !a.isOutput()) || a.name == "FILES";
+        return input
+                   ? Words{path("none"), path("garbage/none"), folder_.path().string(), path("garbage"), path("empty"),
+                           path("deep"), path("list"),         "/proc/self/mem"}
+                   : Words();
+    });
+}
+
+TEST_F(Nonsense, FilesThatCannotBeWrittenAreRefusedBeforeTheWork) {
+    refuseEverywhere([&](const Argument& a) {
+        return a.type == "FILE" && a.isOutput()
+                   ? Words{path("none/file"), path("garbage/file"), folder_.path().string(), "/proc/file"}
+                   : Words();
+    });
+}
+
+TEST_F(Nonsense, FoldersThatCannotBeWrittenAreRefusedBeforeTheWork) {
+    refuseEverywhere([&](const Argument& a) {
+        return a.type == "FOLDER" || a.type == "DIR" ? Words{path("garbage"), path("garbage/folder"), "/proc/folder"}
+                                                     : Words();
+    });
+}
+
+TEST_F(Nonsense, FilesThatAreNoProgramsAreNotBuilt) {
+    writeFile(path("garbage.cu"), readFile(path("garbage")));
+    writeFile(path("good.cu"), "int main() {}\n");
+    expectRefused({"cc", path("none.cu")}, "none.cu: no such file");
+    expectRefused({"cc", folder_.path().string()}, "is a directory");
+    expectRefused({"cc", path("garbage.cu")}, "garbage.cu: is not text");
+    expectRefused({"cc", path("good.cu"), "-o", path("none/program")}, "none/program: cannot be written");
+    expectRefused({"cc", path("good.cu"), "-o", folder_.path().string()}, "is a directory");
+}
+
+/// Commands that take a moment, and write the file or into the folder that comes last.
+std::vector<Words> quickWriters(const std::function<std::string(const std::string&)>& path) {
+    const Words stress = {"stress", "--aggressors", "compute", "--samples", "1", "--accesses", "256"};
+    const Words overhead = {"reproduce", "ciao", "--figures", "overhead"};
+    std::vector<Words> all = {{"gpus", "--json"},
+                              {"workloads", "--json"},
+                              {"run", "VA", "--size", "test", "--json"},
+                              {"run", path("k.ptx"), "--json"},
+                              {"run", path("k.ptx"), "--timeline"},
+                              {"isolate", "plan", "--partitions", "a=50%,b=50%", "--json"},
+                              {"isolate", "list", "--leases", path("leases"), "--json"},
+                              {"report", path("good.json"), "--html"}};
+    for (const char* option : {"--json", "--csv", "--html"}) {
+        all.push_back(stress);
+        all.back().push_back(option);
+    }
+    for (const char* option : {"--json", "--html"}) {
+        all.push_back(overhead);
+        all.back().push_back(option);
+    }
+    return all;
+}
+
+TEST_F(Nonsense, AFullDiskLeavesTheOldFileAndNothingElse) {
+    const TemporaryDirectory target;
+    const std::string file = (target / "old").string();
+    writeFile(file, "old");
+    const auto at = [&](const std::string& name) { return path(name); };
+    for (Words words : quickWriters(at)) {
+        SCOPED_TRACE(words.front() + " " + words.back());
+        words.push_back(file);
+        Surroundings full;
+        full.diskBytes = 16;
+        full.out = "/dev/null";
+        const Outcome o = run(words, full);
+        EXPECT_EQ(o.exitCode, 2) << o.err;
+        EXPECT_EQ(readFile(file), "old");
+        EXPECT_EQ(std::distance(std::filesystem::directory_iterator(target.path()), {}), 1);
+    }
+}
+
+TEST_F(Nonsense, AFullDeviceIsToldOf) {
+    for (const Words& words :
+         {Words{"gpus", "--json"}, {"report", path("good.json"), "--html"}, {"run", path("k.ptx"), "--timeline"}}) {
+        Words all = words;
+        all.push_back("/dev/full");
+        expectRefused(all, "/dev/full: cannot be written: No space left on device");
+    }
+}
+
+TEST_F(Nonsense, StandardOutputThatCannotBeWrittenIsToldOf) {
+    const std::vector<Words> commands = {{"--help"},
+                                         {"--version"},
+                                         {"stress", "--help"},
+                                         {"gpus"},
+                                         {"gpus", "tx2"},
+                                         {"workloads"},
+                                         {"man"},
+                                         {"completion", "bash"},
+                                         {"stress", "--list"},
+                                         {"run", path("k.ptx"), "--json", "-"},
+                                         {"report", path("good.json"), "-o", "-"},
+                                         {"isolate", "plan", "--partitions", "a=50%,b=50%"}};
+    for (const char* out : {"", "/dev/full"})
+        for (const Words& words : commands) {
+            Surroundings around;
+            around.out = out;
+            expectRefused(words, "standard output cannot be written", around);
+        }
+}
+
+TEST_F(Nonsense, AReaderThatIsGoneEndsItQuietly) {
+    writeFile(path("ask"), "'" BULKHEAD_PROGRAM "' man 2>'" + path("said") + "' | true\n");
+    EXPECT_EQ(std::system(("bash '" + path("ask") + "'").c_str()), 0);
+    EXPECT_EQ(readFile(path("said")), "");
+}
+
+}  // namespace
+}  // namespace bulkhead::cli
