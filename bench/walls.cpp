@@ -329,6 +329,8 @@ class Bench {
     }
 
     Result latency() {
+        if (gpu_.simulator() != nullptr)
+            throw Error("latency is measured on real GPUs; bulkhead isolate evaluate does it on simulated ones");
         Result result;
         result.title = "A latency-bound victim beside tenants that stream";
         result.columns = {
@@ -454,28 +456,26 @@ class Bench {
     /// One that chases pointers through memory that stays in L2.
     class Victim {
       public:
-        Victim(Place& place, bool simulated)
+        explicit Victim(Place& place)
             : place_(place),
               chase_(place.kernel("chase")),
-              lines_(simulated ? 128 : 65536),  // 8 MB: in L2 by far, beyond L1
-              ring_(place.context().array<std::uint64_t>(std::size_t{lines_} * kLineWords)),
+              ring_(place.context().array<std::uint64_t>(std::size_t{kLines} * kLineWords)),
               result_(place.context().array<std::uint64_t>(3)) {
-            place.kernel("makeRing").launch(place.stream(), {64}, {256}, 0, ring_, lines_, 4 * 1237u + 1, kLineWords);
+            place.kernel("makeRing").launch(place.stream(), {64}, {256}, 0, ring_, kLines, 4 * 1237u + 1, kLineWords);
         }
         /// Through all of the ring, after it was brought into L2 as far as it stays there.
         Latency take() {
-            for (int i = 0; i < 2; ++i) chase_.launch(place_.stream(), {1}, {1}, 0, ring_.address(), lines_, result_);
+            for (int i = 0; i < 2; ++i) chase_.launch(place_.stream(), {1}, {1}, 0, ring_.address(), kLines, result_);
             place_.stream().synchronize();  // a tenant's copies do not wait for its streams
             const std::vector<std::uint64_t> r = result_.download();
             const auto ns = static_cast<double>(r[1]);
-            return {ns / lines_, static_cast<double>(r[2]) / ns * 1e3};
+            return {ns / kLines, static_cast<double>(r[2]) / ns * 1e3};
         }
 
       private:
-        static constexpr unsigned kLineWords = 16;
+        static constexpr unsigned kLines = 65536, kLineWords = 16;  // 8 MB: in L2 by far, beyond L1
         Place& place_;
         gpu::Kernel chase_;
-        unsigned lines_;
         gpu::Array<std::uint64_t> ring_, result_;
     };
 
@@ -523,33 +523,31 @@ class Bench {
     };
     /// The first tenant, alone and beside all others, by turns.
     VictimBeside victimBeside(bool memory, bool writes) {
-        const bool simulated = gpu_.simulator() != nullptr;
         std::vector<Enclosure> enclosures = encloseAll(memory);
         std::vector<std::unique_ptr<Place>> places;
         for (Enclosure& enclosure : enclosures) places.push_back(std::make_unique<Place>(enclosure.context()));
-        Victim victim(*places[0], simulated);
+        Victim victim(*places[0]);
         std::vector<std::unique_ptr<Aggressor>> others;
         for (std::size_t t = 1; t < places.size(); ++t) {
             const auto inside = std::count(split_[t].sms.begin(), split_[t].sms.end(), true);
-            others.push_back(std::make_unique<Aggressor>(*places[t], static_cast<unsigned>(inside), writes,
-                                                         simulated ? 1_MiB : 512_MiB));
+            others.push_back(std::make_unique<Aggressor>(*places[t], static_cast<unsigned>(inside), writes, 512_MiB));
         }
-        const std::uint64_t warmUp = simulated ? 1000 : 30'000'000, long_ = simulated ? 100'000 : 200'000'000;
+        constexpr std::uint64_t kWarmUp = 30'000'000, kLong = 200'000'000;  // ns
         std::vector<double> alone, beside, mhz;
-        for (int round = 0; round < (simulated ? 1 : 7); ++round) {
+        for (int round = 0; round < 7; ++round) {
             // An idle GPU lowers its clock: there is always work before.
-            for (const auto& other : others) other->start(warmUp);
+            for (const auto& other : others) other->start(kWarmUp);
             for (const auto& other : others) other->wait();
             const Latency quiet = victim.take();
             alone.push_back(quiet.ns);
             mhz.push_back(quiet.mhz);
-            for (const auto& other : others) other->start(long_);
+            for (const auto& other : others) other->start(kLong);
             beside.push_back(victim.take().ns);
             if (std::any_of(others.begin(), others.end(), [](const auto& other) { return !other->running(); }))
                 throw Error("an aggressor ended before its victim");
             for (const auto& other : others) other->wait();
         }
-        if (!simulated) expectQuiet(alone, mhz);
+        expectQuiet(alone, mhz);
         VictimBeside result{median(alone), median(beside), 0};
         for (const auto& other : others) result.rate += other->rate();
         return result;

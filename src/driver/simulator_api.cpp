@@ -93,9 +93,9 @@ std::string lastError() {
 }  // namespace
 
 const SimulatorApi& simulator() {
-    static const SimulatorApi api = {addDevice,     removeDevice,    machine,   newSharingContext, setSharing,
-                                     setAllocation, physicalAddress, pageColor, limitThreads,      launches,
-                                     lastError};
+    static const SimulatorApi api = {addDevice,    removeDevice,  machine,         newSharingContext,
+                                     setSharing,   setAllocation, physicalAddress, pageColor,
+                                     limitThreads, launches,      lastError};
     return api;
 }
 

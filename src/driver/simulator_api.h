@@ -28,7 +28,8 @@ struct SimulatorApi {
     /// Where a device address of the current context lies, and the color of its page.
     CUresult (*physicalAddress)(std::uint64_t* physical, CUdeviceptr) = nullptr;
     CUresult (*pageColor)(std::uint32_t* color, CUdeviceptr) = nullptr;
-    /// The share of the GPU's threads, from 0 to 1, that the current context may have at once, as MPS limits its clients.
+    /// The share of the GPU's threads, from 0 to 1, that the current context may have at once, as MPS limits its
+    /// clients.
     CUresult (*limitThreads)(double share) = nullptr;
     /// Every launch of the current context so far, in order.
     CUresult (*launches)(std::vector<sim::LaunchId>*) = nullptr;

@@ -211,7 +211,7 @@ struct Driver {
     std::list<std::unique_ptr<CUgreenCtx_st>> greens;
     std::unordered_map<const void*, HandleKind> handles;  ///< every one that was given out and not destroyed
     unsigned long long nextId = 1;                        ///< of contexts, streams, buffers and physical memory
-    sim::Sharing sharing = sim::Sharing::timeSliced;  ///< of contexts that programs make
+    sim::Sharing sharing = sim::Sharing::timeSliced;      ///< of contexts that programs make
 };
 
 Driver& state();

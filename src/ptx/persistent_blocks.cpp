@@ -97,8 +97,26 @@ $bulkhead_cleared_{3}:
                        kernel, offsetof(PersistentLaunch, before), offsetof(PersistentLaunch, clear), where);
 }
 
-/// What whoever stays must know: whether it is the first thread of its block, this launch's turn, the grid that is
-/// meant, and that no index has been fetched yet.
+/// What the first thread of a block that stays must know: where to count, and that no index has been fetched yet.
+std::string firstThread(std::string_view kernel) {
+    return fmt::format(R"(
+	ld.param.u64 %bulkhead_queue, [{0}_bulkhead_launch+{1}];
+	cvta.to.global.u64 %bulkhead_queue, %bulkhead_queue;
+	ld.param.u64 %bulkhead_turn, [{0}_bulkhead_launch+{2}];
+	cvta.to.global.u64 %bulkhead_turn, %bulkhead_turn;
+	setp.ne.u32 %bulkhead_ahead, %bulkhead_sm, %bulkhead_sm;
+)",
+                       kernel, offsetof(PersistentLaunch, queue), offsetof(PersistentLaunch, turn));
+}
+
+const char* const kWhetherLast = R"(
+	mov.u32 %bulkhead_r2, %ctaid.x;
+	mov.u32 %bulkhead_r3, %nctaid.x;
+	sub.u32 %bulkhead_r3, %bulkhead_r3, 1;
+	setp.eq.u32 %bulkhead_last, %bulkhead_r2, %bulkhead_r3;
+)";
+
+/// What every thread that stays must know: whether it is the first of its block, and the grid that is meant.
 std::string worker(std::string_view kernel) {
     return fmt::format(R"(
 	mov.u32 %bulkhead_r2, %tid.x;
@@ -107,20 +125,14 @@ std::string worker(std::string_view kernel) {
 	mov.u32 %bulkhead_r3, %tid.z;
 	or.b32 %bulkhead_r2, %bulkhead_r2, %bulkhead_r3;
 	setp.ne.u32 %bulkhead_other, %bulkhead_r2, 0;
-	ld.param.u64 %bulkhead_queue, [{0}_bulkhead_launch+{5}];
-	cvta.to.global.u64 %bulkhead_queue, %bulkhead_queue;
-	ld.param.u64 %bulkhead_turn, [{0}_bulkhead_launch+{1}];
-	cvta.to.global.u64 %bulkhead_turn, %bulkhead_turn;
-	ld.param.u32 %bulkhead_nctaid_x, [{0}_bulkhead_launch+{2}];
-	ld.param.u32 %bulkhead_nctaid_y, [{0}_bulkhead_launch+{3}];
-	ld.param.u32 %bulkhead_nctaid_z, [{0}_bulkhead_launch+{4}];
+	ld.param.u32 %bulkhead_nctaid_x, [{0}_bulkhead_launch+{1}];
+	ld.param.u32 %bulkhead_nctaid_y, [{0}_bulkhead_launch+{2}];
+	ld.param.u32 %bulkhead_nctaid_z, [{0}_bulkhead_launch+{3}];
 	mul.lo.u32 %bulkhead_blocks, %bulkhead_nctaid_x, %bulkhead_nctaid_y;
 	mul.lo.u32 %bulkhead_blocks, %bulkhead_blocks, %bulkhead_nctaid_z;
-	setp.ne.u32 %bulkhead_ahead, %bulkhead_sm, %bulkhead_sm;
 )",
-                       kernel, offsetof(PersistentLaunch, turn), offsetof(PersistentLaunch, grid),
-                       offsetof(PersistentLaunch, grid) + 4, offsetof(PersistentLaunch, grid) + 8,
-                       offsetof(PersistentLaunch, queue));
+                       kernel, offsetof(PersistentLaunch, grid), offsetof(PersistentLaunch, grid) + 4,
+                       offsetof(PersistentLaunch, grid) + 8);
 }
 
 /// Names, and whether the SM is inside. Blocks outside are many and only pass by, and others wait for their room, so
@@ -142,10 +154,6 @@ std::string preamble(std::string_view kernel) {
 	ld.param.u32 %bulkhead_r1, [%bulkhead_q1+{1}];
 	and.b32 %bulkhead_r2, %bulkhead_sm, 31;
 	bfe.u32 %bulkhead_r1, %bulkhead_r1, %bulkhead_r2, 1;
-	mov.u32 %bulkhead_r2, %ctaid.x;
-	mov.u32 %bulkhead_r3, %nctaid.x;
-	sub.u32 %bulkhead_r3, %bulkhead_r3, 1;
-	setp.eq.u32 %bulkhead_last, %bulkhead_r2, %bulkhead_r3;
 	setp.ne.u32 %bulkhead_p1, %bulkhead_r1, 0;
 	@%bulkhead_p1 bra $bulkhead_inside;
 )",
@@ -157,9 +165,11 @@ std::string preamble(std::string_view kernel) {
 /// harm if somebody came later.
 std::string outside(std::string_view kernel) {
     return fmt::format(R"(
+{5}
 	@!%bulkhead_last bra $bulkhead_end;
 {4}
 	@%bulkhead_other bra $bulkhead_told;
+{6}
 {3}
 	mov.u64 %bulkhead_q1, %clock64;
 $bulkhead_wait:
@@ -181,7 +191,7 @@ $bulkhead_told:
 	bra $bulkhead_next;
 )",
                        kernel, byteOf(PersistentQueue::kInside), byteOf(PersistentQueue::kStrays),
-                       clear(kernel, "outside"), worker(kernel));
+                       clear(kernel, "outside"), worker(kernel), kWhetherLast, firstThread(kernel));
 }
 
 /// A block that is one too many on its SM goes on as if it had come too late for the last index.
@@ -189,7 +199,9 @@ std::string inside(std::string_view kernel) {
     return fmt::format(R"(
 $bulkhead_inside:
 {6}
-	@%bulkhead_other bra $bulkhead_taken;
+	@%bulkhead_other bra $bulkhead_next;
+{7}
+{8}
 	@!%bulkhead_last bra $bulkhead_place;
 {5}
 $bulkhead_place:
@@ -200,27 +212,26 @@ $bulkhead_place:
 	atom.global.add.u32 %bulkhead_r2, [%bulkhead_q1+{4}], 1;
 	mov.u32 %bulkhead_fetched, 4294967295;
 	setp.ge.u32 %bulkhead_ahead, %bulkhead_r2, %bulkhead_r1;
-	@%bulkhead_ahead bra $bulkhead_first;
+	@%bulkhead_ahead bra $bulkhead_next;
 $bulkhead_stay:
 	mov.u32 %bulkhead_r1, 1;
 	red.global.or.b32 [%bulkhead_turn+{2}], %bulkhead_r1;
 	mad.wide.u32 %bulkhead_q1, %bulkhead_sm, 4, %bulkhead_queue;
 	st.global.u32 [%bulkhead_q1+{1}], %bulkhead_r1;
-	bra $bulkhead_first;
 )",
                        kernel, byteOf(PersistentQueue::kUsed), byteOf(PersistentQueue::kInside),
                        offsetof(PersistentLaunch, most), byteOf(PersistentQueue::kPlaced), clear(kernel, "inside"),
-                       worker(kernel));
+                       worker(kernel), firstThread(kernel), kWhetherLast);
 }
 
-/// Indices are fetched by `inc`: what `add` gives, ptxas shares out among the lanes of a warp at once, and so waits for
-/// it before the block that should hide the wait.
+/// All threads come in at the head of the loop: were some to jump into it, ptxas would not bring a warp's threads
+/// together before the barrier there. Indices are fetched by `inc`: what `add` gives, ptxas shares out among the lanes
+/// of a warp at once, and so waits for it before the block that should hide the wait.
 std::string nextIndex(std::string_view kernel) {
     return fmt::format(R"(
 $bulkhead_next:
 	bar.sync 0;
 	@%bulkhead_other bra $bulkhead_taken;
-$bulkhead_first:
 	@%bulkhead_ahead bra $bulkhead_fetched_ahead;
 	atom.global.inc.u32 %bulkhead_fetched, [%bulkhead_turn+{1}], 4294967295;
 $bulkhead_fetched_ahead:

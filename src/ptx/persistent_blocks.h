@@ -44,9 +44,8 @@ static_assert(sizeof(PersistentLaunch) == 176);
 /// are more on their SM than are wanted there; the others take block indices from the queue until there are no more.
 /// Two barriers a block index keep a slow warp from reading an index that the next one has overwritten. An index is
 /// fetched while the block before it is at work, but for the last ones: whoever has nothing to do should find them in
-/// the queue. A launch is never
-/// lost: if the last block of the row is outside and for a while sees nobody start inside, it does the work where it
-/// is, and is counted.
+/// the queue. A launch is never lost: if the last block of the row is outside and for a while sees nobody start inside,
+/// it does the work where it is, and is counted.
 ///
 /// Throws PtxError where that would change what a kernel does: one whose threads leave before a barrier that others
 /// still wait at, or a function that is not inlined and asks for its block index.

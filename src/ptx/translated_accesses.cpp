@@ -120,14 +120,20 @@ class Rewriting {
         text +=
             "\t.reg .pred %bulkhead_known;\n\t.reg .b64 %bulkhead_pointer;\n\t"
             ".reg .b32 %bulkhead_pointer_low, %bulkhead_pointer_high;\n\tsetp.eq.u32 %bulkhead_known, 0, 0;\n";
-        const std::uint64_t unit = AccessTranslation::kAlignment;
+        const std::uint64_t first = translation_.base / AccessTranslation::kAlignment;
+        const std::uint64_t count = translation_.bytes / AccessTranslation::kAlignment;
+        const std::string isInside =
+            count == 1 ? fmt::format("setp.eq.and.u32 %bulkhead_known, %bulkhead_pointer_high, {}", first)
+                       : fmt::format(
+                             "sub.u32 %bulkhead_pointer_high, %bulkhead_pointer_high, {}; "
+                             "setp.lt.and.u32 %bulkhead_known, %bulkhead_pointer_high, {}",
+                             first, count);
         for (const ParameterSlot& slot : slots_)
             text += fmt::format(
                 "\tld.param.u64 %bulkhead_pointer, [{}+{}]; "
                 "mov.b64 {{%bulkhead_pointer_low, %bulkhead_pointer_high}}, %bulkhead_pointer; "
-                "sub.u32 %bulkhead_pointer_high, %bulkhead_pointer_high, {}; "
-                "setp.lt.and.u32 %bulkhead_known, %bulkhead_pointer_high, {}, %bulkhead_known;\n",
-                slot.parameter, slot.offset, translation_.base / unit, translation_.bytes / unit);
+                "{}, %bulkhead_known;\n",
+                slot.parameter, slot.offset, isInside);
         return text + "\t@!%bulkhead_known bra $bulkhead_unknown;\n\t{" + body(source, true) +
                "\tret;\n\t}\n$bulkhead_unknown:\n\t{" + body(source, false) + "\t}\n";
     }

@@ -73,6 +73,13 @@ AnySideColor layOut(driver::CUdeviceptr pool, dissect::Mask mask, unsigned side)
     return color;
 }
 
+/// Puts bits of another register into one. Assemblers make one instruction of it, and old PTX has no lop3.
+std::string withBits(std::string_view into, std::string_view from, std::uint32_t mask) {
+    return fmt::format(
+        "xor.b32 %bulkhead_w3, {0}, {1}; and.b32 %bulkhead_w3, %bulkhead_w3, {2}; xor.b32 {0}, {0}, %bulkhead_w3; ",
+        into, from, mask);
+}
+
 /// The real address is in %bulkhead_w1 and %bulkhead_w2.
 std::string result(const ptx::AccessTranslation::Registers& r) {
     if (r.inside.empty()) return fmt::format("mov.b64 {}, {{%bulkhead_w1, %bulkhead_w2}};", r.address);
@@ -99,35 +106,34 @@ ptx::AccessTranslation SideSpace::translation() const {
     t.bytes = windowBytes();
     t.declarations = ".reg .b32 %bulkhead_w<4>; .reg .b64 %bulkhead_v;";
     t.translate = [color = color_, units = windowBytes() / kWindowUnit](const ptx::AccessTranslation::Registers& r) {
-        // w1: the offset with its chunk as a Gray code; lop3 0x78 is a ^ (b & c).
+        // w1: the offset with its chunk as a Gray code.
         std::string text;
         std::string_view code = r.low;
         for (int term = 0; term < AnySideColor::kTerms; ++term) {
             if (color.changed[term] == 0) continue;
-            text += fmt::format("shr.u32 %bulkhead_w2, {}, {}; lop3.b32 %bulkhead_w1, {}, %bulkhead_w2, {}, 0x78; ",
-                                r.low, color.distance[term], code, color.changed[term]);
+            text += fmt::format(
+                "shr.u32 %bulkhead_w2, {}, {}; and.b32 %bulkhead_w2, %bulkhead_w2, {}; "
+                "xor.b32 %bulkhead_w1, {}, %bulkhead_w2; ",
+                r.low, color.distance[term], color.changed[term], code);
             code = "%bulkhead_w1";
         }
         if (units > 1) {
             text += fmt::format(
-                "and.b32 %bulkhead_w3, {}, {}; mov.b64 %bulkhead_v, {{{}, %bulkhead_w3}}; shl.b64 %bulkhead_v, "
-                "%bulkhead_v, 1; "
-                "add.u64 %bulkhead_v, %bulkhead_v, {}; ",
+                "and.b32 %bulkhead_w3, {}, {}; mov.b64 %bulkhead_v, {{{}, %bulkhead_w3}}; "
+                "shl.b64 %bulkhead_v, %bulkhead_v, 1; add.u64 %bulkhead_v, %bulkhead_v, {}; ",
                 r.high, units - 1, code, color.base);
         } else {
             text += fmt::format("mad.wide.u32 %bulkhead_v, {}, 2, {}; ", code, color.base);
         }
-        // The bits below a pair of chunks are the offset's own; lop3 0xd8 takes bits of b where those of c are set.
+        text += "mov.b64 {%bulkhead_w1, %bulkhead_w2}, %bulkhead_v; ";
+        // The bits below a pair of chunks are the offset's own.
         std::string_view within = r.low;
         if (color.first != 0) {
-            text += fmt::format("shr.u32 %bulkhead_w2, {0}, {1}; lop3.b32 %bulkhead_w3, %bulkhead_w2, {0}, {2}, 0xd8; ",
-                                r.low, color.first, color.chunkMask);
-            within = "%bulkhead_w3";
+            text += fmt::format("shr.u32 %bulkhead_w0, {}, {}; ", r.low, color.first) +
+                    withBits("%bulkhead_w0", r.low, color.chunkMask);
+            within = "%bulkhead_w0";
         }
-        text += fmt::format(
-            "mov.b64 {{%bulkhead_w1, %bulkhead_w2}}, %bulkhead_v; "
-            "lop3.b32 %bulkhead_w1, %bulkhead_w1, {}, {}, 0xd8; ",
-            within, color.pairMask);
+        text += withBits("%bulkhead_w1", within, color.pairMask);
         if (color.otherChunk != 0) text += fmt::format("xor.b32 %bulkhead_w1, %bulkhead_w1, {}; ", color.otherChunk);
         return text + result(r);
     };
@@ -231,14 +237,13 @@ ptx::AccessTranslation SliceSpace::translation() const {
         const std::string entry =
             wide ? fmt::format("shf.r.clamp.b32 %bulkhead_w0, {}, {}, {}; ", r.low, r.high, toEntry)
                  : fmt::format("shr.u32 %bulkhead_w0, {}, {}; ", r.low, toEntry);
-        // lop3 0xf8 is a | (b & c).
         return entry +
                fmt::format(
                    "and.b32 %bulkhead_w0, %bulkhead_w0, {1}; mov.u32 %bulkhead_w1, {2}; "
                    "mov.b64 %bulkhead_v, {{%bulkhead_w0, %bulkhead_w1}}; ld.global.nc.u32 %bulkhead_w0, [%bulkhead_v]; "
                    "mad.wide.u32 %bulkhead_v, %bulkhead_w0, {3}, {4}; "
                    "mov.b64 {{%bulkhead_w1, %bulkhead_w2}}, %bulkhead_v; "
-                   "lop3.b32 %bulkhead_w1, %bulkhead_w1, {0}, {5}, 0xf8; ",
+                   "and.b32 %bulkhead_w0, {0}, {5}; or.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w0; ",
                    r.low, last, table >> 32, 1u << shift, real, (1u << shift) - 1) +
                result(r);
     };

@@ -55,7 +55,12 @@ void Tenant::check(CUresult result, const char* what) const {
 void Tenant::makeQueue() {
     using ptx::PersistentQueue;
     const std::vector<std::uint32_t> words(PersistentQueue::kWords, 0);
-    check(inner_.cuMemAlloc(&queue_, 4 * words.size()), "cannot make a queue of blocks");
+    // Its atomics would wait where others stream. Translated memory cannot hold it: it is not in one piece.
+    if (space_) {
+        check(inner_.cuMemAlloc(&queue_, 4 * words.size()), "cannot make a queue of blocks");
+    } else {
+        queue_ = allocatePages(4 * words.size());
+    }
     check(inner_.cuMemcpyHtoDAsync(queue_, words.data(), 4 * words.size(), default_), "cannot make a queue of blocks");
     synchronize(default_);
 }
