@@ -15,7 +15,6 @@ namespace {
 constexpr unsigned kArrays = 8;  // of 4.2.1, each as large as the cache
 constexpr unsigned kVectorBytes = 16;
 constexpr unsigned kFlags = 2;        // stop, and a count of blocks
-constexpr unsigned kLists = 2;        // of lines to visit, at most: one for each side of L2
 constexpr unsigned kPartLines = 128;  // of a list, that a warp takes at once
 constexpr unsigned kShortBurst = 4;   // accesses between two looks at the flag, where the usual number is too many
 constexpr double kLongestBurstNs = 1e9;

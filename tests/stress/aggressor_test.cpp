@@ -22,7 +22,7 @@ Moved runFor(AggressorKind kind, double seconds) {
     AggressorSpec spec;
     spec.kind = kind;
     spec.layout = {1, 16, {1}};
-    Aggressor aggressor(gpu.context(), CacheShape::of(gpu), spec, {});
+    Aggressor aggressor(gpu.context(), CacheShape::of(gpu), spec, mapSimulatedMemory(gpu.simulator()->profile().map));
     const auto launches = [&] {
         std::vector<sim::LaunchId> ids;
         driver::simulator().launches(&ids);
@@ -59,6 +59,45 @@ TEST(Aggressor, AChaseMovesASectorAnAccess) {
     EXPECT_EQ(moved.said.bytes, moved.said.accesses * 32);
     const auto said = static_cast<double>(moved.said.bytes);
     EXPECT_NEAR(static_cast<double>(moved.counted.bytesL2), said, 0.05 * said);
+}
+
+TEST(Aggressor, AVisitMovesASectorAndItsEntryInTheList) {
+    const Moved moved = runFor(AggressorKind::mapGuided, 2e-4);
+    EXPECT_EQ(moved.said.bytes, moved.said.accesses * (32 + 4));
+    const auto said = static_cast<double>(moved.said.bytes);
+    EXPECT_NEAR(static_cast<double>(moved.counted.bytesL2), said, 0.05 * said);
+}
+
+/// Memory of a GPU whose L2 has two sides, with a multiprocessor near each: pages are at home on them in turn.
+class SidedMemory final : public MappedMemory {
+  public:
+    explicit SidedMemory(std::unique_ptr<MappedMemory> memory) : memory_(std::move(memory)) {}
+    std::uint64_t base() const override { return memory_->base(); }
+    Bytes bytes() const override { return memory_->bytes(); }
+    const arch::AddressMap& map() const override { return memory_->map(); }
+    arch::AddressMap::Location locate(std::uint64_t address) const override { return memory_->locate(address); }
+    std::vector<std::uint8_t> sidesOfMultiprocessors() const override { return {0, 1}; }
+    unsigned side(std::uint64_t address) const override { return (address >> 12) & 1; }
+
+  private:
+    std::unique_ptr<MappedMemory> memory_;
+};
+
+TEST(Aggressor, MapGuidedEvictionReadsAcrossTheSidesOfACache) {
+    gpu::Gpu gpu = gpu::Gpu::open("sim:tx2");
+    const MapMemory plain = mapSimulatedMemory(gpu.simulator()->profile().map);
+    const MapMemory sided = [&](gpu::Context& context, Bytes bytes) {
+        return std::make_unique<SidedMemory>(plain(context, bytes));
+    };
+    AggressorSpec spec;
+    spec.kind = AggressorKind::mapGuided;
+    spec.layout = {2, 1, {0, 1}};
+    Aggressor aggressor(gpu.context(), CacheShape::of(gpu), spec, sided);
+    for (const std::uint64_t address : aggressor.ring()) ASSERT_EQ((address >> 12) & 1, 1u);
+    aggressor.start(1);
+    const AggressorReport report = aggressor.stop();
+    EXPECT_EQ(report.multiprocessors, std::vector<unsigned>{0});
+    EXPECT_GT(report.bytes, 0u);
 }
 
 TEST(Aggressor, ComputingTouchesNothingButTheFlag) {
