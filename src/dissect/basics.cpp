@@ -167,8 +167,8 @@ Result hitsByFootprint(Probe& probe, const MemoryView& memory, const CacheShape&
     r.charts.push_back({Chart::Kind::line, "hits by footprint", "footprint", {"hits"}, {}, {}, "", false, false});
     const double error = std::sqrt(std::max(0.0, share * (1 - share)) / kSamples) / share;
     capacity = {"L2 capacity", held / (1 << 20), "MB", 1 - error,
-                fmt::format("the most that is still there after reading, within {:.0f} %; the driver says {} MB",
-                            100 * error, cache.bytes >> 20)};
+                fmt::format("the most that is still there after reading, within {:.0f} %; the driver says {:.4g} MB",
+                            100 * error, static_cast<double>(cache.bytes) / (1 << 20))};
     return r;
 }
 

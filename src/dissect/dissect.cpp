@@ -226,7 +226,7 @@ void findInterference(Probe& probe, const MemoryView& memory, const MemoryHashes
     Result behind;
     const Mshrs mshrs = findMshrs(probe, memory, hashes, options.seed, behind);
     figures.push_back(std::move(behind));
-    listener.found({"MSHRs of a module", mshrs.ofModule ? Value(std::int64_t{*mshrs.ofModule}) : Value(), "",
+    listener.found({"misses under way in a module", mshrs.ofModule ? Value(std::int64_t{*mshrs.ofModule}) : Value(), "",
                     mshrs.ofModule ? 0.9 : 0.0, mshrs.evidence});
 }
 

@@ -131,8 +131,10 @@ Mshrs findMshrs(Probe& probe, const MemoryView& memory, const MemoryHashes& hash
     found.ofModule = mshrs;
     const std::string others =
         elsewhere.empty() ? "none" : fmt::format("all but {:.0f}", elsewhere[elsewhere.size() / 2]);
-    found.evidence = fmt::format("{}; one of another bank waits for all but {} of them, one of another module for {}",
-                                 behind, mshrs, others);
+    found.evidence = fmt::format(
+        "{}; one of another bank waits for all but {} of them (its MSHRs, or its DRAM queue if that "
+        "is shorter), one of another module for {}",
+        behind, mshrs, others);
     return found;
 }
 

@@ -11,35 +11,41 @@ namespace {
 
 constexpr std::size_t kCalibration = 2000;  // pairs
 
-/// Lines of one slice by their local addresses.
+/// Lines by their slices and local addresses, as one number: the slice stands above the local address, so that two
+/// lines of a slice differ in local bits alone.
 class SliceLines {
   public:
-    SliceLines(const MemoryView& memory, const LocalAddresses& locals, std::uint32_t slice)
-        : memory_(memory), locals_(locals), slice_(slice) {}
+    SliceLines(const MemoryView& memory, const LocalAddresses& locals, std::uint32_t slices)
+        : memory_(memory), locals_(locals), slices_(slices) {}
 
-    Mask random(Random& random) const {
+    Mask code(arch::PhysicalAddress at) const { return locals_.local(at) | Mask{locals_.slice(at)} << kSliceShift; }
+    std::optional<std::uint64_t> reach(Mask code) const {
+        const auto at = locals_.address(code & locals_.bits(), sliceOf(code));
+        return at ? memory_.reach(*at) : std::nullopt;
+    }
+    static std::uint32_t sliceOf(Mask code) { return static_cast<std::uint32_t>(code >> kSliceShift); }
+    Mask random(Random& random) const { return ofSlice(static_cast<std::uint32_t>(random.below(slices_)), random); }
+    Mask ofSlice(std::uint32_t slice, Random& random) const {
         for (;;) {
-            const Mask local = random.next() & locals_.bits();
-            if (reach(local)) return local;
+            const Mask code = (random.next() & locals_.bits()) | Mask{slice} << kSliceShift;
+            if (reach(code)) return code;
         }
     }
-    /// Bits that lines of the slice differ in: the upper ones need not, where memory is no power of two.
+    /// Bits that lines of a slice differ in: the upper ones need not, where memory is no power of two.
     Mask varying(Random& random) const {
         constexpr int kLines = 4096;
-        const Mask first = this->random(random);
+        const Mask first = ofSlice(0, random);
         Mask bits = 0;
-        for (int i = 0; i < kLines; ++i) bits |= first ^ this->random(random);
+        for (int i = 0; i < kLines; ++i) bits |= first ^ ofSlice(0, random);
         return bits;
-    }
-    std::optional<std::uint64_t> reach(Mask local) const {
-        const auto at = locals_.address(local, slice_);
-        return at ? memory_.reach(*at) : std::nullopt;
     }
 
   private:
+    static constexpr unsigned kSliceShift = 48;
+
     const MemoryView& memory_;
     const LocalAddresses& locals_;
-    std::uint32_t slice_;
+    std::uint32_t slices_;
 };
 
 /// Algorithm 2 within a slice: pairs of the primary and another line.
@@ -50,7 +56,7 @@ class LocalSets final : public PairOracle {
 
     AddressPair randomPair(Random& random) override {
         AddressPair pair;
-        do pair = {primary_, lines_.random(random)};
+        do pair = {primary_, lines_.ofSlice(SliceLines::sliceOf(primary_), random)};
         while (inUse(pair.second));
         return pair;
     }
@@ -76,7 +82,7 @@ class LocalSets final : public PairOracle {
     Mask primary_;
 };
 
-/// Algorithm 1 within a slice. Every time that a line is used again, it is by another sector, which is not cached.
+/// Algorithm 1 within slices. Every time that a line is used again, it is by another sector, which is not cached.
 class LocalBanks final : public PairOracle {
   public:
     LocalBanks(Probe& probe, const MemoryView& memory, const CacheShape& cache, const SliceLines& lines)
@@ -88,7 +94,10 @@ class LocalBanks final : public PairOracle {
         split_ = splitSlow(time(list));
         return split_.has_value();
     }
-    AddressPair randomPair(Random& random) override { return {lines_.random(random), lines_.random(random)}; }
+    AddressPair randomPair(Random& random) override {
+        const Mask one = lines_.random(random);
+        return {one, lines_.ofSlice(SliceLines::sliceOf(one), random)};
+    }
     bool pairWithDifference(Mask difference, Random& random, AddressPair& pair) override {
         const Mask one = lines_.random(random);
         pair = {one, one ^ difference};
@@ -111,13 +120,13 @@ class LocalBanks final : public PairOracle {
         }
         return probe_.timePairs(list);
     }
-    std::uint64_t unused(Mask local) {
-        unsigned& uses = uses_[local];
+    std::uint64_t unused(Mask line) {
+        unsigned& uses = uses_[line];
         if (uses == cache_.sectorsPerLine()) {
             fresh_ = false;
             uses = 0;
         }
-        return *lines_.reach(local) + cache_.sectorBytes * uses++;
+        return *lines_.reach(line) + cache_.sectorBytes * uses++;
     }
 
     Probe& probe_;
@@ -157,23 +166,52 @@ Span commonFunctions(const LocalAddresses& locals, const Pairs& pairs) {
     return differences.orthogonal(locals.bits());
 }
 
-/// The order in which lines of a set, and then lines of a bank, have the most functions in common. Some orders only
-/// rename the sets; the one that digits can express is the simplest. Empty if lines of a set have nothing in common in
-/// any order.
-std::optional<LocalAddresses> bestOrder(const ResidueHash& hash, Mask bits, const Pairs& sets, const Pairs& banks) {
-    std::optional<LocalAddresses> best;
-    std::array<std::size_t, 4> most = {};
+/// Whether lines that should share a set do, and others do not, in slices that the functions were not found in.
+bool holdsElsewhere(Probe& probe, const CacheShape& cache, const EvictionSet& set, const SliceLines& lines,
+                    const LocalAddresses& locals, const Span& functions, Random& random) {
+    constexpr int kSets = 24, kTries = 10'000;
+    const Span alike = functions.orthogonal(locals.bits());
+    int right = 0;
+    for (int i = 0; i < kSets; ++i) {
+        const Mask primary = lines.random(random);
+        std::vector<std::uint64_t> same, others;
+        for (int tries = 0; tries < kTries && same.size() < set.lines.size(); ++tries) {
+            const auto line = lines.reach(primary ^ alike.random(random));
+            if (line && *line != *lines.reach(primary)) same.push_back(*line);
+        }
+        while (others.size() < set.lines.size()) {
+            const Mask other = lines.ofSlice(SliceLines::sliceOf(primary), random);
+            if (!alike.contains((other ^ primary) & locals.bits())) others.push_back(*lines.reach(other));
+        }
+        const auto lost = [&](const std::vector<std::uint64_t>& list) {
+            const Times times = probe.timeAfterLines(list, *lines.reach(primary), cache.sectorsPerLine(),
+                                                     static_cast<std::uint32_t>(cache.sectorBytes));
+            const auto misses = std::count_if(times.begin(), times.end(), [&](auto t) { return cache.misses(t); });
+            return 2 * static_cast<std::size_t>(misses) > times.size();
+        };
+        right += (lost(same) ? 1 : 0) + (lost(others) ? 0 : 1);
+    }
+    return right > 9 * 2 * kSets / 10;
+}
+
+/// Orders of the index's bits, the likeliest first: those in which lines of a set, and then lines of a bank, have the
+/// most functions in common, and of them those that digits can express. Only orders in which lines of a set have
+/// something in common.
+std::vector<LocalAddresses> likelyOrders(const ResidueHash& hash, Mask bits, const Pairs& sets, const Pairs& banks) {
+    constexpr std::size_t kMost = 24;
+    std::vector<std::pair<std::array<std::size_t, 4>, LocalAddresses>> ranked;
     for (const auto& order : indexOrders(hash)) {
         LocalAddresses locals(hash, order, bits);
         const Span set = commonFunctions(locals, sets), bank = commonFunctions(locals, banks);
         if (set.dimension() == 0) continue;
         const std::array<std::size_t, 4> score = {set.dimension(), bank.dimension(), locals.digits(set) ? 1U : 0U,
                                                   locals.digits(bank) ? 1U : 0U};
-        if (score <= most) continue;
-        most = score;
-        best = std::move(locals);
+        ranked.emplace_back(score, std::move(locals));
     }
-    return best;
+    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<LocalAddresses> list;
+    for (std::size_t i = 0; i < std::min(kMost, ranked.size()); ++i) list.push_back(std::move(ranked[i].second));
+    return list;
 }
 
 void describe(const char* what, const XorHash& hash, const LocalAddresses& locals, Listener& listener) {
@@ -198,28 +236,34 @@ SliceHashes findSliceHashes(Probe& probe, const MemoryView& memory, const Residu
     if (orders.empty()) return undecided("the parities of the slice hash do not tell which is which bit of its index");
     Random random(seed);
     const arch::PhysicalAddress primary = memory.physical(set.primary);
-    std::optional<LocalAddresses> locals;
+    Pairs ofSet, ofBank;
     {
-        // Which lines are of the slice does not depend on the order.
+        // Which lines are of one slice does not depend on the order.
         const LocalAddresses any(hash, orders.front(), bits);
-        const SliceLines lines(memory, any, any.slice(primary));
-        LocalSets sets(probe, cache, set, lines, any.local(primary));
+        const SliceLines lines(memory, any, hash.slices());
+        LocalSets sets(probe, cache, set, lines, lines.code(primary));
         LocalBanks banks(probe, memory, cache, lines);
-        const Pairs ofSet = collidingPairs(sets, memory, lines, random);
-        const bool rows = banks.calibrate(kCalibration, random);
-        locals = bestOrder(hash, bits, ofSet, rows ? collidingPairs(banks, memory, lines, random) : Pairs());
-        if (!locals)
-            return undecided(
-                fmt::format("{} lines of a set have no XOR of bits in common, whichever of {} orders the "
-                            "index's bits have",
-                            ofSet.size(), orders.size()));
+        ofSet = collidingPairs(sets, memory, lines, random);
+        if (banks.calibrate(kCalibration, random)) ofBank = collidingPairs(banks, memory, lines, random);
     }
-    const SliceLines lines(memory, *locals, locals->slice(primary));
     XorHashOptions search;
-    search.bits = lines.varying(random);
     search.seed = seed;
     search.progress = [&](double f) { listener.progress(f); };
-    LocalSets sets(probe, cache, set, lines, locals->local(primary));
+    std::optional<LocalAddresses> locals;
+    for (const LocalAddresses& likely : likelyOrders(hash, bits, ofSet, ofBank)) {
+        const SliceLines lines(memory, likely, hash.slices());
+        if (!holdsElsewhere(probe, cache, set, lines, likely, commonFunctions(likely, ofSet), random)) continue;
+        locals = likely;
+        break;
+    }
+    if (!locals)
+        return undecided(
+            fmt::format("{} lines of a set have no XOR of bits in common that holds in other slices, "
+                        "whichever of {} orders the index's bits have",
+                        ofSet.size(), orders.size()));
+    const SliceLines lines(memory, *locals, hash.slices());
+    search.bits = lines.varying(random);
+    LocalSets sets(probe, cache, set, lines, lines.code(primary));
     found.set = recoverXorHash(sets, search);
     describe("set within a slice", found.set, *locals, listener);
     if (found.set.decided) found.setDigits = locals->digits(found.set.functions).value_or(std::vector<arch::Digit>());

@@ -175,7 +175,7 @@ class Nonsense : public testing::Test {
                     expectRefusal(start, argument, value);
                     ++tried;
                 }
-        EXPECT_GT(tried, 10);
+        EXPECT_GT(tried, 0);
     }
 
     TemporaryDirectory folder_;
@@ -245,10 +245,11 @@ TEST_F(Nonsense, SettingsThatAreNoneAreRefused) {
                                              "=4",       "l1.wais=4",  "l1.ways=99999999999999999999"}
                                      : Words();
     });
+}
+
+TEST_F(Nonsense, BuffersThatAreNoneAreRefused) {
     refuseEverywhere([](const Argument& a) {
-        return a.type == "N=FILE" ? Words{"", "=", "0", "0=", "-1=f", "9=f", "one=f", "99999999999999999999=f"}
-               : a.type == "UINT" ? Words{"-1"}
-                                  : Words();
+        return a.type == "N=FILE" ? Words{"=", "0", "0=", "-1=f", "9=f", "one=f", "99999999999999999999=f"} : Words();
     });
 }
 

@@ -17,7 +17,7 @@ TEST(Figures, EveryMultiprocessorIsNearToTheSlicesOfOneSide) {
     const arch::DeviceProfile profile = arch::findProfile(name);
     gpu::Gpu gpu = gpu::Gpu::open(name);
     Probe probe(gpu);
-    const MemoryView memory(gpu, 64_MiB);
+    const MemoryView memory(gpu, 1_GiB);
     Random random(1);
     std::vector<std::uint64_t> lines(profile.map.slices(), 0);
     while (std::count(lines.begin(), lines.end(), 0) != 0) {

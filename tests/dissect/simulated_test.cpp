@@ -106,9 +106,8 @@ TEST(Dissect, SlicesWithoutAFormAreMappedByATableWherePhysicalAddressesAreUnknow
     EXPECT_EQ(number(d, "L2 slices"), 10);
     EXPECT_EQ(number(d, "L2 ways"), 4);
     EXPECT_NEAR(std::get<double>(finding(d, "L2 sets of a slice").value), 32, 8);
-    // Of five bits that choose the set all are offset bits, of four that choose the bank one is.
+    // All bits that choose the set are offset bits.
     EXPECT_EQ(std::get<std::string>(finding(d, "set within a slice").value), "7, 8, 9, 10, 18");
-    EXPECT_EQ(std::get<std::string>(finding(d, "bank within a slice").value), "20");
     EXPECT_EQ(std::get<double>(finding(d, "right slices").value), 100);
 
     const auto path = directory / "map.json";
