@@ -9,10 +9,10 @@
 
 #include "arch/device_profile.h"
 #include "base/error.h"
-#include "base/files.h"
 #include "cli/laboratory_options.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
+#include "compare/store.h"
 #include "compare/workers.h"
 #include "report/report.h"
 #include "reproduce/ciao.h"
@@ -62,18 +62,13 @@ std::vector<Figure> ciao(const Options& o) {
 }
 
 /// What `make` makes, once: a figure that the folder has is taken from there. The other papers keep single runs.
-std::vector<Result> keptFigure(const std::filesystem::path& folder, const nlohmann::ordered_json& identity,
+std::vector<Result> keptFigure(const compare::ResultFolder& folder, const nlohmann::ordered_json& spec,
                                const std::function<std::vector<Result>()>& make) {
-    const std::filesystem::path file = folder / ("figure-" + compare::fingerprint(identity.dump()) + ".json");
-    if (std::filesystem::exists(file)) {
-        const nlohmann::json json = parseJson(readFile(file), file.string());
-        if (json.is_object() && json.value("figure", nlohmann::json()) == nlohmann::json(identity))
-            return report::resultsIn(json, file.string());
-    }
+    const std::string name = "figure";
+    if (const std::optional<nlohmann::json> kept = folder.find(name, spec))
+        return report::resultsIn(*kept, folder.fileOf(name, spec).string());
     const std::vector<Result> results = make();
-    nlohmann::ordered_json json = resultsJson(results);
-    json["figure"] = identity;
-    writeFile(file, json.dump() + "\n");
+    folder.keep(name, spec, resultsJson(results));
     return results;
 }
 
@@ -90,15 +85,14 @@ std::vector<Figure> interference(const Options& o) {
         arch::DeviceProfile profile = arch::findProfile(options.gpu);
         arch::applySettings(profile, options.settings);
     }
+    const compare::ResultFolder folder(storeFolder(o.laboratory), thisProgram());
     std::vector<Figure> all;
     for (const reproduce::InterferenceFigure& figure : reproduce::interferenceFigures()) {
         const auto make = [=, make = figure.make] { return make(options); };
-        const nlohmann::ordered_json identity = {{"name", figure.name},          {"gpu", options.gpu},
-                                                 {"settings", options.settings}, {"seed", options.seed},
-                                                 {"samples", options.samples},   {"accesses", options.accesses},
-                                                 {"program", thisProgram()}};
-        const std::filesystem::path folder = storeFolder(o.laboratory);
-        const auto kept = [=] { return keptFigure(folder, identity, make); };
+        const nlohmann::ordered_json spec = {{"name", figure.name},          {"gpu", options.gpu},
+                                             {"settings", options.settings}, {"seed", options.seed},
+                                             {"samples", options.samples},   {"accesses", options.accesses}};
+        const auto kept = [=] { return keptFigure(folder, spec, make); };
         // A real GPU is measured every time.
         all.push_back({std::string(figure.name), std::string(figure.title), options.gpu,
                        real ? std::function<std::vector<Result>()>(make) : kept});

@@ -12,6 +12,7 @@
 #include "dissect/slice_map.h"
 #include "driver/simulator_api.h"
 #include "perturbed.h"
+#include "spans.h"
 #include "temporary_directory.h"
 
 namespace bulkhead::dissect {
@@ -36,13 +37,6 @@ gpu::Gpu scattered(const std::string& name, const std::string& pageBytes) {
     gpu::SimulationOptions simulation;
     simulation.settings = {"memory.placement=scattered", "memory.pageBytes=" + pageBytes};
     return gpu::Gpu::open(name, simulation);
-}
-
-Span spanOf(const std::vector<arch::Digit>& digits) {
-    Span span;
-    for (const arch::Digit& d : digits)
-        for (Mask m : d.bits) span.add(m);
-    return span;
 }
 
 TEST_P(HiddenMaps, AnXorHashIsFoundExactlyWithScatteredPagesAndPerturbedTimings) {

@@ -4,16 +4,10 @@
 
 #include "arch/device_profile.h"
 #include "perturbed.h"
+#include "spans.h"
 
 namespace bulkhead::dissect {
 namespace {
-
-Span spanOf(const std::vector<arch::Digit>& digits) {
-    Span span;
-    for (const arch::Digit& d : digits)
-        for (Mask m : d.bits) span.add(m);
-    return span;
-}
 
 /// With the hashes that dissect finds first, on a GTX 1080 with other figures.
 Mshrs mshrsOf(const std::vector<std::string>& settings, double noise = 0) {

@@ -10,17 +10,11 @@
 #include "dissect/dissect.h"
 #include "hidden_maps.h"
 #include "perturbed.h"
+#include "spans.h"
 #include "temporary_directory.h"
 
 namespace bulkhead::dissect {
 namespace {
-
-Span spanOf(const std::vector<arch::Digit>& digits) {
-    Span span;
-    for (const arch::Digit& d : digits)
-        for (Mask m : d.bits) span.add(m);
-    return span;
-}
 
 struct Spans {
     Span module, bank, set;  ///< bank and set with the module's functions

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "sm_sets.h"
 #include "walls/walls.h"
 
 namespace bulkhead::walls {
@@ -37,12 +38,6 @@ $wait:
 	ret;
 }
 )";
-
-SmSet setOf(const Site& site, const std::set<unsigned>& members) {
-    SmSet sms(site.topology().multiprocessors(), false);
-    for (const unsigned sm : members) sms.at(sm) = true;
-    return sms;
-}
 
 Site siteWith(gpu::Gpu& gpu, Placement placement) {
     SiteOptions options;

@@ -12,6 +12,7 @@
 #include "dissect/map_file.h"
 #include "driver/simulator_api.h"
 #include "sim/gpu.h"
+#include "sm_sets.h"
 
 namespace bulkhead::walls {
 namespace {
@@ -43,12 +44,6 @@ const char* const kCountPtx = R"(
 	ret;
 }
 )";
-
-SmSet setOf(const Site& site, const std::set<unsigned>& members) {
-    SmSet sms(site.topology().multiprocessors(), false);
-    for (const unsigned sm : members) sms.at(sm) = true;
-    return sms;
-}
 
 /// Runs the counting kernel and checks that every block ran once. Returns the multiprocessors that blocks noted.
 std::set<unsigned> countBlocks(gpu::Context& context, gpu::Dim3 grid, gpu::Dim3 block, std::size_t shared = 0) {
