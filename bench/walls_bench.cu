@@ -4,7 +4,7 @@
 
 using bulkhead::ColoredSpan;
 using bulkhead::Span;
-using bulkhead::TableColor;
+using bulkhead::SliceColor;
 using Size = unsigned long long;
 
 extern "C" __global__ void nothing(unsigned* counter) {
@@ -70,8 +70,8 @@ extern "C" __global__ void addPlain(Span<float> c, Span<float> a, Span<float> b)
 extern "C" __global__ void addOnSide(ColoredSpan<float> c, ColoredSpan<float> a, ColoredSpan<float> b) {
     addViews(c, a, b);
 }
-extern "C" __global__ void addOnSlices(ColoredSpan<float, TableColor> c, ColoredSpan<float, TableColor> a,
-                                       ColoredSpan<float, TableColor> b) {
+extern "C" __global__ void addOnSlices(ColoredSpan<float, SliceColor> c, ColoredSpan<float, SliceColor> a,
+                                       ColoredSpan<float, SliceColor> b) {
     addViews(c, a, b);
 }
 

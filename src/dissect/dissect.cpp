@@ -9,6 +9,7 @@
 #include "dissect/basics.h"
 #include "dissect/figures.h"
 #include "dissect/mshrs.h"
+#include "dissect/quarters.h"
 #include "dissect/slice_hashes.h"
 #include "dissect/slice_map.h"
 #include "dissect/slice_shape.h"
@@ -268,21 +269,44 @@ void drawSlices(Probe& probe, const MemoryView& memory, const arch::AddressMap& 
         left -= line == 0 ? 1 : 0;
         line = *memory.reach(at);
     }
-    figures.push_back(sliceLatencies(probe, lines));
+    figures.push_back(latencyTable(timeSlices(probe, lines)));
     figures.push_back(slicesByAddress(memory.pageBytes(), memory.bytes(), [&](std::uint64_t offset) {
         return std::optional(map.locate(memory.physical(memory.base() + offset)).slice);
     }));
 }
 
 /// The same from labels of pages.
-void drawSlices(Probe& probe, const LabelledPages& pages, std::uint64_t seed, std::vector<Result>& figures) {
+SliceLatencies timeSlices(Probe& probe, const LabelledPages& pages, std::uint64_t seed) {
     Random random(seed);
     std::vector<std::uint64_t> lines;
     for (std::uint32_t slice = 0; slice < pages.form.slices(); ++slice)
         lines.push_back(pages.line(random, 128, [&](std::uint32_t s) { return s == slice; }));
-    figures.push_back(sliceLatencies(probe, lines));
+    return timeSlices(probe, lines);
+}
+
+void drawSlices(const SliceLatencies& latencies, const LabelledPages& pages, std::vector<Result>& figures) {
+    figures.push_back(latencyTable(latencies));
     figures.push_back(
         slicesByAddress(kPageBytes, pages.bytes(), [&](std::uint64_t offset) { return pages.slice(offset); }));
+}
+
+/// Which multiprocessors and slices lie in the same half of a side.
+void reportQuarters(const Sides& sides, const SliceLatencies& latencies, const ResidueHash& form, Listener& listener) {
+    const auto quarters = findQuarters(sides);
+    if (!quarters) {
+        listener.found({"L2 quarters", {}, "", 0, "multiprocessors of a side are equally far from its slices"});
+        return;
+    }
+    std::vector<std::uint8_t> sideOfSlice;
+    for (std::uint32_t slice = 0; slice < form.slices(); ++slice)
+        sideOfSlice.push_back(static_cast<std::uint8_t>(slice / form.modulus & 1));
+    const std::vector<std::uint8_t> ofSlice = quartersOfSlices(*quarters, latencies, sideOfSlice);
+    std::string evidence;
+    for (unsigned q = 0; q < 4; ++q)
+        evidence += fmt::format("{}{} multiprocessors and {} slices", q == 0 ? "" : ", ",
+                                std::count(quarters->ofMultiprocessor.begin(), quarters->ofMultiprocessor.end(), q),
+                                std::count(ofSlice.begin(), ofSlice.end(), q));
+    listener.found({"L2 quarters", std::int64_t{4}, "", quarters->leastCorrelation, evidence});
 }
 
 /// Slices by contention, in the form of the H200 or any simpler one.
@@ -316,7 +340,11 @@ std::optional<MapFile> sliceMap(Probe& probe, const MemoryView& memory, const Op
     listener.found({"right slices", 100 * accuracy.slice, "%", accuracy.slice,
                     fmt::format("of {} fresh addresses in {} pages; sides {:.2f} %", accuracy.addresses, accuracy.pages,
                                 100 * accuracy.side)});
-    if (options.figures) drawSlices(probe, pages, options.seed, figures);
+    std::optional<SliceLatencies> latencies;
+    // All are equally far on a simulated side.
+    if (!simulated || options.figures) latencies = timeSlices(probe, pages, options.seed);
+    if (options.figures) drawSlices(*latencies, pages, figures);
+    if (!simulated && mapper.sided()) reportQuarters(*mapper.sides(), *latencies, pages.form, listener);
     arch::AddressMap::Roles roles;
     roles.slice = mapper.digits().slice;
     std::optional<SliceSet> set;
@@ -337,6 +365,7 @@ std::optional<MapFile> sliceMap(Probe& probe, const MemoryView& memory, const Op
     file.physical = mapper.physical();
     file.confidence = accuracy.slice;
     file.form = mapper.hash();
+    if (!mapper.physical()) file.latencies = std::move(latencies);
     return file;
 }
 

@@ -19,30 +19,6 @@ Result timeHistogram(const std::string& title, Times times) {
     return r;
 }
 
-Result sliceLatencies(Probe& probe, const std::vector<std::uint64_t>& lines) {
-    constexpr unsigned kSome = 16;
-    const bool simulated = probe.gpu().simulator() != nullptr;
-    const unsigned all = probe.multiprocessors(), step = simulated ? std::max(1U, all / kSome) : 1;
-    Result r;
-    r.title = "Latency by multiprocessor and slice: atomics";
-    r.columns = {{"multiprocessor", ""}, {"slice", ""}, {"latency", "cycles"}};
-    for (unsigned sm = 0; sm < all; sm += step) {
-        const Times times = probe.timeAtomicsFrom(sm, lines, simulated ? 2 : 8);
-        for (std::size_t slice = 0; slice < lines.size(); ++slice)
-            r.add({std::int64_t{sm}, static_cast<std::int64_t>(slice), static_cast<std::int64_t>(times[slice])});
-    }
-    r.charts.push_back({Chart::Kind::heatmap,
-                        "latency from multiprocessors to slices",
-                        "slice",
-                        {"latency"},
-                        {"multiprocessor"},
-                        {},
-                        "",
-                        false,
-                        false});
-    return r;
-}
-
 Result slicesByAddress(Bytes pageBytes, Bytes bytes,
                        const std::function<std::optional<std::uint32_t>(std::uint64_t offset)>& sliceAt) {
     constexpr Bytes kPages = 32, kKilobytes = 64;

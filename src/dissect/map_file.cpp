@@ -50,6 +50,17 @@ ResidueHash readForm(const json& j) {
     return form;
 }
 
+SliceLatencies readLatencies(const json& j) {
+    SliceLatencies latencies{j.at("multiprocessors").get<std::vector<unsigned>>(),
+                             j.at("cycles").get<std::vector<Times>>()};
+    if (latencies.multiprocessors.size() != latencies.cycles.size())
+        throw Error("latencies of {} multiprocessors, not {}", latencies.cycles.size(),
+                    latencies.multiprocessors.size());
+    for (const Times& row : latencies.cycles)
+        if (row.size() != latencies.slices() || row.empty()) throw Error("latencies of unlike numbers of slices");
+    return latencies;
+}
+
 }  // namespace
 
 ordered_json toJson(const MapFile& file) {
@@ -59,6 +70,8 @@ ordered_json toJson(const MapFile& file) {
                       {"confidence", file.confidence},
                       {"map", file.map.toJson()}};
     if (file.form) j["form"] = formJson(*file.form);
+    if (file.latencies)
+        j["latencies"] = {{"multiprocessors", file.latencies->multiprocessors}, {"cycles", file.latencies->cycles}};
     j["findings"] = ordered_json::array();
     for (const Finding& f : file.findings)
         j["findings"].push_back({{"name", f.name},
@@ -88,6 +101,7 @@ MapFile readMapFile(const std::string& path) {
             throw Error("addresses are {}, but must be physical or page labels", addresses);
         file.confidence = j.at("confidence").get<double>();
         if (j.contains("form")) file.form = readForm(j.at("form"));
+        if (j.contains("latencies")) file.latencies = readLatencies(j.at("latencies"));
     } catch (const json::exception& e) {
         // Without the number that the library begins with.
         const std::string_view what = e.what();
@@ -97,6 +111,8 @@ MapFile readMapFile(const std::string& path) {
     }
     if (file.form && file.map.slices() != file.form->slices())
         throw Error("{}: the map has {} slices, its form {}", path, file.map.slices(), file.form->slices());
+    if (file.latencies && file.map.slices() != file.latencies->slices())
+        throw Error("{}: the map has {} slices, its latencies {}", path, file.map.slices(), file.latencies->slices());
     return file;
 }
 

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "dissect/findings.h"
 #include "dissect/residue_hash.h"
+#include "dissect/slice_latencies.h"
 
 namespace bulkhead::dissect {
 
@@ -20,6 +21,8 @@ struct MapFile {
         false;  ///< the map takes physical addresses; otherwise page labels stand above the offset in a page
     double confidence = 0;
     std::optional<ResidueHash> form;  ///< the slices' closed form, from which pages of any allocation can be labelled
+    /// By which slices have the same numbers in every process that adopts the form.
+    std::optional<SliceLatencies> latencies;
     std::vector<Finding> findings;
     Result::Provenance provenance;
 };

@@ -374,9 +374,10 @@ bool SliceMapper::find() {
     return true;
 }
 
-bool SliceMapper::adopt(const ResidueHash& known) {
+bool SliceMapper::adopt(const MapFile& known) {
+    if (!known.form) throw Error("the map has no form by which pages could be labelled");
     if (!findSideMask()) return false;
-    hash_ = known;
+    hash_ = *known.form;
     hash_.page = {};
     const Mask side = hash_.groups.empty() ? 0 : hash_.groups[0] & (kPageBytes - 1);
     if (sides_ && sideMask_.mask != side)
@@ -389,11 +390,32 @@ bool SliceMapper::adopt(const ResidueHash& known) {
     digits_ = *digits;
     if (!findHomeLabel()) throw Error("the map's slice hash does not fit this GPU");
     nameSlices();
+    if (known.latencies) findNames(*known.latencies);
     return true;
 }
 
+/// Contention leaves two things of the home page's label open: what it adds to residues, and, as the sum of inverted
+/// parities counts backwards, their direction. How far slices are decides both.
+void SliceMapper::findNames(const SliceLatencies& known) {
+    // Groups beside the sides would have an order of their own.
+    if (!hash_.table.empty() || hash_.groups.size() > (sides_ ? 1 : 0)) return;
+    const std::uint32_t all = (std::uint32_t{1} << hash_.parities.size()) - 1;
+    for (int direction = 0; direction < 2 && !named_; ++direction) {
+        std::vector<std::uint64_t> lines;
+        for (const Target& t : labeller_->representatives()) lines.push_back(t.address);
+        const auto shift = findShift(known, timeSlices(probe_, lines), hash_.modulus);
+        if (shift) {
+            hash_.page.addend = *shift;
+            named_ = true;
+        } else {
+            hash_.page.flips ^= all;
+        }
+        nameSlices();
+    }
+}
+
 /// Which parities are inverted in the home page: those with which addresses have equal residues just where they share
-/// a slice. Its addend is free, as it only names the slices.
+/// a slice.
 bool SliceMapper::findHomeLabel() {
     const std::size_t samples = std::max<std::size_t>(64, 4 * std::size_t{hash_.slices()});
     constexpr double kAgreement = 0.9;

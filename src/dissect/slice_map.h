@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dissect/findings.h"
+#include "dissect/map_file.h"
 #include "dissect/memory_view.h"
 #include "dissect/slices.h"
 
@@ -32,8 +33,11 @@ class SliceMapper {
 
     /// Sides, threshold, labels, form. False if it stays undecided; the listener has heard why.
     bool find();
-    /// For a form that is known already: one page stands for it, and its slices get their names from it.
-    bool adopt(const ResidueHash&);
+    /// For a map that is known already: one page stands for it. Its slices get the map's numbers where that knows how
+    /// far they are from the multiprocessors, and any otherwise. Throws Error: a map without a form, or of another GPU.
+    bool adopt(const MapFile&);
+    /// Whether slices have the map's numbers, as in every process that adopted it.
+    bool named() const { return named_; }
 
     /// Where the first whole page of the allocation begins.
     std::uint64_t firstPage() const { return base_; }
@@ -86,6 +90,7 @@ class SliceMapper {
     bool fitWindow(Mask unused);
     std::vector<std::optional<PageLabel>> labelAt(const std::vector<std::uint64_t>& pages, Mask offsetBits);
     bool findHomeLabel();
+    void findNames(const SliceLatencies&);
     std::vector<std::uint32_t> memberOf() const;
     bool extend();
     void nameSlices();
@@ -103,6 +108,7 @@ class SliceMapper {
     std::vector<Labelled> labels_;
     ResidueHash hash_;
     ResidueDigits digits_;
+    bool named_ = false;
 };
 
 }  // namespace bulkhead::dissect

@@ -146,13 +146,12 @@ Verification verify(gpu::Gpu& gpu, const MapFile& file, const Options& options, 
         v.slice = verifySlices(probe, memory, file.map, options, random);
         v.addresses = 2 * kPairsEach;
     } else {
-        if (!file.form) throw Error("the map has no form by which pages could be labelled");
         MemoryView memory(gpu, options.memory != 0 ? options.memory : 4_GiB);
         memory.forgetPhysical();
         SliceMapOptions slices = SliceMapOptions::forGpu(probe.gpu());
         slices.seed = options.seed + 100;
         SliceMapper mapper(probe, memory, slices, listener);
-        if (!mapper.adopt(*file.form)) throw Error("slices of {} cannot be told apart by timing", gpu.name());
+        if (!mapper.adopt(file)) throw Error("slices of {} cannot be told apart by timing", gpu.name());
         listener.step("fresh random addresses");
         const std::size_t pages = simulated ? 8 : memory.bytes() / kPageBytes - 1;
         const auto accuracy = mapper.verify(mapper.labelPages(pages), simulated ? 100 : options.verifyAddresses);

@@ -56,9 +56,8 @@ Floor::Floor(const SeriesSpec& spec, std::optional<unsigned> only) : gpu_(open(s
 void Floor::putUpWalls(const SeriesSpec& spec, std::optional<unsigned> only) {
     const walls::Coloring coloring =
         spec.method == Method::cmp ? coloringFor(gpu_, spec.partitions, spec.map) : walls::Coloring::none;
-    if (only && coloring == walls::Coloring::slices)
-        throw Error("slices have other numbers in every process: keep {} partitions in one", spec.partitions);
     site_ = std::make_unique<walls::Site>(makeSite(gpu_, coloring, spec.map, placementOf(spec, gpu_)));
+    if (only) expectColorsNamed(*site_);
     const Plan plan = makePlan(topologyOf(gpu_, *site_), equalPartitions(spec.partitions));
     for (unsigned i = 0; i < plan.shares.size(); ++i) {
         if (only && *only != i) continue;

@@ -1,8 +1,12 @@
 #include "isolate/plan.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/suggest.h"
@@ -39,39 +43,107 @@ std::vector<unsigned> divide(unsigned total, const std::vector<double>& shares, 
     return counts;
 }
 
-/// Things of each side that nobody has yet, in order.
-using Free = std::vector<std::vector<unsigned>>;
+/// Multiprocessors and colors of a quarter that nobody has yet, in order.
+struct Quarter {
+    std::vector<unsigned> multiprocessors, colors;
+    bool whole = true;
+};
 
-Free bySide(const std::vector<std::uint8_t>& sides, unsigned count) {
-    Free free(count);
-    for (unsigned i = 0; i < sides.size(); ++i) free[sides[i]].push_back(i);
+constexpr std::size_t kQuarters = 4;
+using Free = std::array<Quarter, kQuarters>;
+
+Free freeOf(const Topology& t) {
+    Free free;
+    for (unsigned i = 0; i < t.multiprocessors(); ++i) free[t.quarterOfMultiprocessor[i]].multiprocessors.push_back(i);
+    for (unsigned i = 0; i < t.colors(); ++i) free[t.quarterOfColor[i]].colors.push_back(i);
     return free;
 }
 
-void take(std::vector<unsigned>& from, unsigned count, std::vector<unsigned>& to) {
-    to.insert(to.end(), from.begin(), from.begin() + count);
-    from.erase(from.begin(), from.begin() + count);
+struct Need {
+    unsigned multiprocessors = 0, colors = 0;
+};
+
+void take(std::vector<unsigned>& from, unsigned& count, std::vector<unsigned>& to) {
+    const auto some = std::min(count, static_cast<unsigned>(from.size()));
+    to.insert(to.end(), from.begin(), from.begin() + some);
+    from.erase(from.begin(), from.begin() + some);
+    count -= some;
 }
 
-/// From the side with most left, then the next.
-void takeAnywhere(Free& free, unsigned count, std::vector<unsigned>& to) {
-    while (count > 0) {
-        auto& most = *std::max_element(free.begin(), free.end(),
-                                       [](const auto& a, const auto& b) { return a.size() < b.size(); });
-        const auto some = std::min(count, static_cast<unsigned>(most.size()));
-        take(most, some, to);
-        count -= some;
+/// Quarters from `first` to before `last`, those with most multiprocessors left first: what comes last is divided.
+std::vector<Quarter*> byRoom(Free& free, std::size_t first, std::size_t last) {
+    std::vector<Quarter*> quarters;
+    for (std::size_t q = first; q < last; ++q) quarters.push_back(&free[q]);
+    std::stable_sort(quarters.begin(), quarters.end(), [](const Quarter* a, const Quarter* b) {
+        return a->multiprocessors.size() > b->multiprocessors.size();
+    });
+    return quarters;
+}
+
+void takeFrom(const std::vector<Quarter*>& quarters, Need need, Share& share) {
+    for (Quarter* quarter : quarters) {
+        if (need.multiprocessors > 0 || need.colors > 0) quarter->whole = false;
+        take(quarter->multiprocessors, need.multiprocessors, share.multiprocessors);
+        take(quarter->colors, need.colors, share.colors);
     }
 }
 
-/// The side with the least room that is enough; as many as there are sides where none is.
-std::size_t bestSide(const Free& multiprocessors, const Free& colors, unsigned needSms, unsigned needColors) {
-    std::size_t best = multiprocessors.size();
-    for (std::size_t side = 0; side < multiprocessors.size(); ++side) {
-        if (multiprocessors[side].size() < needSms || colors[side].size() < needColors) continue;
-        if (best == multiprocessors.size() || multiprocessors[side].size() < multiprocessors[best].size()) best = side;
+/// Whether a share of `asked` would hardly notice to get `given`.
+bool about(unsigned asked, std::size_t given) {
+    constexpr double kTolerance = 0.1;
+    return std::fabs(static_cast<double>(given) - asked) <= kTolerance * asked;
+}
+
+/// The untouched quarter that comes nearest to what is asked for; null if none comes near.
+Quarter* wholeQuarter(Free& free, Need need) {
+    Quarter* best = nullptr;
+    const auto off = [&](const Quarter& q) {
+        return std::abs(static_cast<long>(q.multiprocessors.size()) - static_cast<long>(need.multiprocessors));
+    };
+    for (Quarter& q : free)
+        if (q.whole && about(need.multiprocessors, q.multiprocessors.size()) && about(need.colors, q.colors.size()) &&
+            (best == nullptr || off(q) < off(*best)))
+            best = &q;
+    return best;
+}
+
+/// The group of so many quarters with the least room that is enough, by its first; kQuarters where none is.
+std::size_t bestPlace(const Free& free, std::size_t quarters, Need need) {
+    std::size_t best = kQuarters, least = 0;
+    for (std::size_t first = 0; first < kQuarters; first += quarters) {
+        std::size_t multiprocessors = 0, colors = 0;
+        for (std::size_t q = first; q < first + quarters; ++q) {
+            multiprocessors += free[q].multiprocessors.size();
+            colors += free[q].colors.size();
+        }
+        if (multiprocessors < need.multiprocessors || colors < need.colors) continue;
+        if (best == kQuarters || multiprocessors < least) {
+            best = first;
+            least = multiprocessors;
+        }
     }
     return best;
+}
+
+void settle(const Topology& topology, Free& free, Need need, Share& share) {
+    if (topology.halved()) {
+        if (Quarter* whole = wholeQuarter(free, need)) {
+            share.multiprocessors = std::exchange(whole->multiprocessors, {});
+            share.colors = std::exchange(whole->colors, {});
+            whole->whole = false;
+            return;
+        }
+    }
+    for (const std::size_t quarters : {1, 2, 4}) {
+        const std::size_t first = bestPlace(free, quarters, need);
+        if (first == kQuarters) continue;
+        takeFrom(byRoom(free, first, first + quarters), need, share);
+        return;
+    }
+    // Others got whole quarters that are a little larger than their share.
+    takeFrom(byRoom(free, 0, kQuarters), need, share);
+    if (share.multiprocessors.empty() || share.colors.empty())
+        throw Error("no room is left for partition {}: the others have all", share.partition.name);
 }
 
 std::vector<double> sharesOf(const std::vector<Partition>& partitions, double Partition::*share) {
@@ -104,23 +176,36 @@ std::string rows(const std::string& label, const std::string& letters) {
     return out;
 }
 
-std::string drawSide(const Plan& plan, unsigned side) {
+std::string drawQuarter(const Plan& plan, unsigned quarter) {
     const Topology& t = plan.topology;
     std::string multiprocessors, slices;
     for (unsigned i = 0; i < t.multiprocessors(); ++i)
-        if (t.sideOfMultiprocessor[i] == side) multiprocessors += letterOf(plan, &Share::multiprocessors, i);
+        if (t.quarterOfMultiprocessor[i] == quarter) multiprocessors += letterOf(plan, &Share::multiprocessors, i);
     for (unsigned color = 0; color < t.colors(); ++color) {
-        if (t.sideOfColor[color] != side) continue;
+        if (t.quarterOfColor[color] != quarter) continue;
         slices.append(std::max(1u, t.slicesPerColor), letterOf(plan, &Share::colors, color));
     }
     return rows("SMs", multiprocessors) + rows(t.slicesPerColor ? "slices" : "colors", slices);
 }
 
+/// Whether it has multiprocessors or colors on both sides.
+bool onBothSides(const Topology& t, const Share& share) {
+    std::set<unsigned> sides;
+    for (const unsigned sm : share.multiprocessors) sides.insert(t.quarterOfMultiprocessor[sm] / 2);
+    for (const unsigned color : share.colors) sides.insert(t.quarterOfColor[color] / 2);
+    return sides.size() > 1;
+}
+
 }  // namespace
 
 unsigned Topology::sides() const {
-    const auto last = std::max_element(sideOfMultiprocessor.begin(), sideOfMultiprocessor.end());
-    return last == sideOfMultiprocessor.end() ? 1 : *last + 1u;
+    const auto last = std::max_element(quarterOfMultiprocessor.begin(), quarterOfMultiprocessor.end());
+    return last == quarterOfMultiprocessor.end() ? 1 : *last / 2 + 1u;
+}
+
+bool Topology::halved() const {
+    return std::any_of(quarterOfMultiprocessor.begin(), quarterOfMultiprocessor.end(),
+                       [](std::uint8_t quarter) { return quarter % 2 != 0; });
 }
 
 bool Share::overlaps(const Share& other) const {
@@ -147,8 +232,7 @@ Plan makePlan(Topology topology, const std::vector<Partition>& partitions) {
 
     Plan plan;
     plan.shares.resize(partitions.size());
-    Free sms = bySide(topology.sideOfMultiprocessor, topology.sides());
-    Free colors = bySide(topology.sideOfColor, topology.sides());
+    Free free = freeOf(topology);
     // The largest first: what is small fits into what they leave.
     std::vector<std::size_t> order(partitions.size());
     std::iota(order.begin(), order.end(), 0);
@@ -157,17 +241,10 @@ Plan makePlan(Topology topology, const std::vector<Partition>& partitions) {
     for (const std::size_t i : order) {
         Share& share = plan.shares[i];
         share.partition = partitions[i];
-        const std::size_t side = bestSide(sms, colors, smCounts[i], colorCounts[i]);
-        if (side < sms.size()) {
-            take(sms[side], smCounts[i], share.multiprocessors);
-            take(colors[side], colorCounts[i], share.colors);
-        } else {
-            takeAnywhere(sms, smCounts[i], share.multiprocessors);
-            takeAnywhere(colors, colorCounts[i], share.colors);
-        }
+        settle(topology, free, {smCounts[i], colorCounts[i]}, share);
         std::sort(share.multiprocessors.begin(), share.multiprocessors.end());
         std::sort(share.colors.begin(), share.colors.end());
-        share.memoryBytes = topology.memoryBytes / topology.colors() * colorCounts[i];
+        share.memoryBytes = topology.memoryBytes / topology.colors() * share.colors.size();
     }
     plan.topology = std::move(topology);
     return plan;
@@ -177,9 +254,11 @@ std::string draw(const Plan& plan) {
     const Topology& t = plan.topology;
     std::string out =
         fmt::format("{}: {} SMs, {} color{}\n", t.gpu, t.multiprocessors(), t.colors(), t.colors() == 1 ? "" : "s");
-    for (unsigned side = 0; side < t.sides(); ++side) {
-        if (t.sides() > 1) out += fmt::format("side {}\n", side);
-        out += drawSide(plan, side);
+    for (unsigned quarter = 0; quarter < 2 * t.sides(); ++quarter) {
+        if (!t.halved() && quarter % 2 != 0) continue;
+        if (t.sides() > 1)
+            out += fmt::format("side {}{}\n", quarter / 2, t.halved() ? fmt::format(", half {}", quarter % 2) : "");
+        out += drawQuarter(plan, quarter);
     }
     for (const Share& share : plan.shares) {
         const char letter = letterOf(plan, &Share::multiprocessors, share.multiprocessors.front());
@@ -187,6 +266,8 @@ std::string draw(const Plan& plan) {
                            share.partition.name, share.multiprocessors.size(),
                            100.0 * static_cast<double>(share.multiprocessors.size()) / t.multiprocessors(),
                            share.colors.size(), t.colors(), share.memoryBytes >> 20, share.partition.tenants);
+        if (onBothSides(t, share) && plan.shares.size() > 1)
+            out += fmt::format("  {:<12} lies on both sides of the L2, where its traffic crosses others'\n", "");
     }
     return out;
 }

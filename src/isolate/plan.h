@@ -13,14 +13,16 @@ namespace bulkhead::isolate {
 /// serve no other color.
 struct Topology {
     std::string gpu;
-    std::vector<std::uint8_t> sideOfMultiprocessor;
-    std::vector<std::uint8_t> sideOfColor;
+    /// 2 x side + half: what lies in one quarter of the L2 is near to each other. Where sides have no halves, or colors
+    /// have part in both, all halves are 0.
+    std::vector<std::uint8_t> quarterOfMultiprocessor, quarterOfColor;
     unsigned slicesPerColor = 0;  ///< for pictures; 0 where it is not known
     Bytes memoryBytes = 0;
 
-    unsigned multiprocessors() const { return static_cast<unsigned>(sideOfMultiprocessor.size()); }
-    unsigned colors() const { return static_cast<unsigned>(sideOfColor.size()); }
+    unsigned multiprocessors() const { return static_cast<unsigned>(quarterOfMultiprocessor.size()); }
+    unsigned colors() const { return static_cast<unsigned>(quarterOfColor.size()); }
     unsigned sides() const;
+    bool halved() const;  ///< whether sides have halves
 };
 
 /// What a partition has of a GPU.
@@ -43,9 +45,10 @@ struct Plan {
     const Share& find(const std::string& name) const;
 };
 
-/// Divides a GPU. A partition stays on one side of the L2 where it fits, with multiprocessors and colors of that side,
-/// so that its traffic crosses nobody's; multiprocessors of a TPC (two with consecutive numbers) stay together where
-/// counts allow. Throws Error: more partitions than multiprocessors or colors.
+/// Divides a GPU. A partition stays in one quarter of the L2 where it fits, else on one side, with multiprocessors and
+/// colors from there, so that its traffic crosses nobody's; and one that is about as large as a quarter gets a whole
+/// one. Multiprocessors of a TPC (two with consecutive numbers) stay together where counts allow. Throws Error: more
+/// partitions than multiprocessors or colors.
 Plan makePlan(Topology, const std::vector<Partition>&);
 
 /// The plan in a terminal: every multiprocessor and every slice with the letter of its partition.

@@ -64,17 +64,27 @@ walls::Site makeSite(gpu::Gpu& gpu, walls::Coloring coloring, const std::string&
     return {gpu, options};
 }
 
+void expectColorsNamed(const walls::Site& site) {
+    if (!site.colorsNamed())
+        throw Error(
+            "the map does not tell slices apart by their distance from multiprocessors, so that processes could not "
+            "agree on them: make it anew with bulkhead dissect, while nothing else runs");
+}
+
 Topology topologyOf(gpu::Gpu& gpu, const walls::Site& site) {
     Topology t;
     t.gpu = gpu.name();
-    t.sideOfMultiprocessor = site.topology().sideOf;
+    t.quarterOfMultiprocessor = site.topology().quarterOf;
     if (site.coloring() == walls::Coloring::none) {
         // Memory is everybody's, and nothing limits how many share it.
-        t.sideOfColor = t.sideOfMultiprocessor;
+        t.quarterOfColor = t.quarterOfMultiprocessor;
         return t;
     }
+    // A color of both halves has to do with the multiprocessors of both.
+    if (site.coloring() == walls::Coloring::sides)
+        for (std::uint8_t& quarter : t.quarterOfMultiprocessor) quarter &= 2;
     for (unsigned color = 0; color < site.colors(); ++color) {
-        t.sideOfColor.push_back(static_cast<std::uint8_t>(site.sideOf(color)));
+        t.quarterOfColor.push_back(static_cast<std::uint8_t>(site.quarterOf(color)));
         t.memoryBytes += site.memoryOf({color});
     }
     if (const sim::Gpu* machine = gpu.simulator()) t.slicesPerColor = machine->profile().map.slices() / site.colors();

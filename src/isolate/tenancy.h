@@ -22,6 +22,9 @@ walls::Placement usualPlacement(gpu::Gpu&);
 walls::Site makeSite(gpu::Gpu&, walls::Coloring, const std::string& mapFile, walls::Placement);
 walls::Site makeSite(gpu::Gpu&, walls::Coloring, const std::string& mapFile);
 
+/// Throws Error if colors have other numbers in other processes, where they could be given away twice.
+void expectColorsNamed(const walls::Site&);
+
 /// What a site has to divide.
 Topology topologyOf(gpu::Gpu&, const walls::Site&);
 walls::Walls wallsOf(const Share&, const walls::Site&);

@@ -78,23 +78,23 @@ constexpr unsigned byteOf(unsigned word) {
     return 4 * word;
 }
 
-/// Clears the turn of the launch before.
-std::string clear(std::string_view kernel, std::string_view where) {
+/// Clears the turn of the launch before. Whoever has the first index does: it is inside, where a neighbour's accesses
+/// are not before its own.
+std::string clear(std::string_view kernel) {
     return fmt::format(R"(
 	ld.param.u64 %bulkhead_q2, [{0}_bulkhead_launch+{1}];
 	cvta.to.global.u64 %bulkhead_q2, %bulkhead_q2;
 	ld.param.u32 %bulkhead_r2, [{0}_bulkhead_launch+{2}];
 	mov.u32 %bulkhead_r3, 0;
-$bulkhead_clear_{3}:
+$bulkhead_clear:
 	setp.eq.u32 %bulkhead_p1, %bulkhead_r2, 0;
-	@%bulkhead_p1 bra $bulkhead_cleared_{3};
+	@%bulkhead_p1 bra $bulkhead_fetched_ahead;
 	st.global.v4.u32 [%bulkhead_q2], {{%bulkhead_r3, %bulkhead_r3, %bulkhead_r3, %bulkhead_r3}};
 	add.u64 %bulkhead_q2, %bulkhead_q2, 16;
 	sub.u32 %bulkhead_r2, %bulkhead_r2, 16;
-	bra $bulkhead_clear_{3};
-$bulkhead_cleared_{3}:
+	bra $bulkhead_clear;
 )",
-                       kernel, offsetof(PersistentLaunch, before), offsetof(PersistentLaunch, clear), where);
+                       kernel, offsetof(PersistentLaunch, before), offsetof(PersistentLaunch, clear));
 }
 
 /// What the first thread of a block that stays must know: where to count, and that no index has been fetched yet.
@@ -108,13 +108,6 @@ std::string firstThread(std::string_view kernel) {
 )",
                        kernel, offsetof(PersistentLaunch, queue), offsetof(PersistentLaunch, turn));
 }
-
-const char* const kWhetherLast = R"(
-	mov.u32 %bulkhead_r2, %ctaid.x;
-	mov.u32 %bulkhead_r3, %nctaid.x;
-	sub.u32 %bulkhead_r3, %bulkhead_r3, 1;
-	setp.eq.u32 %bulkhead_last, %bulkhead_r2, %bulkhead_r3;
-)";
 
 /// What every thread that stays must know: whether it is the first of its block, and the grid that is meant.
 std::string worker(std::string_view kernel) {
@@ -140,7 +133,7 @@ std::string worker(std::string_view kernel) {
 std::string preamble(std::string_view kernel) {
     return fmt::format(R"(
 	.reg .pred %bulkhead_p<2>;
-	.reg .pred %bulkhead_other, %bulkhead_last, %bulkhead_ahead;
+	.reg .pred %bulkhead_other, %bulkhead_ahead;
 	.reg .b32 %bulkhead_r<5>;
 	.reg .b32 %bulkhead_blocks, %bulkhead_sm, %bulkhead_fetched;
 	.reg .b32 %bulkhead_ctaid_x, %bulkhead_ctaid_y, %bulkhead_ctaid_z;
@@ -165,12 +158,14 @@ std::string preamble(std::string_view kernel) {
 /// harm if somebody came later.
 std::string outside(std::string_view kernel) {
     return fmt::format(R"(
-{5}
-	@!%bulkhead_last bra $bulkhead_end;
-{4}
-	@%bulkhead_other bra $bulkhead_told;
-{6}
+	mov.u32 %bulkhead_r2, %ctaid.x;
+	mov.u32 %bulkhead_r3, %nctaid.x;
+	sub.u32 %bulkhead_r3, %bulkhead_r3, 1;
+	setp.ne.u32 %bulkhead_p1, %bulkhead_r2, %bulkhead_r3;
+	@%bulkhead_p1 bra $bulkhead_end;
 {3}
+	@%bulkhead_other bra $bulkhead_told;
+{4}
 	mov.u64 %bulkhead_q1, %clock64;
 $bulkhead_wait:
 	ld.volatile.global.u32 %bulkhead_r1, [%bulkhead_turn+{1}];
@@ -190,21 +185,17 @@ $bulkhead_told:
 	@%bulkhead_p1 bra $bulkhead_end;
 	bra $bulkhead_next;
 )",
-                       kernel, byteOf(PersistentQueue::kInside), byteOf(PersistentQueue::kStrays),
-                       clear(kernel, "outside"), worker(kernel), kWhetherLast, firstThread(kernel));
+                       kernel, byteOf(PersistentQueue::kInside), byteOf(PersistentQueue::kStrays), worker(kernel),
+                       firstThread(kernel));
 }
 
 /// A block that is one too many on its SM goes on as if it had come too late for the last index.
 std::string inside(std::string_view kernel) {
     return fmt::format(R"(
 $bulkhead_inside:
-{6}
-	@%bulkhead_other bra $bulkhead_next;
-{7}
-{8}
-	@!%bulkhead_last bra $bulkhead_place;
 {5}
-$bulkhead_place:
+	@%bulkhead_other bra $bulkhead_next;
+{6}
 	ld.param.u32 %bulkhead_r1, [{0}_bulkhead_launch+{3}];
 	setp.eq.u32 %bulkhead_p1, %bulkhead_r1, 0;
 	@%bulkhead_p1 bra $bulkhead_stay;
@@ -220,8 +211,8 @@ $bulkhead_stay:
 	st.global.u32 [%bulkhead_q1+{1}], %bulkhead_r1;
 )",
                        kernel, byteOf(PersistentQueue::kUsed), byteOf(PersistentQueue::kInside),
-                       offsetof(PersistentLaunch, most), byteOf(PersistentQueue::kPlaced), clear(kernel, "inside"),
-                       worker(kernel), firstThread(kernel), kWhetherLast);
+                       offsetof(PersistentLaunch, most), byteOf(PersistentQueue::kPlaced), worker(kernel),
+                       firstThread(kernel));
 }
 
 /// All threads come in at the head of the loop: were some to jump into it, ptxas would not bring a warp's threads
@@ -234,6 +225,9 @@ $bulkhead_next:
 	@%bulkhead_other bra $bulkhead_taken;
 	@%bulkhead_ahead bra $bulkhead_fetched_ahead;
 	atom.global.inc.u32 %bulkhead_fetched, [%bulkhead_turn+{1}], 4294967295;
+	setp.ne.u32 %bulkhead_p1, %bulkhead_fetched, 0;
+	@%bulkhead_p1 bra $bulkhead_fetched_ahead;
+{3}
 $bulkhead_fetched_ahead:
 	st.shared.u32 [{0}_bulkhead_block], %bulkhead_fetched;
 	ld.param.u32 %bulkhead_r1, [{0}_bulkhead_launch+{2}];
@@ -255,7 +249,7 @@ $bulkhead_taken:
 	div.u32 %bulkhead_ctaid_z, %bulkhead_r2, %bulkhead_nctaid_y;
 $bulkhead_body:
 )",
-                       kernel, byteOf(PersistentQueue::kNext), offsetof(PersistentLaunch, ahead));
+                       kernel, byteOf(PersistentQueue::kNext), offsetof(PersistentLaunch, ahead), clear(kernel));
 }
 
 std::string prologue(std::string_view kernel) {

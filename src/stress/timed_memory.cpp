@@ -13,7 +13,7 @@ class TimedMemory final : public MappedMemory {
         dissect::Probe probe(gpu);
         dissect::Listener silent;
         dissect::SliceMapper mapper(probe, view_, dissect::SliceMapOptions::forGpu(gpu), silent);
-        if (!mapper.adopt(form_)) throw Error("slices of {} cannot be told apart by timing", gpu.name());
+        if (!mapper.adopt(file)) throw Error("slices of {} cannot be told apart by timing", gpu.name());
         form_ = mapper.hash();
         labels_ = mapper.labelPages(view_.bytes() >> dissect::kPageShift);
         if (mapper.sided()) findSides(mapper);

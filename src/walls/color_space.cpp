@@ -20,8 +20,8 @@ constexpr Bytes kWindowUnit = ptx::AccessTranslation::kAlignment;
 
 }  // namespace
 
-ColorSpace::ColorSpace(gpu::Gpu& gpu, const Pool& pool, Bytes bytes, Bytes windowBytes)
-    : heap(bytes, pool.used), context_(gpu.context()), pool_(pool), bytes_(bytes), windowBytes_(windowBytes) {
+ColorSpace::ColorSpace(gpu::Gpu& gpu, ColoredHeap addresses, Bytes windowBytes)
+    : heap(std::move(addresses)), context_(gpu.context()), windowBytes_(windowBytes) {
     context_.makeCurrent();
     gpu::check(context_.api(),
                context_.api().cuMemAddressReserve(&window_, roundedUp(windowBytes_, kWindowUnit), kWindowUnit, 0, 0),
@@ -90,14 +90,16 @@ std::string result(const ptx::AccessTranslation::Registers& r) {
 }  // namespace
 
 SideSpace::SideSpace(gpu::Gpu& gpu, const Pool& pool, dissect::Mask mask, unsigned side)
-    : ColorSpace(gpu, pool, pool.bytes / 2, windowOf(pool.bytes)), mask_(mask), color_(layOut(pool.base, mask, side)) {}
+    : ColorSpace(gpu, ColoredHeap({{0, pool.bytes / 2}}, pool.used), windowOf(pool.bytes)),
+      mask_(mask),
+      color_(layOut(pool.base, mask, side)) {}
 
-Bytes SideSpace::realOffset(Bytes offset) const {
-    return color_.address(offset) - pool();
+driver::CUdeviceptr SideSpace::realAddress(driver::CUdeviceptr address) const {
+    return color_.address(address - window());
 }
 
 unsigned SideSpace::colorOf(driver::CUdeviceptr address) const {
-    return dissect::parity(realOffset(address - window()) & mask_) ? 1 : 0;
+    return dissect::parity((realAddress(address) - color_.base) & mask_) ? 1 : 0;
 }
 
 ptx::AccessTranslation SideSpace::translation() const {
@@ -140,111 +142,120 @@ ptx::AccessTranslation SideSpace::translation() const {
     return t;
 }
 
-unsigned SliceSpace::unitShift(const dissect::ResidueHash& hash) {
-    dissect::Mask used = 0;
-    for (const dissect::Mask group : hash.groups) used |= group;
-    for (const dissect::WeightedParity& p : hash.parities) used |= p.mask;
-    used &= PagePool::kPageBytes - 1;
-    if (used == 0) throw Error("the map's slices do not depend on the offset in a page: there is nothing to color");
-    return static_cast<unsigned>(std::countr_zero(used));
+std::vector<Bytes> SliceSpace::bytesOfSlices(const dissect::ResidueHash& hash,
+                                             const std::vector<dissect::PageLabel>& pages) {
+    const Bytes unit = Bytes{1} << SliceLayout::unitShift(hash);
+    std::vector<Bytes> sums(hash.slices(), 0);
+    // Many pages have the same label.
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::vector<Bytes>> sumsOf;
+    for (const dissect::PageLabel& page : pages) {
+        std::vector<Bytes>& here = sumsOf[{page.groupFlips, page.flips, page.addend}];
+        if (here.empty()) {
+            here.resize(hash.slices(), 0);
+            for (Bytes offset = 0; offset < PagePool::kPageBytes; offset += unit)
+                here[hash.residue(offset, page) + hash.modulus * hash.group(offset, page)] += unit;
+        }
+        for (std::size_t slice = 0; slice < sums.size(); ++slice) sums[slice] += here[slice];
+    }
+    return sums;
 }
 
 namespace {
 
-/// Calls `visit(unit, slice)` for each unit of pages with these labels, in their order.
-template <class Visit>
-void forEachUnit(const dissect::ResidueHash& hash, const std::vector<dissect::PageLabel>& pages, const Visit& visit) {
-    const unsigned shift = SliceSpace::unitShift(hash);
-    // Many pages have the same label.
-    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::vector<unsigned>> slicesOf;
-    std::uint32_t unit = 0;
-    for (const dissect::PageLabel& page : pages) {
-        std::vector<unsigned>& slices = slicesOf[{page.groupFlips, page.flips, page.addend}];
-        if (slices.empty())
-            for (Bytes offset = 0; offset < PagePool::kPageBytes; offset += Bytes{1} << shift)
-                slices.push_back(hash.residue(offset, page) + hash.modulus * hash.group(offset, page));
-        for (const unsigned slice : slices) visit(unit++, slice);
-    }
+Bytes windowOf(const SliceLayout& layout) {
+    return std::bit_ceil(roundedUp(layout.pieces().back().offset + layout.pieces().back().bytes, kWindowUnit));
+}
+
+constexpr unsigned kEntryShift = 2, kEntry = 1u << kEntryShift;  // of the table of offsets
+static_assert(kEntry == sizeof(*SliceColor::offsets) && sizeof(SliceColor::Chunk) == 8 && sizeof(SpanSize) == 8);
+
+/// Loads from a table, at a byte of it. Tables begin at a multiple of 4 GB, so that an address needs no addition.
+std::string load(std::string_view what, std::string_view byte, const void* table) {
+    const auto address = reinterpret_cast<std::uintptr_t>(table);
+    return fmt::format(
+        "mov.b32 %bulkhead_w4, {}; mov.b64 %bulkhead_v, {{{}, %bulkhead_w4}}; ld.global.nc.{}, [%bulkhead_v+{}]; ",
+        address / kWindowUnit, byte, what, address % kWindowUnit);
+}
+
+/// Tables lie one after the other, each at a multiple of 128 B, as lines of L1 do.
+template <class T>
+Bytes tableBytes(const std::vector<T>& table) {
+    return roundedUp(table.size() * sizeof(T), 128);
 }
 
 }  // namespace
 
-SliceSpace::Served SliceSpace::servedBy(const std::vector<unsigned>& slices, const dissect::ResidueHash& hash,
-                                        const std::vector<dissect::PageLabel>& pages) {
-    std::vector<bool> wanted(hash.slices(), false);
-    for (const unsigned slice : slices) wanted.at(slice) = true;
-    Served served;
-    served.unitShift = unitShift(hash);
-    forEachUnit(hash, pages, [&](std::uint32_t unit, unsigned slice) {
-        if (!wanted[slice]) return;
-        served.units.push_back(unit);
-        served.slices.push_back(static_cast<std::uint16_t>(slice));
-    });
-    if (served.units.empty()) throw Error("no memory of these slices: take more");
-    return served;
-}
-
-std::vector<Bytes> SliceSpace::bytesOfSlices(const dissect::ResidueHash& hash,
-                                             const std::vector<dissect::PageLabel>& pages) {
-    const Bytes bytes = Bytes{1} << unitShift(hash);
-    std::vector<Bytes> sums(hash.slices(), 0);
-    forEachUnit(hash, pages, [&](std::uint32_t, unsigned slice) { sums[slice] += bytes; });
-    return sums;
-}
-
 SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, const dissect::ResidueHash& hash,
                        const std::vector<dissect::PageLabel>& pages, const std::vector<unsigned>& slices)
-    : SliceSpace(gpu, pool, servedBy(slices, hash, pages)) {}
+    : SliceSpace(gpu, pool, SliceLayout(hash, pages, slices)) {}
 
-SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, Served served)
-    : ColorSpace(gpu, pool, served.bytes(), roundedUp(served.bytes(), kWindowUnit)),
-      served_(std::move(served)),
-      table_(gpu, roundedUp(tableBytes(), PagePool::kPageBytes), roundedUp(tableBytes(), PagePool::kPageBytes),
-             kWindowUnit) {
-    if (tableBytes() >= kWindowUnit) throw Error("memory walls of {} bytes by slices", bytes());
-    std::vector<std::uint32_t> entries = served_.units;
-    entries.resize(tableBytes() / sizeof(std::uint32_t), served_.units.back());
-    gpu::check(context().api(), context().api().cuMemcpyHtoD(table_.base(), entries.data(), tableBytes()),
-               "cannot write a table of units");
+SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, SliceLayout layout)
+    : ColorSpace(gpu, ColoredHeap(layout.pieces(), pool.used), windowOf(layout)),
+      layout_(std::move(layout)),
+      pages_(layout_.pages(windowBytes(), pool.base, window())),
+      tables_(gpu, tableBytes(layout_.offsets()) + tableBytes(layout_.list()) + tableBytes(pages_), 0, kWindowUnit),
+      color_(layout_.color(windowBytes())),
+      hostColor_(color_) {
+    driver::CUdeviceptr at = tables_.base();
+    const auto put = [&](const auto& table, auto& onDevice, auto& onHost) {
+        if (table.empty()) return;
+        gpu::check(context().api(), context().api().cuMemcpyHtoD(at, table.data(), table.size() * sizeof(table[0])),
+                   "cannot write tables of slices");
+        onHost = table.data();
+        onDevice = reinterpret_cast<decltype(onHost + 0)>(at);
+        at += tableBytes(table);
+    };
+    put(layout_.offsets(), color_.offsets, hostColor_.offsets);
+    put(layout_.list(), color_.list, hostColor_.list);
+    put(pages_, color_.pages, hostColor_.pages);
 }
 
-Bytes SliceSpace::tableBytes() const {
-    return std::bit_ceil(served_.units.size()) * sizeof(std::uint32_t);
-}
-
-TableColor SliceSpace::color() const {
-    return {pool(), reinterpret_cast<const unsigned*>(table_.base()), served_.unitShift};
-}
-
-Bytes SliceSpace::realOffset(Bytes offset) const {
-    TableColor here = color();
-    here.units = served_.units.data();
-    return here.address(offset) - pool();
+driver::CUdeviceptr SliceSpace::realAddress(driver::CUdeviceptr address) const {
+    return hostColor_.address(address - window());
 }
 
 unsigned SliceSpace::colorOf(driver::CUdeviceptr address) const {
-    return served_.slices[(address - window()) >> served_.unitShift];
+    return layout_.sliceOf(address - window());
 }
 
 ptx::AccessTranslation SliceSpace::translation() const {
     ptx::AccessTranslation t;
     t.base = window();
     t.bytes = windowBytes();
-    t.declarations = ".reg .b32 %bulkhead_w<3>; .reg .b64 %bulkhead_v;";
-    t.translate = [=, shift = served_.unitShift, table = table_.base(), last = tableBytes() - sizeof(std::uint32_t),
-                   wide = windowBytes() > kWindowUnit, real = pool()](const ptx::AccessTranslation::Registers& r) {
-        const unsigned toEntry = shift - 2;  // entries have 4 bytes
-        const std::string entry =
-            wide ? fmt::format("shf.r.clamp.b32 %bulkhead_w0, {}, {}, {}; ", r.low, r.high, toEntry)
-                 : fmt::format("shr.u32 %bulkhead_w0, {}, {}; ", r.low, toEntry);
-        return entry +
+    t.declarations = ".reg .b32 %bulkhead_w<5>; .reg .b64 %bulkhead_v;";
+    t.translate = [c = color_, wide = windowBytes() > kWindowUnit,
+                   last = (windowBytes() >> color_.unitShift) * kEntry - 1](const auto& r) {
+        // w0: the unit, in bytes of the table of offsets; w1: its chunk, then its turn.
+        std::string text =
+            wide ? fmt::format("shf.r.clamp.b32 %bulkhead_w0, {}, {}, {}; and.b32 %bulkhead_w0, %bulkhead_w0, {}; ",
+                               r.low, r.high, c.unitShift - kEntryShift, last)
+                 : fmt::format("shr.u32 %bulkhead_w0, {}, {}; ", r.low, c.unitShift - kEntryShift);
+        text += fmt::format("shr.u32 %bulkhead_w1, %bulkhead_w0, {}; ", c.chunkShift + kEntryShift);
+        if (c.list != nullptr) text += "mov.b32 %bulkhead_w2, %bulkhead_w1; ";
+        if (c.served > 1) text += fmt::format("mul.hi.u32 %bulkhead_w1, %bulkhead_w1, {}; ", c.magic);
+        if (c.magicShift > 32) text += fmt::format("shr.u32 %bulkhead_w1, %bulkhead_w1, {}; ", c.magicShift - 32);
+        // w0: its place among the units of the row; w1: what of it is in a page.
+        if (c.list == nullptr) {
+            text += fmt::format("mad.lo.u32 %bulkhead_w0, %bulkhead_w1, {}, %bulkhead_w0; ",
+                                (c.turnUnits - (c.served << c.chunkShift)) * kEntry);
+        } else {
+            text += fmt::format(
+                "mad.lo.s32 %bulkhead_w2, %bulkhead_w1, -{}, %bulkhead_w2; shl.b32 %bulkhead_w2, %bulkhead_w2, 3; "
+                "and.b32 %bulkhead_w0, %bulkhead_w0, {}; mad.lo.u32 %bulkhead_w0, %bulkhead_w1, {}, %bulkhead_w0; {}"
+                "mad.lo.u32 %bulkhead_w0, %bulkhead_w2, {}, %bulkhead_w0; ",
+                c.served, (kEntry << c.chunkShift) - 1, c.turnUnits * kEntry,
+                load("v2.u32 {%bulkhead_w2, %bulkhead_w3}", "%bulkhead_w2", c.list), kEntry);
+        }
+        text += fmt::format("and.b32 %bulkhead_w1, %bulkhead_w0, {}; ", ((1u << c.pageShift) - 1) * kEntry);
+        if (c.list != nullptr) text += fmt::format("mad.lo.u32 %bulkhead_w1, %bulkhead_w3, {}, %bulkhead_w1; ", kEntry);
+        return text + load("u32 %bulkhead_w3", "%bulkhead_w1", c.offsets + c.firstOffset) +
+               fmt::format("shr.u32 %bulkhead_w0, %bulkhead_w0, {}; and.b32 %bulkhead_w0, %bulkhead_w0, -8; ",
+                           c.pageShift + kEntryShift - 3) +
+               load("v2.u32 {%bulkhead_w1, %bulkhead_w2}", "%bulkhead_w0", c.pages) +
                fmt::format(
-                   "and.b32 %bulkhead_w0, %bulkhead_w0, {1}; mov.u32 %bulkhead_w1, {2}; "
-                   "mov.b64 %bulkhead_v, {{%bulkhead_w0, %bulkhead_w1}}; ld.global.nc.u32 %bulkhead_w0, [%bulkhead_v]; "
-                   "mad.wide.u32 %bulkhead_v, %bulkhead_w0, {3}, {4}; "
-                   "mov.b64 {{%bulkhead_w1, %bulkhead_w2}}, %bulkhead_v; "
-                   "and.b32 %bulkhead_w0, {0}, {5}; or.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w0; ",
-                   r.low, last, table >> 32, 1u << shift, real, (1u << shift) - 1) +
+                   "xor.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w3; and.b32 %bulkhead_w3, {}, {}; "
+                   "or.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w3; ",
+                   r.low, (1u << c.unitShift) - 1) +
                result(r);
     };
     return t;

@@ -8,6 +8,7 @@
 #include "ptx/translated_accesses.h"
 #include "walls/colored_heap.h"
 #include "walls/page_pool.h"
+#include "walls/slice_layout.h"
 #include "walls/walls.h"
 
 namespace bulkhead::walls {
@@ -29,11 +30,9 @@ class ColorSpace {
     ColorSpace& operator=(const ColorSpace&) = delete;
 
     driver::CUdeviceptr window() const { return window_; }
-    Bytes bytes() const { return bytes_; }
-    bool contains(driver::CUdeviceptr address) const { return address - window_ < bytes_; }
-    driver::CUdeviceptr realAddress(driver::CUdeviceptr address) const {
-        return pool_.base + realOffset(address - window_);
-    }
+    Bytes bytes() const { return heap.bytes(); }
+    bool contains(driver::CUdeviceptr address) const { return heap.contains(address - window_); }
+    virtual driver::CUdeviceptr realAddress(driver::CUdeviceptr address) const = 0;
     virtual unsigned colorOf(driver::CUdeviceptr address) const = 0;
     virtual ptx::AccessTranslation translation() const = 0;
 
@@ -41,17 +40,14 @@ class ColorSpace {
     Bytes promised = 0;  ///< to enclosures that stand
 
   protected:
-    ColorSpace(gpu::Gpu&, const Pool&, Bytes bytes, Bytes windowBytes);
-    virtual Bytes realOffset(Bytes offset) const = 0;
+    ColorSpace(gpu::Gpu&, ColoredHeap, Bytes windowBytes);
     Bytes windowBytes() const { return windowBytes_; }
-    driver::CUdeviceptr pool() const { return pool_.base; }
     gpu::Context& context() { return context_; }
 
   private:
     gpu::Context context_;
-    Pool pool_;
     driver::CUdeviceptr window_ = 0;
-    Bytes bytes_, windowBytes_;
+    Bytes windowBytes_;
 };
 
 /// Two colors: of each two neighbouring chunks of the pool one is on either side of the L2, and a parity says which.
@@ -60,6 +56,7 @@ class SideSpace final : public ColorSpace {
     /// `mask` tells the sides apart: a byte of the pool at that offset is on side parity(offset & mask). Chunks are as
     /// large as the mask's lowest bit says.
     SideSpace(gpu::Gpu&, const Pool&, dissect::Mask mask, unsigned side);
+    driver::CUdeviceptr realAddress(driver::CUdeviceptr address) const override;
     unsigned colorOf(driver::CUdeviceptr address) const override;
     ptx::AccessTranslation translation() const override;
     const AnySideColor& color() const { return color_; }
@@ -67,40 +64,30 @@ class SideSpace final : public ColorSpace {
     static Bytes reservedBytes(Bytes poolBytes);
 
   private:
-    Bytes realOffset(Bytes offset) const override;
     dissect::Mask mask_;
     AnySideColor color_;
 };
 
-/// Any set of slices: a table says where each unit is, the bytes that lie together on one slice. It begins at a
-/// multiple of 4 GB and has a power of two of entries, the last ones repeated, so that no offset leads out of it.
+/// Any set of slices: see SliceLayout. No offset in the window leads out of the tables, or to memory of another slice.
 class SliceSpace final : public ColorSpace {
   public:
     /// Units of the pool whose slice (residue + modulus x group) is one of `slices`; pages have these labels.
     SliceSpace(gpu::Gpu&, const Pool&, const dissect::ResidueHash&, const std::vector<dissect::PageLabel>& pages,
                const std::vector<unsigned>& slices);
+    driver::CUdeviceptr realAddress(driver::CUdeviceptr address) const override;
     unsigned colorOf(driver::CUdeviceptr address) const override;
     ptx::AccessTranslation translation() const override;
-    TableColor color() const;
-    /// Units have 2^unitShift bytes.
-    static unsigned unitShift(const dissect::ResidueHash&);
+    /// For device code.
+    const SliceColor& color() const { return color_; }
     /// How much of a pool of these pages each slice has.
     static std::vector<Bytes> bytesOfSlices(const dissect::ResidueHash&, const std::vector<dissect::PageLabel>& pages);
 
   private:
-    struct Served {
-        unsigned unitShift = 0;
-        std::vector<std::uint32_t> units;   ///< where each is in the pool
-        std::vector<std::uint16_t> slices;  ///< of each
-        Bytes bytes() const { return Bytes{units.size()} << unitShift; }
-    };
-    static Served servedBy(const std::vector<unsigned>& slices, const dissect::ResidueHash&,
-                           const std::vector<dissect::PageLabel>& pages);
-    SliceSpace(gpu::Gpu&, const Pool&, Served);
-    Bytes realOffset(Bytes offset) const override;
-    Bytes tableBytes() const;
-    Served served_;
-    PagePool table_;
+    SliceSpace(gpu::Gpu&, const Pool&, SliceLayout);
+    SliceLayout layout_;
+    std::vector<SpanSize> pages_;
+    PagePool tables_;
+    SliceColor color_, hostColor_;
 };
 
 }  // namespace bulkhead::walls

@@ -1,8 +1,24 @@
 #include "walls/colored_heap.h"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 namespace bulkhead::walls {
+
+ColoredHeap::ColoredHeap(std::vector<Piece> pieces, bool used)
+    : pieces_(std::move(pieces)), fresh_(used ? std::numeric_limits<Bytes>::max() : 0) {
+    for (const Piece& piece : pieces_) {
+        free_[piece.offset] = piece.bytes;
+        bytes_ += piece.bytes;
+    }
+}
+
+bool ColoredHeap::contains(Bytes offset) const {
+    const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), offset,
+                                        [](Bytes at, const Piece& piece) { return at < piece.offset; });
+    return after != pieces_.begin() && offset - std::prev(after)->offset < std::prev(after)->bytes;
+}
 
 std::optional<ColoredHeap::Range> ColoredHeap::allocate(Bytes bytes) {
     if (bytes == 0 || bytes > bytes_) return std::nullopt;

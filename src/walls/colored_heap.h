@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "base/units.h"
 
@@ -13,8 +14,11 @@ class ColoredHeap {
   public:
     static constexpr Bytes kAlignment = 512;
 
-    /// `used`: all of it was given out before, by another.
-    ColoredHeap(Bytes bytes, bool used) : bytes_(bytes), fresh_(used ? bytes : 0) { free_[0] = bytes; }
+    /// Has the addresses of these pieces, in order. `used`: all of it was given out before, by another.
+    struct Piece {
+        Bytes offset = 0, bytes = 0;
+    };
+    ColoredHeap(std::vector<Piece>, bool used);
 
     struct Range {
         Bytes offset = 0;
@@ -25,9 +29,11 @@ class ColoredHeap {
     std::optional<Range> allocate(Bytes);
     void free(const Range&);
     Bytes bytes() const { return bytes_; }
+    bool contains(Bytes offset) const;
 
   private:
-    Bytes bytes_;
+    std::vector<Piece> pieces_;
+    Bytes bytes_ = 0;
     Bytes fresh_;                  ///< nothing from here on was ever given out
     std::map<Bytes, Bytes> free_;  ///< offset -> bytes; no two adjacent
 };

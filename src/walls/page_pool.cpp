@@ -1,5 +1,7 @@
 #include "walls/page_pool.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "gpu/real_driver.h"
 
@@ -11,7 +13,7 @@ constexpr int kOnDevice = 1, kPinned = 1, kReadWrite = 3;
 }  // namespace
 
 PagePool::PagePool(gpu::Gpu& gpu, Bytes bytes, Bytes reserved, Bytes alignment)
-    : context_(gpu.context()), reserved_(reserved) {
+    : context_(gpu.context()), reserved_(std::max(reserved, (bytes + kPageBytes - 1) / kPageBytes * kPageBytes)) {
     context_.makeCurrent();
     const driver::DriverApi& api = context_.api();
     gpu::check(api, api.cuCtxGetDevice(&device_), "cannot tell the current GPU");
@@ -20,7 +22,7 @@ PagePool::PagePool(gpu::Gpu& gpu, Bytes bytes, Bytes reserved, Bytes alignment)
     driver::CUmemAllocationProp properties = {};
     properties.type = kPinned;
     properties.location = {kOnDevice, device_};
-    for (Bytes taken = 0; taken + kPageBytes <= bytes; taken += kPageBytes) {
+    for (Bytes taken = 0; taken < bytes; taken += kPageBytes) {
         driver::CUmemGenericAllocationHandle handle = 0;
         const driver::CUresult result = api.cuMemCreate(&handle, kPageBytes, &properties, 0);
         if (result != driver::CUDA_SUCCESS) {

@@ -13,9 +13,9 @@ class PagePool {
   public:
     static constexpr Bytes kPageBytes = 2_MiB;
 
-    /// Takes as many pages as make up `bytes`, cleared, and maps them one after the other, from a multiple of
-    /// `alignment` on (0: of a page). `reserved` addresses, at least as many, are kept free of anything else. Throws
-    /// Error if there is not enough memory.
+    /// Takes as many pages as `bytes` need, cleared, and maps them one after the other, from a multiple of `alignment`
+    /// on (0: of a page). `reserved` addresses, if they are more, are kept free of anything else. Throws Error if there
+    /// is not enough memory.
     PagePool(gpu::Gpu&, Bytes bytes, Bytes reserved, Bytes alignment = 0);
     ~PagePool();
     PagePool(const PagePool&) = delete;

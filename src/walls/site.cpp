@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "dissect/map_file.h"
+#include "dissect/quarters.h"
 #include "dissect/slice_map.h"
 #include "gpu/real_driver.h"
 #include "ptx/persistent_blocks.h"
@@ -26,7 +27,8 @@ struct SiteState {
     unsigned colors = 0;
     dissect::Mask sideMask = 0;              ///< of an offset in the pool
     std::vector<dissect::PageLabel> labels;  ///< of the pool's pages, for slices
-    std::vector<Bytes> bytesOf;              ///< that the pool has of each color
+    std::vector<std::uint8_t> quarterOfSlice;
+    std::vector<Bytes> bytesOf;  ///< that the pool has of each color
     std::map<std::vector<unsigned>, std::weak_ptr<ColorSpace>> spaces;
     std::set<unsigned> usedColors;  ///< that some tenant has had
     std::optional<GreenGroups> groups;
@@ -104,14 +106,18 @@ void arrangeBySide(SiteState& site) {
     site.pool->clear();
 }
 
+/// The side is the first of the parities that make a group.
+unsigned sideOfSlice(const SiteState& site, unsigned slice) {
+    return site.topology.sides() > 1 ? slice / site.mapper->hash().modulus & 1 : 0;
+}
+
 void labelSlices(SiteState& site) {
     if (site.options.map == nullptr || !site.options.map->form)
         throw Error("colors by slice need a map that dissect found without physical addresses");
     site.memory.emplace(site.pool->base(), site.pool->bytes());
     dissect::SliceMapper& mapper =
         site.mapper.emplace(site.probe, *site.memory, dissect::SliceMapOptions::forGpu(site.gpu), site.silent);
-    if (!mapper.adopt(*site.options.map->form))
-        throw Error("slices of {} cannot be told apart by timing", site.gpu.name());
+    if (!mapper.adopt(*site.options.map)) throw Error("slices of {} cannot be told apart by timing", site.gpu.name());
     std::vector<std::size_t> known;
     const auto labels = mapper.labelPages(site.pool->pages());
     for (std::size_t page = 0; page < labels.size(); ++page)
@@ -123,6 +129,23 @@ void labelSlices(SiteState& site) {
     site.pool->clear();
     site.colors = mapper.hash().slices();
     site.bytesOf = SliceSpace::bytesOfSlices(mapper.hash(), site.labels);
+}
+
+/// Halves of sides: multiprocessors' by timing, those of slices by the map.
+void findHalves(SiteState& site) {
+    Topology& topology = site.topology;
+    for (const std::uint8_t side : topology.sideOf) topology.quarterOf.push_back(static_cast<std::uint8_t>(2 * side));
+    for (unsigned slice = 0; site.mapper && slice < site.colors; ++slice)
+        site.quarterOfSlice.push_back(static_cast<std::uint8_t>(2 * sideOfSlice(site, slice)));
+    const auto quarters = site.sides ? dissect::findQuarters(*site.sides) : std::nullopt;
+    // Slices whose numbers are not the map's could be in any half, and their multiprocessors had better not be divided.
+    if (!quarters || (site.mapper && !site.mapper->named())) return;
+    topology.quarterOf = quarters->ofMultiprocessor;
+    if (!site.mapper) return;
+    std::vector<std::uint8_t> sides;
+    for (unsigned slice = 0; slice < site.colors; ++slice)
+        sides.push_back(static_cast<std::uint8_t>(sideOfSlice(site, slice)));
+    site.quarterOfSlice = dissect::quartersOfSlices(*quarters, *site.options.map->latencies, sides);
 }
 
 void takePool(SiteState& site) {
@@ -168,6 +191,7 @@ Site::Site(gpu::Gpu& gpu, const SiteOptions& options) : state_(std::make_shared<
         site.colors = 2;
     }
     if (options.coloring == Coloring::slices) labelSlices(site);
+    findHalves(site);
 }
 
 const Topology& Site::topology() const {
@@ -182,10 +206,15 @@ unsigned Site::colors() const {
 
 unsigned Site::sideOf(unsigned color) const {
     if (coloring() == Coloring::sides) return color;
-    // The side is the first of the parities that make a group.
-    if (coloring() == Coloring::slices && state_->topology.sides() > 1)
-        return color / state_->mapper->hash().modulus & 1;
-    return 0;
+    return coloring() == Coloring::slices ? sideOfSlice(*state_, color) : 0;
+}
+
+unsigned Site::quarterOf(unsigned color) const {
+    return coloring() == Coloring::slices ? state_->quarterOfSlice.at(color) : 2 * sideOf(color);
+}
+
+bool Site::colorsNamed() const {
+    return coloring() != Coloring::slices || state_->mapper->named();
 }
 
 Bytes Site::memoryOf(const std::vector<unsigned>& colors) const {
@@ -313,9 +342,9 @@ std::pair<AnySideColor, Bytes> Enclosure::sideColor(driver::CUdeviceptr address)
     if (space == nullptr || !space->contains(address)) throw Error("an address that no parity translates");
     return {space->color(), address - space->window()};
 }
-std::pair<TableColor, Bytes> Enclosure::tableColor(driver::CUdeviceptr address) const {
+std::pair<SliceColor, Bytes> Enclosure::sliceColor(driver::CUdeviceptr address) const {
     const auto* space = dynamic_cast<const SliceSpace*>(tenant_->space());
-    if (space == nullptr || !space->contains(address)) throw Error("an address that no table translates");
+    if (space == nullptr || !space->contains(address)) throw Error("an address that is not translated by slices");
     return {space->color(), address - space->window()};
 }
 Bytes Enclosure::memoryUsed() const {

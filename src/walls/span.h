@@ -33,8 +33,8 @@ ColoredSpan<T, SideColorOf<Terms>> sideSpan(const Enclosure& enclosure, const gp
 
 /// Throws Error unless it is walled into slices.
 template <class T>
-ColoredSpan<T, TableColor> sliceSpan(const Enclosure& enclosure, const gpu::Array<T>& array) {
-    const auto [color, offset] = enclosure.tableColor(array.address());
+ColoredSpan<T, SliceColor> sliceSpan(const Enclosure& enclosure, const gpu::Array<T>& array) {
+    const auto [color, offset] = enclosure.sliceColor(array.address());
     return {color, offset, array.size()};
 }
 

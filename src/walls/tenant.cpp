@@ -33,6 +33,7 @@ Tenant::Tenant(const driver::DriverApi& inner, driver::CUcontext real, driver::C
     if (space_) {
         space_->promised += walls_.memory;
         movers_ = load(kWallsPtx);
+        makeStaging();
     }
 }
 
@@ -83,6 +84,7 @@ void Tenant::close() {
     modules_.clear();
     functions_.clear();
     if (queue_) inner_.cuMemFree(queue_);
+    if (staging_) inner_.cuMemPoolDestroy(staging_);
     inner_.cuEventDestroy(order_);
     for (const driver::CUstream stream : streams_) inner_.cuStreamDestroy(stream);
     streams_.clear();

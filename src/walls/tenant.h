@@ -133,6 +133,7 @@ class Tenant {
     unsigned fillTurn(Function&, driver::CUfunction, const Shape&, ptx::PersistentLaunch&);
     void endTurn(const ptx::PersistentLaunch&);
     void takeTurn(driver::CUstream);
+    void makeStaging();
     void plainCopy(const End& to, const End& from, std::size_t width, std::size_t height, driver::CUstream);
     void copyOnDevice(const End& to, const End& from, std::size_t width, std::size_t height, driver::CUstream);
     void launchMover(const char* name, std::size_t elements, driver::CUstream, void** parameters);
@@ -162,7 +163,8 @@ class Tenant {
 
     std::unordered_map<driver::CUmodule, Module> modules_;
     std::unordered_map<driver::CUfunction, Function> functions_;
-    driver::CUmodule movers_ = nullptr;  ///< kernels that copy and fill
+    driver::CUmodule movers_ = nullptr;       ///< kernels that copy and fill
+    driver::CUmemoryPool staging_ = nullptr;  ///< plain memory that they copy by way of
 
     std::map<driver::CUdeviceptr, Allocation> allocations_;
     Bytes used_ = 0;

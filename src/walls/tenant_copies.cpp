@@ -19,8 +19,9 @@ constexpr driver::CUmemorytype kHost = 1, kDevice = 2;
 /// Plain memory for a part of a stream's work.
 class Staging {
   public:
-    Staging(const driver::DriverApi& api, std::size_t bytes, CUstream stream) : api_(api), stream_(stream) {
-        const driver::CUresult result = api_.cuMemAllocAsync(&address_, bytes, stream_);
+    Staging(const driver::DriverApi& api, driver::CUmemoryPool pool, std::size_t bytes, CUstream stream)
+        : api_(api), stream_(stream) {
+        const driver::CUresult result = api_.cuMemAllocFromPoolAsync(&address_, bytes, pool, stream_);
         if (result != driver::CUDA_SUCCESS) throw Failure{result, "no memory to copy by way of"};
     }
     ~Staging() { api_.cuMemFreeAsync(address_, stream_); }
@@ -44,6 +45,19 @@ Tenant::End advanced(Tenant::End end, std::size_t bytes) {
 }
 
 }  // namespace
+
+/// A pool that keeps what it took: to take it from the driver for each copy costs far more than most copies.
+void Tenant::makeStaging() {
+    constexpr driver::CUmemAllocationType kPinned = 1;
+    constexpr driver::CUmemLocationType kOnDevice = 1;
+    constexpr driver::CUmemPool_attribute kReleaseThreshold = 4;
+    driver::CUmemPoolProps properties = {};
+    properties.allocType = kPinned;
+    properties.location = {kOnDevice, device_};
+    check(inner_.cuMemPoolCreate(&staging_, &properties), "cannot make a pool for copies");
+    std::uint64_t kept = kStagedBytes;
+    check(inner_.cuMemPoolSetAttribute(staging_, kReleaseThreshold, &kept), "cannot make a pool for copies");
+}
 
 void Tenant::plainCopy(const End& to, const End& from, std::size_t width, std::size_t height, CUstream stream) {
     driver::CUDA_MEMCPY2D copy = {};
@@ -98,7 +112,7 @@ void Tenant::copy(const End& to, const End& from, std::size_t width, std::size_t
     if (!to.host && !from.host) return copyOnDevice(to, from, width, height, stream);
     // Pieces of a row, or of as many rows as fit.
     const std::size_t piece = std::min(width, kStagedBytes), rows = std::min(height, kStagedBytes / piece);
-    const Staging staging(inner_, piece * rows, stream);
+    const Staging staging(inner_, staging_, piece * rows, stream);
     const End staged{staging.address(), nullptr, piece};
     for (std::size_t y = 0; y < height; y += rows)
         for (std::size_t x = 0; x < width; x += piece) {

@@ -22,6 +22,8 @@ using SmSet = std::vector<bool>;
 struct Topology {
     std::vector<std::uint8_t> sideOf;  ///< of each multiprocessor: the half of the L2 that it is near to; that of the
                                        ///< first is 0. All 0 where the L2 has one side
+    /// Of each multiprocessor: 2 x side + the half of the side that it is nearer to, 0 where sides have no halves.
+    std::vector<std::uint8_t> quarterOf;
     unsigned sides() const;
     unsigned multiprocessors() const { return static_cast<unsigned>(sideOf.size()); }
 };
@@ -71,8 +73,8 @@ struct SiteOptions {
 
 /// A GPU on which walls are put up, in this process. Finds the topology by timing, and for `sides` and `slices` the
 /// color of every page of its memory; that takes the GPU for itself for a while (the H200: a second and less for
-/// sides). Slices have the same numbers for all enclosures of a site, but not for sites of different processes; sides
-/// have the same numbers everywhere.
+/// sides). Slices have the same numbers for all enclosures of a site, and for sites of different processes if the map
+/// tells how far they are from multiprocessors; pages and sides have the same numbers everywhere.
 class Site {
   public:
     /// Throws Error: a coloring that this GPU cannot have, or too little memory.
@@ -84,6 +86,10 @@ class Site {
     unsigned colors() const;
     /// The side of the L2 that a color belongs to.
     unsigned sideOf(unsigned color) const;
+    /// 2 x side + the half of the side that a color belongs to; 0 for the half of a color that has both.
+    unsigned quarterOf(unsigned color) const;
+    /// Whether colors have the same numbers in every process.
+    bool colorsNamed() const;
     /// Bytes that a tenant with these colors could have at most.
     Bytes memoryOf(const std::vector<unsigned>& colors) const;
 
@@ -129,7 +135,7 @@ class Enclosure {
     /// How an address that was allocated here is translated, and its offset among the addresses of the color; see
     /// walls/span.h. Throws Error where it is not translated in that way.
     std::pair<AnySideColor, Bytes> sideColor(driver::CUdeviceptr) const;
-    std::pair<TableColor, Bytes> tableColor(driver::CUdeviceptr) const;
+    std::pair<SliceColor, Bytes> sliceColor(driver::CUdeviceptr) const;
 
     /// What blocks noted so far: the multiprocessors on which some have worked, and how many worked outside the walls
     /// because none of their launch had come to run inside. Where the driver places them, those of a launch that filled

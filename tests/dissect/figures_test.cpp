@@ -4,6 +4,7 @@
 
 #include "arch/device_profile.h"
 #include "dissect/memory_view.h"
+#include "dissect/slice_latencies.h"
 #include "hidden_maps.h"
 #include "temporary_directory.h"
 
@@ -24,7 +25,7 @@ TEST(Figures, EveryMultiprocessorIsNearToTheSlicesOfOneSide) {
         const arch::PhysicalAddress at = memory.random(random, 128);
         lines[profile.map.locate(at).slice] = *memory.reach(at);
     }
-    const Result r = sliceLatencies(probe, lines);
+    const Result r = latencyTable(timeSlices(probe, lines));
     ASSERT_EQ(r.rows.size(), 16 * lines.size());
     ASSERT_EQ(r.charts.size(), 1);
     EXPECT_EQ(r.charts[0].kind, Chart::Kind::heatmap);

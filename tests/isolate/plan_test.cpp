@@ -13,8 +13,8 @@ namespace {
 Topology flat(unsigned multiprocessors, unsigned colors) {
     Topology t;
     t.gpu = "flat";
-    t.sideOfMultiprocessor.assign(multiprocessors, 0);
-    t.sideOfColor.assign(colors, 0);
+    t.quarterOfMultiprocessor.assign(multiprocessors, 0);
+    t.quarterOfColor.assign(colors, 0);
     t.memoryBytes = Bytes{colors} << 30;
     return t;
 }
@@ -22,10 +22,31 @@ Topology flat(unsigned multiprocessors, unsigned colors) {
 /// One with two sides, whose multiprocessors alternate by pairs.
 Topology twoSided(unsigned multiprocessors, unsigned colorsPerSide) {
     Topology t = flat(multiprocessors, 0);
-    for (unsigned i = 0; i < multiprocessors; ++i) t.sideOfMultiprocessor[i] = i / 2 % 2;
-    for (unsigned i = 0; i < 2 * colorsPerSide; ++i) t.sideOfColor.push_back(i / colorsPerSide);
+    for (unsigned i = 0; i < multiprocessors; ++i) t.quarterOfMultiprocessor[i] = 2 * (i / 2 % 2);
+    for (unsigned i = 0; i < 2 * colorsPerSide; ++i) t.quarterOfColor.push_back(2 * (i / colorsPerSide));
     t.memoryBytes = Bytes{t.colors()} << 30;
     return t;
+}
+
+/// One with quarters of unlike sizes, as an H200 has them.
+Topology quartered() {
+    Topology t = flat(132, 94);
+    const unsigned multiprocessors[] = {30, 36, 34, 32}, colors[] = {24, 23, 24, 23};
+    t.quarterOfMultiprocessor.clear();
+    t.quarterOfColor.clear();
+    for (std::uint8_t q = 0; q < 4; ++q) {
+        t.quarterOfMultiprocessor.insert(t.quarterOfMultiprocessor.end(), multiprocessors[q], q);
+        t.quarterOfColor.insert(t.quarterOfColor.end(), colors[q], q);
+    }
+    return t;
+}
+
+/// The quarters that a partition has a part in.
+std::set<unsigned> quartersOf(const Plan& plan, const Share& share) {
+    std::set<unsigned> quarters;
+    for (unsigned sm : share.multiprocessors) quarters.insert(plan.topology.quarterOfMultiprocessor[sm]);
+    for (unsigned color : share.colors) quarters.insert(plan.topology.quarterOfColor[color]);
+    return quarters;
 }
 
 std::set<unsigned> all(const Plan& plan, std::vector<unsigned> Share::*things, std::size_t& count) {
@@ -64,13 +85,51 @@ TEST(Plan, EqualPartitionsDifferByOneAtMost) {
 TEST(Plan, PartitionsThatFitOnASideStayThere) {
     const Plan plan = makePlan(twoSided(132, 47), parsePartitions("small=25%,large=50%,other=25%"));
     for (const Share& share : plan.shares) {
-        std::set<unsigned> sides;
-        for (unsigned sm : share.multiprocessors) sides.insert(plan.topology.sideOfMultiprocessor[sm]);
-        for (unsigned color : share.colors) sides.insert(plan.topology.sideOfColor[color]);
-        EXPECT_EQ(sides.size(), 1u) << share.partition.name;
+        EXPECT_EQ(quartersOf(plan, share).size(), 1u) << share.partition.name;
     }
     EXPECT_EQ(plan.find("large").multiprocessors.size(), 66u);
     EXPECT_EQ(plan.find("large").colors.size(), 47u);
+}
+
+TEST(Plan, FourEqualPartitionsHaveAQuarterEach) {
+    const Plan plan = makePlan(quartered(), equalPartitions(4));
+    std::set<unsigned> seen;
+    for (const Share& share : plan.shares) {
+        const std::set<unsigned> quarters = quartersOf(plan, share);
+        ASSERT_EQ(quarters.size(), 1u) << share.partition.name;
+        seen.insert(*quarters.begin());
+    }
+    EXPECT_EQ(seen.size(), 4u);
+    std::size_t count = 0;
+    EXPECT_EQ(all(plan, &Share::multiprocessors, count).size(), 132u);
+    EXPECT_EQ(all(plan, &Share::colors, count).size(), 94u);
+}
+
+TEST(Plan, AHalfAndTwoQuartersKeepToThemselves) {
+    const Plan plan = makePlan(quartered(), parsePartitions("A=25%,B=25%,C=50%"));
+    EXPECT_EQ(quartersOf(plan, plan.find("A")).size(), 1u);
+    EXPECT_EQ(quartersOf(plan, plan.find("B")).size(), 1u);
+    EXPECT_EQ(plan.find("C").multiprocessors.size(), 66u);
+    EXPECT_EQ(plan.find("C").colors.size(), 47u);
+}
+
+TEST(Plan, AShareThatIsNoQuarterGetsWhatItAskedFor) {
+    const Plan plan = makePlan(quartered(), parsePartitions("A=20%,B=33%,C=10%"));
+    EXPECT_EQ(plan.find("A").multiprocessors.size(), 26u);
+    EXPECT_EQ(plan.find("B").multiprocessors.size(), 44u);
+    EXPECT_EQ(plan.find("C").multiprocessors.size(), 13u);
+    EXPECT_EQ(quartersOf(plan, plan.find("A")).size(), 1u);
+    EXPECT_EQ(quartersOf(plan, plan.find("C")).size(), 1u);
+    std::set<unsigned> sides;
+    for (unsigned quarter : quartersOf(plan, plan.find("B"))) sides.insert(quarter / 2);
+    EXPECT_EQ(sides.size(), 1u);
+}
+
+TEST(Plan, ThePictureSaysWhoLiesOnBothSides) {
+    const std::string thirds = draw(makePlan(quartered(), equalPartitions(3)));
+    EXPECT_NE(thirds.find("side 1, half 0"), std::string::npos) << thirds;
+    EXPECT_NE(thirds.find("on both sides"), std::string::npos) << thirds;
+    EXPECT_EQ(draw(makePlan(quartered(), equalPartitions(4))).find("on both sides"), std::string::npos);
 }
 
 TEST(Plan, MemoryFollowsTheColors) {

@@ -73,7 +73,7 @@ struct Fixture {
 
 TEST(SliceSpaces, UnitsAreAsLargeAsTheHashAllows) {
     Fixture f;
-    EXPECT_EQ(SliceSpace::unitShift(hashOf(f.map)), 8u) << "bit 8 is the lowest that any parity takes";
+    EXPECT_EQ(SliceLayout::unitShift(hashOf(f.map)), 8u) << "bit 8 is the lowest that any parity takes";
 }
 
 TEST(SliceSpaces, EveryByteIsOnItsSlices) {

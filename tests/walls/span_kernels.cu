@@ -5,7 +5,7 @@
 using bulkhead::ColoredSpan;
 using bulkhead::Span;
 using bulkhead::SpanSize;
-using bulkhead::TableColor;
+using bulkhead::SliceColor;
 
 namespace {
 
@@ -28,7 +28,7 @@ extern "C" __global__ void addPlain(Span<unsigned> out, Span<unsigned> in, unsig
 extern "C" __global__ void addOnSide(ColoredSpan<unsigned> out, ColoredSpan<unsigned> in, unsigned* sum) {
     addMirrored(out, in, sum);
 }
-extern "C" __global__ void addOnSlices(ColoredSpan<unsigned, TableColor> out, ColoredSpan<unsigned, TableColor> in,
+extern "C" __global__ void addOnSlices(ColoredSpan<unsigned, SliceColor> out, ColoredSpan<unsigned, SliceColor> in,
                                        unsigned* sum) {
     addMirrored(out, in, sum);
 }

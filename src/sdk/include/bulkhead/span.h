@@ -93,15 +93,35 @@ struct SideColorOf {
 
 using SideColor = SideColorOf<1>;
 
-/// The same where a table tells where each unit of 2^unitShift bytes is.
-struct TableColor {
-    SpanSize base = 0;
-    const unsigned* units = nullptr;  ///< on the device
-    unsigned unitShift = 0;
+/// The same for memory of some slices of the L2. Slices repeat after so many chunks of a row, a turn, of which the
+/// color has some. Chunks fill pages, and two tables tell where a page is and where a chunk's units are in it.
+struct SliceColor {
+    /// One of a turn that the color has: its first unit, and where the offsets of its kind begin.
+    struct Chunk {
+        unsigned unit, offsets;
+    };
+
+    const unsigned* offsets = nullptr;   ///< in a page, of its units in the row's order
+    const SpanSize* pages = nullptr;     ///< addresses; an offset's bits are inverted where an address has ones
+    const Chunk* list = nullptr;         ///< of a turn; null where the color has the first chunks of each
+    unsigned firstOffset = 0;            ///< of the color's kind, where there is no list
+    unsigned unitShift = 0;              ///< a unit has 2^unitShift bytes,
+    unsigned chunkShift = 0;             ///< a chunk 2^chunkShift units,
+    unsigned pageShift = 0;              ///< a page 2^pageShift units of the row
+    unsigned served = 1, turnUnits = 1;  ///< chunks of a turn that the color has, and units of all of its chunks
+    unsigned magic = 0, magicShift = 0;  ///< chunk x magic >> magicShift is chunk / served
 
     BULKHEAD_VIEW SpanSize address(SpanSize offset) const {
-        const SpanSize inside = offset & ((SpanSize{1} << unitShift) - 1);
-        return base + (SpanSize{units[offset >> unitShift]} << unitShift) + inside;
+        const unsigned unit = static_cast<unsigned>(offset >> unitShift), chunk = unit >> chunkShift;
+        const unsigned turn = static_cast<unsigned>(SpanSize{chunk} * magic >> magicShift);
+        unsigned place = turn * (turnUnits - (served << chunkShift)) + unit, kind = firstOffset;
+        if (list != nullptr) {
+            const Chunk found = list[chunk - turn * served];
+            place = turn * turnUnits + found.unit + (unit & ((1u << chunkShift) - 1));
+            kind = found.offsets;
+        }
+        const SpanSize within = offsets[kind + (place & ((1u << pageShift) - 1))];
+        return (pages[place >> pageShift] ^ within) | (offset & ((SpanSize{1} << unitShift) - 1));
     }
 };
 

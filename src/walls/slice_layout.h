@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/units.h"
+#include "dissect/residue_hash.h"
+#include "sdk/include/bulkhead/span.h"
+#include "walls/colored_heap.h"
+
+namespace bulkhead::walls {
+
+/// A row of addresses that holds the memory of some slices and nothing else, and where in a pool of pages each of its
+/// bytes is.
+///
+/// Parities of address bits tell the slice of a unit, the bytes that lie together on one slice. Units of a page with
+/// the same parities make a chunk. Where the hash is an index modulo a number, chunks are numbered by that index, and
+/// pages are put one after the other so that it goes on from each to the next, as the addends of their labels say. So
+/// slices repeat with the modulus from end to end, a chunk of the row is found by a division by a constant, and no
+/// memory is left over. Two small tables do the rest: the offset of each pattern of parities in a page, the same for
+/// all pages since parities are linear, and an address for each page, with the bits that its label inverts.
+///
+/// Where pages with some addend run out, a place in the row stays empty: nothing is there.
+class SliceLayout {
+  public:
+    /// Throws Error if slices of this form cannot be laid out.
+    SliceLayout(const dissect::ResidueHash&, const std::vector<dissect::PageLabel>& pages,
+                const std::vector<unsigned>& slices);
+
+    /// Offsets of the row that have memory.
+    const std::vector<ColoredHeap::Piece>& pieces() const { return pieces_; }
+
+    /// The rule for rows of that many bytes, but for where its tables are.
+    SliceColor color(Bytes rowBytes) const;
+    const std::vector<std::uint32_t>& offsets() const { return offsets_; }
+    const std::vector<SliceColor::Chunk>& list() const { return list_; }
+    /// Addresses for all places of a row of that many bytes: pages are in a pool that begins at `pool`, and where there
+    /// is none the address is `nowhere`.
+    std::vector<SpanSize> pages(Bytes rowBytes, SpanSize pool, SpanSize nowhere) const;
+    unsigned sliceOf(Bytes offset) const { return served_[(offset >> chunkShift()) % served_.size()].slice; }
+
+    /// Units have 2^unitShift bytes.
+    static unsigned unitShift(const dissect::ResidueHash&);
+
+  private:
+    /// A chunk of a turn.
+    struct Served {
+        std::uint32_t index = 0;  ///< in the turn
+        std::uint32_t kind = 0;   ///< the parities of its pattern that are no part of the index
+        unsigned slice = 0;
+    };
+    void findPatterns(const dissect::ResidueHash&);
+    void serve(const std::vector<unsigned>& slices, const dissect::ResidueHash&, std::uint32_t start);
+    void placePages(const dissect::ResidueHash&, const std::vector<dissect::PageLabel>&, std::uint32_t start);
+    Bytes inverted(const dissect::ResidueHash&, const dissect::PageLabel&) const;
+    std::uint64_t chunksBefore(std::uint64_t place) const;
+    unsigned chunkShift() const { return unitShift_ + chunkBits_; }
+
+    unsigned unitShift_ = 0;
+    unsigned chunkBits_ = 0;               ///< 2^chunkBits units make a chunk
+    unsigned indexBits_ = 0;               ///< of a page
+    std::vector<dissect::Mask> ofParity_;  ///< an offset for each parity of a pattern, on which no other is odd
+    std::vector<std::size_t> kinds_;       ///< which groups are parities of a pattern, after those of the index
+    std::uint32_t period_ = 1;             ///< of the index, after which slices repeat
+    std::uint32_t firstAddend_ = 0;        ///< of a page in the first place
+    std::vector<std::uint32_t> offsets_;
+    std::vector<Served> served_;  ///< of each turn, in order
+    std::vector<SliceColor::Chunk> list_;
+    std::vector<std::optional<Bytes>> places_;  ///< where in the pool the page is, with the bits that are inverted
+    std::vector<ColoredHeap::Piece> pieces_;
+};
+
+}  // namespace bulkhead::walls

@@ -1,0 +1,220 @@
+// Rows of the memory of some slices, for hashes, pages and sets of slices of all kinds, against the hash's own
+// arithmetic.
+
+#include "walls/slice_layout.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "walls/page_pool.h"
+
+namespace bulkhead::walls {
+namespace {
+
+using dissect::PageLabel;
+using dissect::ResidueHash;
+
+constexpr SpanSize kPool = 0x7f00'0020'0000, kNowhere = 0x7e00'0000'0000;
+constexpr Bytes kPage = PagePool::kPageBytes, kRow = 4_GiB;
+
+/// Independent parities of offset bits from `unitShift` on.
+std::vector<dissect::Mask> independentMasks(Random& random, std::size_t count, unsigned unitShift) {
+    std::vector<dissect::Mask> masks;
+    dissect::Span known;
+    while (masks.size() < count) {
+        dissect::Mask mask = random.below(kPage) & ~((dissect::Mask{1} << unitShift) - 1);
+        if (masks.empty()) mask |= dissect::Mask{1} << unitShift;
+        if (known.add(mask)) masks.push_back(mask);
+    }
+    return masks;
+}
+
+ResidueHash indexModulo(Random& random, std::uint32_t modulus, std::size_t bits, std::size_t groups,
+                        unsigned unitShift) {
+    ResidueHash hash;
+    hash.modulus = modulus;
+    const auto masks = independentMasks(random, bits + groups, unitShift);
+    std::uint32_t weight = 1;
+    for (std::size_t i = 0; i < bits; ++i, weight = weight * 2 % modulus) hash.parities.push_back({masks[i], weight});
+    hash.groups.assign(masks.begin() + static_cast<std::ptrdiff_t>(bits), masks.end());
+    return hash;
+}
+
+/// Pages that lie one after the other in physical memory, but for what upper address bits invert.
+std::vector<PageLabel> pagesInOrder(Random& random, const ResidueHash& hash, std::size_t count) {
+    std::vector<PageLabel> pages;
+    for (std::size_t i = 0; i < count; ++i)
+        pages.push_back({static_cast<std::uint32_t>(random.below(std::uint64_t{1} << hash.groups.size())),
+                         static_cast<std::uint32_t>(random.below(std::uint64_t{1} << hash.parities.size())),
+                         static_cast<std::uint32_t>((i << hash.parities.size()) % hash.modulus)});
+    return pages;
+}
+
+unsigned sliceAt(const ResidueHash& hash, const std::vector<PageLabel>& pages, Bytes offset) {
+    const PageLabel& page = pages.at(offset / kPage);
+    return hash.residue(offset % kPage, page) + hash.modulus * hash.group(offset % kPage, page);
+}
+
+/// A layout with its tables.
+struct Row {
+    SliceLayout layout;
+    std::vector<SpanSize> pages;
+    SliceColor color;
+
+    Row(const ResidueHash& hash, const std::vector<PageLabel>& labels, const std::vector<unsigned>& slices)
+        : layout(hash, labels, slices), pages(layout.pages(kRow, kPool, kNowhere)), color(layout.color(kRow)) {
+        color.offsets = layout.offsets().data();
+        color.pages = pages.data();
+        color.list = layout.list().empty() ? nullptr : layout.list().data();
+    }
+};
+
+/// Every unit of these slices, once each, and nothing else: wherever an offset of the row leads.
+void expectExact(const ResidueHash& hash, const std::vector<PageLabel>& pages, const std::vector<unsigned>& slices) {
+    const Row row(hash, pages, slices);
+    const std::set<unsigned> wanted(slices.begin(), slices.end());
+    const Bytes unit = Bytes{1} << SliceLayout::unitShift(hash);
+    std::vector<bool> met(pages.size() * kPage / unit, false);
+    for (const ColoredHeap::Piece& piece : row.layout.pieces())
+        for (Bytes offset = piece.offset; offset < piece.offset + piece.bytes; offset += unit) {
+            const Bytes at = row.color.address(offset) - kPool;
+            ASSERT_LT(at, pages.size() * kPage) << offset;
+            ASSERT_EQ(at % unit, 0u) << offset;
+            ASSERT_EQ(row.color.address(offset + unit - 1) - kPool, at + unit - 1) << offset;
+            const unsigned slice = sliceAt(hash, pages, at);
+            ASSERT_TRUE(wanted.count(slice)) << offset;
+            ASSERT_EQ(row.layout.sliceOf(offset), slice) << offset;
+            ASSERT_FALSE(met[at / unit]) << "two offsets have the same memory: " << offset;
+            met[at / unit] = true;
+        }
+    for (std::size_t u = 0; u < met.size(); ++u)
+        ASSERT_EQ(met[u], wanted.count(sliceAt(hash, pages, u * unit)) != 0) << "unit " << u << " of the pool";
+    Random random(3);
+    for (int i = 0; i < 2000; ++i) {
+        const SpanSize real = row.color.address(random.below(kRow));
+        if (real / kPage == kNowhere / kPage) continue;
+        ASSERT_LT(real - kPool, pages.size() * kPage);
+        ASSERT_TRUE(wanted.count(sliceAt(hash, pages, real - kPool)));
+    }
+}
+
+std::vector<unsigned> randomSlices(Random& random, unsigned of) {
+    std::vector<unsigned> slices;
+    while (slices.empty())
+        for (unsigned slice = 0; slice < of; ++slice)
+            if (random.below(3) == 0) slices.push_back(slice);
+    return slices;
+}
+
+TEST(SliceLayouts, AnySetOfSlicesOfAnyIndexIsExact) {
+    for (std::uint64_t seed = 0; seed < 24; ++seed) {
+        SCOPED_TRACE(seed);
+        Random random(seed);
+        const std::uint32_t moduli[] = {3, 5, 7, 13, 47};
+        const std::uint32_t modulus = moduli[random.below(5)];
+        const std::size_t bits = 3 + random.below(6), groups = random.below(3);
+        const ResidueHash hash =
+            indexModulo(random, modulus, bits, groups, 7 + static_cast<unsigned>(random.below(21 - 7 - bits - groups)));
+        auto pages = pagesInOrder(random, hash, 1 + random.below(4));
+        if (seed % 2 != 0)
+            for (PageLabel& page : pages) page.addend = static_cast<std::uint32_t>(random.below(modulus));
+        expectExact(hash, pages, randomSlices(random, hash.slices()));
+    }
+}
+
+TEST(SliceLayouts, SlicesThatFollowEachOtherNeedNoList) {
+    Random random(1);
+    const ResidueHash hash = indexModulo(random, 47, 10, 1, 8);
+    const auto pages = pagesInOrder(random, hash, 3);
+    // In the second group, and round the end.
+    for (const std::pair<unsigned, unsigned>& run : {std::pair(15u, 23u), {38u, 24u}, {0u, 47u}, {46u, 1u}}) {
+        std::vector<unsigned> slices;
+        for (unsigned i = 0; i < run.second; ++i) slices.push_back(47 + (run.first + i) % 47);
+        EXPECT_TRUE(SliceLayout(hash, pages, slices).list().empty()) << run.first;
+        expectExact(hash, pages, slices);
+    }
+    EXPECT_FALSE(SliceLayout(hash, pages, {1, 3}).list().empty());
+    EXPECT_FALSE(SliceLayout(hash, pages, {1, 48}).list().empty()) << "of two groups";
+}
+
+TEST(SliceLayouts, PlainXorHashesHaveGroupsAlone) {
+    Random random(2);
+    const ResidueHash hash = indexModulo(random, 1, 0, 4, 10);
+    expectExact(hash, pagesInOrder(random, hash, 3), {0, 5, 6, 15});
+    expectExact(hash, pagesInOrder(random, hash, 3), {9});
+}
+
+TEST(SliceLayouts, SlicesOfNoFormAreFoundByTheirPatterns) {
+    Random random(4);
+    ResidueHash hash = indexModulo(random, 6, 5, 1, 9);
+    hash.parities.push_back({hash.groups.front(), 0});  // what tells the sides is a parity like any other
+    for (std::uint32_t pattern = 0; pattern < 64; ++pattern)
+        hash.table.push_back(static_cast<std::uint32_t>(random.below(6)));
+    std::vector<PageLabel> pages(3);
+    pages[1] = {1, 0b101101, 0};
+    pages[2] = {0, 0b010010, 0};
+    expectExact(hash, pages, {0, 3, 7});
+    pages[2].groupFlips = 1;
+    EXPECT_THROW(SliceLayout(hash, pages, {0}), Error) << "the page's parities contradict its group";
+}
+
+TEST(SliceLayouts, PagesInAnyOrderMakeOnePiece) {
+    Random random(5);
+    const ResidueHash hash = indexModulo(random, 47, 10, 1, 8);
+    auto pages = pagesInOrder(random, hash, 47 * 3 + 20);
+    for (std::size_t i = pages.size(); i > 1; --i) std::swap(pages[i - 1], pages[random.below(i)]);
+    for (const unsigned first : {0u, 20u, 40u}) {
+        const SliceLayout run(hash, pages, {first, first + 1, first + 2, first + 3});
+        EXPECT_EQ(run.pieces().size(), 1u) << "with slices from " << first;
+    }
+    EXPECT_EQ(SliceLayout(hash, pages, {3, 7, 50}).pieces().size(), 1u);
+}
+
+TEST(SliceLayouts, WherePagesOfAKindRunOutNoMemoryIsLost) {
+    Random random(6);
+    const ResidueHash hash = indexModulo(random, 5, 4, 0, 16);
+    std::vector<PageLabel> pages(10);  // all of one addend
+    const SliceLayout layout(hash, pages, {2, 3});
+    EXPECT_GT(layout.pieces().size(), 1u);
+    expectExact(hash, pages, {2, 3});
+}
+
+TEST(SliceLayouts, ReciprocalsAreExactForRowsOfAnySize) {
+    Random random(7);
+    const ResidueHash hash = indexModulo(random, 47, 10, 1, 8);
+    const auto pages = pagesInOrder(random, hash, 2);
+    for (const Bytes row : {4_GiB, 16_GiB, 128_GiB})
+        for (unsigned count = 1; count <= 47; ++count) {
+            std::vector<unsigned> slices(count);
+            std::iota(slices.begin(), slices.end(), 0u);
+            if (row / count > 8_GiB) continue;  // more than a GPU has
+            const SliceColor color = SliceLayout(hash, pages, slices).color(row);
+            const std::uint64_t chunks = row >> 10;
+            for (int i = 0; i < 200; ++i) {
+                // Quotients go wrong just before a multiple, if anywhere, and at the end first.
+                const std::uint64_t multiple =
+                    (i % 2 ? chunks / count - static_cast<unsigned>(i) : random.below(chunks / count) + 1) * count;
+                for (const std::uint64_t chunk : {multiple - 1, multiple})
+                    ASSERT_EQ(chunk * color.magic >> color.magicShift, chunk / count) << chunk << " / " << count;
+            }
+        }
+}
+
+TEST(SliceLayouts, OtherSumsOfParitiesAreRefused) {
+    Random random(8);
+    ResidueHash hash = indexModulo(random, 7, 4, 1, 8);
+    const auto pages = pagesInOrder(random, hash, 2);
+    EXPECT_NO_THROW(SliceLayout(hash, pages, {1}));
+    EXPECT_THROW(SliceLayout(hash, pages, {}), Error);
+    EXPECT_THROW(SliceLayout(hash, {}, {1}), Error);
+    hash.parities[2].weight = 5;
+    EXPECT_THROW(SliceLayout(hash, pages, {1}), Error);
+}
+
+}  // namespace
+}  // namespace bulkhead::walls
