@@ -27,7 +27,7 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40, kMostAccesses = std
 struct StressOptions {
     std::string gpu = "sim:tx2", map, scenario, json, csv, html, size = "test";
     std::vector<std::string> settings, victims = {"random"}, aggressors = {"all"}, placements = {"streams"};
-    unsigned samples = 30, blocks = 0, warps = 0, lanes = 2, duty = 100, target = 0;
+    unsigned samples = 30, sms = 0, blocks = 0, warps = 0, lanes = 2, duty = 100, target = 0;
     std::uint64_t seed = 1, victimBytes = 0, accesses = 0, aggressorBytes = 0;
     double exceedance = 1e-6, limit = 0, cellLimit = 0, rate = 0;
     bool shared = false, cold = false, list = false, worker = false;
@@ -57,6 +57,7 @@ std::vector<stress::AggressorSpec> aggressorSpecs(const StressOptions& o) {
     for (const stress::AggressorKind kind : kinds) {
         stress::AggressorSpec spec;
         spec.kind = kind;
+        spec.multiprocessors = o.sms;
         spec.layout.blocks = o.blocks;
         spec.layout.warps = o.warps;
         spec.lanes = o.lanes;
@@ -138,7 +139,7 @@ int run(const StressOptions& o) {
     std::vector<Result> results = outcome.results(options);
     if (!quiet)
         for (const Result& result : results) writeOutput("-", report::text(result) + "\n");
-    for (Result& more : outcome.samples()) results.push_back(std::move(more));
+    for (Result& more : outcome.details()) results.push_back(std::move(more));
     for (Result& result : results) fillProvenance(result, options.arena.gpu, options.arena.seed);
     if (!o.json.empty()) writeJson(o.json, resultsJson(results));
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results.front()));
@@ -189,6 +190,7 @@ Action setUpStress(CLI::App& app) {
     app.add_option("--size", o->size, "of a workload: test, default or paper")->capture_default_str()->group(ofVictims);
     app.add_flag("--cold", o->cold, "let every run begin with its working set out of the cache")->group(ofVictims);
     const char* const ofAggressors = "The aggressor";
+    app.add_option("--sms", o->sms, "multiprocessors; 0: all that the victim leaves")->group(ofAggressors);
     app.add_option("--blocks", o->blocks, "blocks; 0: what fills its multiprocessors")->group(ofAggressors);
     app.add_option("--warps", o->warps, "warps of a block; 0: what suits the kernel")->group(ofAggressors);
     app.add_option("--lanes", o->lanes, "lanes of a warp that chase pointers")

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "base/error.h"
@@ -117,10 +119,21 @@ Result cumulative(const std::vector<std::vector<double>>& arrays) {
     r.title = "cumulative distribution of warm access times";
     r.columns = {{"cycles", ""}};
     for (std::size_t a = 0; a < arrays.size(); ++a) r.columns.push_back({fmt::format("array {}", a + 1), "%"});
-    for (const double at :
-         {80, 90, 100, 104, 110, 116, 120, 128, 140, 160, 200, 300, 400, 450, 475, 500, 525, 550, 600, 700, 1000}) {
-        std::vector<Value> row = {at};
-        for (const std::vector<double>& times : arrays) row.emplace_back(100 * stress::hitShare(times, at + 0.5));
+    std::vector<double> all;
+    for (const std::vector<double>& times : arrays) all.insert(all.end(), times.begin(), times.end());
+    constexpr double kStep = 10, kNearlyAll = 99.9;
+    const double last = percentile(all, kNearlyAll) + kStep;
+    std::vector<std::vector<double>> shares;  // of steps, by array
+    const double first = std::floor(minimum(all) / kStep) * kStep;
+    for (double at = first; at <= last; at += kStep) {
+        std::vector<double>& share = shares.emplace_back();
+        for (const std::vector<double>& times : arrays) share.push_back(100 * stress::hitShare(times, at + 0.5));
+    }
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        // Where nothing happens for a while, the ends of that are enough.
+        if (i > 0 && i + 1 < shares.size() && shares[i - 1] == shares[i] && shares[i] == shares[i + 1]) continue;
+        std::vector<Value> row = {first + kStep * static_cast<double>(i)};
+        row.insert(row.end(), shares[i].begin(), shares[i].end());
         r.add(std::move(row));
     }
     Chart chart{Chart::Kind::line, r.title, "cycles", {}, {}, {}, "accesses at or below (%)", false, false};
@@ -134,14 +147,16 @@ Result histogram(const stress::Passes& passes) {
     r.title = "histogram of access times";
     r.columns = {{"from", "cycles"}, {"to", "cycles"}, {"cold", ""}, {"warm", ""}};
     constexpr double kWidth = 25, kEnd = 1200;
-    const auto count = [](const std::vector<double>& times, double from) {
-        std::int64_t n = 0;
-        for (const double t : times) n += t >= from && (t < from + kWidth || from + kWidth >= kEnd);
-        return n;
-    };
+    const double slowest = std::max(maximum(passes.cold), maximum(passes.warm)) + 1;
     for (double from = 0; from < kEnd; from += kWidth) {
-        const std::int64_t cold = count(passes.cold, from), warm = count(passes.warm, from);
-        if (cold + warm) r.add({from, from + kWidth, cold, warm});
+        // The last one takes stragglers.
+        const double to = from + kWidth < kEnd ? from + kWidth : std::max(kEnd, slowest);
+        const auto count = [&](const std::vector<double>& times) {
+            return std::int64_t{
+                std::count_if(times.begin(), times.end(), [&](double t) { return t >= from && t < to; })};
+        };
+        const std::int64_t cold = count(passes.cold), warm = count(passes.warm);
+        if (cold + warm) r.add({from, to, cold, warm});
     }
     r.charts.push_back({Chart::Kind::bar, r.title, "from", {"cold", "warm"}, {}, {}, "accesses", false, false});
     return r;

@@ -172,6 +172,7 @@ Ring Aggressor::aimedRing(const Whereabouts& victimLines) const {
         case AggressorKind::slice:
             return target(Target::slice);
         case AggressorKind::bank:
+            if (map.banksPerChannel() < 2) throw Error("aggressor bank: the map knows nothing of DRAM's banks");
             return target(Target::bank);
         case AggressorKind::channel:
             return target(Target::channel);

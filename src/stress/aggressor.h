@@ -49,6 +49,7 @@ unsigned usualWarps(AggressorKind);
 struct AggressorSpec {
     AggressorKind kind = AggressorKind::evictRandom;
     Layout layout = {0, 0, {}};     ///< no blocks: what fills its multiprocessors
+    unsigned multiprocessors = 0;   ///< that it gets, where the layout names none; 0: all that the victim leaves
     bool leavesRoom = false;        ///< half of each multiprocessor, where it fills them
     unsigned lanes = 2;             ///< of each warp, that follow a ring of pointers
     unsigned dutyPercent = 100;     ///< of the time, that it works

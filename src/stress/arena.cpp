@@ -21,6 +21,14 @@ bool isWalk(const std::string& victim) {
     return victim == "random" || victim == "sequential" || victim == "latency";
 }
 
+/// Multiprocessors of an aggressor that names none: so many as it asks for, from `first` on. None: any.
+std::vector<unsigned> ofAggressor(const ArenaSpec& spec, unsigned first, bool apart, unsigned all) {
+    const unsigned count = spec.aggressor.multiprocessors;
+    if (count == 0) return apart ? range(first, all) : std::vector<unsigned>();
+    if (count > all - first) throw Error("{} multiprocessors for the aggressor: there are {}", count, all - first);
+    return range(first, first + count);
+}
+
 /// A simulated GPU's own, or one that was dissected.
 arch::AddressMap mapOf(const sim::Gpu& machine, const std::string& file) {
     return file.empty() ? machine.profile().map : dissect::readMapFile(file).map;
@@ -144,6 +152,9 @@ void completeLayouts(ArenaSpec& spec, const CacheShape& shape) {
     const unsigned all = shape.multiprocessors;
     VictimSpec& victim = spec.victim;
     AggressorSpec& aggressor = spec.aggressor;
+    if (spec.placement == Placement::green &&
+        (aggressor.multiprocessors > 0 || !aggressor.layout.multiprocessors.empty()))
+        throw Error("the driver says which multiprocessors a green context has: the aggressor cannot choose");
     // Time slices are exclusive: nobody shares a multiprocessor with another context.
     const bool apart = !spec.shareMultiprocessors && all > 1 && spec.placement != Placement::processes;
     const unsigned ofVictim = isWalk(victim.name) ? 1 : std::max(1u, all / 2);
@@ -152,7 +163,8 @@ void completeLayouts(ArenaSpec& spec, const CacheShape& shape) {
         victim.layout.warps = isWalk(victim.name) ? 1 : 32;
     }
     if (victim.layout.multiprocessors.empty() && apart) victim.layout.multiprocessors = range(0, ofVictim);
-    if (aggressor.layout.multiprocessors.empty() && apart) aggressor.layout.multiprocessors = range(ofVictim, all);
+    if (aggressor.layout.multiprocessors.empty())
+        aggressor.layout.multiprocessors = ofAggressor(spec, apart ? ofVictim : 0, apart, all);
     if (aggressor.layout.warps == 0) aggressor.layout.warps = usualWarps(aggressor.kind);
     aggressor.leavesRoom = !apart && spec.placement != Placement::processes;
 }

@@ -120,7 +120,10 @@ std::string ChildProcess::readLine(double limitSeconds) {
         if (poll(&ready, 1, kPollMs) <= 0) continue;
         char buffer[4096];
         const ssize_t n = read(output_, buffer, sizeof buffer);
-        if (n <= 0) throw Error("{} ended", name_);
+        if (n <= 0) {
+            throwIfInterrupted();  // Ctrl-C of a terminal comes to the child too
+            throw Error("{} ended", name_);
+        }
         pending_.append(buffer, static_cast<std::size_t>(n));
     }
 }

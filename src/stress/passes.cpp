@@ -10,7 +10,8 @@
 namespace bulkhead::stress {
 namespace {
 
-constexpr Bytes kFlushFactor = 8;  // how often the cache, that is read to empty it
+constexpr Bytes kFlushFactor = 8;              // how often the cache, that is read to empty it
+constexpr std::size_t kColdPerStray = 100000;  // accesses of a cold pass, for each that may have been a hit
 
 }  // namespace
 
@@ -44,17 +45,10 @@ Passes timePasses(gpu::Context& context, const Ring& ring, unsigned warps) {
 }
 
 double hitThreshold(const Passes& passes) {
-    std::vector<double> all = passes.cold;
-    all.insert(all.end(), passes.warm.begin(), passes.warm.end());
-    std::sort(all.begin(), all.end());
-    double widest = 0, middle = 0;
-    // Stragglers far above all others say nothing of hits.
-    for (std::size_t i = 1; i < all.size() * 99 / 100; ++i)
-        if (all[i] - all[i - 1] > widest) {
-            widest = all[i] - all[i - 1];
-            middle = (all[i] + all[i - 1]) / 2;
-        }
-    return middle;
+    std::vector<double> cold = passes.cold;
+    const auto edge = cold.begin() + static_cast<std::ptrdiff_t>(cold.size() / kColdPerStray);
+    std::nth_element(cold.begin(), edge, cold.end());
+    return *edge;
 }
 
 double hitShare(const std::vector<double>& times, double threshold) {

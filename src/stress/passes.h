@@ -17,8 +17,8 @@ struct Passes {
 /// is left out.
 Passes timePasses(gpu::Context&, const Ring&, unsigned warps);
 
-/// What separates hits from misses: the middle of the widest gap between the times of both passes. 0 where there is
-/// none.
+/// What separates hits from misses: faster than the cold pass, which has none, is a hit. One in a hundred thousand of
+/// its accesses may be faster still, of lines that were not flushed.
 double hitThreshold(const Passes&);
 
 /// Share of a ring's lines that the cache holds: hits of the second pass.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/statistics.h"
 #include "stress/extreme_value.h"
 #include "stress/summary.h"
 
@@ -13,6 +14,7 @@ namespace bulkhead::stress {
 namespace {
 
 constexpr std::size_t kMatrixColumns = 21;
+constexpr double kWorthExplaining = 0.001;  // of the time alone
 
 std::int64_t whole(std::size_t n) {
     return static_cast<std::int64_t>(n);
@@ -26,6 +28,10 @@ Value harmPerByte(const Pairing& pairing) {
         moved += p.aggressor.bytesPerSecond() * p.together.seconds;
     }
     return moved > 0 ? Value(lost * 1e9 / (moved * 1e-6)) : Value();
+}
+
+double shareLost(const Pairing& pairing) {
+    return mean(pairing.together()) / mean(pairing.alone()) - 1;
 }
 
 double aggressorRate(const Pairing& pairing) {
@@ -50,18 +56,18 @@ std::vector<Value> cellRow(const Cell& cell, const Options& options) {
     }
     const std::vector<double> alone = cell.pairing.alone(), together = cell.pairing.together();
     const Summary a = summarize(alone, cell.arena.seed), t = summarize(together, cell.arena.seed);
-    const Slowdown s = slowdown(alone, together, cell.arena.seed);
+    const Estimate s = slowdown(alone, together, cell.arena.seed);
     const std::optional<double> bound = boundWorstCase(together, options.exceedance).value();
     const std::vector<Value> rest = {multiprocessors(cell.pairing),
-                                     a.mean * 1e3,
-                                     100 * a.deviation / a.mean,
+                                     a.mean.value * 1e3,
+                                     100 * a.deviation.value / a.mean.value,
                                      t.minimum * 1e3,
-                                     t.mean * 1e3,
-                                     t.p95 * 1e3,
-                                     t.p99 * 1e3,
+                                     t.mean.value * 1e3,
+                                     t.p95.value * 1e3,
+                                     t.p99.value * 1e3,
                                      t.maximum * 1e3,
-                                     t.deviation * 1e3,
-                                     s.factor,
+                                     t.deviation.value * 1e3,
+                                     s.value,
                                      s.interval.low,
                                      s.interval.high,
                                      aggressorRate(cell.pairing) * 1e-9,
@@ -114,6 +120,35 @@ Result bounds(const std::vector<Cell>& cells, const Options& options) {
     return r;
 }
 
+/// Two rows a cell, alone and together.
+Result times(const std::vector<Cell>& cells) {
+    Result r;
+    r.title = "Times, with 95 % intervals";
+    r.columns = {{"victim", ""},  {"placement", ""}, {"aggressor", ""}, {"run", ""},
+                 {"samples", ""}, {"min", "ms"},     {"max", "ms"}};
+    for (const char* name : {"mean", "median", "p95", "p99", "SD"})
+        for (const char* which : {"", " low", " high"}) r.columns.push_back({std::string(name) + which, "ms"});
+    const auto add = [&](const Cell& cell, const char* run, const std::vector<double>& seconds) {
+        const Summary s = summarize(seconds, cell.arena.seed);
+        std::vector<Value> row = {cell.arena.victim.name,
+                                  std::string(placementName(cell.arena.placement)),
+                                  std::string(describe(cell.arena.aggressor.kind).name),
+                                  run,
+                                  whole(s.count),
+                                  s.minimum * 1e3,
+                                  s.maximum * 1e3};
+        for (const Estimate& e : {s.mean, s.median, s.p95, s.p99, s.deviation})
+            row.insert(row.end(), {e.value * 1e3, e.interval.low * 1e3, e.interval.high * 1e3});
+        r.add(std::move(row));
+    };
+    for (const Cell& cell : cells) {
+        if (cell.pairing.pairs.empty()) continue;
+        add(cell, "alone", cell.pairing.alone());
+        add(cell, "together", cell.pairing.together());
+    }
+    return r;
+}
+
 Result samples(const std::vector<Cell>& cells, const std::string& victim, Placement placement) {
     Result r;
     r.title = fmt::format("Samples of {}, {}", victim, placementName(placement));
@@ -159,7 +194,7 @@ Result causes(const std::vector<Cell>& cells) {
                  {"crossbar", "%"}, {"row conflicts", "%"}, {"bus", "%"},      {"time slicing", "%"}};
     for (const Cell& cell : cells) {
         const Causes& c = cell.causes;
-        if (c.total() <= 0) continue;
+        if (c.total() <= 0 || shareLost(cell.pairing) < kWorthExplaining) continue;
         const double percent = 100 / c.total();
         r.add({cell.arena.victim.name, std::string(placementName(cell.arena.placement)),
                std::string(describe(cell.arena.aggressor.kind).name), c.setConflicts * percent, c.mshr * percent,
@@ -244,8 +279,9 @@ std::vector<Result> Outcome::results(const Options& options) const {
     return all;
 }
 
-std::vector<Result> Outcome::samples() const {
+std::vector<Result> Outcome::details() const {
     std::vector<Result> all;
+    if (Result r = times(cells); !r.rows.empty()) all.push_back(std::move(r));
     std::set<std::pair<std::string, Placement>> done;
     for (const Cell& cell : cells) {
         if (!done.emplace(cell.arena.victim.name, cell.arena.placement).second) continue;

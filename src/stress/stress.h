@@ -31,8 +31,8 @@ struct Outcome {
     std::vector<Cell> cells;
     /// The matrix first; of simulated GPUs, the causes; worst-case bounds.
     std::vector<Result> results(const Options&) const;
-    /// What they are made from: one Result for each victim and placement.
-    std::vector<Result> samples() const;
+    /// Times with their intervals, and every sample: one Result for each victim and placement.
+    std::vector<Result> details() const;
 };
 
 /// Told what is about to be measured, and the fraction of the cells that are done.

@@ -33,6 +33,18 @@ TEST(Stress, JsonHoldsTheMatrixAndEverySample) {
     for (const nlohmann::json& result : results)
         if (result["title"].get<std::string>().starts_with("Samples")) samples += result["rows"].size();
     EXPECT_EQ(samples, 4u * 2);
+    const auto times = std::find_if(results.begin(), results.end(), [](const auto& r) {
+        return r["title"].template get<std::string>().starts_with("Times, ");
+    });
+    ASSERT_NE(times, results.end());
+    ASSERT_EQ((*times)["rows"].size(), 4u * 2);  // alone and together
+    for (const nlohmann::json& row : (*times)["rows"])
+        for (const std::string name : {"mean", "median", "p95", "p99"}) {
+            EXPECT_LE(row["min"], row[name + " low"]);
+            EXPECT_LE(row[name + " low"], row[name]);
+            EXPECT_LE(row[name], row[name + " high"]);
+            EXPECT_LE(row[name + " high"], row["max"]);
+        }
 }
 
 TEST(Stress, CsvHasALineACell) {

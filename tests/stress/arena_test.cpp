@@ -144,6 +144,20 @@ TEST(Arena, HotSetsAreFoundInAnotherContextsMemory) {
     EXPECT_GT(pair.together.counters.l2Misses, pair.alone.counters.l2Misses + 100);
 }
 
+TEST(Arena, AnAggressorUsesAsManyMultiprocessorsAsItIsTold) {
+    ArenaSpec spec = smallArena(AggressorKind::evictRandom);
+    spec.gpu = "sim:gtx1080";
+    spec.aggressor.multiprocessors = 3;
+    const Pairing pairing = measure(spec);
+    ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
+    EXPECT_EQ(pairing.pairs[0].aggressor.multiprocessors, (std::vector<unsigned>{1, 2, 3}));
+    spec.aggressor.multiprocessors = 20;  // of 20, one is the victim's
+    EXPECT_THROW(makeArena(spec), Error);
+    spec.aggressor.multiprocessors = 3;
+    spec.placement = Placement::green;
+    EXPECT_THROW(makeArena(spec), Error);
+}
+
 TEST(Arena, BlocksThatDoNotFitAreRefused) {
     ArenaSpec spec = smallArena(AggressorKind::compute);
     spec.aggressor.layout = {3, 32, {1}};  // an SM holds 64 warps

@@ -31,14 +31,37 @@ TEST(Summary, IntervalOfTheMeanHasTheWidthOfTheStandardError) {
     for (int i = 0; i < 400; ++i) samples.push_back(100 + 10 * normal(random));
     const Summary s = summarize(samples, 1);
     // 2 x 1.96 x 10 / sqrt(400), within a quarter
-    EXPECT_NEAR(s.meanInterval.high - s.meanInterval.low, 1.96, 0.5);
-    EXPECT_LT(s.meanInterval.low, s.mean);
-    EXPECT_GT(s.meanInterval.high, s.mean);
+    EXPECT_NEAR(s.mean.interval.high - s.mean.interval.low, 1.96, 0.5);
+    EXPECT_LT(s.mean.interval.low, s.mean.value);
+    EXPECT_GT(s.mean.interval.high, s.mean.value);
+}
+
+TEST(Summary, IntervalsHoldTheTruthNineteenTimesOfTwenty) {
+    // Normal: the median is 0, the deviation 1, the 95th percentile 1.645.
+    int median = 0, deviation = 0, p95 = 0;
+    double medianWidth = 0;
+    constexpr int kTrials = 60;
+    const auto holds = [](const Estimate& e, double truth) {
+        return e.interval.low <= truth && truth <= e.interval.high;
+    };
+    for (int trial = 0; trial < kTrials; ++trial) {
+        Random random(static_cast<std::uint64_t>(100 + trial));
+        std::vector<double> samples;
+        for (int i = 0; i < 200; ++i) samples.push_back(normal(random));
+        const Summary s = summarize(samples, 1);
+        median += holds(s.median, 0);
+        medianWidth += s.median.interval.high - s.median.interval.low;
+        deviation += holds(s.deviation, 1);
+        p95 += holds(s.p95, 1.645);
+    }
+    for (const int held : {median, deviation, p95}) EXPECT_GT(held, kTrials * 85 / 100);
+    // 2 x 1.96 x sqrt(pi / 2 / 200): no wider than they have to be
+    EXPECT_NEAR(medianWidth / kTrials, 0.347, 0.07);
 }
 
 TEST(Summary, SlowdownIsTheRatioOfMeans) {
-    const Slowdown s = slowdown(std::vector<double>{1, 3}, std::vector<double>{4, 8}, 1);
-    EXPECT_DOUBLE_EQ(s.factor, 3);
+    const Estimate s = slowdown(std::vector<double>{1, 3}, std::vector<double>{4, 8}, 1);
+    EXPECT_DOUBLE_EQ(s.value, 3);
     EXPECT_LE(s.interval.low, 3);
     EXPECT_GE(s.interval.high, 3);
 }
