@@ -80,7 +80,7 @@ int set(const PlanOptions& o) {
     const std::vector<isolate::Partition> partitions = isolate::partitionsFrom(o.partitions);
     gpu::Gpu gpu = openGpu(o.gpu);
     const isolate::Plan plan = isolate::planFor(gpu, partitions, o.gpu.map);  // refuses what this GPU cannot give
-    openBook(o.gpu, gpu).setPartitions(partitions);
+    openBook(o.gpu, gpu).setPartitions(partitions, o.gpu.map);
     writeOutput("-", isolate::draw(plan));
     return kDone;
 }
@@ -113,6 +113,8 @@ isolate::EvaluationSpec specOf(const EvaluateOptions& o) {
     spec.common.size = workloads::parseSize(o.size);
     spec.common.seed = o.seed;
     spec.common.samples = o.samples ? o.samples : o.gpu.starts_with("cuda:") ? 20 : 1;
+    if (o.processes && !o.gpu.starts_with("cuda:"))
+        throw Error("isolate: --processes is for real GPUs: {} lives in one process", o.gpu);
     spec.common.processes = o.processes;
     spec.common.placement = o.placement;
     if (o.placement != "usual" && o.placement != "blocks" && o.placement != "driver")
@@ -189,10 +191,13 @@ int runInside(const RunOptions& o) {
     becomeProgram(o.command);
 }
 
+void addMapOption(CLI::App& app, std::string& map) {
+    app.add_option("--map", map, "map of bulkhead dissect, for walls between the slices of a real GPU")
+        ->type_name("FILE");
+}
+
 void addGpuOptions(CLI::App& app, GpuOptions& o) {
     app.add_option("--gpu", o.gpu, "sim:NAME, sim:FILE.json or cuda:N")->capture_default_str();
-    app.add_option("--map", o.map, "map of bulkhead dissect, for walls between the slices of a real GPU")
-        ->type_name("FILE");
     app.add_option("--set", o.settings, "change a figure of a simulated GPU: KEY=VALUE")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
@@ -217,10 +222,12 @@ void setUpPlan(CLI::App& app, const char* name, const char* brief, int (*act)(co
     const auto o = std::make_shared<PlanOptions>();
     addGpuOptions(*sub, o->gpu);
     if (leases) addLeaseOptions(*sub, o->gpu);
-    if (partitions)
+    if (partitions) {
+        addMapOption(*sub, o->gpu.map);
         sub->add_option("--partitions", o->partitions,
                         "A=50%,B=25%/50%: the share of SMs and, after a slash, of memory; or a JSON file")
             ->required();
+    }
     if (act != set)
         sub->add_option("--json", o->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
     sub->callback([=] { *chosen = [=] { return act(*o); }; });
@@ -240,8 +247,7 @@ void setUpEvaluate(CLI::App& app, const Chosen& chosen) {
     CLI::App* sub = app.add_subcommand("evaluate", "measure how far neighbours reach through walls");
     const auto o = std::make_shared<EvaluateOptions>();
     sub->add_option("--gpu", o->gpu, "sim:NAME, sim:FILE.json or cuda:N")->capture_default_str();
-    sub->add_option("--map", o->map, "map of bulkhead dissect, for walls between the slices of a real GPU")
-        ->type_name("FILE");
+    addMapOption(*sub, o->map);
     sub->add_option("--set", o->settings, "change a figure of a simulated GPU: KEY=VALUE")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
@@ -255,7 +261,7 @@ void setUpEvaluate(CLI::App& app, const Chosen& chosen) {
     sub->add_option("--neighbours", o->neighbours, "in the others, one after the other: likewise")
         ->delimiter(',')
         ->capture_default_str();
-    sub->add_option("--size", o->size, "test, default or paper")->capture_default_str();
+    sub->add_option("--size", o->size, "test, default, paper or large")->capture_default_str();
     sub->add_option("--samples", o->samples, "of each runtime [20 on a real GPU, 1 on a simulated one]");
     sub->add_flag("--processes", o->processes, "of a real GPU: a process each, under MPS");
     sub->add_option("--seed", o->seed, "what the input is made from")->capture_default_str();

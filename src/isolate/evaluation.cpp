@@ -84,12 +84,8 @@ void Evaluation::add(const SeriesSpec& spec, const SeriesFigures& figures) {
         const Key key = {spec.method, spec.partitions, spec.application, spec.neighbours[i]};
         samples_[key] = figures.seconds.at(i);
         neighbourRuns_[key] = figures.neighbourRuns.at(i);
+        places_[key] = figures.place;
     }
-    Place& place = places_[{spec.method, spec.partitions}];
-    place.multiprocessors = figures.multiprocessors;
-    place.colors = figures.colors;
-    place.placement = figures.placement;
-    place.strayBlocks += figures.strayBlocks;
 }
 
 void Evaluation::fail(const SeriesSpec& spec, const std::string& why) {
@@ -150,18 +146,19 @@ Result Evaluation::variationTable(const EvaluationSpec& spec) const {
 Result Evaluation::runtimeTable() const {
     Result r;
     r.title = "runtimes, normalized to the baseline times the partitions";
-    r.columns = {{"application", ""}, {"partitions", ""}, {"method", ""},    {"neighbour", ""},
-                 {"runtime", "us"},   {"normalized", ""}, {"spread", "%"},   {"samples", ""},
-                 {"SMs", ""},         {"colors", ""},     {"placed by", ""}, {"neighbour's runs", ""}};
+    r.columns = {
+        {"application", ""}, {"partitions", ""},   {"method", ""},          {"neighbour", ""}, {"runtime", "us"},
+        {"normalized", ""},  {"spread", "%"},      {"samples", ""},         {"SMs", ""},       {"colors", ""},
+        {"placed by", ""},   {"stray blocks", ""}, {"neighbour's runs", ""}};
     for (const auto& [key, samples] : samples_) {
         if (key.partitions == 1) continue;
-        const Place& place = places_.at({key.method, key.partitions});
+        const Place& place = places_.at(key);
         const double average = mean(samples);
         r.add({key.application, std::int64_t{key.partitions}, std::string(methodName(key.method)),
                key.neighbour.empty() ? std::string("-") : key.neighbour, average * 1e6, valueOf(normalized(key)),
                standardDeviation(samples) / average * 100, static_cast<std::int64_t>(samples.size()),
                std::int64_t{place.multiprocessors}, std::int64_t{place.colors},
-               place.placement.empty() ? std::string("-") : place.placement,
+               place.placement.empty() ? std::string("-") : place.placement, std::int64_t{place.strayBlocks},
                static_cast<std::int64_t>(neighbourRuns_.at(key))});
     }
     Chart chart{Chart::Kind::heatmap,

@@ -55,13 +55,9 @@ class Evaluation {
     Result overheadTable(const EvaluationSpec&) const;
 
   private:
-    struct Place {
-        unsigned multiprocessors = 0, colors = 0, strayBlocks = 0;
-        std::string placement;
-    };
     std::map<Key, std::vector<double>> samples_;
     std::map<Key, std::uint64_t> neighbourRuns_;
-    std::map<std::pair<Method, unsigned>, Place> places_;
+    std::map<Key, Place> places_;
     std::vector<std::string> failures_;
 };
 

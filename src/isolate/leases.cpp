@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/result.h"
+#include "compare/store.h"
 
 namespace bulkhead::isolate {
 namespace {
@@ -22,6 +23,7 @@ using nlohmann::json;
 using std::filesystem::path;
 
 constexpr const char* kSuffix = ".lease";
+constexpr const char* kPartitions = "partitions.json";
 
 /// Opens a file that any user may have made. O_CREAT comes second and alone: kernels that protect shared folders refuse
 /// it for files of others.
@@ -244,17 +246,36 @@ Lease LeaseBook::join(const std::string& name, const std::function<Plan(const st
     return enter(divide(partitions()).find(name));
 }
 
-void LeaseBook::setPartitions(const std::vector<Partition>& partitions) {
+void LeaseBook::setPartitions(const std::vector<Partition>& partitions, const std::string& mapFile) {
     validate(partitions, "partitions");
+    nlohmann::ordered_json json = isolate::toJson(partitions);
     const LockedFile book = lockBook();
-    writeFile(folder_ / "partitions.json", isolate::toJson(partitions).dump(2) + "\n");
+    if (!mapFile.empty()) {
+        // By content, so that it is whole before anything names it.
+        const std::string map = readFile(mapFile);
+        const std::string name = fmt::format("map-{}.json", compare::fingerprint(map));
+        if (!std::filesystem::exists(folder_ / name)) writeFile(folder_ / name, map);
+        json["map"] = name;
+    }
+    writeFile(folder_ / kPartitions, json.dump(2) + "\n");
+}
+
+json LeaseBook::read() const {
+    const path file = folder_ / kPartitions;
+    if (!std::filesystem::exists(file))
+        throw Error("no partitions were set for this GPU: use bulkhead isolate set --partitions A=50%,B=50%");
+    return parseJson(readFile(file), file.string());
 }
 
 std::vector<Partition> LeaseBook::partitions() const {
-    const path file = folder_ / "partitions.json";
-    if (!std::filesystem::exists(file))
-        throw Error("no partitions were set for this GPU: use bulkhead isolate set --partitions A=50%,B=50%");
-    return partitionsFromJson(parseJson(readFile(file), file.string()), file.string());
+    return partitionsFromJson(read(), (folder_ / kPartitions).string());
+}
+
+std::string LeaseBook::map() const {
+    const json all = read();
+    if (!all.is_object() || !all.contains("map")) return {};
+    if (!all["map"].is_string()) throw Error("{}: \"map\" is no name of a file", (folder_ / kPartitions).string());
+    return (folder_ / path(all["map"].get<std::string>()).filename()).string();
 }
 
 std::vector<Holder> LeaseBook::holders() {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -65,10 +66,13 @@ class LeaseBook {
     /// `identity`: of the GPU, the same in every process. Makes the folder where it is missing.
     LeaseBook(const std::filesystem::path& folder, const std::string& identity);
 
-    /// From now on, these are the partitions. Whoever is inside keeps the walls that it has.
-    void setPartitions(const std::vector<Partition>&);
+    /// From now on, these are the partitions. Whoever is inside keeps the walls that it has. The book keeps a copy of
+    /// the map by which they are divided, where they need one.
+    void setPartitions(const std::vector<Partition>&, const std::string& mapFile = "");
     /// Throws Error if none were set.
     std::vector<Partition> partitions() const;
+    /// The file of their map; empty where they have none.
+    std::string map() const;
 
     /// Takes a place in a partition of the current ones, as `divide` cuts them. Throws Error: unknown or full
     /// partition, or walls that a holder under earlier partitions still stands in.
@@ -83,6 +87,7 @@ class LeaseBook {
     static std::filesystem::path defaultFolder();
 
   private:
+    nlohmann::json read() const;
     LockedFile lockBook() const;
     std::vector<Holder> living() const;
     Lease enter(const Share&) const;

@@ -35,6 +35,7 @@ class RemoteTenant final : public Tenant {
     void startLoop(double seconds) override { ask({{"do", "start"}, {"seconds", seconds}}); }
     void stopLoop() override { ask({{"do", "stop"}}); }
     std::uint64_t looped() override { return ask({{"do", "count"}}).at("runs"); }
+    Place place() override { return Place::fromJson(ask({{"do", "place"}})); }
 
   private:
     json ask(const json& request, double limitSeconds = kAnswerSeconds) {
@@ -64,13 +65,14 @@ struct Served {
     }
     explicit Served(const json& request)
         : floor(specOf(request), request.at("partition").get<unsigned>()),
-          tenant(makeLocalTenant(floor.place(request.at("partition")), request.at("application"), specOf(request),
-                                 request.at("seed"), floor.gpu().simulator() != nullptr)) {}
+          tenant(makeLocalTenant(floor, request.at("partition"), request.at("application"), specOf(request).size,
+                                 request.at("seed"))) {}
 
     json carryOut(const json& request) {
         const std::string what = request.at("do");
         if (what == "time") return {{"seconds", tenant->time(request.at("runs").get<unsigned>())}};
         if (what == "count") return {{"runs", tenant->looped()}};
+        if (what == "place") return tenant->place().toJson();
         if (what == "check") tenant->check();
         if (what == "start") tenant->startLoop(request.at("seconds"));
         if (what == "stop") tenant->stopLoop();

@@ -51,15 +51,16 @@ class Scene {
     }
 
     bool simulated() const { return floor_ && floor_->gpu().simulator() != nullptr; }
-    Floor* floor() { return floor_.get(); }
     Tenant& application() { return *application_; }
     Neighbourhood& neighbours(std::size_t index) { return neighbourhoods_[index]; }
 
   private:
     std::unique_ptr<Tenant> moveIn(unsigned partition, const std::string& name) {
         const std::uint64_t seed = spec_.seed + partition;
-        if (floor_) return makeLocalTenant(floor_->place(partition), name, spec_, seed, simulated());
+        if (floor_) return makeLocalTenant(*floor_, partition, name, spec_.size, seed);
         stress::ChildProcess::Environment environment = daemon_->environment();
+        // Each has one stream. Queues are the MPS server's, which has too few for four clients with 32 each.
+        environment.emplace_back("CUDA_DEVICE_MAX_CONNECTIONS", "4");
         if (spec_.method == Method::mps)
             environment.emplace_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", fmt::format("{}", 100 / spec_.partitions));
         return makeRemoteTenant(spec_, partition, name, seed, environment);
@@ -134,11 +135,12 @@ nlohmann::ordered_json SeriesSpec::toJson() const {
                                    {"size", workloads::sizeName(size)},
                                    {"seed", seed},
                                    {"samples", samples},
-                                   {"processes", processes},
                                    {"gpu", gpu},
                                    {"settings", settings}};
+    // What makes no difference to a series would have it measured again.
+    if (partitions > 1) json["processes"] = processes;
     if (method == Method::cp || method == Method::cmp) json["placement"] = placement;
-    if (!map.empty()) json["map"] = parseJson(readFile(map), map);
+    if (method == Method::cmp && !map.empty()) json["map"] = parseJson(readFile(map), map);
     if (!gpu.starts_with("cuda:")) {
         arch::DeviceProfile profile = arch::findProfile(gpu);
         arch::applySettings(profile, settings);
@@ -155,9 +157,26 @@ std::string nameOf(const SeriesSpec& spec) {
     return fmt::format("isolate-{}-{}", spec.application, methodName(spec.method));
 }
 
+nlohmann::ordered_json Place::toJson() const {
+    return {{"multiprocessors", multiprocessors},
+            {"colors", colors},
+            {"placement", placement},
+            {"stray_blocks", strayBlocks}};
+}
+
+Place Place::fromJson(const nlohmann::json& json) {
+    Place place;
+    json.at("multiprocessors").get_to(place.multiprocessors);
+    json.at("colors").get_to(place.colors);
+    json.at("placement").get_to(place.placement);
+    json.at("stray_blocks").get_to(place.strayBlocks);
+    return place;
+}
+
 nlohmann::ordered_json SeriesFigures::toJson() const {
-    return {{"seconds", seconds},         {"neighbour_runs", neighbourRuns}, {"multiprocessors", multiprocessors},
-            {"colors", colors},           {"placement", placement},          {"stray_blocks", strayBlocks},
+    return {{"seconds", seconds},
+            {"neighbour_runs", neighbourRuns},
+            {"place", place.toJson()},
             {"wall_seconds", wallSeconds}};
 }
 
@@ -166,10 +185,7 @@ SeriesFigures SeriesFigures::fromJson(const nlohmann::json& json, const std::str
         SeriesFigures f;
         json.at("seconds").get_to(f.seconds);
         json.at("neighbour_runs").get_to(f.neighbourRuns);
-        json.at("multiprocessors").get_to(f.multiprocessors);
-        json.at("colors").get_to(f.colors);
-        json.at("placement").get_to(f.placement);
-        json.at("stray_blocks").get_to(f.strayBlocks);
+        f.place = Place::fromJson(json.at("place"));
         json.at("wall_seconds").get_to(f.wallSeconds);
         return f;
     } catch (const nlohmann::json::exception& error) {
@@ -185,11 +201,7 @@ SeriesFigures execute(const SeriesSpec& spec) {
     const unsigned runs = simulated ? 1 : runsOfABatch(application);
 
     SeriesFigures figures;
-    if (const Floor* floor = scene->floor()) {
-        figures.multiprocessors = floor->multiprocessors();
-        figures.colors = floor->colors();
-        figures.placement = floor->placement();
-    }
+    figures.place = application.place();
     figures.seconds.resize(spec.neighbours.size());
     figures.neighbourRuns.resize(spec.neighbours.size());
     // Idle and busy by turns, so that a change of clocks meets all of them.
@@ -209,7 +221,7 @@ SeriesFigures execute(const SeriesSpec& spec) {
             n.stop();
             if (lastNeighbour && sample == 0) application.check();
         }
-    if (scene && scene->floor()) figures.strayBlocks = scene->floor()->strayBlocks(0);
+    if (scene) figures.place = application.place();
     figures.wallSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return figures;
 }

@@ -46,13 +46,22 @@ struct SeriesSpec {
 /// What the name of a file with its figures begins with.
 std::string nameOf(const SeriesSpec&);
 
+/// The walls around an application.
+struct Place {
+    unsigned multiprocessors = 0, colors = 0;  ///< inside; 0 where it has no such wall
+    std::string placement;                     ///< what placed blocks inside; empty where nothing had to
+    unsigned strayBlocks = 0;                  ///< that ran outside so far
+
+    nlohmann::ordered_json toJson() const;
+    /// Throws what nlohmann::json throws.
+    static Place fromJson(const nlohmann::json&);
+};
+
 /// Seconds of a run of the application, for each neighbour and sample.
 struct SeriesFigures {
     std::vector<std::vector<double>> seconds;
     std::vector<std::uint64_t> neighbourRuns;  ///< of all its copies together, while the application was timed
-    unsigned multiprocessors = 0, colors = 0;  ///< of partition 1; 0 where it has no such wall
-    std::string placement;                     ///< of walls: what placed blocks
-    unsigned strayBlocks = 0;                  ///< of the application, outside its walls; 0 where it was cut short
+    Place place;                               ///< of the application; no stray blocks where it was cut short
     double wallSeconds = 0;
 
     nlohmann::ordered_json toJson() const;

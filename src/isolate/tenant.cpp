@@ -44,12 +44,14 @@ class Marker {
 
 class LocalTenant final : public Tenant {
   public:
-    LocalTenant(gpu::Context context, const std::string& application, workloads::Size size, std::uint64_t seed,
-                bool simulated)
-        : context_(std::move(context)),
+    LocalTenant(Floor& floor, unsigned partition, const std::string& application, workloads::Size size,
+                std::uint64_t seed)
+        : floor_(floor),
+          partition_(partition),
+          context_(floor.place(partition)),
           stream_(context_.createStream()),
           instance_(makeApplication(context_, application, size, seed)),
-          simulated_(simulated) {
+          simulated_(floor.gpu().simulator() != nullptr) {
         // The first launch waits until the GPU has changed over to this context.
         context_.load(kApplicationsPtx).kernel("nothing").launch(stream_, {1}, {1}, 0);
         stream_.synchronize();
@@ -104,6 +106,10 @@ class LocalTenant final : public Tenant {
     }
     std::uint64_t looped() override { return looped_; }
 
+    Place place() override {
+        return {floor_.multiprocessors(), floor_.colors(), floor_.placement(), floor_.strayBlocks(partition_)};
+    }
+
   private:
     void loop() {
         try {
@@ -116,6 +122,8 @@ class LocalTenant final : public Tenant {
         }
     }
 
+    const Floor& floor_;
+    unsigned partition_;
     gpu::Context context_;
     gpu::Stream stream_;
     std::unique_ptr<workloads::Instance> instance_;
@@ -130,9 +138,9 @@ class LocalTenant final : public Tenant {
 
 }  // namespace
 
-std::unique_ptr<Tenant> makeLocalTenant(gpu::Context context, const std::string& application, const SeriesSpec& spec,
-                                        std::uint64_t seed, bool simulated) {
-    return std::make_unique<LocalTenant>(std::move(context), application, spec.size, seed, simulated);
+std::unique_ptr<Tenant> makeLocalTenant(Floor& floor, unsigned partition, const std::string& application,
+                                        workloads::Size size, std::uint64_t seed) {
+    return std::make_unique<LocalTenant>(floor, partition, application, size, seed);
 }
 
 }  // namespace bulkhead::isolate

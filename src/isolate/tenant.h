@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/gpu.h"
+#include "isolate/floor.h"
 #include "isolate/series.h"
 #include "stress/child_process.h"
 
@@ -30,13 +30,15 @@ class Tenant {
     virtual void topUp() {}
     /// Runs that the loop has ended.
     virtual std::uint64_t looped() = 0;
+
+    virtual Place place() = 0;
 };
 
 using Tenants = std::vector<std::unique_ptr<Tenant>>;
 
-/// In this process, in a context that is walled or not.
-std::unique_ptr<Tenant> makeLocalTenant(gpu::Context, const std::string& application, const SeriesSpec&,
-                                        std::uint64_t seed, bool simulated);
+/// In this process, in one of the floor's places. The floor must outlive it.
+std::unique_ptr<Tenant> makeLocalTenant(Floor&, unsigned partition, const std::string& application, workloads::Size,
+                                        std::uint64_t seed);
 
 /// In a process of its own, in one of the partitions that the series asks for.
 std::unique_ptr<Tenant> makeRemoteTenant(const SeriesSpec&, unsigned partition, const std::string& application,

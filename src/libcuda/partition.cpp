@@ -53,8 +53,12 @@ void join(const std::string& name) {
     if (tenancy()) throw Error("this process is in partition {} already", tenancy()->lease.share().partition.name);
     if (used) throw Error("a partition is joined before the first CUDA call");
     auto place = std::make_unique<Tenancy>(Tenancy{openChosenGpu(), {}, {}, {}, {}});
-    place->lease = openBook(place->gpu).join(name, [&](const std::vector<isolate::Partition>& partitions) {
-        place->site.emplace(isolate::makeSite(place->gpu, isolate::coloringFor(place->gpu, partitions.size(), ""), ""));
+    isolate::LeaseBook book = openBook(place->gpu);
+    place->lease = book.join(name, [&](const std::vector<isolate::Partition>& partitions) {
+        const std::string map = book.map();
+        place->site.emplace(
+            isolate::makeSite(place->gpu, isolate::coloringFor(place->gpu, partitions.size(), map), map));
+        isolate::expectColorsNamed(*place->site);
         place->plan = isolate::makePlan(isolate::topologyOf(place->gpu, *place->site), partitions);
         return place->plan;
     });

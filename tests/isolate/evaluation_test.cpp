@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
 #include "base/error.h"
 #include "driver/simulator_api.h"
+#include "isolate/tenant.h"
 #include "sim/gpu.h"
 #include "temporary_directory.h"
 
@@ -71,10 +76,71 @@ TEST(Evaluation, MemoryWallsKeepAStreamFromALatencyVictim) {
 
 TEST(Evaluation, WallsAreAsWideAsTheirPartition) {
     const SeriesFigures two = execute(series(Method::cmp, 2, "VA", {""}));
-    EXPECT_EQ(two.multiprocessors, 10u);  // of 20
-    EXPECT_EQ(two.colors, 1u);            // of 2
-    EXPECT_EQ(two.strayBlocks, 0u);
+    EXPECT_EQ(two.place.multiprocessors, 10u);  // of 20
+    EXPECT_EQ(two.place.colors, 1u);            // of 2
+    EXPECT_EQ(two.place.strayBlocks, 0u);
     EXPECT_THROW(execute(series(Method::cmp, 3, "VA", {""})), Error);
+}
+
+/// What a tenant's process answers to requests, one a line.
+std::vector<nlohmann::json> answersTo(const std::vector<nlohmann::json>& requests) {
+    std::stringstream in, out;
+    for (const nlohmann::json& request : requests) in << request.dump() << '\n';
+    std::streambuf* const input = std::cin.rdbuf(in.rdbuf());
+    std::streambuf* const output = std::cout.rdbuf(out.rdbuf());
+    EXPECT_EQ(serveTenant(), 0);
+    std::cin.rdbuf(input);
+    std::cin.clear();
+    std::cout.rdbuf(output);
+    std::vector<nlohmann::json> answers;
+    for (std::string line; std::getline(out, line);) answers.push_back(nlohmann::json::parse(line));
+    return answers;
+}
+
+TEST(Evaluation, AProcessOfItsOwnTimesAndChecksAndTellsItsWalls) {
+    const auto answers = answersTo({{{"gpu", "sim:gtx1080"},
+                                     {"map", ""},
+                                     {"method", "cmp"},
+                                     {"placement", "blocks"},
+                                     {"partitions", 2},
+                                     {"size", "test"},
+                                     {"partition", 1},
+                                     {"application", "VA"},
+                                     {"seed", 2}},
+                                    {{"do", "time"}, {"runs", 1}},
+                                    {{"do", "check"}},
+                                    {{"do", "place"}}});
+    ASSERT_EQ(answers.size(), 4u);
+    for (const nlohmann::json& answer : answers) EXPECT_TRUE(answer.at("ok").get<bool>()) << answer;
+    SeriesSpec alone = series(Method::cmp, 2, "VA", {""});
+    EXPECT_NEAR(answers[1].at("seconds").get<double>(), execute(alone).seconds.at(0).at(0), 2e-6);
+    EXPECT_EQ(answers[3].at("multiprocessors"), 10);  // of 20
+    EXPECT_EQ(answers[3].at("colors"), 1);            // of 2
+    EXPECT_EQ(answers[3].at("placement"), "blocks");
+}
+
+TEST(Evaluation, AProcessOfItsOwnSaysWhyItCannot) {
+    const auto answers = answersTo({{{"gpu", "sim:gtx1080"},
+                                     {"map", ""},
+                                     {"method", "cmp"},
+                                     {"placement", "blocks"},
+                                     {"partitions", 3},
+                                     {"size", "test"},
+                                     {"partition", 0},
+                                     {"application", "VA"},
+                                     {"seed", 1}}});
+    ASSERT_EQ(answers.size(), 1u);
+    EXPECT_FALSE(answers[0].at("ok").get<bool>());
+    EXPECT_NE(answers[0].at("why").get<std::string>().find("3 partitions"), std::string::npos) << answers[0];
+}
+
+TEST(Evaluation, MeasuresOnceWhatAMapOrProcessesCannotChange) {
+    SeriesSpec plain = series(Method::none, 1, "VA", {""}), other = plain;
+    other.processes = true;
+    other.map = "a file that nobody reads";
+    EXPECT_EQ(plain.toJson(), other.toJson());
+    other.partitions = 2;
+    EXPECT_NE(series(Method::none, 2, "VA", {""}).toJson(), other.toJson());
 }
 
 TEST(Evaluation, GoesOnWhereItWas) {

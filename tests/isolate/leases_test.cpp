@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "temporary_directory.h"
 
 namespace bulkhead::isolate {
@@ -24,8 +25,8 @@ constexpr unsigned kSms = 20, kColors = 8;
 Topology topology() {
     Topology t;
     t.gpu = "test";
-    t.sideOfMultiprocessor.assign(kSms, 0);
-    t.sideOfColor.assign(kColors, 0);
+    t.quarterOfMultiprocessor.assign(kSms, 0);
+    t.quarterOfColor.assign(kColors, 0);
     t.memoryBytes = Bytes{kColors} << 30;
     return t;
 }
@@ -152,6 +153,17 @@ TEST_F(Leases, SizesChangeForWhoeverJoinsNext) {
               std::string::npos);
     a.leave();
     EXPECT_EQ(book().join("B", divide).share().multiprocessors.size(), kSms * 3 / 4);
+}
+
+TEST_F(Leases, TheBookKeepsTheMapOfItsPartitions) {
+    const std::string file = (directory_ / "mine.json").string();
+    std::ofstream(file) << "a map";
+    book().setPartitions(parsePartitions("A=50%,B=50%"), file);
+    std::filesystem::remove(file);
+    EXPECT_EQ(readFile(book().map()), "a map");
+    EXPECT_EQ(book().partitions().size(), 2u);
+    book().setPartitions(parsePartitions("A=100%"));
+    EXPECT_EQ(book().map(), "");
 }
 
 TEST_F(Leases, AStaleLeaseIsAnError) {

@@ -1,10 +1,12 @@
 // Programs in partitions: through libbulkhead, through fgpu.h, and through `bulkhead isolate run`.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
 #include "base/files.h"
+#include "isolate/tenancy.h"
 #include "sdk/shell.h"
 #include "temporary_directory.h"
 
@@ -57,6 +59,22 @@ TEST_F(Programs, WrittenForFgpuAreRefusedAColorThatIsNotThere) {
     EXPECT_NE(outcome.output.find("no partition 2: there are 2"), std::string::npos) << outcome.output;
 }
 
+TEST_F(Programs, WrittenForFgpuHaveAllItsCallsAndMacros) {
+    const std::string program = build("tests/isolate/fgpu_calls.cu");
+    // A GTX 1080 has 20.
+    EXPECT_NE(exec({program}).output.find("passed with 10 and 10 SMs\n"), std::string::npos);
+    ASSERT_EQ(isolate("set", {"--partitions", "A=25%/50%,B=75%/50%"}).exitCode, 0);
+    EXPECT_NE(exec({program}, {"FGPU_COLOR_ENV=0"}).output.find("passed with 5 and 15 SMs\n"), std::string::npos);
+}
+
+TEST_F(Programs, WrittenForFgpuAreRefusedMoreMemoryThanTheirColorHas) {
+    const Outcome outcome =
+        exec({build("examples/fgpu/vector_add.cu")}, {"FGPU_COLOR_ENV=0", "FGPU_COLOR_MEM_SIZE_ENV=0x10000000000"});
+    EXPECT_EQ(outcome.exitCode, 1);
+    EXPECT_NE(outcome.output.find("fgpu: the color has less memory than was asked for\n"), std::string::npos)
+        << outcome.output;
+}
+
 TEST_F(Programs, OfTheFgpuPaperRun) {
     const Outcome outcome = exec({build("examples/fgpu/figure1.cu")});
     EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
@@ -72,6 +90,24 @@ TEST_F(Programs, ThatKnowNothingOfItRunInsideAPartition) {
     const Outcome unknown = isolate("run", {"--partition", "smal", "--", program});
     EXPECT_EQ(unknown.exitCode, 2);
     EXPECT_NE(unknown.output.find("did you mean small?"), std::string::npos) << unknown.output;
+}
+
+TEST_F(Programs, AreShownNoDeviceWhereTheirPartitionIsFull) {
+    ASSERT_EQ(isolate("set", {"--partitions", "A=50%,B=50%"}).exitCode, 0);
+    gpu::Gpu gpu = gpu::Gpu::open("sim:gtx1080");
+    isolate::LeaseBook book(leases(), isolate::identityOf(gpu));
+    isolate::Lease lease =
+        book.join("A", [&](const std::vector<isolate::Partition>& all) { return isolate::planFor(gpu, all, ""); });
+    const Outcome list = isolate("list", {});
+    EXPECT_NE(list.output.find(std::to_string(getpid())), std::string::npos) << list.output;
+    const std::string program = build("examples/vector_add.cu");
+    const Outcome refused = isolate("run", {"--partition", "A", "--", program});
+    EXPECT_NE(refused.exitCode, 0);
+    EXPECT_NE(refused.output.find("partition A is full: 1 of 1 inside"), std::string::npos) << refused.output;
+    EXPECT_NE(refused.output.find("no CUDA-capable device"), std::string::npos) << refused.output;
+    EXPECT_EQ(isolate("run", {"--partition", "B", "--", program}).exitCode, 0);
+    lease.leave();
+    EXPECT_EQ(isolate("run", {"--partition", "A", "--", program}).exitCode, 0);
 }
 
 TEST_F(Programs, FindTheLibraryThroughItsCMakePackage) {

@@ -48,7 +48,9 @@ inline int fail(const char* what) {
 }
 
 inline int check(cudaError_t error) {
-    return error == cudaSuccess ? 0 : fail(cudaGetErrorString(error));
+    if (error == cudaSuccess) return 0;
+    cudaGetLastError();  // or the next launch would be taken for the one that failed
+    return fail(cudaGetErrorString(error));
 }
 
 inline cudaStream_t streamOr(cudaStream_t given) {
@@ -132,6 +134,10 @@ inline int fgpu_num_sm(int color, int* count) {
     if (place.multiprocessors == 0) return fgpu_detail::fail("multiprocessors are known once a color is set");
     *count = static_cast<int>(place.multiprocessors);
     return 0;
+}
+/// As FGPU's own header spells it.
+inline int fpgpu_num_sm(int color, int* count) {
+    return fgpu_num_sm(color, count);
 }
 
 inline int fgpu_memory_get_device_info(int* colors, std::size_t* largest) {

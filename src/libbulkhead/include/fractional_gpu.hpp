@@ -1,0 +1,4 @@
+#pragma once
+
+// What programs written for FGPU include.
+#include <fgpu.h>

@@ -1,0 +1,62 @@
+// `bulkhead isolate evaluate` and `plan` as a user has them.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "sdk/shell.h"
+#include "temporary_directory.h"
+
+namespace bulkhead {
+namespace {
+
+TEST(IsolateVerb, EvaluateTabulatesVariationRuntimesAndTheCostOfWalls) {
+    const TemporaryDirectory folder;
+    const std::string file = (folder / "result.json").string();
+    const Outcome outcome =
+        run({BULKHEAD_PROGRAM, "isolate", "evaluate", "--size", "test", "--applications", "VA", "--neighbours", "VA",
+             "--methods", "none,cmp", "--store", (folder / "runs").string(), "--jobs", "1", "--json", file});
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.output;
+    const auto results = parseJson(readFile(file), file).at("results");
+    ASSERT_EQ(results.size(), 3u);
+    const auto rows = results[1].at("rows");
+    ASSERT_EQ(rows.size(), 4u);  // two methods, idle and beside VA
+    std::map<std::string, double> variation;
+    for (const char* method : {"none", "cmp"}) {
+        double idle = 0, busy = 0;
+        for (const auto& row : rows)
+            if (row.at("method") == method) (row.at("neighbour") == "-" ? idle : busy) = row.at("runtime");
+        const std::string column = std::string(method) + ", 2 partitions";
+        EXPECT_NEAR(results[0].at("rows")[0].at(column), (busy / idle - 1) * 100, 1e-6);
+        variation[method] = busy / idle;
+    }
+    EXPECT_GT(variation["none"], variation["cmp"]);
+    EXPECT_GT(results[2].at("rows")[0].at("cmp"), 0);
+}
+
+TEST(IsolateVerb, ASimulatedGpuIsNotSharedByProcesses) {
+    const Outcome outcome = run({BULKHEAD_PROGRAM, "isolate", "evaluate", "--gpu", "sim:v100", "--processes"});
+    EXPECT_EQ(outcome.exitCode, 2);
+    EXPECT_EQ(outcome.output, "bulkhead: isolate: --processes is for real GPUs: sim:v100 lives in one process\n");
+}
+
+TEST(IsolateVerb, PlanDrawsWhoHasWhat) {
+    const Outcome outcome =
+        run({BULKHEAD_PROGRAM, "isolate", "plan", "--gpu", "sim:v100", "--partitions", "big=50%,small=25%/12.5%"});
+    EXPECT_EQ(outcome.exitCode, 0);
+    // Half and a quarter of 80 multiprocessors and, in colors of four slices, half and an eighth of 32 slices.
+    const auto count = [&](char letter) {
+        const std::size_t begin = outcome.output.find("  SMs"), end = outcome.output.find("A big");
+        const std::string picture = outcome.output.substr(begin, end - begin);
+        return std::count(picture.begin(), picture.end(), letter);
+    };
+    EXPECT_EQ(count('A'), 40 + 16) << outcome.output;
+    EXPECT_EQ(count('B'), 20 + 4) << outcome.output;
+    EXPECT_EQ(count('.'), 20 + 12) << outcome.output;
+}
+
+}  // namespace
+}  // namespace bulkhead
