@@ -124,6 +124,7 @@ struct DeviceProfile {
         std::int64_t atomicInterval = 1;  ///< L2 cycles a slice is busy with one atomic sector
         std::int64_t sides = 1;           ///< slices and SMs divide evenly over sides
         std::int64_t farLatency = 0;      ///< core cycles that an atomic or a write to the other side adds
+        std::int64_t halfLatency = 0;     ///< the same for the other half of a side
     } l2;
 
     struct Dram {

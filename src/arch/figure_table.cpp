@@ -214,6 +214,8 @@ std::vector<Descriptor> makeTable() {
         number("l2.sides", "", 1, 64, "parts that slices and SMs divide over", FIELD(l2.sides)),
         number("l2.farLatency", "cycles", 0, kCycles, "what an atomic or a write to the other side adds",
                FIELD(l2.farLatency)),
+        number("l2.halfLatency", "cycles", 0, kCycles, "what an atomic or a write to the other half of a side adds",
+               FIELD(l2.halfLatency)),
 
         number("dram.bytes", "B", 1 << 20, kBytes, "device memory", FIELD(dram.bytes)),
         number("dram.latency", "cycles", 1, kCycles, "load-to-use, core clock, bank precharged", FIELD(dram.latency)),

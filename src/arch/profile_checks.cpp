@@ -108,6 +108,7 @@ void checkL2(const Profile& p) {
                p.l2.lineBytes, expected);
     if (slices % p.l2.sides != 0) refuse(p, "l2.sides", "must divide the {} slices of the map", slices);
     if (p.l2.sides == 1 && p.l2.farLatency != 0) refuse(p, "l2.farLatency", "must be 0 where l2.sides is 1");
+    if (p.l2.sides == 1 && p.l2.halfLatency != 0) refuse(p, "l2.halfLatency", "must be 0 where l2.sides is 1");
 }
 
 void checkPolicies(const Profile& p) {

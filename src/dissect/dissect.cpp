@@ -341,10 +341,9 @@ std::optional<MapFile> sliceMap(Probe& probe, const MemoryView& memory, const Op
                     fmt::format("of {} fresh addresses in {} pages; sides {:.2f} %", accuracy.addresses, accuracy.pages,
                                 100 * accuracy.side)});
     std::optional<SliceLatencies> latencies;
-    // All are equally far on a simulated side.
-    if (!simulated || options.figures) latencies = timeSlices(probe, pages, options.seed);
+    if (mapper.sided() || options.figures) latencies = timeSlices(probe, pages, options.seed);
     if (options.figures) drawSlices(*latencies, pages, figures);
-    if (!simulated && mapper.sided()) reportQuarters(*mapper.sides(), *latencies, pages.form, listener);
+    if (mapper.sided()) reportQuarters(*mapper.sides(), *latencies, pages.form, listener);
     arch::AddressMap::Roles roles;
     roles.slice = mapper.digits().slice;
     std::optional<SliceSet> set;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace bulkhead::dissect {
 namespace {
@@ -11,15 +12,13 @@ double meanOf(const Times& times) {
     return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
 }
 
-/// Mean difference of a multiprocessor's latencies if slice numbers are shifted. Each process has its own clock rate,
+/// Mean difference of a multiprocessor's latencies if slices are numbered anew. Each process has its own clock rate,
 /// which adds to all of them: what counts is the difference from the mean.
-double distance(const Times& known, const Times& measured, std::uint32_t modulus, std::uint32_t shift) {
+double distance(const Times& known, const Times& measured, std::uint32_t modulus, const Renumbering& how) {
     const double offset = meanOf(known) - meanOf(measured);
     double sum = 0;
-    for (std::size_t slice = 0; slice < known.size(); ++slice) {
-        const std::size_t residue = slice % modulus, named = slice - residue + (residue + shift) % modulus;
-        sum += std::fabs(static_cast<double>(known[named]) - measured[slice] - offset);
-    }
+    for (std::uint32_t slice = 0; slice < known.size(); ++slice)
+        sum += std::fabs(static_cast<double>(known[how.of(slice, modulus)]) - measured[slice] - offset);
     return sum / static_cast<double>(known.size());
 }
 
@@ -44,28 +43,42 @@ SliceLatencies timeSlices(Probe& probe, const std::vector<std::uint64_t>& lines)
     return latencies;
 }
 
-std::optional<std::uint32_t> findShift(const SliceLatencies& known, const SliceLatencies& measured,
-                                       std::uint32_t modulus) {
+std::uint32_t Renumbering::of(std::uint32_t slice, std::uint32_t modulus) const {
+    const std::uint32_t residue = slice % modulus;
+    return slice - residue + (shift + (backwards ? modulus - residue : residue)) % modulus;
+}
+
+std::optional<Renumbering> findRenumbering(const SliceLatencies& known, const SliceLatencies& measured,
+                                           std::uint32_t modulus) {
     // The best must leave half as much as the next. On an H200 it leaves a quarter of a cycle, the next seven.
     constexpr double kClear = 0.5;
-    if (modulus < 2 || known.multiprocessors != measured.multiprocessors || known.slices() != measured.slices())
+    if (modulus < 3 || known.multiprocessors != measured.multiprocessors || known.slices() != measured.slices())
         return std::nullopt;
-    std::uint32_t best = 0;
-    double least = 0, next = 0;
-    for (std::uint32_t shift = 0; shift < modulus; ++shift) {
-        double sum = 0;
-        for (std::size_t sm = 0; sm < known.cycles.size(); ++sm)
-            sum += distance(known.cycles[sm], measured.cycles[sm], modulus, shift);
-        if (shift == 0 || sum < least) {
-            next = shift == 0 ? INFINITY : least;
-            least = sum;
-            best = shift;
-        } else {
-            next = std::min(next, sum);
+    Renumbering best;
+    double least = INFINITY, next = INFINITY;
+    for (const bool backwards : {false, true})
+        for (std::uint32_t shift = 0; shift < modulus; ++shift) {
+            const Renumbering how = {shift, backwards};
+            double sum = 0;
+            for (std::size_t sm = 0; sm < known.cycles.size(); ++sm)
+                sum += distance(known.cycles[sm], measured.cycles[sm], modulus, how);
+            if (sum < least) {
+                next = std::exchange(least, sum);
+                best = how;
+            } else {
+                next = std::min(next, sum);
+            }
         }
-    }
     if (!(least < kClear * next)) return std::nullopt;
     return best;
+}
+
+SliceLatencies renumbered(const SliceLatencies& measured, const Renumbering& how, std::uint32_t modulus) {
+    SliceLatencies result = measured;
+    for (std::size_t sm = 0; sm < measured.cycles.size(); ++sm)
+        for (std::uint32_t slice = 0; slice < measured.slices(); ++slice)
+            result.cycles[sm][how.of(slice, modulus)] = measured.cycles[sm][slice];
+    return result;
 }
 
 Result latencyTable(const SliceLatencies& latencies) {

@@ -22,11 +22,22 @@ struct SliceLatencies {
 /// `lines` has one of each slice. Of a simulated GPU with many multiprocessors some are taken.
 SliceLatencies timeSlices(Probe&, const std::vector<std::uint64_t>& lines);
 
-/// By how much slices are numbered differently: slice r of `measured` is r + shift of `known`, modulo `modulus`, in
-/// each group of so many slices. Empty if none fits clearly better than all others, as on a GPU where every slice is
-/// equally far.
-std::optional<std::uint32_t> findShift(const SliceLatencies& known, const SliceLatencies& measured,
-                                       std::uint32_t modulus);
+/// How slices are numbered differently: slice r of one numbering is shift + r of the other, or shift - r, modulo the
+/// number of slices in a group.
+struct Renumbering {
+    std::uint32_t shift = 0;
+    bool backwards = false;
+
+    std::uint32_t of(std::uint32_t slice, std::uint32_t modulus) const;
+    bool operator==(const Renumbering&) const = default;
+};
+
+/// Which number of `known` each slice of `measured` has. Empty if none fits clearly better than all others, as on a GPU
+/// where every slice is equally far.
+std::optional<Renumbering> findRenumbering(const SliceLatencies& known, const SliceLatencies& measured,
+                                           std::uint32_t modulus);
+/// `measured` with the other numbers.
+SliceLatencies renumbered(const SliceLatencies& measured, const Renumbering&, std::uint32_t modulus);
 
 /// As a heat map.
 Result latencyTable(const SliceLatencies&);

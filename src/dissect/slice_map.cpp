@@ -390,28 +390,31 @@ bool SliceMapper::adopt(const MapFile& known) {
     digits_ = *digits;
     if (!findHomeLabel()) throw Error("the map's slice hash does not fit this GPU");
     nameSlices();
-    if (known.latencies) findNames(*known.latencies);
+    if (sides_) {
+        std::vector<std::uint64_t> lines;
+        for (const Target& t : labeller_->representatives()) lines.push_back(t.address);
+        latencies_ = timeSlices(probe_, lines);
+        if (known.latencies) takeNumbersOf(*known.latencies);
+    }
     return true;
 }
 
 /// Contention leaves two things of the home page's label open: what it adds to residues, and, as the sum of inverted
 /// parities counts backwards, their direction. How far slices are decides both.
-void SliceMapper::findNames(const SliceLatencies& known) {
+void SliceMapper::takeNumbersOf(const SliceLatencies& known) {
     // Groups beside the sides would have an order of their own.
-    if (!hash_.table.empty() || hash_.groups.size() > (sides_ ? 1 : 0)) return;
-    const std::uint32_t all = (std::uint32_t{1} << hash_.parities.size()) - 1;
-    for (int direction = 0; direction < 2 && !named_; ++direction) {
-        std::vector<std::uint64_t> lines;
-        for (const Target& t : labeller_->representatives()) lines.push_back(t.address);
-        const auto shift = findShift(known, timeSlices(probe_, lines), hash_.modulus);
-        if (shift) {
-            hash_.page.addend = *shift;
-            named_ = true;
-        } else {
-            hash_.page.flips ^= all;
-        }
-        nameSlices();
+    if (!hash_.table.empty() || hash_.groups.size() != 1) return;
+    const auto how = findRenumbering(known, *latencies_, hash_.modulus);
+    if (!how) return;
+    std::uint64_t sum = how->shift;
+    if (how->backwards) {
+        hash_.page.flips ^= (std::uint32_t{1} << hash_.parities.size()) - 1;
+        for (const WeightedParity& p : hash_.parities) sum += hash_.modulus - p.weight % hash_.modulus;
     }
+    hash_.page.addend = static_cast<std::uint32_t>(sum % hash_.modulus);
+    nameSlices();
+    latencies_ = renumbered(*latencies_, *how, hash_.modulus);
+    named_ = true;
 }
 
 /// Which parities are inverted in the home page: those with which addresses have equal residues just where they share

@@ -38,6 +38,8 @@ class SliceMapper {
     bool adopt(const MapFile&);
     /// Whether slices have the map's numbers, as in every process that adopted it.
     bool named() const { return named_; }
+    /// How far slices are, where there are two sides; adopt() was called before.
+    const std::optional<SliceLatencies>& latencies() const { return latencies_; }
 
     /// Where the first whole page of the allocation begins.
     std::uint64_t firstPage() const { return base_; }
@@ -90,7 +92,7 @@ class SliceMapper {
     bool fitWindow(Mask unused);
     std::vector<std::optional<PageLabel>> labelAt(const std::vector<std::uint64_t>& pages, Mask offsetBits);
     bool findHomeLabel();
-    void findNames(const SliceLatencies&);
+    void takeNumbersOf(const SliceLatencies&);
     std::vector<std::uint32_t> memberOf() const;
     bool extend();
     void nameSlices();
@@ -108,6 +110,7 @@ class SliceMapper {
     std::vector<Labelled> labels_;
     ResidueHash hash_;
     ResidueDigits digits_;
+    std::optional<SliceLatencies> latencies_;
     bool named_ = false;
 };
 

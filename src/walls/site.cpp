@@ -131,21 +131,20 @@ void labelSlices(SiteState& site) {
     site.bytesOf = SliceSpace::bytesOfSlices(mapper.hash(), site.labels);
 }
 
-/// Halves of sides: multiprocessors' by timing, those of slices by the map.
+/// Halves of sides, by timing.
 void findHalves(SiteState& site) {
     Topology& topology = site.topology;
     for (const std::uint8_t side : topology.sideOf) topology.quarterOf.push_back(static_cast<std::uint8_t>(2 * side));
     for (unsigned slice = 0; site.mapper && slice < site.colors; ++slice)
         site.quarterOfSlice.push_back(static_cast<std::uint8_t>(2 * sideOfSlice(site, slice)));
     const auto quarters = site.sides ? dissect::findQuarters(*site.sides) : std::nullopt;
-    // Slices whose numbers are not the map's could be in any half, and their multiprocessors had better not be divided.
-    if (!quarters || (site.mapper && !site.mapper->named())) return;
+    if (!quarters) return;
     topology.quarterOf = quarters->ofMultiprocessor;
     if (!site.mapper) return;
     std::vector<std::uint8_t> sides;
     for (unsigned slice = 0; slice < site.colors; ++slice)
         sides.push_back(static_cast<std::uint8_t>(sideOfSlice(site, slice)));
-    site.quarterOfSlice = dissect::quartersOfSlices(*quarters, *site.options.map->latencies, sides);
+    site.quarterOfSlice = dissect::quartersOfSlices(*quarters, *site.mapper->latencies(), sides);
 }
 
 void takePool(SiteState& site) {

@@ -266,6 +266,7 @@ TEST(Validate, RefusesImpossibleGeometry) {
         {"sm.carveouts", {"sm.onChipBytes=32K"}},
         {"l2.sides", {"l2.sides=2"}},
         {"l2.farLatency", {"l2.farLatency=100"}},
+        {"l2.halfLatency", {"l2.halfLatency=30"}},
         {"dram.latency", {"dram.latency=180"}},
         {"dram.tRAS", {"dram.tRAS=5"}},
         {"dram.burstBytes", {"dram.burstBytes=256"}},

@@ -2,11 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "arch/device_profile.h"
 #include "base/files.h"
 #include "base/random.h"
+#include "dissect/memory_view.h"
+#include "hidden_maps.h"
+#include "temporary_directory.h"
 
 namespace bulkhead::dissect {
 namespace {
@@ -55,15 +60,6 @@ std::vector<unsigned> randomSlices(std::uint64_t seed) {
     return slices;
 }
 
-/// Slice r of the result is slice r + shift.
-SliceLatencies renumbered(SliceLatencies l, unsigned shift) {
-    const SliceLatencies old = l;
-    for (std::size_t sm = 0; sm < l.cycles.size(); ++sm)
-        for (unsigned slice = 0; slice < kSlices; ++slice)
-            l.cycles[sm][slice] = old.cycles[sm][slice / kModulus * kModulus + (slice % kModulus + shift) % kModulus];
-    return l;
-}
-
 TEST(Quarters, AnySixtyFourAddressesOfAnH200GiveTheSame) {
     std::map<unsigned, int> sizes;
     const auto first = findQuarters(sidesFrom(recorded(), randomSlices(1)));
@@ -100,6 +96,31 @@ TEST(Quarters, ASliceBelongsToTheMultiprocessorsThatAreNearerToIt) {
     EXPECT_EQ(sizes, (std::map<unsigned, int>{{0, 24}, {1, 23}, {2, 24}, {3, 23}}));
 }
 
+// Of eight multiprocessors of a side, the first four are in half 0, as is the first half of its slices.
+TEST(Quarters, OfASimulatedGpuAreThoseOfItsCrossbar) {
+    const TemporaryDirectory directory;
+    const std::string name = writeResidueMap((directory / "residue.json").string(), 5, 1);
+    const arch::DeviceProfile profile = arch::findProfile(name);
+    gpu::Gpu gpu = gpu::Gpu::open(name);
+    Probe probe(gpu);
+    const MemoryView memory(gpu, 1_GiB);
+    Random random(1);
+    std::vector<std::uint64_t> lines(profile.map.slices(), 0), some;
+    while (some.size() < 64 || std::count(lines.begin(), lines.end(), 0) != 0) {
+        const arch::PhysicalAddress at = memory.random(random, 128);
+        some.push_back(*memory.reach(at));
+        lines[profile.map.locate(at).slice] = some.back();
+    }
+    const auto sides = findSides(probe, some, 3);
+    ASSERT_TRUE(sides);
+    const auto quarters = findQuarters(*sides);
+    ASSERT_TRUE(quarters);
+    for (unsigned sm = 0; sm < 16; ++sm) EXPECT_EQ(quarters->ofMultiprocessor[sm], sm / 4) << sm;
+    const std::vector<std::uint8_t> sideOfSlice = {0, 0, 0, 0, 0, 1, 1, 1, 1, 1};
+    EXPECT_EQ(quartersOfSlices(*quarters, timeSlices(probe, lines), sideOfSlice),
+              (std::vector<std::uint8_t>{0, 0, 0, 1, 1, 2, 2, 2, 3, 3}));
+}
+
 TEST(Quarters, SidesWhoseSlicesAreEquallyFarHaveNone) {
     SliceLatencies flat = recorded();
     for (Times& row : flat.cycles)
@@ -111,29 +132,47 @@ TEST(Quarters, SidesWhoseSlicesAreEquallyFarHaveNone) {
     EXPECT_FALSE(findQuarters(sidesFrom(flat, randomSlices(1))));
 }
 
-TEST(SliceLatencies, TellByHowMuchSlicesAreNumberedDifferently) {
-    Random random(3);
-    for (unsigned shift = 0; shift < kModulus; ++shift) {
-        SliceLatencies measured = renumbered(recorded(), shift);
-        const auto clock = static_cast<std::uint32_t>(random.below(30));
-        for (Times& row : measured.cycles)
-            for (std::uint32_t& cycles : row) cycles += clock + static_cast<std::uint32_t>(random.below(5));
-        EXPECT_EQ(findShift(recorded(), measured, kModulus), shift);
-    }
+/// What a process measures that counts slices from `first`, up or down.
+SliceLatencies countedFrom(unsigned first, bool down, Random& random) {
+    SliceLatencies measured = recorded();
+    const auto clock = static_cast<std::uint32_t>(random.below(30));
+    for (unsigned sm = 0; sm < kSms; ++sm)
+        for (unsigned slice = 0; slice < kSlices; ++slice) {
+            const unsigned side = slice / kModulus, steps = slice % kModulus,
+                           own = (first + (down ? kModulus - steps : steps)) % kModulus;
+            measured.cycles[sm][slice] =
+                recorded().cycles[sm][side * kModulus + own] + clock + static_cast<std::uint32_t>(random.below(5));
+        }
+    return measured;
 }
 
-TEST(SliceLatencies, ThatCountBackwardsOrAreAllAlikeHaveNoShift) {
-    SliceLatencies backwards = recorded(), flat = recorded();
-    for (Times& row : backwards.cycles)
-        for (unsigned side = 0; side < 2; ++side)
-            std::reverse(row.begin() + side * kModulus, row.begin() + (side + 1) * kModulus);
-    EXPECT_FALSE(findShift(recorded(), backwards, kModulus));
+TEST(SliceLatencies, TellWhichNumberASliceHasInAnotherProcess) {
+    Random random(3);
+    for (unsigned first = 0; first < kModulus; first += 3)
+        for (const bool down : {false, true}) {
+            const SliceLatencies measured = countedFrom(first, down, random);
+            const auto how = findRenumbering(recorded(), measured, kModulus);
+            ASSERT_TRUE(how) << first;
+            EXPECT_EQ(*how, (Renumbering{first, down}));
+            const Times again = renumbered(measured, *how, kModulus).cycles[7], known = recorded().cycles[7];
+            for (unsigned slice = 0; slice < kSlices; ++slice)
+                EXPECT_NEAR(static_cast<double>(again[slice]) - again[0], static_cast<double>(known[slice]) - known[0],
+                            5);
+        }
+}
+
+TEST(SliceLatencies, ThatAreAllAlikeTellNothing) {
+    SliceLatencies flat = recorded();
     for (Times& row : flat.cycles) row.assign(kSlices, 280);
-    EXPECT_FALSE(findShift(flat, flat, kModulus));
+    EXPECT_FALSE(findRenumbering(flat, flat, kModulus));
+    // Two halves look the same from either end.
+    for (Times& row : flat.cycles)
+        for (unsigned slice = 0; slice < kSlices; ++slice) row[slice] = slice % kModulus < 24 ? 280 : 310;
+    EXPECT_FALSE(findRenumbering(flat, flat, kModulus));
     SliceLatencies fewer = recorded();
     fewer.multiprocessors.pop_back();
     fewer.cycles.pop_back();
-    EXPECT_FALSE(findShift(recorded(), fewer, kModulus));
+    EXPECT_FALSE(findRenumbering(recorded(), fewer, kModulus));
 }
 
 }  // namespace

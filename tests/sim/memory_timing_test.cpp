@@ -377,16 +377,16 @@ TEST(L2, atomicsToOneWordFromManyWarpsAllCount) {
     EXPECT_EQ(c.l2Atomics, 40u * 8);
 }
 
-TEST(Sides, anAtomicToTheFarSideTakesLonger) {
+TEST(Sides, anAtomicToTheFarSideOrTheFarHalfTakesLonger) {
     Harness h("h200");
     const auto& profile = h.gpu.profile();
     const VirtualAddress area = h.buffer(2_MiB);
-    VirtualAddress side[2] = {0, 0};
+    VirtualAddress quarter[4] = {};
     for (VirtualAddress at = area; at < area + 2_MiB; at += 4096) {
         const auto slice = profile.map.locate(h.gpu.memory(h.context).space().physical(at)).slice;
-        side[slice * 2 / profile.map.slices()] = at;
+        quarter[slice / 47 * 2 + (slice % 47 < 24 ? 0 : 1)] = at;
     }
-    ASSERT_TRUE(side[0] && side[1]);
+    for (const VirtualAddress at : quarter) ASSERT_NE(at, 0u);
     std::vector<bool> first(static_cast<std::size_t>(profile.sm.count), false);
     first[0] = true;
     const std::string step =
@@ -399,7 +399,10 @@ TEST(Sides, anAtomicToTheFarSideTakesLonger) {
                                    h.cycles(kernelText(repeat(20, step)), shape, {at})) /
                20;
     };
-    EXPECT_NEAR(chain(side[1]) - chain(side[0]), static_cast<double>(profile.l2.farLatency), 1.0);
+    const double near = chain(quarter[0]);
+    EXPECT_NEAR(chain(quarter[1]) - near, static_cast<double>(profile.l2.halfLatency), 1.0);
+    EXPECT_NEAR(chain(quarter[2]) - near, static_cast<double>(profile.l2.farLatency), 1.0);
+    EXPECT_NEAR(chain(quarter[3]) - near, static_cast<double>(profile.l2.farLatency), 1.0);
 }
 
 TEST(Constant, oneAddressServesAllLanesAndEachOtherOneTakesACycle) {

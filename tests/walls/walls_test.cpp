@@ -444,6 +444,15 @@ TEST(SliceWalls, TenantsShareNoSlice) {
     options.map = &map;
     Site site(gpu, options);
     EXPECT_EQ(site.colors(), 94u);
+    for (unsigned quarter = 0; quarter < 4; ++quarter) {
+        std::vector<unsigned> colors;
+        for (unsigned color = 0; color < 94; ++color)
+            if (site.quarterOf(color) == quarter) colors.push_back(color);
+        Enclosure inside = site.enclose({{}, colors, 0});
+        const gpu::Buffer buffer = inside.context().allocate(400_KiB);
+        for (const std::uint32_t slice : slicesOf(gpu, inside, buffer))
+            EXPECT_EQ(2 * (slice / 47) + (slice % 47 < 24 ? 0 : 1), quarter);
+    }
     std::vector<std::set<std::uint32_t>> slices;
     std::vector<Enclosure> enclosures;
     for (unsigned tenant = 0; tenant < 3; ++tenant) {

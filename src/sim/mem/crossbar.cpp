@@ -26,15 +26,20 @@ void Crossbar::attach(Requester& requester) {
     ports_.push_back(std::move(port));
 }
 
-/// An atomic or a write goes to the line's home; on a GPU with two L2 sides that may be the far one. Reads are served
-/// by a near copy (H200: only atomics show the side).
+/// An atomic or a write goes to the line's home, which may be on the far side, or in the far half of a side. Reads are
+/// served by a near copy (H200: only atomics show the side).
 Cycles Crossbar::far(const Request& request) const {
     const auto& l2 = sim_.profile.l2;
     if (l2.sides == 1 || request.kind == RequestKind::read) return 0;
-    const auto smSide = (request.sm % static_cast<std::uint64_t>(sim_.profile.sm.count)) *
-                        static_cast<std::uint64_t>(l2.sides) / static_cast<std::uint64_t>(sim_.profile.sm.count);
-    const auto sliceSide = request.slice * static_cast<std::uint64_t>(l2.sides) / sim_.profile.map.slices();
-    return smSide == sliceSide ? 0 : static_cast<Cycles>(l2.farLatency) / 2;
+    const auto sides = static_cast<std::uint64_t>(l2.sides), sms = static_cast<std::uint64_t>(sim_.profile.sm.count);
+    const std::uint64_t sm = request.sm % sms, slices = sim_.profile.map.slices();
+    const std::uint64_t smSide = sm * sides / sms, sliceSide = request.slice * sides / slices;
+    if (smSide != sliceSide) return static_cast<Cycles>(l2.farLatency) / 2;
+    if (l2.halfLatency == 0) return 0;
+    // Two multiprocessors make a TPC, which is not divided.
+    const std::uint64_t smHalf = (sm - smSide * sms / sides) / 2 * 4 * sides / sms,
+                        sliceHalf = (request.slice - sliceSide * slices / sides) * 2 * sides / slices;
+    return smHalf == sliceHalf ? 0 : static_cast<Cycles>(l2.halfLatency) / 2;
 }
 
 std::uint64_t Crossbar::requestEdges(const Request& request) const {
