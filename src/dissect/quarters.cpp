@@ -78,6 +78,37 @@ std::optional<Quarters> findQuarters(const Sides& sides) {
     return quarters;
 }
 
+unsigned quarterOf(const Sides& sides, const std::optional<Quarters>& quarters, const Times& latencies) {
+    // Means of the multiprocessors of each side, then of each half.
+    const auto meanOf = [&](const std::vector<std::uint8_t>& of, unsigned which) {
+        Row sum(latencies.size(), 0);
+        for (std::size_t sm = 0; sm < of.size(); ++sm)
+            if (of[sm] == which)
+                for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += sides.latencies[sm][i];
+        return sum;
+    };
+    const auto isFirst = [&](std::vector<std::size_t> addresses, const Row& first, const Row& second) {
+        std::vector<Row> rows(3);
+        for (const std::size_t i : addresses) {
+            rows[0].push_back(first[i]);
+            rows[1].push_back(second[i]);
+            rows[2].push_back(latencies[i]);
+        }
+        for (Row& row : rows) {
+            const double usual = mean(row);
+            for (double& value : row) value -= usual;
+        }
+        return correlation(rows[2], rows[0]) > correlation(rows[2], rows[1]);
+    };
+    std::vector<std::size_t> all(latencies.size());
+    std::iota(all.begin(), all.end(), 0);
+    const unsigned side = isFirst(all, meanOf(sides.ofMultiprocessor, 0), meanOf(sides.ofMultiprocessor, 1)) ? 0 : 1;
+    if (!quarters) return 2 * side;
+    const std::vector<std::size_t> addresses = near(sides, multiprocessorsOf(sides, side));
+    const std::vector<std::uint8_t>& of = quarters->ofMultiprocessor;
+    return 2 * side + (isFirst(addresses, meanOf(of, 2 * side), meanOf(of, 2 * side + 1)) ? 0 : 1);
+}
+
 std::vector<std::uint8_t> quartersOfSlices(const Quarters& quarters, const SliceLatencies& latencies,
                                            std::span<const std::uint8_t> sideOfSlice) {
     std::vector<std::uint8_t> result(sideOfSlice.size(), 0);

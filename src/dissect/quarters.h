@@ -19,6 +19,10 @@ struct Quarters {
 /// From the latencies that the sides were found with. Empty if multiprocessors of a side are not of two kinds.
 std::optional<Quarters> findQuarters(const Sides&);
 
+/// The quarter of a multiprocessor with these latencies to the addresses that the sides were found with; where sides
+/// have no halves, 2 x side.
+unsigned quarterOf(const Sides&, const std::optional<Quarters>&, const Times& latencies);
+
 /// The quarter of each slice, by latencies from all multiprocessors. `sideOfSlice` is known.
 std::vector<std::uint8_t> quartersOfSlices(const Quarters&, const SliceLatencies&,
                                            std::span<const std::uint8_t> sideOfSlice);

@@ -8,18 +8,34 @@
 namespace bulkhead::dissect {
 namespace {
 
-double meanOf(const Times& times) {
-    return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
+using Row = std::vector<double>;
+
+/// What is particular about a multiprocessor's latencies: differences from what is usual for a group of slices, as a
+/// vector of length 1, because clocks change, and all distances with them.
+Row direction(const Times& cycles, std::uint32_t modulus) {
+    Row row(cycles.begin(), cycles.end());
+    for (std::size_t first = 0; first < row.size(); first += modulus) {
+        const auto begin = row.begin() + static_cast<std::ptrdiff_t>(first), end = begin + modulus;
+        const double mean = std::accumulate(begin, end, 0.0) / modulus;
+        std::for_each(begin, end, [&](double& value) { value -= mean; });
+    }
+    const double length = std::sqrt(std::inner_product(row.begin(), row.end(), row.begin(), 0.0));
+    if (length > 0)
+        for (double& value : row) value /= length;
+    return row;
 }
 
-/// Mean difference of a multiprocessor's latencies if slices are numbered anew. Each process has its own clock rate,
-/// which adds to all of them: what counts is the difference from the mean.
-double distance(const Times& known, const Times& measured, std::uint32_t modulus, const Renumbering& how) {
-    const double offset = meanOf(known) - meanOf(measured);
-    double sum = 0;
-    for (std::uint32_t slice = 0; slice < known.size(); ++slice)
-        sum += std::fabs(static_cast<double>(known[how.of(slice, modulus)]) - measured[slice] - offset);
-    return sum / static_cast<double>(known.size());
+/// As seen by a process that calls the first side the second.
+std::vector<Row> swapped(std::vector<Row> rows, std::uint32_t modulus) {
+    for (Row& row : rows) std::rotate(row.begin(), row.begin() + modulus, row.end());
+    return rows;
+}
+
+/// How unlike a row is to the one that is most like it: 0 if they have one direction, 1 if they have nothing in common.
+double unlikeness(const Row& row, const std::vector<Row>& rows) {
+    double most = -1;
+    for (const Row& other : rows) most = std::max(most, std::inner_product(row.begin(), row.end(), other.begin(), 0.0));
+    return 1 - most;
 }
 
 }  // namespace
@@ -48,29 +64,36 @@ std::uint32_t Renumbering::of(std::uint32_t slice, std::uint32_t modulus) const 
     return slice - residue + (shift + (backwards ? modulus - residue : residue)) % modulus;
 }
 
-std::optional<Renumbering> findRenumbering(const SliceLatencies& known, const SliceLatencies& measured,
-                                           std::uint32_t modulus) {
-    // The best must leave half as much as the next. On an H200 it leaves a quarter of a cycle, the next seven.
-    constexpr double kClear = 0.5;
-    if (modulus < 3 || known.multiprocessors != measured.multiprocessors || known.slices() != measured.slices())
-        return std::nullopt;
-    Renumbering best;
-    double least = INFINITY, next = INFINITY;
+RenumberingFit findRenumbering(const SliceLatencies& known, const SliceLatencies& measured, std::uint32_t modulus) {
+    constexpr std::size_t kEnough = 24;  // multiprocessors
+    RenumberingFit fit;
+    if (modulus < 3 || known.slices() != measured.slices() || known.slices() % modulus != 0) return fit;
+    std::vector<Row> rows, ours;
+    for (const Times& cycles : known.cycles) rows.push_back(direction(cycles, modulus));
+    const std::size_t step = (measured.cycles.size() + kEnough - 1) / kEnough;
+    for (std::size_t sm = 0; sm < measured.cycles.size(); sm += step)
+        ours.push_back(direction(measured.cycles[sm], modulus));
+    std::vector<std::vector<Row>> views = {rows};
+    if (known.slices() == 2 * modulus) views.push_back(swapped(rows, modulus));
+    fit.left = fit.leftByNext = INFINITY;
     for (const bool backwards : {false, true})
         for (std::uint32_t shift = 0; shift < modulus; ++shift) {
             const Renumbering how = {shift, backwards};
-            double sum = 0;
-            for (std::size_t sm = 0; sm < known.cycles.size(); ++sm)
-                sum += distance(known.cycles[sm], measured.cycles[sm], modulus, how);
-            if (sum < least) {
-                next = std::exchange(least, sum);
-                best = how;
+            std::vector<double> sums(views.size(), 0);
+            for (const Row& row : ours) {
+                Row anew(row.size());
+                for (std::uint32_t slice = 0; slice < row.size(); ++slice) anew[how.of(slice, modulus)] = row[slice];
+                for (std::size_t v = 0; v < views.size(); ++v) sums[v] += unlikeness(anew, views[v]);
+            }
+            const double left = *std::min_element(sums.begin(), sums.end()) / static_cast<double>(ours.size());
+            if (left < fit.left) {
+                fit.leftByNext = std::exchange(fit.left, left);
+                fit.best = how;
             } else {
-                next = std::min(next, sum);
+                fit.leftByNext = std::min(fit.leftByNext, left);
             }
         }
-    if (!(least < kClear * next)) return std::nullopt;
-    return best;
+    return fit;
 }
 
 SliceLatencies renumbered(const SliceLatencies& measured, const Renumbering& how, std::uint32_t modulus) {

@@ -32,10 +32,16 @@ struct Renumbering {
     bool operator==(const Renumbering&) const = default;
 };
 
-/// Which number of `known` each slice of `measured` has. Empty if none fits clearly better than all others, as on a GPU
-/// where every slice is equally far.
-std::optional<Renumbering> findRenumbering(const SliceLatencies& known, const SliceLatencies& measured,
-                                           std::uint32_t modulus);
+/// Which number of `known` each slice of `measured` has. Multiprocessors may be numbered otherwise too, as they are
+/// under MPS, and the sides: each multiprocessor is compared with the one that it is most like.
+struct RenumberingFit {
+    Renumbering best;
+    double left = 1, leftByNext = 1;  ///< how unlike latencies are with it, and with the next best: from 0 to 2
+
+    /// Whether it fits clearly better than all others. It does not on a GPU where every slice is equally far.
+    bool clear() const { return left < leftByNext / 2; }
+};
+RenumberingFit findRenumbering(const SliceLatencies& known, const SliceLatencies& measured, std::uint32_t modulus);
 /// `measured` with the other numbers.
 SliceLatencies renumbered(const SliceLatencies& measured, const Renumbering&, std::uint32_t modulus);
 

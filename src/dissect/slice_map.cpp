@@ -404,16 +404,20 @@ bool SliceMapper::adopt(const MapFile& known) {
 void SliceMapper::takeNumbersOf(const SliceLatencies& known) {
     // Groups beside the sides would have an order of their own.
     if (!hash_.table.empty() || hash_.groups.size() != 1) return;
-    const auto how = findRenumbering(known, *latencies_, hash_.modulus);
-    if (!how) return;
-    std::uint64_t sum = how->shift;
-    if (how->backwards) {
+    const RenumberingFit fit = findRenumbering(known, *latencies_, hash_.modulus);
+    listener_.found({"slice numbers", fit.clear() ? Value("the map's") : Value(), "", 1 - std::min(1.0, fit.left),
+                     fmt::format("distances from multiprocessors: the best numbering leaves {:.4f}, the next {:.4f}",
+                                 fit.left, fit.leftByNext)});
+    if (!fit.clear()) return;
+    const Renumbering& how = fit.best;
+    std::uint64_t sum = how.shift;
+    if (how.backwards) {
         hash_.page.flips ^= (std::uint32_t{1} << hash_.parities.size()) - 1;
         for (const WeightedParity& p : hash_.parities) sum += hash_.modulus - p.weight % hash_.modulus;
     }
     hash_.page.addend = static_cast<std::uint32_t>(sum % hash_.modulus);
     nameSlices();
-    latencies_ = renumbered(*latencies_, *how, hash_.modulus);
+    latencies_ = renumbered(*latencies_, how, hash_.modulus);
     named_ = true;
 }
 

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "base/error.h"
@@ -20,10 +21,17 @@ std::string libraryName() {
     return other && *other ? other : "libcuda.so.1";
 }
 
+/// Whether an MPS daemon answers where this process would ask for one.
+bool underMps() {
+    const char* const folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+    return std::filesystem::exists(std::filesystem::path(folder && *folder ? folder : "/tmp/nvidia-mps") / "control");
+}
+
 DriverApi loadDriver() {
     const std::string name = libraryName();
-    // With the usual eight queues, some of many streams share one and wait for each other.
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+    // With the usual eight queues, some of many streams share one and wait for each other. Clients of MPS share those of
+    // its server, which has too few for two that take 32.
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", underMps() ? "4" : "32", 0);
     void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) throw Error("no NVIDIA driver: {} cannot be loaded", name);
     DriverApi api;

@@ -1,7 +1,5 @@
 #include "isolate/floor.h"
 
-#include <cstdlib>
-
 #include "base/error.h"
 #include "driver/simulator_api.h"
 #include "isolate/tenancy.h"
@@ -10,8 +8,6 @@ namespace bulkhead::isolate {
 namespace {
 
 gpu::Gpu open(const SeriesSpec& spec) {
-    // Streams share eight queues into a real GPU if nothing is said, and what waits in one holds back all behind it.
-    if (spec.gpu.starts_with("cuda:")) ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     gpu::SimulationOptions options;
     options.settings = spec.settings;
     return gpu::Gpu::open(spec.gpu, options);

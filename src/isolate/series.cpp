@@ -59,8 +59,6 @@ class Scene {
         const std::uint64_t seed = spec_.seed + partition;
         if (floor_) return makeLocalTenant(*floor_, partition, name, spec_.size, seed);
         stress::ChildProcess::Environment environment = daemon_->environment();
-        // Each has one stream. Queues are the MPS server's, which has too few for four clients with 32 each.
-        environment.emplace_back("CUDA_DEVICE_MAX_CONNECTIONS", "4");
         if (spec_.method == Method::mps)
             environment.emplace_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", fmt::format("{}", 100 / spec_.partitions));
         return makeRemoteTenant(spec_, partition, name, seed, environment);

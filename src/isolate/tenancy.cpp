@@ -12,7 +12,7 @@ namespace {
 constexpr Bytes kColorPage = 4_KiB;  // the smallest page that GPUs have (IV-F)
 // Divided among the colors. Finding the color of a page takes microseconds for sides, milliseconds for slices, and long
 // on a simulated GPU.
-constexpr Bytes kMemoryOfSides = 8192_MiB, kMemoryOfSlices = 2048_MiB;
+constexpr Bytes kMemoryOfSides = 8192_MiB, kMemoryOfSlices = 4096_MiB;
 constexpr Bytes kSimulatedMemory = 256_MiB;
 
 }  // namespace

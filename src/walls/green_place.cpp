@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "dissect/quarters.h"
 #include "gpu/real_driver.h"
 #include "walls.ptx.h"
 
@@ -33,7 +34,7 @@ unsigned countOf(const SmSet& sms) {
 
 }  // namespace
 
-GreenPlace::GreenPlace(gpu::Gpu& gpu, std::vector<CUdevResource> groups) : api_(gpu.api()) {
+GreenPlace::GreenPlace(gpu::Gpu& gpu, std::vector<CUdevResource> groups, const SmSet& names) : api_(gpu.api()) {
     const driver::CUdevice device = deviceOf(gpu);
     driver::CUdevResourceDesc description = nullptr;
     gpu::check(api_, api_.cuDevResourceGenerateDesc(&description, groups.data(), static_cast<unsigned>(groups.size())),
@@ -46,6 +47,7 @@ GreenPlace::GreenPlace(gpu::Gpu& gpu, std::vector<CUdevResource> groups) : api_(
     unsigned expected = 0;
     for (const CUdevResource& group : groups) expected += group.smCount();
     see(gpu, expected);
+    if (!names.empty() && countOf(names) == countOf(multiprocessors_)) multiprocessors_ = names;
 }
 
 driver::CUresult GreenPlace::createStream(CUstream* stream, int priority) const {
@@ -53,22 +55,33 @@ driver::CUresult GreenPlace::createStream(CUstream* stream, int priority) const 
     return api_.cuGreenCtxStreamCreate(stream, green_.get(), kNonBlocking, priority);
 }
 
-driver::CUresult GreenPlace::note(driver::CUdeviceptr bits, long long cycles, unsigned blocks) const {
+void GreenPlace::launch(gpu::Gpu& gpu, const char* kernel, unsigned blocks, unsigned threads, void** parameters) const {
+    gpu::check(api_, api_.cuCtxSetCurrent(context_), "cannot use a green context");
     driver::CUmodule module = nullptr;
     driver::CUfunction function = nullptr;
     CUstream stream = nullptr;
-    void* parameters[] = {&bits, &cycles};
     driver::CUresult result = api_.cuModuleLoadData(&module, kWallsPtx);
     const auto then = [&](auto call) {
         if (result == driver::CUDA_SUCCESS) result = call();
     };
-    then([&] { return api_.cuModuleGetFunction(&function, module, "noteMultiprocessors"); });
+    then([&] { return api_.cuModuleGetFunction(&function, module, kernel); });
     then([&] { return createStream(&stream, 0); });
-    then([&] { return api_.cuLaunchKernel(function, blocks, 1, 1, kThreads, 1, 1, 0, stream, parameters, nullptr); });
+    then([&] { return api_.cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr); });
     then([&] { return api_.cuStreamSynchronize(stream); });
     if (stream) api_.cuStreamDestroy(stream);
     if (module) api_.cuModuleUnload(module);
-    return result;
+    gpu.context().makeCurrent();
+    gpu::check(api_, result, "cannot see where a green context is");
+}
+
+dissect::Times GreenPlace::timeAtomics(gpu::Gpu& gpu, const std::vector<std::uint64_t>& addresses) const {
+    unsigned count = static_cast<unsigned>(addresses.size()), repeats = 8;
+    const gpu::Array<std::uint64_t> list = gpu.context().array(addresses);
+    gpu::Array<std::uint32_t> times = gpu.context().array(std::vector<std::uint32_t>(count, 0));
+    driver::CUdeviceptr from = list.address(), to = times.address();
+    void* parameters[] = {&from, &count, &repeats, &to};
+    launch(gpu, "timeAtomicsHere", 1, 1, parameters);
+    return times.download();
 }
 
 /// Where others are at work there may be no room for a while.
@@ -78,18 +91,41 @@ void GreenPlace::see(gpu::Gpu& gpu, unsigned expected) {
     gpu::Array<std::uint32_t> bits = gpu.context().array(std::vector<std::uint32_t>((count + 31) / 32, 0));
     multiprocessors_.assign(count, false);
     for (unsigned i = 0; i < kAttempts && countOf(multiprocessors_) < expected; ++i) {
-        gpu::check(api_, api_.cuCtxSetCurrent(context_), "cannot use a green context");
-        const driver::CUresult result = note(bits.address(), cycles, kBlocksPerMultiprocessor * count);
-        gpu.context().makeCurrent();
-        gpu::check(api_, result, "cannot see where a green context is");
+        driver::CUdeviceptr to = bits.address();
+        long long stay = cycles;
+        void* parameters[] = {&to, &stay};
+        launch(gpu, "noteMultiprocessors", kBlocksPerMultiprocessor * count, kThreads, parameters);
         const std::vector<std::uint32_t> words = bits.download();
         for (std::size_t sm = 0; sm < count; ++sm) multiprocessors_[sm] = (words[sm / 32] >> sm % 32 & 1) != 0;
     }
 }
 
-GreenGroups::GreenGroups(gpu::Gpu& gpu) : gpu_(gpu) {
+std::vector<std::size_t> groupsInPlaceOf(const SmSet& wanted, const std::vector<std::uint8_t>& quarterOfMultiprocessor,
+                                         const std::vector<std::uint8_t>& quarterOfGroup,
+                                         const std::vector<unsigned>& sizeOfGroup) {
+    std::vector<std::size_t> chosen;
+    for (std::uint8_t quarter = 0; quarter < 4; ++quarter) {
+        std::vector<std::size_t> sms;
+        for (std::size_t sm = 0; sm < wanted.size(); ++sm)
+            if (quarterOfMultiprocessor[sm] == quarter) sms.push_back(sm);
+        std::size_t at = 0;
+        for (std::size_t group = 0; group < quarterOfGroup.size(); ++group) {
+            if (quarterOfGroup[group] != quarter) continue;
+            if (at + sizeOfGroup[group] > sms.size()) return {};
+            unsigned inside = 0;
+            for (unsigned i = 0; i < sizeOfGroup[group]; ++i) inside += wanted[sms[at++]] ? 1 : 0;
+            if (inside != 0 && inside != sizeOfGroup[group]) return {};
+            if (inside != 0) chosen.push_back(group);
+        }
+        if (at != sms.size()) return {};
+    }
+    return chosen;
+}
+
+GreenGroups::GreenGroups(gpu::Gpu& gpu, const Topology& topology, const dissect::Sides* sides)
+    : gpu_(gpu), topology_(topology) {
     try {
-        if (split()) findMembers();
+        if (split() && !findMembers()) findQuarters(sides);
     } catch (const Error&) {
         groups_.clear();
     }
@@ -116,9 +152,10 @@ bool GreenGroups::split() {
 
 /// Which group a multiprocessor is in, a binary digit of the group's number at a time: a place with all groups that
 /// have the digit shows the multiprocessors of these.
-void GreenGroups::findMembers() {
+bool GreenGroups::findMembers() {
     const unsigned count = multiprocessorsOf(gpu_);
     std::vector<std::size_t> numberOf(count, 0);  // from 1 on: 0 is in no place
+    bool anew = true;                             // every place has its multiprocessors numbered from 0
     for (unsigned digit = 0; groups_.size() >> digit != 0; ++digit) {
         std::vector<CUdevResource> chosen;
         for (std::size_t i = 0; i < groups_.size(); ++i)
@@ -126,27 +163,52 @@ void GreenGroups::findMembers() {
         const GreenPlace place(gpu_, chosen);
         for (unsigned sm = 0; sm < count; ++sm)
             if (place.multiprocessors()[sm]) numberOf[sm] |= std::size_t{1} << digit;
+        const unsigned inside = countOf(place.multiprocessors());
+        for (unsigned sm = 0; sm < count; ++sm) anew = anew && place.multiprocessors()[sm] == (sm < inside);
     }
+    if (anew && groups_.size() > 1) return false;
     members_.assign(groups_.size(), SmSet(count, false));
     for (unsigned sm = 0; sm < count; ++sm)
         if (numberOf[sm] > 0 && numberOf[sm] <= groups_.size()) members_[numberOf[sm] - 1][sm] = true;
     for (std::size_t i = 0; i < groups_.size(); ++i)
-        if (countOf(members_[i]) != groups_[i].smCount()) return groups_.clear();
+        if (countOf(members_[i]) != groups_[i].smCount()) throw Error("groups that cannot be told apart");
+    return true;
 }
 
-std::shared_ptr<GreenPlace> GreenGroups::place(const SmSet& wanted) {
-    std::vector<CUdevResource> chosen;
+void GreenGroups::findQuarters(const dissect::Sides* sides) {
+    quarterOfGroup_.assign(groups_.size(), 0);
+    if (sides == nullptr) return;
+    const auto quarters = dissect::findQuarters(*sides);
+    for (std::size_t i = 0; i < groups_.size(); ++i)
+        quarterOfGroup_[i] = static_cast<std::uint8_t>(
+            dissect::quarterOf(*sides, quarters, GreenPlace(gpu_, {groups_[i]}).timeAtomics(gpu_, sides->addresses)));
+}
+
+std::vector<std::size_t> GreenGroups::groupsOf(const SmSet& wanted) const {
+    if (members_.empty()) {
+        std::vector<unsigned> sizes;
+        for (const CUdevResource& group : groups_) sizes.push_back(group.smCount());
+        return groupsInPlaceOf(wanted, topology_.quarterOf, quarterOfGroup_, sizes);
+    }
+    std::vector<std::size_t> chosen;
     SmSet covered(wanted.size(), false);
     for (std::size_t i = 0; i < groups_.size(); ++i) {
         const SmSet& group = members_[i];
         bool inside = true;
         for (std::size_t sm = 0; sm < wanted.size(); ++sm) inside = inside && (!group[sm] || wanted[sm]);
         if (!inside) continue;
-        chosen.push_back(groups_[i]);
+        chosen.push_back(i);
         for (std::size_t sm = 0; sm < wanted.size(); ++sm) covered[sm] = covered[sm] || group[sm];
     }
-    if (chosen.empty() || covered != wanted) return nullptr;
-    auto made = std::make_shared<GreenPlace>(gpu_, std::move(chosen));
+    return covered == wanted ? chosen : std::vector<std::size_t>();
+}
+
+std::shared_ptr<GreenPlace> GreenGroups::place(const SmSet& wanted) {
+    if (groups_.empty()) return nullptr;
+    std::vector<CUdevResource> chosen;
+    for (const std::size_t group : groupsOf(wanted)) chosen.push_back(groups_[group]);
+    if (chosen.empty()) return nullptr;
+    auto made = std::make_shared<GreenPlace>(gpu_, std::move(chosen), members_.empty() ? wanted : SmSet());
     if (made->multiprocessors() != wanted) throw Error("a green context has other multiprocessors than it was given");
     return made;
 }

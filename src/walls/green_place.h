@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "dissect/sides.h"
 #include "walls/walls.h"
 
 namespace bulkhead::walls {
@@ -11,17 +12,20 @@ namespace bulkhead::walls {
 /// the GPU's primary context.
 class GreenPlace {
   public:
-    /// Throws Error.
-    GreenPlace(gpu::Gpu&, std::vector<driver::CUdevResource> groups);
+    /// Where contexts number multiprocessors anew, `names` are those that these have elsewhere. Throws Error.
+    GreenPlace(gpu::Gpu&, std::vector<driver::CUdevResource> groups, const SmSet& names = {});
 
     driver::CUcontext context() const { return context_; }
     driver::CUresult createStream(driver::CUstream*, int priority) const;
     /// On which blocks of a launch that filled the place have run.
     const SmSet& multiprocessors() const { return multiprocessors_; }
+    /// Latency of atomics from one of its multiprocessors.
+    dissect::Times timeAtomics(gpu::Gpu&, const std::vector<std::uint64_t>& addresses) const;
 
   private:
     void see(gpu::Gpu&, unsigned expected);
-    driver::CUresult note(driver::CUdeviceptr bits, long long cycles, unsigned blocks) const;
+    /// Launches a kernel of walls.cu and waits for it.
+    void launch(gpu::Gpu&, const char* kernel, unsigned blocks, unsigned threads, void** parameters) const;
 
     const driver::DriverApi& api_;
     std::shared_ptr<driver::CUgreenCtx_st> green_;
@@ -29,23 +33,37 @@ class GreenPlace {
     SmSet multiprocessors_;
 };
 
+/// Which groups make up these multiprocessors, where it is only known which quarter each is in: those in the same place
+/// among the groups of their quarter. Empty if a group would be divided, or quarters have unlike numbers.
+std::vector<std::size_t> groupsInPlaceOf(const SmSet&, const std::vector<std::uint8_t>& quarterOfMultiprocessor,
+                                         const std::vector<std::uint8_t>& quarterOfGroup,
+                                         const std::vector<unsigned>& sizeOfGroup);
+
 /// The smallest groups of multiprocessors that a driver gives to green contexts, a TPC each where it can. It does not
-/// tell which are in a group: launches do.
+/// tell which are in a group: launches do. Under MPS (driver 580) each context numbers its multiprocessors from 0, and
+/// launches cannot tell either; then timing says which quarter of the L2 a group is in, which is what walls are about,
+/// and groups take the places of multiprocessors of their quarter, in order, in every process alike.
 class GreenGroups {
   public:
-    /// There are none where the driver knows no green contexts, or its groups cannot be told apart.
-    explicit GreenGroups(gpu::Gpu&);
+    /// There are none where the driver knows no green contexts, or its groups cannot be told apart. `sides` may be
+    /// null.
+    GreenGroups(gpu::Gpu&, const Topology&, const dissect::Sides*);
 
     /// Null where no groups make up exactly these multiprocessors.
     std::shared_ptr<GreenPlace> place(const SmSet&);
 
   private:
     bool split();
-    void findMembers();
+    /// False if multiprocessors have other numbers in every place.
+    bool findMembers();
+    void findQuarters(const dissect::Sides*);
+    std::vector<std::size_t> groupsOf(const SmSet&) const;
 
     gpu::Gpu& gpu_;
+    const Topology& topology_;
     std::vector<driver::CUdevResource> groups_;
-    std::vector<SmSet> members_;  ///< of each group
+    std::vector<SmSet> members_;                ///< of each group, where their numbers are known
+    std::vector<std::uint8_t> quarterOfGroup_;  ///< where they are not
 };
 
 }  // namespace bulkhead::walls

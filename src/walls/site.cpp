@@ -13,6 +13,7 @@
 #include "sim/gpu.h"
 #include "walls/green_place.h"
 #include "walls/page_pool.h"
+#include "walls/slice_space.h"
 #include "walls/tenants.h"
 
 namespace bulkhead::walls {
@@ -36,6 +37,7 @@ struct SiteState {
     // What it was all found with, which can look again.
     dissect::Probe probe;
     dissect::SideEffort effort;
+    std::optional<gpu::Buffer> chunks;  ///< that the sides were found with
     std::optional<Sides> sides;
     dissect::Listener silent;
     std::optional<dissect::MemoryView> memory;
@@ -51,6 +53,11 @@ constexpr Bytes kColoredPage = 4_KiB;
 constexpr Bytes kSector = 32;  ///< that a reduction of eight lanes presses as a whole
 constexpr Bytes kLine = 256;   ///< the least distance at which addresses may be on different sides
 constexpr std::uint32_t kSamplesPerPage = 16;
+constexpr double kClearSides = 0.5;  // correlation of latencies; a quiet H200 has 0.94
+
+[[noreturn]] void refuseBusy(const SiteState& site, std::string_view what) {
+    throw Error("{} is too busy to tell {}: put up walls while others rest", site.gpu.name(), what);
+}
 
 std::vector<std::uint64_t> equallySpaced(std::uint64_t first, Bytes distance, std::size_t count) {
     std::vector<std::uint64_t> addresses;
@@ -79,12 +86,15 @@ std::vector<bool> pageFlips(SiteState& site, dissect::Mask mask) {
     const auto side =
         dissect::sidesOf(site.probe, *site.sides, equallySpaced(pool.base(), stride, count), site.effort.repeats);
     std::vector<bool> flips;
+    std::size_t unclear = 0;
     for (std::size_t page = 0; page < pool.pages(); ++page) {
         unsigned odd = 0;
         for (std::uint32_t i = 0; i < kSamplesPerPage; ++i)
             if ((side[page * kSamplesPerPage + i] != 0) != dissect::parity(i * stride & mask)) ++odd;
         flips.push_back(2 * odd > kSamplesPerPage);
+        if (std::min(odd, kSamplesPerPage - odd) > kSamplesPerPage / 4) ++unclear;
     }
+    if (unclear > pool.pages() / 100) refuseBusy(site, "which side its memory is on");
     return flips;
 }
 
@@ -157,7 +167,7 @@ void takePool(SiteState& site) {
 /// Null where blocks are to place themselves.
 std::shared_ptr<GreenPlace> placeFor(SiteState& site, const SmSet& sms) {
     if (sms.empty() || site.options.placement == Placement::blocks) return nullptr;
-    if (!site.groups) site.groups.emplace(site.gpu);
+    if (!site.groups) site.groups.emplace(site.gpu, site.topology, site.sides ? &*site.sides : nullptr);
     auto place = site.groups->place(sms);
     if (!place && site.options.placement == Placement::driver)
         throw Error("the driver of {} has no green context of exactly these multiprocessors", site.gpu.name());
@@ -180,8 +190,10 @@ Site::Site(gpu::Gpu& gpu, const SiteOptions& options) : state_(std::make_shared<
     }
     if (translated) takePool(site);
     constexpr Bytes kStride = 4096;
-    const gpu::Buffer chunks = gpu.context().allocate(site.effort.chunks * kStride);
-    site.sides = dissect::findSides(site.probe, chunks.address(), kStride, site.effort);
+    site.chunks = gpu.context().allocate(site.effort.chunks * kStride);
+    site.sides = dissect::findSides(site.probe, site.chunks->address(), kStride, site.effort);
+    if (site.sides && site.sides->leastCorrelation < kClearSides)
+        refuseBusy(site, "which side of the L2 its multiprocessors are on");
     site.topology.sideOf.assign(site.probe.multiprocessors(), 0);
     if (site.sides) site.topology.sideOf = site.sides->ofMultiprocessor;
     if (options.coloring == Coloring::sides) {

@@ -33,7 +33,7 @@ enum class Coloring : std::uint8_t {
     none,    ///< no memory walls
     pages,   ///< simulated GPUs: the driver takes physical pages by their color
     sides,   ///< any driver: two colors, by the side of the L2; addresses are translated by arithmetic
-    slices,  ///< any driver: a color a slice; addresses are translated by a table of chunks
+    slices,  ///< any driver: a color a slice; addresses are translated by a division and small tables
 };
 
 /// What keeps a tenant's blocks on its multiprocessors.

@@ -77,6 +77,18 @@ TEST(Quarters, AnySixtyFourAddressesOfAnH200GiveTheSame) {
     for (unsigned sm = 0; sm < kSms; sm += 2) EXPECT_EQ(first->ofMultiprocessor[sm], first->ofMultiprocessor[sm + 1]);
 }
 
+TEST(Quarters, AMultiprocessorThatIsMetAgainIsInTheSameOne) {
+    const Sides sides = sidesFrom(recorded(), randomSlices(1));
+    const auto quarters = findQuarters(sides);
+    ASSERT_TRUE(quarters);
+    for (unsigned sm = 0; sm < kSms; ++sm) {
+        Times slower = sides.latencies[sm];
+        for (std::uint32_t& cycles : slower) cycles = cycles * 3 / 4 + sm % 3;
+        EXPECT_EQ(quarterOf(sides, quarters, slower), quarters->ofMultiprocessor[sm]) << sm;
+        EXPECT_EQ(quarterOf(sides, {}, slower), 2u * sides.ofMultiprocessor[sm]) << sm;
+    }
+}
+
 TEST(Quarters, ASliceBelongsToTheMultiprocessorsThatAreNearerToIt) {
     const auto quarters = findQuarters(sidesFrom(recorded(), randomSlices(1)));
     ASSERT_TRUE(quarters);
@@ -132,47 +144,57 @@ TEST(Quarters, SidesWhoseSlicesAreEquallyFarHaveNone) {
     EXPECT_FALSE(findQuarters(sidesFrom(flat, randomSlices(1))));
 }
 
-/// What a process measures that counts slices from `first`, up or down.
-SliceLatencies countedFrom(unsigned first, bool down, Random& random) {
-    SliceLatencies measured = recorded();
-    const auto clock = static_cast<std::uint32_t>(random.below(30));
-    for (unsigned sm = 0; sm < kSms; ++sm)
-        for (unsigned slice = 0; slice < kSlices; ++slice) {
-            const unsigned side = slice / kModulus, steps = slice % kModulus,
-                           own = (first + (down ? kModulus - steps : steps)) % kModulus;
-            measured.cycles[sm][slice] =
-                recorded().cycles[sm][side * kModulus + own] + clock + static_cast<std::uint32_t>(random.below(5));
+/// How a process may number things, and what it measures then, while clocks rise.
+struct Process {
+    unsigned first = 0;
+    bool down = false, otherSideFirst = false;
+    unsigned firstMultiprocessor = 0;
+
+    SliceLatencies measure(Random& random) const {
+        SliceLatencies measured = recorded();
+        for (unsigned sm = 0; sm < kSms; ++sm) {
+            const Times& cycles = recorded().cycles[(sm + firstMultiprocessor) % kSms];
+            const double clock = 0.6 + 0.4 * sm / kSms;
+            for (unsigned slice = 0; slice < kSlices; ++slice) {
+                const unsigned side = slice / kModulus ^ (otherSideFirst ? 1 : 0), steps = slice % kModulus,
+                               own = (first + (down ? kModulus - steps : steps)) % kModulus;
+                measured.cycles[sm][slice] =
+                    static_cast<std::uint32_t>(clock * cycles[side * kModulus + own] + 5 * random.uniform());
+            }
         }
-    return measured;
-}
+        return measured;
+    }
+};
 
 TEST(SliceLatencies, TellWhichNumberASliceHasInAnotherProcess) {
     Random random(3);
-    for (unsigned first = 0; first < kModulus; first += 3)
-        for (const bool down : {false, true}) {
-            const SliceLatencies measured = countedFrom(first, down, random);
-            const auto how = findRenumbering(recorded(), measured, kModulus);
-            ASSERT_TRUE(how) << first;
-            EXPECT_EQ(*how, (Renumbering{first, down}));
-            const Times again = renumbered(measured, *how, kModulus).cycles[7], known = recorded().cycles[7];
-            for (unsigned slice = 0; slice < kSlices; ++slice)
-                EXPECT_NEAR(static_cast<double>(again[slice]) - again[0], static_cast<double>(known[slice]) - known[0],
-                            5);
-        }
+    for (const Process& process : {Process{0}, Process{1}, Process{46}, Process{20, true}, Process{7, false, true},
+                                   Process{33, true, true, 10}, Process{12, false, false, 75}}) {
+        const RenumberingFit fit = findRenumbering(recorded(), process.measure(random), kModulus);
+        EXPECT_TRUE(fit.clear()) << fit.left << " " << fit.leftByNext;
+        EXPECT_EQ(fit.best, (Renumbering{process.first, process.down}));
+    }
+}
+
+TEST(SliceLatencies, AreRenumberedWithinTheirSides) {
+    SliceLatencies l;
+    l.multiprocessors = {0};
+    l.cycles = {{0, 1, 2, 3, 4, 10, 11, 12, 13, 14}};
+    EXPECT_EQ(renumbered(l, {2, false}, 5).cycles[0], (Times{3, 4, 0, 1, 2, 13, 14, 10, 11, 12}));
+    EXPECT_EQ(renumbered(l, {2, true}, 5).cycles[0], (Times{2, 1, 0, 4, 3, 12, 11, 10, 14, 13}));
 }
 
 TEST(SliceLatencies, ThatAreAllAlikeTellNothing) {
     SliceLatencies flat = recorded();
     for (Times& row : flat.cycles) row.assign(kSlices, 280);
-    EXPECT_FALSE(findRenumbering(flat, flat, kModulus));
+    EXPECT_FALSE(findRenumbering(flat, flat, kModulus).clear());
     // Two halves look the same from either end.
     for (Times& row : flat.cycles)
         for (unsigned slice = 0; slice < kSlices; ++slice) row[slice] = slice % kModulus < 24 ? 280 : 310;
-    EXPECT_FALSE(findRenumbering(flat, flat, kModulus));
+    EXPECT_FALSE(findRenumbering(flat, flat, kModulus).clear());
     SliceLatencies fewer = recorded();
-    fewer.multiprocessors.pop_back();
-    fewer.cycles.pop_back();
-    EXPECT_FALSE(findRenumbering(recorded(), fewer, kModulus));
+    for (Times& row : fewer.cycles) row.pop_back();
+    EXPECT_FALSE(findRenumbering(recorded(), fewer, kModulus).clear());
 }
 
 }  // namespace

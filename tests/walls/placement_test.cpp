@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "sm_sets.h"
+#include "walls/green_place.h"
 #include "walls/walls.h"
 
 namespace bulkhead::walls {
@@ -130,6 +131,28 @@ TEST(PlacementByBlocks, ABusyNeighbourDoesNotCrowdThem) {
 }
 TEST(PlacementByDriver, ABusyNeighbourDoesNotCrowdThem) {
     EXPECT_EQ(mostBlocksBesideABusyNeighbour(Placement::driver), 2u);
+}
+
+SmSet numbered(std::size_t count, const std::set<unsigned>& sms) {
+    SmSet set(count, false);
+    for (const unsigned sm : sms) set[sm] = true;
+    return set;
+}
+
+// Multiprocessors 0, 3, 4, 7 are in quarter 0, the others in quarter 2; of groups of two, 1 and 2 are in quarter 0.
+TEST(GroupsInPlaceOf, MultiprocessorsAreThoseOfTheirQuarterInOrder) {
+    const std::vector<std::uint8_t> ofSm = {0, 2, 2, 0, 0, 2, 2, 0}, ofGroup = {2, 0, 0, 2};
+    const std::vector<unsigned> sizes(4, 2);
+    const auto groups = [&](const std::set<unsigned>& sms) {
+        return groupsInPlaceOf(numbered(8, sms), ofSm, ofGroup, sizes);
+    };
+    using Groups = std::vector<std::size_t>;
+    EXPECT_EQ(groups({0, 3, 4, 7}), (Groups{1, 2}));
+    EXPECT_EQ(groups({0, 3}), Groups{1});
+    EXPECT_EQ(groups({4, 7}), Groups{2});
+    EXPECT_EQ(groups({1, 2, 4, 7}), (Groups{2, 0}));
+    EXPECT_EQ(groups({3, 4}), Groups{}) << "each half of another group";
+    EXPECT_EQ(groupsInPlaceOf(numbered(8, {0, 3}), ofSm, {2, 0, 2, 2}, sizes), Groups{}) << "quarters of other sizes";
 }
 
 }  // namespace
