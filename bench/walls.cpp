@@ -82,7 +82,7 @@ class Place {
     gpu::Module module_;
 };
 
-/// Equal tenants of a site: those of one side share its multiprocessors and colors.
+/// Equal tenants of a site: those of one side share its multiprocessors and colors, two of them by its halves.
 struct Split {
     SmSet sms;
     std::vector<unsigned> colors;
@@ -91,21 +91,30 @@ std::vector<Split> splitSite(const Site& site, unsigned tenants) {
     const walls::Topology& topology = site.topology();
     std::vector<Split> split(tenants, Split{SmSet(topology.multiprocessors(), false), {}});
     const unsigned sides = topology.sides();
-    // Tenant t is on side t mod sides, and there the (t / sides)-th.
-    const auto placeOf = [&](unsigned side, std::size_t index, std::size_t count) {
-        const std::size_t there = (tenants + sides - 1 - side) / sides;
-        return side + sides * std::min(there - 1, index * there / count);
-    };
     for (unsigned side = 0; side < sides; ++side) {
         std::vector<unsigned> sms, colors;
+        bool smsHalved = false, colorsHalved = false;
         for (unsigned sm = 0; sm < topology.multiprocessors(); ++sm)
-            if (topology.sideOf[sm] == side) sms.push_back(sm);
+            if (topology.sideOf[sm] == side) {
+                sms.push_back(sm);
+                smsHalved = smsHalved || topology.quarterOf[sm] % 2 != 0;
+            }
         for (unsigned color = 0; color < site.colors(); ++color)
-            if (site.sideOf(color) == side) colors.push_back(color);
+            if (site.sideOf(color) == side) {
+                colors.push_back(color);
+                colorsHalved = colorsHalved || site.quarterOf(color) % 2 != 0;
+            }
+        // Tenant t is on side t mod sides, and there the (t / sides)-th.
+        const std::size_t there = (tenants + sides - 1 - side) / sides;
+        const bool byHalves = there == 2 && smsHalved && colorsHalved;
+        const auto placeOf = [&](std::size_t index, std::size_t count, unsigned quarter) {
+            return side + sides * (byHalves ? quarter % 2 : std::min(there - 1, index * there / count));
+        };
         // Two neighbours make a TPC, which the driver cannot divide.
-        for (std::size_t i = 0; i < sms.size(); ++i) split[placeOf(side, i / 2 * 2, sms.size())].sms[sms[i]] = true;
+        for (std::size_t i = 0; i < sms.size(); ++i)
+            split[placeOf(i / 2 * 2, sms.size(), topology.quarterOf[sms[i]])].sms[sms[i]] = true;
         for (std::size_t i = 0; i < colors.size(); ++i)
-            split[placeOf(side, i, colors.size())].colors.push_back(colors[i]);
+            split[placeOf(i, colors.size(), site.quarterOf(colors[i]))].colors.push_back(colors[i]);
     }
     return split;
 }

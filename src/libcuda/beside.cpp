@@ -6,8 +6,6 @@
 #include <cstdlib>
 #include <thread>
 
-#include "libcuda/devices.h"
-#include "libcuda/statistics.h"
 #include "stress/beside.h"
 
 namespace bulkhead::libcuda {
@@ -19,7 +17,7 @@ pid_t process = 0;  ///< that which has the GPU: a child of it tells nothing
 
 void finish() {
     try {
-        beside->finish(Statistics::instance().endedLaunches());
+        beside->finish();
     } catch (const std::exception& e) {
         fmt::print(stderr, "bulkhead: {}\n", e.what());
     }
@@ -38,7 +36,7 @@ bool openBeside() {
     if (!text || !*text) return false;
     stress::BesideRequest request = stress::besideFromText(text);
     stress::Beside::prepare(request);
-    beside = new stress::Beside(openChosenGpu(), std::move(request));
+    beside = new stress::Beside(std::move(request));
     process = ::getpid();
     return true;
 }

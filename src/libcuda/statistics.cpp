@@ -78,7 +78,6 @@ class Statistics::Watcher final : public sim::Observer {
     explicit Watcher(std::string scheduler) : scheduler(std::move(scheduler)) {}
     void launchEnded(Cycles, std::uint32_t launch) override {
         const sim::LaunchRecord& record = gpu->record(launch);
-        ended.push_back(launch);
         KernelSum& sum = kernels[record.kernel];
         ++sum.launches;
         sum.failed += record.error.has_value();
@@ -89,7 +88,6 @@ class Statistics::Watcher final : public sim::Observer {
     const std::string scheduler;
     const sim::Gpu* gpu = nullptr;
     std::map<std::string, KernelSum> kernels;
-    std::vector<sim::LaunchId> ended;
 };
 
 Statistics& Statistics::instance() {
@@ -112,10 +110,6 @@ void Statistics::transferred(Transfer transfer, std::size_t bytes) {
     TransferSum& sum = transfers_[static_cast<std::size_t>(transfer)];
     ++sum.calls;
     sum.bytes += bytes;
-}
-
-std::vector<sim::LaunchId> Statistics::endedLaunches() const {
-    return watchers_.empty() ? std::vector<sim::LaunchId>() : watchers_.front()->ended;
 }
 
 nlohmann::ordered_json Statistics::json() const {

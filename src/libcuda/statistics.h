@@ -33,8 +33,6 @@ class Statistics {
     sim::Observer& watch(std::string scheduler);
     void began(const sim::Gpu&);
     void transferred(Transfer, std::size_t bytes);
-    /// Every launch of the first GPU that is over, in that order.
-    std::vector<sim::LaunchId> endedLaunches() const;
 
     nlohmann::ordered_json json() const;
     std::string table() const;

@@ -39,6 +39,16 @@ std::vector<FunctionText> functionTexts(const Module& module) {
     return functions;
 }
 
+const char* firstDeclaration(const Module& module) {
+    Lexer lexer(*module.source, module.name);
+    Token token;
+    do {
+        lexer.next(token);
+    } while (token.kind != Token::Kind::end && (token.kind != Token::Kind::dotWord || token.text == "version" ||
+                                                token.text == "target" || token.text == "address_size"));
+    return token.start;
+}
+
 const FunctionText* find(const std::vector<FunctionText>& functions, std::string_view name) {
     const auto at =
         std::find_if(functions.begin(), functions.end(), [&](const FunctionText& f) { return f.name == name; });

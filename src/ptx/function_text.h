@@ -16,6 +16,8 @@ struct FunctionText {
 };
 
 std::vector<FunctionText> functionTexts(const Module&);
+/// Where the first declaration of a module is: after the directives that it begins with.
+const char* firstDeclaration(const Module&);
 /// Null if there is none of that name.
 const FunctionText* find(const std::vector<FunctionText>&, std::string_view name);
 

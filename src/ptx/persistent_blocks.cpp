@@ -78,8 +78,8 @@ constexpr unsigned byteOf(unsigned word) {
     return 4 * word;
 }
 
-/// Clears the turn of the launch before. Whoever has the first index does: it is inside, where a neighbour's accesses
-/// are not before its own.
+/// Clears the turn of the launch before. The first that finds no more indices does: it has nothing else to do, and is
+/// inside, where no neighbour's accesses come before its own.
 std::string clear(std::string_view kernel) {
     return fmt::format(R"(
 	ld.param.u64 %bulkhead_q2, [{0}_bulkhead_launch+{1}];
@@ -88,7 +88,7 @@ std::string clear(std::string_view kernel) {
 	mov.u32 %bulkhead_r3, 0;
 $bulkhead_clear:
 	setp.eq.u32 %bulkhead_p1, %bulkhead_r2, 0;
-	@%bulkhead_p1 bra $bulkhead_fetched_ahead;
+	@%bulkhead_p1 bra $bulkhead_taken;
 	st.global.v4.u32 [%bulkhead_q2], {{%bulkhead_r3, %bulkhead_r3, %bulkhead_r3, %bulkhead_r3}};
 	add.u64 %bulkhead_q2, %bulkhead_q2, 16;
 	sub.u32 %bulkhead_r2, %bulkhead_r2, 16;
@@ -225,15 +225,17 @@ $bulkhead_next:
 	@%bulkhead_other bra $bulkhead_taken;
 	@%bulkhead_ahead bra $bulkhead_fetched_ahead;
 	atom.global.inc.u32 %bulkhead_fetched, [%bulkhead_turn+{1}], 4294967295;
-	setp.ne.u32 %bulkhead_p1, %bulkhead_fetched, 0;
-	@%bulkhead_p1 bra $bulkhead_fetched_ahead;
-{3}
 $bulkhead_fetched_ahead:
 	st.shared.u32 [{0}_bulkhead_block], %bulkhead_fetched;
 	ld.param.u32 %bulkhead_r1, [{0}_bulkhead_launch+{2}];
 	setp.lt.u32 %bulkhead_ahead, %bulkhead_fetched, %bulkhead_r1;
-	@!%bulkhead_ahead bra $bulkhead_taken;
+	@!%bulkhead_ahead bra $bulkhead_over;
 	atom.global.inc.u32 %bulkhead_fetched, [%bulkhead_turn+{1}], 4294967295;
+	bra $bulkhead_taken;
+$bulkhead_over:
+	setp.ne.u32 %bulkhead_p1, %bulkhead_fetched, %bulkhead_blocks;
+	@%bulkhead_p1 bra $bulkhead_taken;
+{3}
 $bulkhead_taken:
 	bar.sync 0;
 	ld.shared.u32 %bulkhead_ctaid_x, [{0}_bulkhead_block];

@@ -165,11 +165,27 @@ class Rewriting {
 
 }  // namespace
 
+std::string AccessTranslation::Registers::moved(std::string_view lower, std::string_view upper,
+                                                std::string_view scratch) const {
+    if (inside.empty()) return fmt::format("mov.b64 {}, {{{}, {}}};", address, lower, upper);
+    return fmt::format("mov.b64 {2}, {{{0}, {1}}}; selp.b64 {3}, {2}, {3}, {4};", lower, upper, scratch, address,
+                       inside);
+}
+
+std::uint64_t constantBytesLeft(const Module& module) {
+    constexpr std::uint64_t kAll = 64 * 1024;
+    std::uint64_t used = 0;
+    for (const Variable& v : module.variables)
+        if (v.space == Space::constant) used += v.bytes + v.align;
+    return used < kAll ? kAll - used : 0;
+}
+
 std::string withTranslatedAccesses(const Module& module, const AccessTranslation& t) {
     if (t.base % AccessTranslation::kAlignment != 0)
         throw Error("a window that begins at 0x{:x} cannot be translated", t.base);
     SourceEdit edit(*module.source);
     const std::vector<FunctionText> texts = functionTexts(module);
+    if (!t.constants.empty()) edit.insert(firstDeclaration(module), t.constants + "\n");
     for (const Function& function : module.functions) {
         const Rewriting rewriting(module, function, t);
         const FunctionText* text = rewriting.isNeeded() ? find(texts, function.name) : nullptr;

@@ -48,6 +48,7 @@ unsigned usualWarps(AggressorKind);
 /// What an aggressor does, and how hard.
 struct AggressorSpec {
     AggressorKind kind = AggressorKind::evictRandom;
+    std::string name;               ///< in matrices; empty: its kind's
     Layout layout = {0, 0, {}};     ///< no blocks: what fills its multiprocessors
     unsigned multiprocessors = 0;   ///< that it gets, where the layout names none; 0: all that the victim leaves
     bool leavesRoom = false;        ///< half of each multiprocessor, where it fills them
@@ -58,6 +59,8 @@ struct AggressorSpec {
     std::uint32_t target = 0;       ///< slice, bank or channel
     std::uint64_t seed = 1;
 };
+
+std::string nameOf(const AggressorSpec&);
 
 /// What the GPU looks like to an aggressor.
 struct CacheShape {

@@ -37,7 +37,7 @@ arch::AddressMap mapOf(const sim::Gpu& machine, const std::string& file) {
 class LocalArena final : public Arena {
   public:
     explicit LocalArena(const ArenaSpec& spec)
-        : gpu_(open(spec, watch_)),
+        : gpu_(openGpu(spec, watch_)),
           spec_(spec),
           shape_(CacheShape::of(gpu_)),
           ofVictim_(gpu_.context()),
@@ -55,7 +55,7 @@ class LocalArena final : public Arena {
                 makeGreenPair(complete);
                 break;
         }
-        victim_ = makeVictim(gpu_, ofVictim_, shape_, complete.victim);
+        victim_ = makeVictim(gpu_, ofVictim_, shape_, complete.victim, gpu_.simulator() ? &watch_ : nullptr);
         setAggressor(spec_.aggressor);
     }
     Victim& victim() override { return *victim_; }
@@ -70,19 +70,10 @@ class LocalArena final : public Arena {
     }
     std::optional<Causes> explain(const Pair& pair) override {
         if (!gpu_.simulator()) return std::nullopt;
-        return explainPair(*gpu_.simulator(), watch_, pair);
+        return explainPair(gpu_.simulator()->profile(), pair);
     }
 
   private:
-    static gpu::Gpu open(const ArenaSpec& spec, SwitchWatch& watch) {
-        gpu::SimulationOptions options;
-        options.settings = spec.settings;
-        if (spec.gpu.starts_with("sim:")) options.settings.push_back("memory.seed=" + std::to_string(spec.seed));
-        // A greedy scheduler never comes to a victim's block that has landed beside warps which never wait.
-        options.scheduler = "lrr";
-        options.observer = &watch;
-        return gpu::Gpu::open(spec.gpu, options);
-    }
     /// Known of simulated GPUs: a real one's timing tells of the aggressor's own pages only.
     Whereabouts victimLines() {
         const sim::Gpu* machine = gpu_.simulator();
@@ -102,7 +93,7 @@ class LocalArena final : public Arena {
         chosen.clear();
     }
 
-    SwitchWatch watch_;
+    MachineWatch watch_;
     gpu::Gpu gpu_;
     ArenaSpec spec_;
     CacheShape shape_;
@@ -136,6 +127,16 @@ Placement parsePlacement(std::string_view name) {
     for (const Placement placement : placements())
         if (placementName(placement) == name) return placement;
     throw Error("no placement {}: there are streams, processes, mps and green", name);
+}
+
+gpu::Gpu openGpu(const ArenaSpec& spec, MachineWatch& watch) {
+    gpu::SimulationOptions options;
+    options.settings = spec.settings;
+    if (spec.gpu.starts_with("sim:")) options.settings.push_back("memory.seed=" + std::to_string(spec.seed));
+    // A greedy scheduler never comes to a victim's block that has landed beside warps which never wait.
+    options.scheduler = "lrr";
+    options.observer = &watch;
+    return gpu::Gpu::open(spec.gpu, options);
 }
 
 MapMemory memoryMapper(gpu::Gpu& gpu, const std::string& mapFile) {

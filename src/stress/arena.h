@@ -8,6 +8,7 @@
 
 #include "stress/aggressor.h"
 #include "stress/causes.h"
+#include "stress/machine_watch.h"
 #include "stress/pairing.h"
 #include "stress/victim.h"
 
@@ -52,6 +53,9 @@ class Arena {
 std::unique_ptr<Arena> makeLocalArena(const ArenaSpec&);
 /// The same, in processes of their own where a real GPU needs them.
 std::unique_ptr<Arena> makeArena(const ArenaSpec&);
+
+/// With a simulated GPU's pages as the seed says, and the watch told of what happens there.
+gpu::Gpu openGpu(const ArenaSpec&, MachineWatch&);
 
 /// What aims aggressors on a GPU: its own map, or one of a file of bulkhead dissect. Empty where there is none.
 MapMemory memoryMapper(gpu::Gpu&, const std::string& mapFile);

@@ -47,9 +47,9 @@ void Beside::prepare(const BesideRequest& request) {
     driver::simulator().setSharing(request.arena.placement == Placement::mps);
 }
 
-Beside::Beside(gpu::Gpu gpu, BesideRequest request)
+Beside::Beside(BesideRequest request)
     : request_(std::move(request)),
-      gpu_(std::move(gpu)),
+      gpu_(openGpu(request_.arena, watch_)),
       context_(gpu_.createContext(request_.arena.placement == Placement::mps)) {
     const CacheShape shape = CacheShape::of(gpu_);
     aggressor_ = std::make_unique<Aggressor>(context_, shape, completed(request_.arena, shape).aggressor,
@@ -58,28 +58,16 @@ Beside::Beside(gpu::Gpu gpu, BesideRequest request)
     context_.api().cuCtxSetCurrent(nullptr);  // as the program expects it
 }
 
-void Beside::finish(const std::vector<sim::LaunchId>& ended) {
+void Beside::finish() {
     const AggressorReport report = request_.start ? aggressor_->stop() : AggressorReport();
     context_.makeCurrent();
     std::vector<sim::LaunchId> own;
     driver::simulator().launches(&own);
     const std::set<sim::LaunchId> ofAggressor(own.begin(), own.end());
-    const sim::Gpu& machine = *gpu_.simulator();
-    Cycles first = 0, last = 0;
-    for (const sim::LaunchId launch : ended) {
-        if (ofAggressor.contains(launch)) continue;
-        const sim::LaunchRecord& record = machine.record(launch);
-        first = last == 0 ? record.started : std::min(first, record.started);
-        last = std::max(last, record.ended);
-    }
-    if (last == 0) return;
-    const auto ns = [&](Cycles at) { return static_cast<std::uint64_t>(machine.seconds(at) * 1e9); };
-    VictimRun run;
-    run.seconds = machine.seconds(last - first);
-    run.cycles = last - first;
-    run.startNs = ns(first);
-    run.endNs = ns(last);
-    writeFile(request_.account, json{{"program", toJson(run)}, {"aggressor", toJson(report)}}.dump());
+    std::vector<sim::LaunchId> ofProgram = watch_.ended();
+    std::erase_if(ofProgram, [&](sim::LaunchId launch) { return ofAggressor.contains(launch); });
+    const std::optional<VictimRun> run = runOfLaunches(ofProgram, *gpu_.simulator(), watch_);
+    if (run) writeFile(request_.account, json{{"program", toJson(*run)}, {"aggressor", toJson(report)}}.dump());
 }
 
 }  // namespace bulkhead::stress

@@ -36,13 +36,14 @@ class Beside {
   public:
     /// Before the GPU is opened, and so before any context is made.
     static void prepare(const BesideRequest&);
-    /// Starts it, if it is to be started.
-    Beside(gpu::Gpu, BesideRequest);
-    /// Stops it, and writes the account. `ended`: every launch of the GPU that is over.
-    void finish(const std::vector<sim::LaunchId>& ended);
+    /// Opens the GPU, and starts the aggressor if it is to be started.
+    explicit Beside(BesideRequest);
+    /// Stops it, and writes the account.
+    void finish();
 
   private:
     BesideRequest request_;
+    MachineWatch watch_;
     gpu::Gpu gpu_;
     gpu::Context context_;
     std::unique_ptr<Aggressor> aggressor_;

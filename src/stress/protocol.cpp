@@ -18,6 +18,7 @@ void visitFields(auto& run, Visit visit) requires requires {
     visit("start_ns", run.startNs);
     visit("end_ns", run.endNs);
     visit("sms", run.multiprocessors);
+    visit("away_cycles", run.awayCycles);
 }
 
 template <class Visit>
@@ -48,11 +49,18 @@ What read(const json& j) {
 }  // namespace
 
 json toJson(const VictimRun& run) {
-    return written(run);
+    json j = written(run);
+    sim::Counters counters = run.counters;
+    counters.each([&](std::string_view name, std::uint64_t value) { j["counters"][std::string(name)] = value; });
+    return j;
 }
 
 VictimRun runFromJson(const json& j) {
-    return read<VictimRun>(j);
+    VictimRun run = read<VictimRun>(j);
+    run.counters.each([&](std::string_view name, std::uint64_t& value) {
+        value = j.at("counters").at(std::string(name)).get<std::uint64_t>();
+    });
+    return run;
 }
 
 json toJson(const AggressorReport& report) {

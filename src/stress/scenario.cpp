@@ -74,6 +74,7 @@ void visitVictim(auto& spec, Visit visit) {
 /// All but its kind.
 template <class Visit>
 void visitAggressor(auto& spec, Visit visit) {
+    visit("name", spec.name);
     visit("sm_count", spec.multiprocessors);
     visit("lanes", spec.lanes);
     visit("duty_percent", spec.dutyPercent);

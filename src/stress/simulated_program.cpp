@@ -34,6 +34,11 @@ class SimulatedProgramArena final : public Arena, private Victim, private Assaul
     Victim& victim() override { return *this; }
     Assault& aggressor() override { return *this; }
     void setAggressor(const AggressorSpec& aggressor) override { spec_.aggressor = aggressor; }
+    std::optional<Causes> explain(const Pair& pair) override {
+        arch::DeviceProfile profile = arch::findProfile(spec_.gpu);
+        arch::applySettings(profile, spec_.settings);
+        return explainPair(profile, pair);
+    }
 
   private:
     std::optional<VictimRun> run() override {
@@ -63,12 +68,7 @@ class SimulatedProgramArena final : public Arena, private Victim, private Assaul
 
     /// bulkhead exec puts the driver library in front of the program.
     std::vector<std::string> command() const {
-        std::vector<std::string> words = {"/proc/self/exe", "exec",        "--quiet", "--gpu",
-                                          spec_.gpu,        "--scheduler", "lrr"};
-        std::vector<std::string> settings = spec_.settings;
-        settings.push_back("memory.seed=" + std::to_string(spec_.seed));
-        for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
-        words.push_back("--");
+        std::vector<std::string> words = {"/proc/self/exe", "exec", "--quiet", "--gpu", spec_.gpu, "--"};
         for (const std::string& word : wordsOf(spec_.victim.name)) words.push_back(word);
         return words;
     }

@@ -47,7 +47,7 @@ Value multiprocessors(const Pairing& pairing) {
 
 std::vector<Value> cellRow(const Cell& cell, const Options& options) {
     std::vector<Value> row = {cell.arena.victim.name, std::string(placementName(cell.arena.placement)),
-                              std::string(describe(cell.arena.aggressor.kind).name), whole(cell.pairing.pairs.size()),
+                              nameOf(cell.arena.aggressor), whole(cell.pairing.pairs.size()),
                               whole(cell.pairing.lost())};
     if (cell.pairing.pairs.empty()) {
         row.resize(kMatrixColumns);
@@ -106,9 +106,8 @@ Result bounds(const std::vector<Cell>& cells, const Options& options) {
                  {"Anderson-Darling", ""}, {"at most", ""},   {"bound", "ms"},   {"refused", ""}};
     const auto add = [&](const Cell& cell, const char* name, const Bound& b) {
         const bool fitted = b.critical > 0;
-        r.add({cell.arena.victim.name, std::string(placementName(cell.arena.placement)),
-               std::string(describe(cell.arena.aggressor.kind).name), name, whole(b.count),
-               fitted ? Value(b.distance) : Value(), fitted ? Value(b.critical) : Value(),
+        r.add({cell.arena.victim.name, std::string(placementName(cell.arena.placement)), nameOf(cell.arena.aggressor),
+               name, whole(b.count), fitted ? Value(b.distance) : Value(), fitted ? Value(b.critical) : Value(),
                b.value ? Value(*b.value * 1e3) : Value(), b.refusal});
     };
     for (const Cell& cell : cells) {
@@ -132,7 +131,7 @@ Result times(const std::vector<Cell>& cells) {
         const Summary s = summarize(seconds, cell.arena.seed);
         std::vector<Value> row = {cell.arena.victim.name,
                                   std::string(placementName(cell.arena.placement)),
-                                  std::string(describe(cell.arena.aggressor.kind).name),
+                                  nameOf(cell.arena.aggressor),
                                   run,
                                   whole(s.count),
                                   s.minimum * 1e3,
@@ -161,8 +160,8 @@ Result samples(const std::vector<Cell>& cells, const std::string& victim, Placem
         for (std::size_t i = 0; i < cell.pairing.pairs.size(); ++i) {
             const Pair& p = cell.pairing.pairs[i];
             r.add({cell.arena.victim.name, std::string(placementName(cell.arena.placement)),
-                   std::string(describe(cell.arena.aggressor.kind).name), whole(i), p.alone.seconds * 1e3,
-                   p.together.seconds * 1e3, whole(p.alone.cycles), whole(p.together.cycles), whole(p.aggressor.bytes),
+                   nameOf(cell.arena.aggressor), whole(i), p.alone.seconds * 1e3, p.together.seconds * 1e3,
+                   whole(p.alone.cycles), whole(p.together.cycles), whole(p.aggressor.bytes),
                    static_cast<double>(p.aggressor.endNs - p.aggressor.startNs) * 1e-6});
         }
     }
@@ -190,15 +189,16 @@ Result samples(const std::vector<Cell>& cells, const std::string& victim, Placem
 Result causes(const std::vector<Cell>& cells) {
     Result r;
     r.title = "Causes of the slowdown";
-    r.columns = {{"victim", ""},    {"placement", ""},      {"aggressor", ""}, {"set conflicts", "%"}, {"MSHR", "%"},
-                 {"crossbar", "%"}, {"row conflicts", "%"}, {"bus", "%"},      {"time slicing", "%"}};
+    r.columns = {{"victim", ""},        {"placement", ""},       {"aggressor", ""},      {"set conflicts", "%"},
+                 {"MSHR", "%"},         {"crossbar", "%"},       {"row conflicts", "%"}, {"bus", "%"},
+                 {"time slicing", "%"}, {"multiprocessors", "%"}};
     for (const Cell& cell : cells) {
         const Causes& c = cell.causes;
         if (c.total() <= 0 || shareLost(cell.pairing) < kWorthExplaining) continue;
         const double percent = 100 / c.total();
-        r.add({cell.arena.victim.name, std::string(placementName(cell.arena.placement)),
-               std::string(describe(cell.arena.aggressor.kind).name), c.setConflicts * percent, c.mshr * percent,
-               c.crossbar * percent, c.rowConflicts * percent, c.bus * percent, c.timeSlicing * percent});
+        r.add({cell.arena.victim.name, std::string(placementName(cell.arena.placement)), nameOf(cell.arena.aggressor),
+               c.setConflicts * percent, c.mshr * percent, c.crossbar * percent, c.rowConflicts * percent,
+               c.bus * percent, c.timeSlicing * percent, c.multiprocessors * percent});
     }
     return r;
 }
@@ -210,6 +210,7 @@ void addCauses(Causes& sum, const Causes& c) {
     sum.rowConflicts += c.rowConflicts;
     sum.bus += c.bus;
     sum.timeSlicing += c.timeSlicing;
+    sum.multiprocessors += c.multiprocessors;
 }
 
 /// Pairs on one arena, and their causes.
@@ -303,8 +304,7 @@ void stress(const Options& options, Outcome& outcome, const Listener& listener) 
                 spec.placement = placement;
                 spec.aggressor = aggressor;
                 if (listener)
-                    listener(fmt::format("{} beside {}, {}", victim, describe(aggressor.kind).name,
-                                         placementName(placement)),
+                    listener(fmt::format("{} beside {}, {}", victim, nameOf(aggressor), placementName(placement)),
                              static_cast<double>(outcome.cells.size()) / all);
                 outcome.cells.emplace_back().arena = spec;
                 measureInto(outcome.cells.back(), options, arena);

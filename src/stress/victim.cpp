@@ -8,6 +8,7 @@
 #include "driver/simulator_api.h"
 #include "sim/gpu.h"
 #include "stress/aggressor.h"
+#include "stress/machine_watch.h"
 #include "stress/waiting.h"
 #include "victims.ptx.h"
 #include "workloads/workload.h"
@@ -18,18 +19,15 @@ namespace {
 constexpr Bytes kResidentPart = 8;                 // of the cache, that a latency victim's array is
 constexpr std::uint64_t kLatencyAccesses = 32768;  // of a latency victim: a few milliseconds
 
-/// Counters of the launches of a context since a moment.
+/// The launches of a context since a moment, on a simulated GPU.
 class LaunchWatch {
   public:
     LaunchWatch(gpu::Gpu& gpu, gpu::Context& context) : machine_(gpu.simulator()), context_(context) {
         if (machine_) before_ = launches().size();
     }
-    sim::Counters counters() {
-        sim::Counters sum;
-        if (!machine_) return sum;
+    std::vector<sim::LaunchId> since() {
         const std::vector<sim::LaunchId> ids = launches();
-        for (std::size_t i = before_; i < ids.size(); ++i) sum += machine_->counters(ids[i]);
-        return sum;
+        return {ids.begin() + static_cast<std::ptrdiff_t>(before_), ids.end()};
     }
 
   private:
@@ -60,11 +58,12 @@ VictimRun summarize(const std::vector<BlockLog>& logs) {
 class KernelVictim : public Victim {
   public:
     KernelVictim(gpu::Gpu& gpu, gpu::Context context, const CacheShape& shape, const VictimSpec& spec,
-                 const char* kernel)
+                 const MachineWatch* watch, const char* kernel)
         : gpu_(gpu),
           context_(std::move(context)),
           shape_(shape),
           spec_(spec),
+          watch_(watch),
           stream_(context_.createStream()),
           kernel_(context_, shape.multiprocessors, context_.load(kVictimsPtx).kernel(kernel), spec.layout),
           sweep_(context_, shape.multiprocessors, context_.load(kVictimsPtx).kernel("readAll"), {1, 32, {}}),
@@ -73,12 +72,14 @@ class KernelVictim : public Victim {
     }
 
     std::optional<VictimRun> run() override {
-        LaunchWatch watch(gpu_, context_);
+        LaunchWatch launches(gpu_, context_);
         launch();
         if (!waitFor(context_, stream_, spec_.limitSeconds)) return std::nullopt;
         check();
         VictimRun run = summarize(kernel_.logs());
-        run.counters = watch.counters();
+        if (!watch_) return run;
+        for (const sim::LaunchId id : launches.since()) run.counters += gpu_.simulator()->counters(id);
+        addMachineSide(run, *gpu_.simulator(), *watch_);
         return run;
     }
     void settle() override { stream_.synchronize(); }
@@ -110,6 +111,7 @@ class KernelVictim : public Victim {
     gpu::Context context_;
     CacheShape shape_;
     VictimSpec spec_;
+    const MachineWatch* watch_;
     gpu::Stream stream_;
     PlacedKernel kernel_, sweep_;
     gpu::Array<std::uint32_t> result_;
@@ -120,8 +122,10 @@ class KernelVictim : public Victim {
 /// a list of its own, as long as the array, which it reads ahead.
 class Walk final : public KernelVictim {
   public:
-    Walk(gpu::Gpu& gpu, gpu::Context context, const CacheShape& shape, const VictimSpec& spec, bool isRandom)
-        : KernelVictim(gpu, std::move(context), shape, spec, "walk"), values_(spec_.bytes / sizeof(std::uint32_t)) {
+    Walk(gpu::Gpu& gpu, gpu::Context context, const CacheShape& shape, const VictimSpec& spec,
+         const MachineWatch* watch, bool isRandom)
+        : KernelVictim(gpu, std::move(context), shape, spec, watch, "walk"),
+          values_(spec_.bytes / sizeof(std::uint32_t)) {
         if (values_.empty()) throw Error("a working set of {} bytes is too small to walk over", spec_.bytes);
         steps_ = spec_.accesses ? std::min<std::size_t>(spec_.accesses, values_.size()) : values_.size();
         Random random(spec_.seed);
@@ -169,8 +173,9 @@ class Walk final : public KernelVictim {
 
 class Bandwidth final : public KernelVictim {
   public:
-    Bandwidth(gpu::Gpu& gpu, gpu::Context context, const CacheShape& shape, const VictimSpec& spec)
-        : KernelVictim(gpu, std::move(context), shape, spec, "readAll") {
+    Bandwidth(gpu::Gpu& gpu, gpu::Context context, const CacheShape& shape, const VictimSpec& spec,
+              const MachineWatch* watch)
+        : KernelVictim(gpu, std::move(context), shape, spec, watch, "readAll") {
         const Bytes each = Bytes{spec_.layout.blocks} * spec_.layout.warps * 32 * kVectorBytes;
         const Bytes wanted = spec.bytes ? spec.bytes : shape.bytes / 2;
         const Bytes bytes = std::max<Bytes>(wanted / each, 1) * each;
@@ -203,9 +208,10 @@ class Bandwidth final : public KernelVictim {
 /// A workload of the project. Its kernels go where the driver puts them.
 class WorkloadVictim final : public Victim {
   public:
-    WorkloadVictim(gpu::Gpu& gpu, gpu::Context context, const VictimSpec& spec)
+    WorkloadVictim(gpu::Gpu& gpu, gpu::Context context, const VictimSpec& spec, const MachineWatch* watch)
         : gpu_(gpu),
           context_(std::move(context)),
+          watch_(watch),
           stream_(context_.createStream()),
           instance_(workloads::find(spec.name).create(context_, workloads::parseSize(spec.size), spec.seed)),
           start_(context_.createEvent()),
@@ -213,14 +219,15 @@ class WorkloadVictim final : public Victim {
           limit_(spec.limitSeconds) {}
 
     std::optional<VictimRun> run() override {
-        LaunchWatch watch(gpu_, context_);
+        LaunchWatch launches(gpu_, context_);
         start_.record(stream_);
         instance_->run(stream_);
         end_.record(stream_);
         if (!waitFor(context_, stream_, limit_)) return std::nullopt;
         VictimRun run;
+        if (watch_) run = runOfLaunches(launches.since(), *gpu_.simulator(), *watch_).value_or(run);
         run.seconds = end_.secondsSince(start_);
-        run.counters = watch.counters();
+        if (watch_) addMachineSide(run, *gpu_.simulator(), *watch_);
         if (!checked_) instance_->check();
         checked_ = true;
         return run;
@@ -230,6 +237,7 @@ class WorkloadVictim final : public Victim {
   private:
     gpu::Gpu& gpu_;
     gpu::Context context_;
+    const MachineWatch* watch_;
     gpu::Stream stream_;
     std::unique_ptr<workloads::Instance> instance_;
     gpu::Event start_, end_;
@@ -244,18 +252,18 @@ const std::vector<std::string>& ownVictims() {
     return names;
 }
 
-std::unique_ptr<Victim> makeVictim(gpu::Gpu& gpu, gpu::Context context, const CacheShape& shape,
-                                   const VictimSpec& spec) {
-    if (spec.name == "random") return std::make_unique<Walk>(gpu, std::move(context), shape, spec, true);
+std::unique_ptr<Victim> makeVictim(gpu::Gpu& gpu, gpu::Context context, const CacheShape& shape, const VictimSpec& spec,
+                                   const MachineWatch* watch) {
+    if (spec.name == "random") return std::make_unique<Walk>(gpu, std::move(context), shape, spec, watch, true);
     if (spec.name == "latency") {
         VictimSpec resident = spec;
         if (spec.bytes == 0) resident.bytes = shape.bytes / kResidentPart;
         if (spec.accesses == 0) resident.accesses = kLatencyAccesses;
-        return std::make_unique<Walk>(gpu, std::move(context), shape, resident, true);
+        return std::make_unique<Walk>(gpu, std::move(context), shape, resident, watch, true);
     }
-    if (spec.name == "sequential") return std::make_unique<Walk>(gpu, std::move(context), shape, spec, false);
-    if (spec.name == "bandwidth") return std::make_unique<Bandwidth>(gpu, std::move(context), shape, spec);
-    return std::make_unique<WorkloadVictim>(gpu, std::move(context), spec);
+    if (spec.name == "sequential") return std::make_unique<Walk>(gpu, std::move(context), shape, spec, watch, false);
+    if (spec.name == "bandwidth") return std::make_unique<Bandwidth>(gpu, std::move(context), shape, spec, watch);
+    return std::make_unique<WorkloadVictim>(gpu, std::move(context), spec, watch);
 }
 
 }  // namespace bulkhead::stress

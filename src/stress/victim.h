@@ -13,6 +13,8 @@
 
 namespace bulkhead::stress {
 
+class MachineWatch;
+
 struct CacheShape;
 
 struct VictimSpec {
@@ -34,6 +36,7 @@ struct VictimRun {
     std::uint64_t startNs = 0, endNs = 0;  ///< on the GPU's timer; 0 where it does not tell
     std::vector<unsigned> multiprocessors;
     sim::Counters counters;  ///< of its kernels, on a simulated GPU
+    Cycles awayCycles = 0;   ///< likewise: in which its context did not have the GPU
 };
 
 /// A program whose time is measured.
@@ -59,7 +62,9 @@ std::vector<std::string> wordsOf(const std::string& victim);
 std::unique_ptr<Victim> makeProgramVictim(std::vector<std::string> command, const ChildProcess::Environment&,
                                           double limitSeconds);
 
-std::unique_ptr<Victim> makeVictim(gpu::Gpu&, gpu::Context, const CacheShape&, const VictimSpec&);
+/// `watch`: that of a simulated GPU.
+std::unique_ptr<Victim> makeVictim(gpu::Gpu&, gpu::Context, const CacheShape&, const VictimSpec&,
+                                   const MachineWatch* watch = nullptr);
 /// Names of the victims that are no workloads.
 const std::vector<std::string>& ownVictims();
 

@@ -7,8 +7,6 @@
 #include "gpu/gpu.h"
 #include "ptx/translated_accesses.h"
 #include "walls/colored_heap.h"
-#include "walls/page_pool.h"
-#include "walls/slice_layout.h"
 #include "walls/walls.h"
 
 namespace bulkhead::walls {
@@ -34,12 +32,17 @@ class ColorSpace {
     bool contains(driver::CUdeviceptr address) const { return heap.contains(address - window_); }
     virtual driver::CUdeviceptr realAddress(driver::CUdeviceptr address) const = 0;
     virtual unsigned colorOf(driver::CUdeviceptr address) const = 0;
-    virtual ptx::AccessTranslation translation() const = 0;
+    /// The rule for a module that has so many bytes of constant memory to spare.
+    virtual ptx::AccessTranslation translation(Bytes constantBytes) const = 0;
 
     ColoredHeap heap;
     Bytes promised = 0;  ///< to enclosures that stand
 
   protected:
+    static constexpr Bytes kWindowUnit = ptx::AccessTranslation::kAlignment;
+    /// A window for so many bytes is a power of two, so that the upper half of an offset can be kept within it by a
+    /// mask.
+    static Bytes windowOf(Bytes);
     ColorSpace(gpu::Gpu&, ColoredHeap, Bytes windowBytes);
     Bytes windowBytes() const { return windowBytes_; }
     gpu::Context& context() { return context_; }
@@ -58,7 +61,7 @@ class SideSpace final : public ColorSpace {
     SideSpace(gpu::Gpu&, const Pool&, dissect::Mask mask, unsigned side);
     driver::CUdeviceptr realAddress(driver::CUdeviceptr address) const override;
     unsigned colorOf(driver::CUdeviceptr address) const override;
-    ptx::AccessTranslation translation() const override;
+    ptx::AccessTranslation translation(Bytes constantBytes) const override;
     const AnySideColor& color() const { return color_; }
     /// Addresses that must be kept free for pools of that size, so that no offset in the window leads elsewhere.
     static Bytes reservedBytes(Bytes poolBytes);
@@ -66,28 +69,6 @@ class SideSpace final : public ColorSpace {
   private:
     dissect::Mask mask_;
     AnySideColor color_;
-};
-
-/// Any set of slices: see SliceLayout. No offset in the window leads out of the tables, or to memory of another slice.
-class SliceSpace final : public ColorSpace {
-  public:
-    /// Units of the pool whose slice (residue + modulus x group) is one of `slices`; pages have these labels.
-    SliceSpace(gpu::Gpu&, const Pool&, const dissect::ResidueHash&, const std::vector<dissect::PageLabel>& pages,
-               const std::vector<unsigned>& slices);
-    driver::CUdeviceptr realAddress(driver::CUdeviceptr address) const override;
-    unsigned colorOf(driver::CUdeviceptr address) const override;
-    ptx::AccessTranslation translation() const override;
-    /// For device code.
-    const SliceColor& color() const { return color_; }
-    /// How much of a pool of these pages each slice has.
-    static std::vector<Bytes> bytesOfSlices(const dissect::ResidueHash&, const std::vector<dissect::PageLabel>& pages);
-
-  private:
-    SliceSpace(gpu::Gpu&, const Pool&, SliceLayout);
-    SliceLayout layout_;
-    std::vector<SpanSize> pages_;
-    PagePool tables_;
-    SliceColor color_, hostColor_;
 };
 
 }  // namespace bulkhead::walls

@@ -31,13 +31,12 @@ class SliceLayout {
     /// Offsets of the row that have memory.
     const std::vector<ColoredHeap::Piece>& pieces() const { return pieces_; }
 
-    /// The rule for rows of that many bytes, but for where its tables are.
-    SliceColor color(Bytes rowBytes) const;
+    /// The rule, but for where its tables are.
+    SliceColor color() const;
     const std::vector<std::uint32_t>& offsets() const { return offsets_; }
     const std::vector<SliceColor::Chunk>& list() const { return list_; }
-    /// Addresses for all places of a row of that many bytes: pages are in a pool that begins at `pool`, and where there
-    /// is none the address is `nowhere`.
-    std::vector<SpanSize> pages(Bytes rowBytes, SpanSize pool, SpanSize nowhere) const;
+    /// Of a pool that begins at `pool`; an address in `nowhere` where no page is.
+    std::vector<SpanSize> pages(SpanSize pool, SpanSize nowhere) const;
     unsigned sliceOf(Bytes offset) const { return served_[(offset >> chunkShift()) % served_.size()].slice; }
 
     /// Units have 2^unitShift bytes.

@@ -72,7 +72,10 @@ std::string Tenant::ptxOf(const void* image) const {
 }
 
 std::string Tenant::walled(std::string text) const {
-    if (space_) text = ptx::withTranslatedAccesses(ptx::parse(std::move(text), "<module>"), space_->translation());
+    if (space_) {
+        const ptx::Module module = ptx::parse(std::move(text), "<module>");
+        text = ptx::withTranslatedAccesses(module, space_->translation(ptx::constantBytesLeft(module)));
+    }
     if (hasPersistentBlocks()) text = ptx::withPersistentBlocks(ptx::parse(std::move(text), "<module>"));
     return text;
 }

@@ -58,11 +58,13 @@ TEST(Stress, AScenarioFileSaysWhatOptionsDo) {
     const TemporaryDirectory folder;
     writeFile((folder / "scenario.json").string(),
               R"({"gpu": "sim:tx2", "victims": ["random"], "victim": {"accesses": 256, "bytes": 16384}, "samples": 1,
-                  "aggressors": ["compute", {"kind": "evict-random", "blocks": 1, "warps": 4, "sms": [1], "gb_per_s": 0.2}]})");
+                  "aggressors": ["compute", {"kind": "evict-random", "name": "slow", "blocks": 1, "warps": 4, "sms": [1], "gb_per_s": 0.2}]})");
     const Outcome outcome = run({"stress", "--scenario", (folder / "scenario.json").string(), "--json", "-"});
     ASSERT_EQ(outcome.exitCode, 0) << outcome.err;
     const nlohmann::json matrix = parseJson(outcome.out, "output")["results"][0];
     ASSERT_EQ(matrix["rows"].size(), 2u);
+    EXPECT_EQ(matrix["rows"][0]["aggressor"], "compute");
+    EXPECT_EQ(matrix["rows"][1]["aggressor"], "slow");
     EXPECT_NEAR(matrix["rows"][1]["moved"], 0.2, 0.03);
 }
 

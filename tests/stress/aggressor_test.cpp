@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "driver/simulator_api.h"
 #include "sim/gpu.h"
 #include "stress/waiting.h"
@@ -68,36 +69,68 @@ TEST(Aggressor, AVisitMovesASectorAndItsEntryInTheList) {
     EXPECT_NEAR(static_cast<double>(moved.counted.bytesL2), said, 0.05 * said);
 }
 
-/// Memory of a GPU whose L2 has two sides, with a multiprocessor near each: pages are at home on them in turn.
+/// Memory of a GPU whose L2 has two sides: pages are at home on them in turn.
 class SidedMemory final : public MappedMemory {
   public:
-    explicit SidedMemory(std::unique_ptr<MappedMemory> memory) : memory_(std::move(memory)) {}
+    SidedMemory(std::unique_ptr<MappedMemory> memory, std::vector<std::uint8_t> sides)
+        : memory_(std::move(memory)), sides_(std::move(sides)) {}
     std::uint64_t base() const override { return memory_->base(); }
     Bytes bytes() const override { return memory_->bytes(); }
     const arch::AddressMap& map() const override { return memory_->map(); }
     arch::AddressMap::Location locate(std::uint64_t address) const override { return memory_->locate(address); }
-    std::vector<std::uint8_t> sidesOfMultiprocessors() const override { return {0, 1}; }
+    std::vector<std::uint8_t> sidesOfMultiprocessors() const override { return sides_; }
     unsigned side(std::uint64_t address) const override { return (address >> 12) & 1; }
 
   private:
     std::unique_ptr<MappedMemory> memory_;
+    std::vector<std::uint8_t> sides_;
 };
 
-TEST(Aggressor, MapGuidedEvictionReadsAcrossTheSidesOfACache) {
-    gpu::Gpu gpu = gpu::Gpu::open("sim:tx2");
+/// The side of the lines that map-guided eviction reads, and the multiprocessors that do, given which may.
+std::pair<unsigned, std::vector<unsigned>> readAcross(std::vector<std::uint8_t> sides, std::vector<unsigned> own) {
+    gpu::SimulationOptions options;
+    options.settings = {"sm.count=" + std::to_string(sides.size())};
+    gpu::Gpu gpu = gpu::Gpu::open("sim:tx2", options);
     const MapMemory plain = mapSimulatedMemory(gpu.simulator()->profile().map);
     const MapMemory sided = [&](gpu::Context& context, Bytes bytes) {
-        return std::make_unique<SidedMemory>(plain(context, bytes));
+        return std::make_unique<SidedMemory>(plain(context, bytes), sides);
     };
     AggressorSpec spec;
     spec.kind = AggressorKind::mapGuided;
-    spec.layout = {2, 1, {0, 1}};
+    spec.layout = {static_cast<unsigned>(own.size()), 1, own};
     Aggressor aggressor(gpu.context(), CacheShape::of(gpu), spec, sided);
-    for (const std::uint64_t address : aggressor.ring()) ASSERT_EQ((address >> 12) & 1, 1u);
+    const unsigned side = (aggressor.ring().at(0) >> 12) & 1;
+    for (const std::uint64_t address : aggressor.ring()) EXPECT_EQ((address >> 12) & 1, side);
     aggressor.start(1);
     const AggressorReport report = aggressor.stop();
-    EXPECT_EQ(report.multiprocessors, std::vector<unsigned>{0});
     EXPECT_GT(report.bytes, 0u);
+    return {side, report.multiprocessors};
+}
+
+using Across = std::pair<unsigned, std::vector<unsigned>>;
+
+TEST(Aggressor, MapGuidedEvictionReadsFromTheVictimsSideWhatIsAtHomeOnTheOther) {
+    // The victim is on multiprocessor 0.
+    EXPECT_EQ(readAcross({0, 0, 1, 1}, {1, 2, 3}), (Across{1, {1}}));
+    EXPECT_EQ(readAcross({1, 0, 0, 1}, {1, 2, 3}), (Across{0, {3}}));
+}
+
+TEST(Aggressor, MapGuidedEvictionTakesTheOtherSideWhereItIsNotOnTheVictims) {
+    EXPECT_EQ(readAcross({0, 1, 1, 1}, {1, 2, 3}), (Across{0, {1, 2, 3}}));
+}
+
+TEST(Aggressor, MapGuidedEvictionTakesTheLargerSideWhereTheVictimsIsNotKnown) {
+    EXPECT_EQ(readAcross({0, 1, 1}, {0, 1, 2}), (Across{0, {1, 2}}));
+}
+
+TEST(Aggressor, BanksThatAMapDoesNotKnowAreRefused) {
+    gpu::Gpu gpu = gpu::Gpu::open("sim:tx2");
+    arch::AddressMap::Roles roles = gpu.simulator()->profile().map.roles();
+    roles.bank.clear();
+    AggressorSpec spec;
+    spec.kind = AggressorKind::bank;
+    EXPECT_THROW(Aggressor(gpu.context(), CacheShape::of(gpu), spec, mapSimulatedMemory(arch::AddressMap(roles))),
+                 Error);
 }
 
 TEST(Aggressor, ComputingTouchesNothingButTheFlag) {

@@ -64,6 +64,35 @@ TEST(Arena, WorkloadsCanBeVictims) {
     const Pairing pairing = measure(spec);
     ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
     EXPECT_GT(pairing.pairs[0].together.seconds, pairing.pairs[0].alone.seconds);
+    EXPECT_EQ(pairing.pairs[0].alone.multiprocessors, (std::vector<unsigned>{0, 1}));
+}
+
+TEST(Arena, AWorkloadLosesToTimeSlicingWhatItWaitsForItsTurns) {
+    for (const AggressorKind kind : {AggressorKind::compute, AggressorKind::evictRandom}) {
+        ArenaSpec spec = smallArena(kind, Placement::processes);
+        spec.victim = VictimSpec();
+        spec.victim.name = "ATAX";
+        const std::unique_ptr<Arena> arena = makeArena(spec);
+        const Pairing pairing = measurePairs(arena->victim(), arena->aggressor(), 1);
+        ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
+        const Causes causes = arena->explain(pairing.pairs[0]).value();
+        EXPECT_GT(causes.timeSlicing, 0.95 * causes.total());
+        EXPECT_EQ(pairing.onDisjointMultiprocessors(), false);
+    }
+}
+
+TEST(Arena, AWorkloadThatIsLeftFewerMultiprocessorsLosesToThat) {
+    ArenaSpec spec = smallArena(AggressorKind::compute);
+    spec.victim = VictimSpec();
+    spec.victim.name = "SYRK";
+    const std::unique_ptr<Arena> arena = makeArena(spec);
+    const Pairing pairing = measurePairs(arena->victim(), arena->aggressor(), 1);
+    ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
+    EXPECT_EQ(pairing.pairs[0].together.multiprocessors, std::vector<unsigned>{0});
+    EXPECT_EQ(pairing.onDisjointMultiprocessors(), true);
+    const Causes causes = arena->explain(pairing.pairs[0]).value();
+    EXPECT_GT(causes.multiprocessors, 0.5 * causes.total());
+    EXPECT_EQ(causes.bus, 0);
 }
 
 TEST(Arena, AVictimThatDoesNotEndInTimeIsNoSample) {
@@ -142,6 +171,15 @@ TEST(Arena, HotSetsAreFoundInAnotherContextsMemory) {
     ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
     const Pair& pair = pairing.pairs[0];
     EXPECT_GT(pair.together.counters.l2Misses, pair.alone.counters.l2Misses + 100);
+}
+
+TEST(Arena, VictimAndAggressorMeetOnAMultiprocessorIfTheyMay) {
+    ArenaSpec spec = smallArena(AggressorKind::streamRead);
+    spec.shareMultiprocessors = true;
+    const Pairing pairing = measure(spec);
+    ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
+    EXPECT_EQ(pairing.pairs[0].aggressor.multiprocessors, (std::vector<unsigned>{0, 1}));
+    EXPECT_EQ(pairing.onDisjointMultiprocessors(), false);
 }
 
 TEST(Arena, AnAggressorUsesAsManyMultiprocessorsAsItIsTold) {

@@ -65,9 +65,8 @@ class ProgramVictim : public testing::Test {
         return run({BULKHEAD_PROGRAM, "stress", "--gpu", "sim:tx2", "--victim", victim, "--aggressors", aggressors,
                     "--placement", placement, "--samples", "1", "--json", (*folder / "out.json").string()});
     }
-    static json matrix() {
-        return json::parse(readFile((*folder / "out.json").string())).at("results").at(0).at("rows");
-    }
+    static json results() { return json::parse(readFile((*folder / "out.json").string())).at("results"); }
+    static json matrix() { return results().at(0).at("rows"); }
     static inline std::unique_ptr<TemporaryDirectory> folder;
 };
 
@@ -81,12 +80,18 @@ TEST_F(ProgramVictim, LosesItsLinesToEvictionBesideItAndNothingToComputation) {
     EXPECT_GT(rows[1].at("slowdown").get<double>(), 2);
     EXPECT_LT(rows[1].at("slowdown").get<double>(), 4.5);
     EXPECT_GT(rows[1].at("moved").get<double>(), 0.1);
+    EXPECT_EQ(rows[1].at("SMs"), "disjoint");
+    const json causes = results().at(1);
+    ASSERT_EQ(causes.at("title"), "Causes of the slowdown");
+    EXPECT_EQ(causes.at("rows").back().at("aggressor"), "map-guided");
+    EXPECT_GT(causes.at("rows").back().at("set conflicts").get<double>(), 50);
 }
 
 TEST_F(ProgramVictim, HasHalfOfTheTimeBesideAnotherProcess) {
     const Outcome outcome = stress(victim("60"), "compute", "processes");
     ASSERT_EQ(outcome.exitCode, 0) << outcome.output;
     EXPECT_NEAR(matrix().at(0).at("slowdown").get<double>(), 2.12, 0.3);
+    EXPECT_GT(results().at(1).at("rows").at(0).at("time slicing").get<double>(), 95);
 }
 
 TEST_F(ProgramVictim, ThatFailsIsNoSample) {

@@ -9,10 +9,12 @@ namespace bulkhead::walls {
 
 /// The real addresses of offsets in a space's window, by the PTX that kernels are given for them.
 inline std::vector<std::uint64_t> byDevice(gpu::Gpu& gpu, const ColorSpace& space,
-                                           const std::vector<std::uint64_t>& offsets, bool looksFirst) {
-    const ptx::AccessTranslation t = space.translation();
+                                           const std::vector<std::uint64_t>& offsets, bool looksFirst,
+                                           Bytes constantBytes = 0) {
+    const ptx::AccessTranslation t = space.translation(constantBytes);
     const std::string text =
-        ".version 6.3\n.target sm_60\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+        ".version 6.3\n.target sm_60\n.address_size 64\n" + t.constants +
+        ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
         ".reg .pred %p; .reg .b32 %low, %high, %r; .reg .b64 %rd<4>, %a;\n" +
         t.declarations +
         "\nld.param.u64 %rd0, [in]; ld.param.u64 %rd1, [out]; mov.u32 %r, %ctaid.x; mul.wide.u32 %rd2, %r, 8;\n"

@@ -55,7 +55,7 @@ TEST_P(SideSpaces, NoOffsetLeadsOutOfWhatIsReserved) {
     std::vector<std::uint64_t> offsets;
     for (int i = 0; i < 500; ++i) offsets.push_back(random.next());
     // A window of 4 GB is told by its upper half alone, which is not looked at again.
-    if (space.translation().bytes == ptx::AccessTranslation::kAlignment)
+    if (space.translation(0).bytes == ptx::AccessTranslation::kAlignment)
         for (std::uint64_t& offset : offsets) offset &= ptx::AccessTranslation::kAlignment - 1;
     for (const std::uint64_t real : byDevice(gpu, space, offsets, false)) {
         EXPECT_LT(real - kPool, SideSpace::reservedBytes(bytes));

@@ -67,7 +67,7 @@ struct Row {
     SliceColor color;
 
     Row(const ResidueHash& hash, const std::vector<PageLabel>& labels, const std::vector<unsigned>& slices)
-        : layout(hash, labels, slices), pages(layout.pages(kRow, kPool, kNowhere)), color(layout.color(kRow)) {
+        : layout(hash, labels, slices), pages(layout.pages(kPool, kNowhere)), color(layout.color()) {
         color.offsets = layout.offsets().data();
         color.pages = pages.data();
         color.list = layout.list().empty() ? nullptr : layout.list().data();
@@ -187,22 +187,20 @@ TEST(SliceLayouts, WherePagesOfAKindRunOutNoMemoryIsLost) {
 TEST(SliceLayouts, ReciprocalsAreExactForRowsOfAnySize) {
     Random random(7);
     const ResidueHash hash = indexModulo(random, 47, 10, 1, 8);
-    const auto pages = pagesInOrder(random, hash, 2);
-    for (const Bytes row : {4_GiB, 16_GiB, 128_GiB})
-        for (unsigned count = 1; count <= 47; ++count) {
-            std::vector<unsigned> slices(count);
+    for (const std::size_t count : {1, 2048, 70'000}) {  // up to 140 GB
+        const auto pages = pagesInOrder(random, hash, count);
+        for (unsigned served = 1; served <= 47; ++served) {
+            std::vector<unsigned> slices(served);
             std::iota(slices.begin(), slices.end(), 0u);
-            if (row / count > 8_GiB) continue;  // more than a GPU has
-            const SliceColor color = SliceLayout(hash, pages, slices).color(row);
-            const std::uint64_t chunks = row >> 10;
-            for (int i = 0; i < 200; ++i) {
-                // Quotients go wrong just before a multiple, if anywhere, and at the end first.
-                const std::uint64_t multiple =
-                    (i % 2 ? chunks / count - static_cast<unsigned>(i) : random.below(chunks / count) + 1) * count;
-                for (const std::uint64_t chunk : {multiple - 1, multiple})
-                    ASSERT_EQ(chunk * color.magic >> color.magicShift, chunk / count) << chunk << " / " << count;
-            }
+            const SliceColor color = SliceLayout(hash, pages, slices).color();
+            const std::uint64_t turns = ((color.lastUnit + std::uint64_t{1}) >> color.chunkShift) / served;
+            // Quotients go wrong just before a multiple, if anywhere, and at the end first.
+            for (std::uint64_t turn = 1; turn < turns; turn += 1 + turns / 1000)
+                for (const std::uint64_t chunk : {turn * served - 1, turn * served})
+                    ASSERT_EQ(chunk * color.magic >> color.magicShift, chunk / served) << chunk << " / " << served;
+            ASSERT_EQ((turns * served - 1) * color.magic >> color.magicShift, turns - 1);
         }
+    }
 }
 
 TEST(SliceLayouts, OtherSumsOfParitiesAreRefused) {

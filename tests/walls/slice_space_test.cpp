@@ -1,15 +1,20 @@
-// Memory of any set of slices, through a table of units, on a simulated H200. Labels of pages come from the profile
+// Memory of any set of slices on a simulated H200. Labels of pages come from the profile
 // here, so that the space is checked apart from how labels are found.
+
+#include "walls/slice_space.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <set>
 
 #include "arch/device_profile.h"
+#include "base/random.h"
+#include "by_device.h"
 #include "driver/simulator_api.h"
 #include "sim/gpu.h"
-#include "walls/color_space.h"
+#include "span_kernels.ptx.h"
 #include "walls/page_pool.h"
 
 namespace bulkhead::walls {
@@ -91,6 +96,97 @@ TEST(SliceSpaces, EveryByteIsOnItsSlices) {
     }
     EXPECT_EQ(met, std::set<unsigned>(wanted.begin(), wanted.end()));
     EXPECT_EQ(real.size(), space->bytes() / 128) << "no two addresses have the same bytes";
+}
+
+/// Pages of an H200 one after the other, of which nothing but labels is needed here.
+std::vector<dissect::PageLabel> labelsOf(const dissect::ResidueHash& hash, Bytes bytes) {
+    std::vector<dissect::PageLabel> labels;
+    for (std::uint32_t page = 0; page < bytes / PagePool::kPageBytes; ++page)
+        labels.push_back({page & 1, page * 37 & 63, static_cast<std::uint32_t>((page << hash.parities.size()) % 47)});
+    return labels;
+}
+
+struct Case {
+    std::vector<unsigned> slices;
+    Bytes pool;
+    Bytes constantBytes;  ///< that device code may use
+};
+
+class SliceTranslations : public testing::TestWithParam<Case> {
+  protected:
+    static constexpr driver::CUdeviceptr kPool = 0x7f00'0020'0000;
+    gpu::Gpu gpu_ = gpu::Gpu::open("sim:h200");
+    dissect::ResidueHash hash_ = hashOf(gpu_.simulator()->profile().map);
+    SliceSpace space_{
+        gpu_, {kPool, GetParam().pool, false}, hash_, labelsOf(hash_, GetParam().pool), GetParam().slices};
+};
+
+TEST_P(SliceTranslations, DeviceAndHostAgree) {
+    Random random(1);
+    std::vector<std::uint64_t> offsets;
+    while (offsets.size() < 300) {
+        const std::uint64_t offset = random.below(2 * space_.bytes());
+        if (space_.heap.contains(offset)) offsets.push_back(offset);
+    }
+    for (const bool looksFirst : {false, true}) {
+        const auto real = byDevice(gpu_, space_, offsets, looksFirst, GetParam().constantBytes);
+        for (std::size_t i = 0; i < offsets.size(); ++i)
+            ASSERT_EQ(real[i], space_.realAddress(space_.window() + offsets[i])) << offsets[i];
+    }
+}
+
+TEST_P(SliceTranslations, NoOffsetLeadsToAnotherSlice) {
+    Random random(2);
+    const Bytes window = space_.translation(0).bytes;
+    std::vector<std::uint64_t> offsets;
+    // A window of 4 GB is told by its upper half alone, which is not looked at again.
+    for (int i = 0; i < 300; ++i)
+        offsets.push_back(window == ptx::AccessTranslation::kAlignment ? random.below(window) : random.next());
+    const auto labels = labelsOf(hash_, GetParam().pool);
+    for (const std::uint64_t real : byDevice(gpu_, space_, offsets, false, GetParam().constantBytes)) {
+        if (real - space_.window() < window) continue;  // where nothing is mapped
+        ASSERT_LT(real - kPool, GetParam().pool);
+        const Bytes offset = (real - kPool) % PagePool::kPageBytes;
+        const dissect::PageLabel& label = labels[(real - kPool) / PagePool::kPageBytes];
+        const unsigned slice = hash_.residue(offset, label) + 47 * hash_.group(offset, label);
+        const std::vector<unsigned>& own = GetParam().slices;
+        ASSERT_TRUE(std::find(own.begin(), own.end(), slice) != own.end()) << slice;
+    }
+}
+
+const std::vector<unsigned> kRun = {53, 54, 55, 56, 57, 58, 59}, kRoundTheEnd = {0, 1, 2, 45, 46},
+                            kList = {3, 17, 46, 47, 60};
+INSTANTIATE_TEST_SUITE_P(Sets, SliceTranslations,
+                         testing::Values(Case{kRun, 64_MiB, 64_KiB}, Case{kRun, 64_MiB, 0},
+                                         Case{kRoundTheEnd, 512_MiB, 17_KiB},  // enough for one table
+                                         Case{kList, 64_MiB, 64_KiB}, Case{kList, 64_MiB, 0},
+                                         Case{{12}, 64_MiB, 64_KiB},
+                                         Case{kRun, 100_GiB, 64_KiB},  // more than 4 GB of these slices
+                                         Case{kList, 100_GiB, 0}));
+
+TEST(SliceSpaces, ViewsReachTheSameBytes) {
+    Fixture f;
+    constexpr unsigned kCount = 20'000, kPiece = 64;  // of 4 bytes: a unit
+    gpu::Context& context = f.gpu.context();
+    gpu::Kernel kernel = context.load(kSpanKernelsPtx).kernel("addOnSlices");
+    for (const std::vector<unsigned>& slices : {kRun, kRoundTheEnd, kList}) {
+        const auto space = f.space(slices);
+        const auto in = space->heap.allocate(kCount * 4), out = space->heap.allocate(kCount * 4);
+        std::vector<std::uint32_t> content(kCount + kPiece), sums(kCount + kPiece);
+        for (unsigned i = 0; i < kCount; ++i) content[i] = i * i;
+        for (unsigned i = 0; i < kCount; i += kPiece)
+            f.gpu.api().cuMemcpyHtoD(space->realAddress(space->window() + in->offset + 4 * i), &content[i], 4 * kPiece);
+        auto total = context.array(std::vector<std::uint32_t>(1, 0));
+        using View = ColoredSpan<unsigned, SliceColor>;
+        gpu::Stream stream = context.createStream();
+        kernel.launch(stream, {(kCount + 255) / 256}, {256}, 0, View(space->color(), out->offset, kCount),
+                      View(space->color(), in->offset, kCount), total);
+        stream.synchronize();
+        for (unsigned i = 0; i < kCount; i += kPiece)
+            f.gpu.api().cuMemcpyDtoH(&sums[i], space->realAddress(space->window() + out->offset + 4 * i), 4 * kPiece);
+        for (unsigned i = 0; i < kCount; ++i) ASSERT_EQ(sums[i], content[i] + content[kCount - 1 - i]) << i;
+        EXPECT_EQ(total.download()[0], std::accumulate(content.begin(), content.begin() + kCount, 0u));
+    }
 }
 
 TEST(SliceSpaces, AllSlicesTogetherAreAllOfThePool) {
