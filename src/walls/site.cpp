@@ -53,6 +53,7 @@ constexpr Bytes kColoredPage = 4_KiB;
 constexpr Bytes kSector = 32;  ///< that a reduction of eight lanes presses as a whole
 constexpr Bytes kLine = 256;   ///< the least distance at which addresses may be on different sides
 constexpr std::uint32_t kSamplesPerPage = 16;
+constexpr int kAttempts = 5;
 constexpr double kClearSides = 0.5;  // correlation of latencies; a quiet H200 has 0.94
 
 [[noreturn]] void refuseBusy(const SiteState& site, std::string_view what) {
@@ -141,20 +142,34 @@ void labelSlices(SiteState& site) {
     site.bytesOf = SliceSpace::bytesOfSlices(mapper.hash(), site.labels);
 }
 
-/// Halves of sides, by timing.
-void findHalves(SiteState& site) {
-    Topology& topology = site.topology;
-    for (const std::uint8_t side : topology.sideOf) topology.quarterOf.push_back(static_cast<std::uint8_t>(2 * side));
-    for (unsigned slice = 0; site.mapper && slice < site.colors; ++slice)
-        site.quarterOfSlice.push_back(static_cast<std::uint8_t>(2 * sideOfSlice(site, slice)));
-    const auto quarters = site.sides ? dissect::findQuarters(*site.sides) : std::nullopt;
-    if (!quarters) return;
-    topology.quarterOf = quarters->ofMultiprocessor;
-    if (!site.mapper) return;
+/// Halves that slices are in, by timing.
+void findHalvesOfSlices(SiteState& site) {
     std::vector<std::uint8_t> sides;
     for (unsigned slice = 0; slice < site.colors; ++slice)
         sides.push_back(static_cast<std::uint8_t>(sideOfSlice(site, slice)));
-    site.quarterOfSlice = dissect::quartersOfSlices(*quarters, *site.mapper->latencies(), sides);
+    for (const std::uint8_t side : sides) site.quarterOfSlice.push_back(static_cast<std::uint8_t>(2 * side));
+    const auto quarters = site.sides ? dissect::findQuarters(*site.sides) : std::nullopt;
+    if (quarters) site.quarterOfSlice = dissect::quartersOfSlices(*quarters, *site.mapper->latencies(), sides);
+}
+
+/// Finds sides and their halves. False if what it sees cannot be, as where others are at work.
+bool seesSides(SiteState& site, Bytes stride) {
+    Topology& topology = site.topology;
+    site.sides = dissect::findSides(site.probe, site.chunks->address(), stride, site.effort);
+    topology.sideOf.assign(site.probe.multiprocessors(), 0);
+    topology.quarterOf = topology.sideOf;
+    if (!site.sides) return true;
+    topology.sideOf = site.sides->ofMultiprocessor;
+    const auto quarters = dissect::findQuarters(*site.sides);
+    for (std::size_t sm = 0; sm < topology.sideOf.size(); ++sm)
+        topology.quarterOf[sm] =
+            quarters ? quarters->ofMultiprocessor[sm] : static_cast<std::uint8_t>(2 * topology.sideOf[sm]);
+    if (site.sides->leastCorrelation < kClearSides) return false;
+    // Two multiprocessors make a TPC, which lies in one half. Simulated GPUs may have others.
+    const auto odd = [&](unsigned quarter) {
+        return std::count(topology.quarterOf.begin(), topology.quarterOf.end(), quarter) % 2 != 0;
+    };
+    return site.gpu.simulator() != nullptr || !(odd(0) || odd(1) || odd(2) || odd(3));
 }
 
 void takePool(SiteState& site) {
@@ -191,18 +206,17 @@ Site::Site(gpu::Gpu& gpu, const SiteOptions& options) : state_(std::make_shared<
     if (translated) takePool(site);
     constexpr Bytes kStride = 4096;
     site.chunks = gpu.context().allocate(site.effort.chunks * kStride);
-    site.sides = dissect::findSides(site.probe, site.chunks->address(), kStride, site.effort);
-    if (site.sides && site.sides->leastCorrelation < kClearSides)
-        refuseBusy(site, "which side of the L2 its multiprocessors are on");
-    site.topology.sideOf.assign(site.probe.multiprocessors(), 0);
-    if (site.sides) site.topology.sideOf = site.sides->ofMultiprocessor;
+    for (int attempt = 0; !seesSides(site, kStride); ++attempt)
+        if (attempt == kAttempts) refuseBusy(site, "which side of the L2 its multiprocessors are on");
     if (options.coloring == Coloring::sides) {
         if (!site.sides) throw Error("the L2 of {} has one side: it cannot be colored by sides", gpu.name());
         arrangeBySide(site);
         site.colors = 2;
     }
-    if (options.coloring == Coloring::slices) labelSlices(site);
-    findHalves(site);
+    if (options.coloring == Coloring::slices) {
+        labelSlices(site);
+        findHalvesOfSlices(site);
+    }
 }
 
 const Topology& Site::topology() const {
