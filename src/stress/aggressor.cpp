@@ -1,7 +1,7 @@
 #include "stress/aggressor.h"
 
 #include <algorithm>
-#include <array>
+#include <numeric>
 
 #include "aggressors.ptx.h"
 #include "base/error.h"
@@ -214,25 +214,24 @@ void Aggressor::listLines() {
 }
 
 /// Map-guided eviction on a GPU with two sides: a line that is read from the other side fills a way on both, at home
-/// and as a copy near the reader. So multiprocessors of one side, with lines at home on the other, evict both. They are
-/// those on the victim's side, where its accesses have to wait for theirs as well.
+/// and as a copy near the reader. So multiprocessors of one side, with lines at home on the other, evict both.
 void Aggressor::chooseSide() {
     const std::vector<std::uint8_t> sides = mapped_->sidesOfMultiprocessors();
     if (spec_.kind != AggressorKind::mapGuided || sides.empty()) return;
-    const std::vector<unsigned>& layout = spec_.layout.multiprocessors;
-    std::array<std::size_t, 2> own = {}, others = {};  // multiprocessors by side
-    for (unsigned sm = 0; sm < sides.size(); ++sm) {
-        const bool isOwn = layout.empty() || std::find(layout.begin(), layout.end(), sm) != layout.end();
-        ++(isOwn ? own : others).at(sides[sm]);
+    std::vector<unsigned> used = spec_.layout.multiprocessors;
+    if (used.empty()) {
+        used.resize(sides.size());
+        std::iota(used.begin(), used.end(), 0u);
     }
-    std::uint8_t side = others[1] > others[0] ? 1 : 0;
-    if (others[0] == others[1]) side = own[1] > own[0] ? 1 : 0;
-    if (own[side] == 0) side ^= 1;
+    const auto onFirst =
+        static_cast<std::size_t>(std::count_if(used.begin(), used.end(), [&](unsigned sm) { return sides[sm] == 0; }));
+    const unsigned side = 2 * onFirst >= used.size() ? 0 : 1;
+    const std::size_t working = side == 0 ? onFirst : used.size() - onFirst;
     Ring far = ring_;
     std::erase_if(far, [&](std::uint64_t address) { return mapped_->side(address) == side; });
     if (far.empty()) return;
     ring_ = std::move(far);
-    workingShare_ = static_cast<double>(own[side]) / static_cast<double>(own[0] + own[1]);
+    workingShare_ = static_cast<double>(working) / static_cast<double>(used.size());
     std::vector<std::uint32_t> workers(sides.size());
     std::transform(sides.begin(), sides.end(), workers.begin(), [&](std::uint8_t s) { return s == side ? 1u : 0u; });
     workers_ = context_.array(workers);
