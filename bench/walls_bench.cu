@@ -3,8 +3,8 @@
 #include <cuda_runtime.h>
 
 using bulkhead::ColoredSpan;
-using bulkhead::Span;
 using bulkhead::SliceColor;
+using bulkhead::Span;
 using Size = unsigned long long;
 
 extern "C" __global__ void nothing(unsigned* counter) {

@@ -108,11 +108,8 @@ void SliceLayout::findPatterns(const ResidueHash& hash) {
     chunkBits_ = static_cast<unsigned>(unseen.size());
     const Mask units = (Mask{1} << chunkBits_) - 1;
     offsets_.resize(std::size_t{1} << (functions.size() + chunkBits_));
-    for (std::size_t i = 0; i < offsets_.size(); ++i) {
-        const Bytes offset = sumOf(ofParity_, i >> chunkBits_) ^ sumOf(unseen, i & units);
-        const Bytes inRow = (i & ((std::size_t{1} << (indexBits_ + chunkBits_)) - 1)) << unitShift_;
-        offsets_[i] = static_cast<std::uint32_t>(offset ^ inRow);
-    }
+    for (std::size_t i = 0; i < offsets_.size(); ++i)
+        offsets_[i] = static_cast<std::uint32_t>(sumOf(ofParity_, i >> chunkBits_) ^ sumOf(unseen, i & units));
 }
 
 void SliceLayout::serve(const std::vector<unsigned>& slices, const ResidueHash& hash, std::uint32_t start) {
@@ -131,7 +128,7 @@ void SliceLayout::serve(const std::vector<unsigned>& slices, const ResidueHash& 
     } else {
         period_ = std::uint32_t{1} << indexBits_;
         for (std::uint32_t pattern = 0; pattern < offsets_.size() >> chunkBits_; ++pattern) {
-            const Bytes offset = sumOf(ofParity_, pattern);
+            const Bytes offset = offsets_[std::size_t{pattern} << chunkBits_];
             const unsigned slice = hash.residue(offset, {}) + hash.modulus * hash.group(offset, {});
             if (wanted[slice]) served_.push_back({pattern % period_, pattern / period_, slice});
         }
@@ -190,7 +187,7 @@ std::uint64_t SliceLayout::chunksBefore(std::uint64_t place) const {
     return index / period_ * served_.size() + static_cast<std::uint64_t>(inTurn - served_.begin());
 }
 
-SliceColor SliceLayout::color() const {
+SliceColor SliceLayout::color(Bytes rowBytes) const {
     SliceColor color;
     color.unitShift = unitShift_;
     color.chunkShift = chunkBits_;
@@ -198,9 +195,11 @@ SliceColor SliceLayout::color() const {
     if (list_.empty()) color.firstOffset = served_.front().kind << color.pageShift;
     color.served = static_cast<unsigned>(served_.size());
     color.turnUnits = period_ << chunkBits_;
-    const std::uint64_t chunks = (pieces_.back().offset + pieces_.back().bytes) >> chunkShift();
-    if (places_.size() << color.pageShift >> 32 != 0) throw Error("memory walls of {} pages by slices", places_.size());
-    color.lastUnit = static_cast<unsigned>((chunks << chunkBits_) - 1);
+    color.lastPage = static_cast<unsigned>(places_.size());
+    const std::uint64_t chunks = rowBytes >> chunkShift(), turns = chunks / color.served + 1;
+    // Device code counts places in bytes of a table of words.
+    if (chunks >> 31 != 0 || turns * color.turnUnits >> 30 != 0)
+        throw Error("memory walls of {} bytes by slices", rowBytes);
     // A reciprocal that is too large by so little that no quotient changes.
     for (color.magicShift = color.served == 1 ? 31 : 32;; ++color.magicShift) {
         const std::uint64_t one = std::uint64_t{1} << color.magicShift, magic = (one + color.served - 1) / color.served;
@@ -211,10 +210,8 @@ SliceColor SliceLayout::color() const {
 
 std::vector<SpanSize> SliceLayout::pages(SpanSize pool, SpanSize nowhere) const {
     std::vector<SpanSize> addresses;
-    for (const std::optional<Bytes>& place : places_) {
-        const auto inRow = static_cast<std::uint32_t>(addresses.size() << (indexBits_ + chunkShift()));
-        addresses.push_back((place ? pool + *place : nowhere) ^ inRow);
-    }
+    for (const std::optional<Bytes>& place : places_) addresses.push_back(place ? pool + *place : nowhere);
+    addresses.push_back(nowhere);
     return addresses;
 }
 

@@ -31,11 +31,11 @@ class SliceLayout {
     /// Offsets of the row that have memory.
     const std::vector<ColoredHeap::Piece>& pieces() const { return pieces_; }
 
-    /// The rule, but for where its tables are.
-    SliceColor color() const;
+    /// The rule for rows of that many bytes, but for where its tables are.
+    SliceColor color(Bytes rowBytes) const;
     const std::vector<std::uint32_t>& offsets() const { return offsets_; }
     const std::vector<SliceColor::Chunk>& list() const { return list_; }
-    /// Of a pool that begins at `pool`; an address in `nowhere` where no page is.
+    /// Addresses of the places in a pool that begins at `pool`; `nowhere` where no page is, and at the end.
     std::vector<SpanSize> pages(SpanSize pool, SpanSize nowhere) const;
     unsigned sliceOf(Bytes offset) const { return served_[(offset >> chunkShift()) % served_.size()].slice; }
 

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <bit>
-#include <cstdlib>
 #include <map>
 #include <span>
 #include <tuple>
@@ -55,7 +54,7 @@ SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, SliceLayout layout)
       layout_(std::move(layout)),
       pages_(layout_.pages(pool.base, window())),
       tables_(gpu, tableBytes(layout_.offsets()) + tableBytes(layout_.list()) + tableBytes(pages_), 0, kWindowUnit),
-      color_(layout_.color()),
+      color_(layout_.color(windowBytes())),
       hostColor_(color_) {
     driver::CUdeviceptr at = tables_.base();
     const auto put = [&](const auto& table, auto& onDevice, auto& onHost) {
@@ -82,9 +81,11 @@ unsigned SliceSpace::colorOf(driver::CUdeviceptr address) const {
 namespace {
 
 constexpr std::uint64_t kWindowUnit = ptx::AccessTranslation::kAlignment;
-constexpr unsigned kWidest = 16;  ///< bytes of an access
+constexpr unsigned kEntryShift = 2, kEntry = 1u << kEntryShift;  // of the table of offsets
+static_assert(kEntry == sizeof(*SliceColor::offsets) && sizeof(SliceColor::Chunk) == 8 && sizeof(SpanSize) == 8);
 
-/// A table as device code reads it: constant memory is nearer than L1, where what is there waits behind what is not.
+/// A table as device code reads it. Neighbours cannot disturb constants: multiprocessors have a cache for them alone,
+/// while what falls out of L1 comes from slices that are anybody's.
 class DeviceTable {
   public:
     /// Goes to constant memory, declared in `constants`, if `left` bytes are enough.
@@ -96,19 +97,17 @@ class DeviceTable {
         left -= words.size_bytes();
         constants += fmt::format(".const .align 8 .b32 {}[{}] = {{{}}};\n", name, words.size(), fmt::join(words, ","));
     }
-    /// Loads the entry whose number is in a register, which does not stay; entries have 2^shift bytes.
-    std::string load(std::string_view what, std::string_view entry, unsigned shift) const {
-        const std::string byte = fmt::format("shl.b32 {0}, {0}, {1}; ", entry, shift);
+    /// `byte` is a register.
+    std::string load(std::string_view what, std::string_view byte) const {
         if (constant_)
-            return byte + fmt::format(
-                              "mov.u64 %bulkhead_t, {}; cvt.u64.u32 %bulkhead_v, {}; "
-                              "add.u64 %bulkhead_v, %bulkhead_v, %bulkhead_t; ld.const.{}, [%bulkhead_v]; ",
-                              name_, entry, what);
+            return fmt::format(
+                "mov.u64 %bulkhead_t, {}; cvt.u64.u32 %bulkhead_v, {}; add.u64 %bulkhead_v, %bulkhead_v, %bulkhead_t; "
+                "ld.const.{}, [%bulkhead_v]; ",
+                name_, byte, what);
         // Tables begin at a multiple of 4 GB, so that an address needs no addition.
-        return byte + fmt::format(
-                          "mov.b32 %bulkhead_w5, {}; mov.b64 %bulkhead_v, {{{}, %bulkhead_w5}}; "
-                          "ld.global.nc.{}, [%bulkhead_v+{}]; ",
-                          global_ / kWindowUnit, entry, what, global_ % kWindowUnit);
+        return fmt::format(
+            "mov.b32 %bulkhead_w4, {}; mov.b64 %bulkhead_v, {{{}, %bulkhead_w4}}; ld.global.nc.{}, [%bulkhead_v+{}]; ",
+            global_ / kWindowUnit, byte, what, global_ % kWindowUnit);
     }
 
   private:
@@ -128,59 +127,50 @@ ptx::AccessTranslation SliceSpace::translation(Bytes constantBytes) const {
     ptx::AccessTranslation t;
     t.base = window();
     t.bytes = windowBytes();
-    t.declarations = ".reg .b32 %bulkhead_w<6>; .reg .b64 %bulkhead_v, %bulkhead_t;";
-    const DeviceTable pages("bulkhead_pages", wordsOf(std::span(pages_)), color_.pages, t.constants, constantBytes);
-    const DeviceTable list("bulkhead_list", wordsOf(std::span(layout_.list())), color_.list, t.constants,
-                           constantBytes);
-    if (std::getenv("BULKHEAD_PATTERNS") == nullptr) constantBytes = 0;
+    t.declarations = ".reg .b32 %bulkhead_w<5>; .reg .b64 %bulkhead_v, %bulkhead_t;";
     const std::span offsets(layout_.offsets());
     const DeviceTable patterns(
         "bulkhead_offsets",
         layout_.list().empty() ? offsets.subspan(color_.firstOffset, std::size_t{1} << color_.pageShift) : offsets,
         color_.offsets + color_.firstOffset, t.constants, constantBytes);
-    // Whether the row, with the chunks of others, has less than 4 GB.
-    const bool small =
-        windowBytes() == kWindowUnit && pages_.size() << (color_.pageShift + color_.unitShift) <= kWindowUnit;
-    t.translate = [=, c = color_](const auto& r) {
-        // w0: the offset, or its unit in a large row; w1: its chunk, then its turn.
-        const unsigned fine = small ? c.unitShift : 0;
+    const DeviceTable list("bulkhead_list", wordsOf(std::span(layout_.list())), color_.list, t.constants,
+                           constantBytes);
+    const DeviceTable pages("bulkhead_pages", wordsOf(std::span(pages_)), color_.pages, t.constants, constantBytes);
+    t.translate = [=, c = color_, wide = windowBytes() > kWindowUnit,
+                   last = (windowBytes() >> color_.unitShift) * kEntry - 1](const auto& r) {
+        // w0: the unit, in bytes of the table of offsets; w1: its chunk, then its turn.
         std::string text =
-            small ? fmt::format("min.u32 %bulkhead_w0, {}, {}; ", r.low,
-                                (Bytes{c.lastUnit} << c.unitShift) + (1u << c.unitShift) - kWidest)
-                  : fmt::format("shf.r.clamp.b32 %bulkhead_w0, {}, {}, {}; min.u32 %bulkhead_w0, %bulkhead_w0, {}; ",
-                                r.low, r.high, c.unitShift, c.lastUnit);
-        text += fmt::format("shr.u32 %bulkhead_w1, %bulkhead_w0, {}; ", c.chunkShift + fine);
+            wide ? fmt::format("shf.r.clamp.b32 %bulkhead_w0, {}, {}, {}; and.b32 %bulkhead_w0, %bulkhead_w0, {}; ",
+                               r.low, r.high, c.unitShift - kEntryShift, last)
+                 : fmt::format("shr.u32 %bulkhead_w0, {}, {}; ", r.low, c.unitShift - kEntryShift);
+        text += fmt::format("shr.u32 %bulkhead_w1, %bulkhead_w0, {}; ", c.chunkShift + kEntryShift);
         if (c.list != nullptr) text += "mov.b32 %bulkhead_w2, %bulkhead_w1; ";
         if (c.served > 1) text += fmt::format("mul.hi.u32 %bulkhead_w1, %bulkhead_w1, {}; ", c.magic);
         if (c.magicShift > 32) text += fmt::format("shr.u32 %bulkhead_w1, %bulkhead_w1, {}; ", c.magicShift - 32);
-        // w0: its place in the row, with the chunks of others; w3: where the offsets of its kind begin.
+        // w0: its place among the units of the row; w1: what of it is in a page.
         if (c.list == nullptr) {
             text += fmt::format("mad.lo.u32 %bulkhead_w0, %bulkhead_w1, {}, %bulkhead_w0; ",
-                                (c.turnUnits - (c.served << c.chunkShift)) << fine);
-        } else {
-            text += fmt::format("mad.lo.s32 %bulkhead_w2, %bulkhead_w1, -{}, %bulkhead_w2; ", c.served) +
-                    list.load("v2.u32 {%bulkhead_w2, %bulkhead_w3}", "%bulkhead_w2", 3) +
-                    fmt::format(
-                        "and.b32 %bulkhead_w0, %bulkhead_w0, {}; mad.lo.u32 %bulkhead_w0, %bulkhead_w1, {}, "
-                        "%bulkhead_w0; mad.lo.u32 %bulkhead_w0, %bulkhead_w2, {}, %bulkhead_w0; ",
-                        (1u << (c.chunkShift + fine)) - 1, c.turnUnits << fine, 1u << fine);
-        }
-        // w1: its page; w2: its unit in the page. Multiplying leaves more to other units of a multiprocessor than
-        // masks.
-        text += fmt::format("shr.u32 %bulkhead_w1, %bulkhead_w0, {}; ", c.pageShift + fine);
-        if (small) {
-            text += fmt::format("shr.u32 %bulkhead_w2, %bulkhead_w0, {}; ", c.unitShift);
+                                (c.turnUnits - (c.served << c.chunkShift)) * kEntry);
         } else {
             text += fmt::format(
-                "mov.b32 %bulkhead_w2, %bulkhead_w0; and.b32 %bulkhead_w4, {}, {}; "
-                "mad.lo.u32 %bulkhead_w0, %bulkhead_w0, {}, %bulkhead_w4; ",
-                r.low, (1u << c.unitShift) - 1, 1u << c.unitShift);
+                "mad.lo.s32 %bulkhead_w2, %bulkhead_w1, -{}, %bulkhead_w2; shl.b32 %bulkhead_w2, %bulkhead_w2, 3; "
+                "and.b32 %bulkhead_w0, %bulkhead_w0, {}; mad.lo.u32 %bulkhead_w0, %bulkhead_w1, {}, %bulkhead_w0; {}"
+                "mad.lo.u32 %bulkhead_w0, %bulkhead_w2, {}, %bulkhead_w0; ",
+                c.served, (kEntry << c.chunkShift) - 1, c.turnUnits * kEntry,
+                list.load("v2.u32 {%bulkhead_w2, %bulkhead_w3}", "%bulkhead_w2"), kEntry);
         }
-        text += fmt::format("mad.lo.s32 %bulkhead_w2, %bulkhead_w1, -{}, %bulkhead_w2; ", 1u << c.pageShift);
-        if (c.list != nullptr) text += "add.u32 %bulkhead_w2, %bulkhead_w2, %bulkhead_w3; ";
-        return text + patterns.load("u32 %bulkhead_w3", "%bulkhead_w2", 2) +
-               pages.load("v2.u32 {%bulkhead_w1, %bulkhead_w2}", "%bulkhead_w1", 3) +
-               "xor.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w3; xor.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w0; " +
+        text += fmt::format("and.b32 %bulkhead_w1, %bulkhead_w0, {}; ", ((1u << c.pageShift) - 1) * kEntry);
+        if (c.list != nullptr) text += fmt::format("mad.lo.u32 %bulkhead_w1, %bulkhead_w3, {}, %bulkhead_w1; ", kEntry);
+        return text + patterns.load("u32 %bulkhead_w3", "%bulkhead_w1") +
+               fmt::format(
+                   "shr.u32 %bulkhead_w0, %bulkhead_w0, {}; min.u32 %bulkhead_w0, %bulkhead_w0, {}; "
+                   "shl.b32 %bulkhead_w0, %bulkhead_w0, 3; ",
+                   c.pageShift + kEntryShift, c.lastPage) +
+               pages.load("v2.u32 {%bulkhead_w1, %bulkhead_w2}", "%bulkhead_w0") +
+               fmt::format(
+                   "xor.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w3; and.b32 %bulkhead_w3, {}, {}; "
+                   "or.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w3; ",
+                   r.low, (1u << c.unitShift) - 1) +
                r.moved("%bulkhead_w1", "%bulkhead_w2", "%bulkhead_v");
     };
     return t;

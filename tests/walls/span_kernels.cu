@@ -3,9 +3,9 @@
 #include <cuda_runtime.h>
 
 using bulkhead::ColoredSpan;
+using bulkhead::SliceColor;
 using bulkhead::Span;
 using bulkhead::SpanSize;
-using bulkhead::SliceColor;
 
 namespace {
 

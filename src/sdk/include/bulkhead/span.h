@@ -101,20 +101,19 @@ struct SliceColor {
         unsigned unit, offsets;
     };
 
-    const unsigned* offsets = nullptr;   ///< in a page, of its units in the row's order } as what they have other
-    const SpanSize* pages = nullptr;     ///< where they are in memory                  } than a place in the row
+    const unsigned* offsets = nullptr;   ///< in a page, of its units in the row's order
+    const SpanSize* pages = nullptr;     ///< addresses; an offset's bits are inverted where an address has ones
     const Chunk* list = nullptr;         ///< of a turn; null where the color has the first chunks of each
+    unsigned lastPage = 0;               ///< at which and after which there is nothing
     unsigned firstOffset = 0;            ///< of the color's kind, where there is no list
     unsigned unitShift = 0;              ///< a unit has 2^unitShift bytes,
     unsigned chunkShift = 0;             ///< a chunk 2^chunkShift units,
     unsigned pageShift = 0;              ///< a page 2^pageShift units of the row
-    unsigned lastUnit = 0;               ///< of the color: offsets beyond it mean it
     unsigned served = 1, turnUnits = 1;  ///< chunks of a turn that the color has, and units of all of its chunks
     unsigned magic = 0, magicShift = 0;  ///< chunk x magic >> magicShift is chunk / served
 
     BULKHEAD_VIEW SpanSize address(SpanSize offset) const {
-        const SpanSize inRow = offset >> unitShift;
-        const unsigned unit = inRow < lastUnit ? static_cast<unsigned>(inRow) : lastUnit, chunk = unit >> chunkShift;
+        const unsigned unit = static_cast<unsigned>(offset >> unitShift), chunk = unit >> chunkShift;
         const unsigned turn = static_cast<unsigned>(SpanSize{chunk} * magic >> magicShift);
         unsigned place = turn * (turnUnits - (served << chunkShift)) + unit, kind = firstOffset;
         if (list != nullptr) {
@@ -122,8 +121,9 @@ struct SliceColor {
             place = turn * turnUnits + found.unit + (unit & ((1u << chunkShift) - 1));
             kind = found.offsets;
         }
-        const unsigned lower = place << unitShift | (static_cast<unsigned>(offset) & ((1u << unitShift) - 1));
-        return pages[place >> pageShift] ^ (offsets[kind + (place & ((1u << pageShift) - 1))] ^ lower);
+        const SpanSize within = offsets[kind + (place & ((1u << pageShift) - 1))];
+        const unsigned page = place >> pageShift;
+        return (pages[page < lastPage ? page : lastPage] ^ within) | (offset & ((SpanSize{1} << unitShift) - 1));
     }
 };
 
