@@ -43,6 +43,11 @@ void setSharing(bool concurrent) {
     state().sharing = concurrent ? sim::Sharing::concurrent : sim::Sharing::timeSliced;
 }
 
+void setNumbering(bool anew) {
+    const std::lock_guard lock(state().mutex);
+    state().numbersAnew = anew;
+}
+
 CUresult setAllocation(const sim::AllocationOptions& options) {
     return call([&] { current()->root->placement = options; });
 }
@@ -93,9 +98,9 @@ std::string lastError() {
 }  // namespace
 
 const SimulatorApi& simulator() {
-    static const SimulatorApi api = {addDevice,    removeDevice,  machine,         newSharingContext,
-                                     setSharing,   setAllocation, physicalAddress, pageColor,
-                                     limitThreads, launches,      lastError};
+    static const SimulatorApi api = {addDevice,  removeDevice, machine,       newSharingContext,
+                                     setSharing, setNumbering, setAllocation, physicalAddress,
+                                     pageColor,  limitThreads, launches,      lastError};
     return api;
 }
 

@@ -23,6 +23,8 @@ struct SimulatorApi {
     CUresult (*createContext)(CUcontext*, CUdevice, bool concurrent) = nullptr;
     /// Likewise, of all contexts that are made by CUDA's own calls from now on, the primary ones included.
     void (*setSharing)(bool concurrent) = nullptr;
+    /// Whether green contexts number their multiprocessors from 0, as those of MPS clients do (driver 580).
+    void (*setNumbering)(bool anew) = nullptr;
     /// How the current context's memory is placed from now on: page size, color, placement.
     CUresult (*setAllocation)(const sim::AllocationOptions&) = nullptr;
     /// Where a device address of the current context lies, and the color of its page.

@@ -212,6 +212,7 @@ struct Driver {
     std::unordered_map<const void*, HandleKind> handles;  ///< every one that was given out and not destroyed
     unsigned long long nextId = 1;                        ///< of contexts, streams, buffers and physical memory
     sim::Sharing sharing = sim::Sharing::timeSliced;      ///< of contexts that programs make
+    bool numbersAnew = false;                             ///< of multiprocessors, in green contexts
 };
 
 Driver& state();

@@ -316,6 +316,16 @@ bool Gpu::withinThreadLimit(const Group& group, const Launch& launch) const {
     return resident == 0 || resident + launch.spec.block.count() <= limit;
 }
 
+namespace {
+
+/// What %smid says on a multiprocessor.
+std::uint32_t nameOf(std::uint32_t sm, const LaunchSpec& spec) {
+    if (!spec.numberedAnew || spec.sms.empty()) return sm;
+    return static_cast<std::uint32_t>(std::count(spec.sms.begin(), spec.sms.begin() + sm, true));
+}
+
+}  // namespace
+
 bool Gpu::placeBlock(Group& group, Launch& launch, const std::vector<bool>& claimed) {
     const auto count = static_cast<std::uint32_t>(group.sms.size());
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -328,7 +338,8 @@ bool Gpu::placeBlock(Group& group, Launch& launch, const std::vector<bool>& clai
         const Dim3 index{static_cast<std::uint32_t>(n % grid.x), static_cast<std::uint32_t>(n / grid.x % grid.y),
                          static_cast<std::uint32_t>(n / grid.x / grid.y)};
         group.nextSm = (sm + 1) % count;
-        group.sms[sm]->startBlock(launch.context, launch.record.id, launch.record.occupancy.needs, index, n);
+        group.sms[sm]->startBlock(launch.context, launch.record.id, launch.record.occupancy.needs, index, n,
+                                  nameOf(sm, launch.spec));
         return true;
     }
     return false;

@@ -43,6 +43,7 @@ struct LaunchSpec {
     std::uint32_t dynamicShared = 0;
     std::vector<std::uint8_t> params;
     std::vector<bool> sms;             ///< which SMs it may use; empty = all
+    bool numberedAnew = false;         ///< %smid counts these from 0
     Cycles maxCycles = 0;              ///< ended with an error after that long; 0 = no limit
     VirtualAddress gridWorkspace = 0;  ///< what cooperative groups synchronise a grid by; 0 = the grid cannot
     std::function<void(std::string_view)> print;
@@ -83,8 +84,8 @@ class Gpu final : private SmOwner {
     /// Frees its memory. Nothing of it may be queued or running, and nothing may be asked of it any more.
     void destroyContext(ContextId);
     ContextMemory& memory(ContextId context) { return *contexts_.at(context).memory; }
-    /// What MPS calls an active thread percentage: a context's blocks start only while so many threads of it, on all SMs
-    /// together, are not exceeded. Where they are is not limited. 0 = no limit.
+    /// What MPS calls an active thread percentage: a context's blocks start only while so many threads of it, on all
+    /// SMs together, are not exceeded. Where they are is not limited. 0 = no limit.
     void limitThreads(ContextId context, std::uint64_t threads) { contexts_.at(context).threadLimit = threads; }
 
     /// Lowers a module and gives its variables a place. Throws ptx::PtxError.
@@ -106,8 +107,8 @@ class Gpu final : private SmOwner {
     void finishMarker(MarkerId);
     void finishAll();
     void runFor(Cycles);
-    /// Once launches have executed that many warp instructions in all (or somewhat more: it looks every thousand cycles),
-    /// those that run are ended with an error and later ones end as they start.
+    /// Once launches have executed that many warp instructions in all (or somewhat more: it looks every thousand
+    /// cycles), those that run are ended with an error and later ones end as they start.
     void limitInstructions(std::uint64_t warpInstructions);
     bool instructionLimitReached() const { return limitReached_; }
     bool idle(StreamId stream) const { return streams_.at(stream).commands.empty(); }

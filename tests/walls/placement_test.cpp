@@ -6,6 +6,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "driver/simulator_api.h"
+#include "sim/observer.h"
 #include "sm_sets.h"
 #include "walls/green_place.h"
 #include "walls/walls.h"
@@ -131,6 +133,41 @@ TEST(PlacementByBlocks, ABusyNeighbourDoesNotCrowdThem) {
 }
 TEST(PlacementByDriver, ABusyNeighbourDoesNotCrowdThem) {
     EXPECT_EQ(mostBlocksBesideABusyNeighbour(Placement::driver), 2u);
+}
+
+/// Where a launch's blocks ran, whatever %smid said.
+class WhereBlocksRan : public sim::Observer {
+  public:
+    void blockStarted(Cycles, std::uint32_t sm, std::uint32_t, std::uint32_t, std::uint64_t) override {
+        sms.insert(sm);
+    }
+    std::set<unsigned> sms;
+};
+
+// As clients of MPS see it. Multiprocessors of sides and halves are told by timing, and two enclosures share none.
+TEST(PlacementByDriver, FindsQuartersWhereEveryContextNumbersAnew) {
+    WhereBlocksRan ran;
+    gpu::SimulationOptions options;
+    options.settings = {"sm.count=32"};
+    options.observer = &ran;
+    auto gpu = gpu::Gpu::open("sim:h200", options);
+    driver::simulator().setNumbering(true);
+    Site site = siteWith(gpu, Placement::driver);
+    std::vector<Enclosure> enclosures;
+    for (unsigned quarter = 0; quarter < 4; ++quarter) {
+        SmSet sms(32, false);
+        for (unsigned sm = 0; sm < 32; ++sm) sms[sm] = site.topology().quarterOf[sm] == quarter;
+        enclosures.push_back(site.enclose({sms, {}, 0}));
+        EXPECT_EQ(enclosures.back().placement(), Placement::driver);
+        ran.sms.clear();
+        std::set<unsigned> names;
+        for (unsigned name = 0; name < 8; ++name) names.insert(name);
+        EXPECT_EQ(different(stay(enclosures.back().context(), 64)), names);
+        std::set<unsigned> expected;
+        for (unsigned sm = 0; sm < 8; ++sm) expected.insert(8 * quarter + sm);
+        EXPECT_EQ(ran.sms, expected);
+    }
+    driver::simulator().setNumbering(false);
 }
 
 SmSet numbered(std::size_t count, const std::set<unsigned>& sms) {

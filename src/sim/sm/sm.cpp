@@ -56,11 +56,11 @@ void Sm::beginLaunch(std::int64_t l1Bytes) {
 }
 
 void Sm::startBlock(const LaunchContext& context, std::uint32_t launch, const BlockNeeds& needs, Dim3 index,
-                    std::uint64_t number) {
+                    std::uint64_t number, std::uint32_t name) {
     std::uint32_t r = 0;
     while (residents_[r].block) ++r;
     Resident& resident = residents_[r];
-    resident.block.emplace(context, index, id_);
+    resident.block.emplace(context, index, name);
     resident.launch = launch;
     resident.needs = needs;
     resident.number = number;

@@ -38,12 +38,14 @@ class SmOwner {
 /// on bit masks, and an SM with no bit set sleeps.
 class Sm final : public Requester {
   public:
-    /// `port`: its number on the crossbar; `id`: what %smid says.
+    /// `port`: its number on the crossbar; `id`: its own.
     Sm(SimContext&, Crossbar&, SmOwner&, std::uint32_t port, std::uint32_t id, const SchedulerChoice&);
 
     bool fits(const BlockNeeds&) const;
     bool empty() const { return residentBlocks_ == 0; }
-    void startBlock(const LaunchContext&, std::uint32_t launch, const BlockNeeds&, Dim3 index, std::uint64_t number);
+    /// `name`: what %smid says to the block.
+    void startBlock(const LaunchContext&, std::uint32_t launch, const BlockNeeds&, Dim3 index, std::uint64_t number,
+                    std::uint32_t name);
     /// Ends every block of a launch at once.
     void abandon(std::uint32_t launch);
 
