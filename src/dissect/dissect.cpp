@@ -297,10 +297,7 @@ void reportQuarters(const Sides& sides, const SliceLatencies& latencies, const R
         listener.found({"L2 quarters", {}, "", 0, "multiprocessors of a side are equally far from its slices"});
         return;
     }
-    std::vector<std::uint8_t> sideOfSlice;
-    for (std::uint32_t slice = 0; slice < form.slices(); ++slice)
-        sideOfSlice.push_back(static_cast<std::uint8_t>(slice / form.modulus & 1));
-    const std::vector<std::uint8_t> ofSlice = quartersOfSlices(*quarters, latencies, sideOfSlice);
+    const std::vector<std::uint8_t> ofSlice = quartersOfSlices(*quarters, latencies, form.modulus);
     std::string evidence;
     for (unsigned q = 0; q < 4; ++q)
         evidence += fmt::format("{}{} multiprocessors and {} slices", q == 0 ? "" : ", ",

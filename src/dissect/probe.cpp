@@ -17,12 +17,16 @@ std::vector<std::uint64_t> flattened(std::span<const std::pair<std::uint64_t, st
 
 }  // namespace
 
+const char* Probe::deviceCode() {
+    return kProbesPtx;
+}
+
 Probe::Probe(gpu::Gpu& gpu, TimingFilter filter)
     : gpu_(gpu),
       filter_(std::move(filter)),
       multiprocessors_(static_cast<unsigned>(gpu.info().multiprocessors)),
       stream_(gpu.context().createStream()),
-      module_(gpu.context().load(kProbesPtx)),
+      module_(gpu.context().load(deviceCode())),
       accesses_(module_.kernel("timeAccesses")),
       pairs_(module_.kernel("timePairs")),
       chase_(module_.kernel("chase")),

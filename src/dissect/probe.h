@@ -28,6 +28,8 @@ class Probe {
   public:
     explicit Probe(gpu::Gpu&, TimingFilter = {});
 
+    /// Its kernels, in PTX, for contexts of others.
+    static const char* deviceCode();
     gpu::Gpu& gpu() { return gpu_; }
     unsigned multiprocessors() const { return multiprocessors_; }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "dissect/correlation.h"
+
 namespace bulkhead::dissect {
 namespace {
 
@@ -25,13 +27,6 @@ void center(std::vector<Row>& rows) {
         const double usual = mean(all);
         for (Row& row : rows) row[column] -= usual;
     }
-}
-
-/// Of centred rows.
-double correlation(const Row& a, const Row& b) {
-    const double aa = std::inner_product(a.begin(), a.end(), a.begin(), 0.0),
-                 bb = std::inner_product(b.begin(), b.end(), b.begin(), 0.0);
-    return aa == 0 || bb == 0 ? 0 : std::inner_product(a.begin(), a.end(), b.begin(), 0.0) / std::sqrt(aa * bb);
 }
 
 std::vector<std::size_t> multiprocessorsOf(const Sides& sides, unsigned side) {
@@ -87,18 +82,14 @@ unsigned quarterOf(const Sides& sides, const std::optional<Quarters>& quarters, 
                 for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += sides.latencies[sm][i];
         return sum;
     };
-    const auto isFirst = [&](std::vector<std::size_t> addresses, const Row& first, const Row& second) {
-        std::vector<Row> rows(3);
+    const auto isFirst = [&](const std::vector<std::size_t>& addresses, const Row& first, const Row& second) {
+        Row here, there, own;
         for (const std::size_t i : addresses) {
-            rows[0].push_back(first[i]);
-            rows[1].push_back(second[i]);
-            rows[2].push_back(latencies[i]);
+            here.push_back(first[i]);
+            there.push_back(second[i]);
+            own.push_back(latencies[i]);
         }
-        for (Row& row : rows) {
-            const double usual = mean(row);
-            for (double& value : row) value -= usual;
-        }
-        return correlation(rows[2], rows[0]) > correlation(rows[2], rows[1]);
+        return correlation(own, here) > correlation(own, there);
     };
     std::vector<std::size_t> all(latencies.size());
     std::iota(all.begin(), all.end(), 0);
@@ -110,12 +101,12 @@ unsigned quarterOf(const Sides& sides, const std::optional<Quarters>& quarters, 
 }
 
 std::vector<std::uint8_t> quartersOfSlices(const Quarters& quarters, const SliceLatencies& latencies,
-                                           std::span<const std::uint8_t> sideOfSlice) {
-    std::vector<std::uint8_t> result(sideOfSlice.size(), 0);
+                                           std::uint32_t modulus) {
+    std::vector<std::uint8_t> result(latencies.slices(), 0);
     for (unsigned side = 0; side < 2; ++side) {
         std::vector<std::size_t> slices;
-        for (std::size_t s = 0; s < sideOfSlice.size(); ++s)
-            if (sideOfSlice[s] == side) slices.push_back(s);
+        for (std::size_t s = 0; s < result.size(); ++s)
+            if ((s / modulus & 1) == side) slices.push_back(s);
         std::vector<Row> rows;
         std::vector<unsigned> half;
         for (std::size_t i = 0; i < latencies.cycles.size(); ++i) {

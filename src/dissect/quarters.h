@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "dissect/sides.h"
@@ -23,8 +22,7 @@ std::optional<Quarters> findQuarters(const Sides&);
 /// have no halves, 2 x side.
 unsigned quarterOf(const Sides&, const std::optional<Quarters>&, const Times& latencies);
 
-/// The quarter of each slice, by latencies from all multiprocessors. `sideOfSlice` is known.
-std::vector<std::uint8_t> quartersOfSlices(const Quarters&, const SliceLatencies&,
-                                           std::span<const std::uint8_t> sideOfSlice);
+/// The quarter of each slice, by latencies from all multiprocessors. Sides take turns, with so many slices in a group.
+std::vector<std::uint8_t> quartersOfSlices(const Quarters&, const SliceLatencies&, std::uint32_t modulus);
 
 }  // namespace bulkhead::dissect

@@ -3,23 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dissect/correlation.h"
+
 namespace bulkhead::dissect {
 namespace {
-
-double correlation(const Times& a, const Times& b) {
-    const double n = static_cast<double>(a.size());
-    double sa = 0, sb = 0, ab = 0, aa = 0, bb = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        const double x = a[i], y = b[i];
-        sa += x;
-        sb += y;
-        ab += x * y;
-        aa += x * x;
-        bb += y * y;
-    }
-    const double spread = std::sqrt((aa / n - sa * sa / n / n) * (bb / n - sb * sb / n / n));
-    return spread == 0 ? 0 : (ab / n - sa / n * sb / n) / spread;
-}
 
 /// The median of three chains to each address: a single one that was disturbed would pass for a side of its own.
 Times steadyLatencies(Probe& probe, unsigned multiprocessor, std::span<const std::uint64_t> addresses,

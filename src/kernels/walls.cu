@@ -1,6 +1,5 @@
 // How the walled driver moves bytes: plain kernels, which get walls like any other, so that addresses inside are
-// translated and the work stays on the multiprocessors of its tenant. And how it sees which these
-// are, or how far from memory.
+// translated and the work stays on the multiprocessors of its tenant. And how it sees which these are.
 
 #include <cuda_runtime.h>
 
@@ -62,20 +61,5 @@ extern "C" __global__ void noteMultiprocessors(unsigned* bits, long long cycles)
     atomicOr(bits + multiprocessor / 32, 1u << multiprocessor % 32);
     const long long begin = clock64();
     while (clock64() - begin < cycles) {
-    }
-}
-
-/// Cycles of an atomic in a chain of them, which executes at the home slice of its address.
-extern "C" __global__ void timeAtomicsHere(const Size* addresses, unsigned count, unsigned repeats, unsigned* times) {
-    __shared__ volatile unsigned sink;
-    for (unsigned i = 0; i < count; ++i) {
-        unsigned* const word = reinterpret_cast<unsigned*>(addresses[i]);
-        atomicExch(word, 0u);
-        unsigned v = atomicExch(word, 0u);  // 0, but only the hardware knows
-        sink = v;
-        const long long begin = clock64();
-        for (unsigned k = 0; k < repeats; ++k) v = atomicExch(word + v, 0u);
-        sink = v;
-        times[i] = static_cast<unsigned>(clock64() - begin) / repeats + sink;
     }
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "dissect/quarters.h"
 #include "gpu/real_driver.h"
 #include "walls.ptx.h"
 
@@ -55,12 +54,13 @@ driver::CUresult GreenPlace::createStream(CUstream* stream, int priority) const 
     return api_.cuGreenCtxStreamCreate(stream, green_.get(), kNonBlocking, priority);
 }
 
-void GreenPlace::launch(gpu::Gpu& gpu, const char* kernel, unsigned blocks, unsigned threads, void** parameters) const {
+void GreenPlace::launch(gpu::Gpu& gpu, const char* ptx, const char* kernel, unsigned blocks, unsigned threads,
+                        void** parameters) const {
     gpu::check(api_, api_.cuCtxSetCurrent(context_), "cannot use a green context");
     driver::CUmodule module = nullptr;
     driver::CUfunction function = nullptr;
     CUstream stream = nullptr;
-    driver::CUresult result = api_.cuModuleLoadData(&module, kWallsPtx);
+    driver::CUresult result = api_.cuModuleLoadData(&module, ptx);
     const auto then = [&](auto call) {
         if (result == driver::CUDA_SUCCESS) result = call();
     };
@@ -75,12 +75,13 @@ void GreenPlace::launch(gpu::Gpu& gpu, const char* kernel, unsigned blocks, unsi
 }
 
 dissect::Times GreenPlace::timeAtomics(gpu::Gpu& gpu, const std::vector<std::uint64_t>& addresses) const {
-    unsigned count = static_cast<unsigned>(addresses.size()), repeats = 8;
+    // A single block has all of the work, wherever it is.
+    unsigned count = static_cast<unsigned>(addresses.size()), repeats = 8, anywhere = ~0u;
     const gpu::Array<std::uint64_t> list = gpu.context().array(addresses);
-    gpu::Array<std::uint32_t> times = gpu.context().array(std::vector<std::uint32_t>(count, 0));
-    driver::CUdeviceptr from = list.address(), to = times.address();
-    void* parameters[] = {&from, &count, &repeats, &to};
-    launch(gpu, "timeAtomicsHere", 1, 1, parameters);
+    const auto times = gpu.context().array<std::uint32_t>(count), where = gpu.context().array<std::uint32_t>(count);
+    driver::CUdeviceptr from = list.address(), nobody = 0, to = times.address(), at = where.address();
+    void* parameters[] = {&from, &count, &repeats, &anywhere, &nobody, &to, &at};
+    launch(gpu, dissect::Probe::deviceCode(), "timeAtomics", 1, 1, parameters);
     return times.download();
 }
 
@@ -94,7 +95,7 @@ void GreenPlace::see(gpu::Gpu& gpu, unsigned expected) {
         driver::CUdeviceptr to = bits.address();
         long long stay = cycles;
         void* parameters[] = {&to, &stay};
-        launch(gpu, "noteMultiprocessors", kBlocksPerMultiprocessor * count, kThreads, parameters);
+        launch(gpu, kWallsPtx, "noteMultiprocessors", kBlocksPerMultiprocessor * count, kThreads, parameters);
         const std::vector<std::uint32_t> words = bits.download();
         for (std::size_t sm = 0; sm < count; ++sm) multiprocessors_[sm] = (words[sm / 32] >> sm % 32 & 1) != 0;
     }
@@ -122,10 +123,11 @@ std::vector<std::size_t> groupsInPlaceOf(const SmSet& wanted, const std::vector<
     return chosen;
 }
 
-GreenGroups::GreenGroups(gpu::Gpu& gpu, const Topology& topology, const dissect::Sides* sides)
+GreenGroups::GreenGroups(gpu::Gpu& gpu, const Topology& topology, const std::optional<dissect::Sides>& sides,
+                         const std::optional<dissect::Quarters>& quarters)
     : gpu_(gpu), topology_(topology) {
     try {
-        if (split() && !findMembers()) findQuarters(sides);
+        if (split() && !findMembers()) findQuarters(sides, quarters);
     } catch (const Error&) {
         groups_.clear();
     }
@@ -175,10 +177,10 @@ bool GreenGroups::findMembers() {
     return true;
 }
 
-void GreenGroups::findQuarters(const dissect::Sides* sides) {
+void GreenGroups::findQuarters(const std::optional<dissect::Sides>& sides,
+                               const std::optional<dissect::Quarters>& quarters) {
     quarterOfGroup_.assign(groups_.size(), 0);
-    if (sides == nullptr) return;
-    const auto quarters = dissect::findQuarters(*sides);
+    if (!sides) return;
     for (std::size_t i = 0; i < groups_.size(); ++i)
         quarterOfGroup_[i] = static_cast<std::uint8_t>(
             dissect::quarterOf(*sides, quarters, GreenPlace(gpu_, {groups_[i]}).timeAtomics(gpu_, sides->addresses)));

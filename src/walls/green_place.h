@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "dissect/sides.h"
+#include "dissect/quarters.h"
 #include "walls/walls.h"
 
 namespace bulkhead::walls {
@@ -24,8 +24,9 @@ class GreenPlace {
 
   private:
     void see(gpu::Gpu&, unsigned expected);
-    /// Launches a kernel of walls.cu and waits for it.
-    void launch(gpu::Gpu&, const char* kernel, unsigned blocks, unsigned threads, void** parameters) const;
+    /// Launches a kernel of some PTX and waits for it.
+    void launch(gpu::Gpu&, const char* ptx, const char* kernel, unsigned blocks, unsigned threads,
+                void** parameters) const;
 
     const driver::DriverApi& api_;
     std::shared_ptr<driver::CUgreenCtx_st> green_;
@@ -45,9 +46,9 @@ std::vector<std::size_t> groupsInPlaceOf(const SmSet&, const std::vector<std::ui
 /// and groups take the places of multiprocessors of their quarter, in order, in every process alike.
 class GreenGroups {
   public:
-    /// There are none where the driver knows no green contexts, or its groups cannot be told apart. `sides` may be
-    /// null.
-    GreenGroups(gpu::Gpu&, const Topology&, const dissect::Sides*);
+    /// There are none where the driver knows no green contexts, or its groups cannot be told apart.
+    GreenGroups(gpu::Gpu&, const Topology&, const std::optional<dissect::Sides>&,
+                const std::optional<dissect::Quarters>&);
 
     /// Null where no groups make up exactly these multiprocessors.
     std::shared_ptr<GreenPlace> place(const SmSet&);
@@ -56,7 +57,7 @@ class GreenGroups {
     bool split();
     /// False if multiprocessors have other numbers in every place.
     bool findMembers();
-    void findQuarters(const dissect::Sides*);
+    void findQuarters(const std::optional<dissect::Sides>&, const std::optional<dissect::Quarters>&);
     std::vector<std::size_t> groupsOf(const SmSet&) const;
 
     gpu::Gpu& gpu_;

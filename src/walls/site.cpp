@@ -39,6 +39,7 @@ struct SiteState {
     dissect::SideEffort effort;
     std::optional<gpu::Buffer> chunks;  ///< that the sides were found with
     std::optional<Sides> sides;
+    std::optional<dissect::Quarters> quarters;
     dissect::Listener silent;
     std::optional<dissect::MemoryView> memory;
     std::optional<dissect::SliceMapper> mapper;
@@ -144,12 +145,13 @@ void labelSlices(SiteState& site) {
 
 /// Halves that slices are in, by timing.
 void findHalvesOfSlices(SiteState& site) {
-    std::vector<std::uint8_t> sides;
+    if (site.quarters) {
+        site.quarterOfSlice =
+            dissect::quartersOfSlices(*site.quarters, *site.mapper->latencies(), site.mapper->hash().modulus);
+        return;
+    }
     for (unsigned slice = 0; slice < site.colors; ++slice)
-        sides.push_back(static_cast<std::uint8_t>(sideOfSlice(site, slice)));
-    for (const std::uint8_t side : sides) site.quarterOfSlice.push_back(static_cast<std::uint8_t>(2 * side));
-    const auto quarters = site.sides ? dissect::findQuarters(*site.sides) : std::nullopt;
-    if (quarters) site.quarterOfSlice = dissect::quartersOfSlices(*quarters, *site.mapper->latencies(), sides);
+        site.quarterOfSlice.push_back(static_cast<std::uint8_t>(2 * sideOfSlice(site, slice)));
 }
 
 /// Finds sides and their halves. False if what it sees cannot be, as where others are at work.
@@ -160,10 +162,10 @@ bool seesSides(SiteState& site, Bytes stride) {
     topology.quarterOf = topology.sideOf;
     if (!site.sides) return true;
     topology.sideOf = site.sides->ofMultiprocessor;
-    const auto quarters = dissect::findQuarters(*site.sides);
+    site.quarters = dissect::findQuarters(*site.sides);
     for (std::size_t sm = 0; sm < topology.sideOf.size(); ++sm)
         topology.quarterOf[sm] =
-            quarters ? quarters->ofMultiprocessor[sm] : static_cast<std::uint8_t>(2 * topology.sideOf[sm]);
+            site.quarters ? site.quarters->ofMultiprocessor[sm] : static_cast<std::uint8_t>(2 * topology.sideOf[sm]);
     if (site.sides->leastCorrelation < kClearSides) return false;
     // Two multiprocessors make a TPC, which lies in one half. Simulated GPUs may have others.
     const auto odd = [&](unsigned quarter) {
@@ -182,7 +184,7 @@ void takePool(SiteState& site) {
 /// Null where blocks are to place themselves.
 std::shared_ptr<GreenPlace> placeFor(SiteState& site, const SmSet& sms) {
     if (sms.empty() || site.options.placement == Placement::blocks) return nullptr;
-    if (!site.groups) site.groups.emplace(site.gpu, site.topology, site.sides ? &*site.sides : nullptr);
+    if (!site.groups) site.groups.emplace(site.gpu, site.topology, site.sides, site.quarters);
     auto place = site.groups->place(sms);
     if (!place && site.options.placement == Placement::driver)
         throw Error("the driver of {} has no green context of exactly these multiprocessors", site.gpu.name());

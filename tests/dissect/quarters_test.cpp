@@ -33,12 +33,6 @@ const SliceLatencies& recorded() {
     return latencies;
 }
 
-std::vector<std::uint8_t> sidesOfSlices() {
-    std::vector<std::uint8_t> sides;
-    for (unsigned slice = 0; slice < kSlices; ++slice) sides.push_back(slice < kModulus ? 0 : 1);
-    return sides;
-}
-
 /// What findSides() would have from addresses of these slices.
 Sides sidesFrom(const SliceLatencies& latencies, const std::vector<unsigned>& slices) {
     constexpr double kBetween = 400;  // near atomics take 270 to 340 cycles, far ones 460 to 530
@@ -92,7 +86,7 @@ TEST(Quarters, AMultiprocessorThatIsMetAgainIsInTheSameOne) {
 TEST(Quarters, ASliceBelongsToTheMultiprocessorsThatAreNearerToIt) {
     const auto quarters = findQuarters(sidesFrom(recorded(), randomSlices(1)));
     ASSERT_TRUE(quarters);
-    const auto ofSlice = quartersOfSlices(*quarters, recorded(), sidesOfSlices());
+    const auto ofSlice = quartersOfSlices(*quarters, recorded(), kModulus);
     std::map<unsigned, int> sizes;
     for (unsigned slice = 0; slice < kSlices; ++slice) {
         ++sizes[ofSlice[slice]];
@@ -128,8 +122,7 @@ TEST(Quarters, OfASimulatedGpuAreThoseOfItsCrossbar) {
     const auto quarters = findQuarters(*sides);
     ASSERT_TRUE(quarters);
     for (unsigned sm = 0; sm < 16; ++sm) EXPECT_EQ(quarters->ofMultiprocessor[sm], sm / 4) << sm;
-    const std::vector<std::uint8_t> sideOfSlice = {0, 0, 0, 0, 0, 1, 1, 1, 1, 1};
-    EXPECT_EQ(quartersOfSlices(*quarters, timeSlices(probe, lines), sideOfSlice),
+    EXPECT_EQ(quartersOfSlices(*quarters, timeSlices(probe, lines), 5),
               (std::vector<std::uint8_t>{0, 0, 0, 1, 1, 2, 2, 2, 3, 3}));
 }
 
