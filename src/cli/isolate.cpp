@@ -12,6 +12,7 @@
 #include "cli/verbs.h"
 #include "compare/workers.h"
 #include "dissect/map_file.h"
+#include "gate/gate.h"
 #include "isolate/evaluation.h"
 #include "isolate/leases.h"
 #include "isolate/tenancy.h"
@@ -187,6 +188,9 @@ int runInside(const RunOptions& o) {
     setVariable("BULKHEAD_SET", fmt::format("{}", fmt::join(o.gpu.settings, " ")));
     setVariable("BULKHEAD_PARTITION", o.partition);
     setVariable("BULKHEAD_SUMMARY", "0");
+    const char* const audited = std::getenv("LD_AUDIT");
+    setVariable("LD_AUDIT",
+                libraryFolder() + "/" + kGateLibrary + (audited && *audited ? ":" + std::string(audited) : ""));
     if (!o.gpu.leases.empty()) setVariable("BULKHEAD_LEASES", std::filesystem::absolute(o.gpu.leases).string());
     becomeProgram(o.command);
 }

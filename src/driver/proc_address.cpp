@@ -1,18 +1,12 @@
 // Calls by name, as cuGetProcAddress gives them: the version that a program was written for.
 
-#include <string_view>
+#include "driver/proc_address.h"
 
 #include "driver/simulator_api.h"
 #include "driver/state.h"
 
 namespace bulkhead::driver {
 namespace {
-
-struct Entry {
-    std::string_view name, symbol;
-    void* call;
-    void* perThread;  ///< with the calling thread's default stream for the default one; the same where there is none
-};
 
 /// Turns a call into the one for per-thread default streams.
 template <auto call>
@@ -31,7 +25,7 @@ struct PerThread<call> {
 #define BULKHEAD_ENTRY(name, symbol, variant, parameters, arguments) \
     {#name, #symbol, reinterpret_cast<void*>(simulated::name),       \
      reinterpret_cast<void*>(BULKHEAD_VARIANT_##variant(name))},
-const Entry kEntries[] = {BULKHEAD_DRIVER_CALLS(BULKHEAD_ENTRY)};
+const NamedCall kCalls[] = {BULKHEAD_DRIVER_CALLS(BULKHEAD_ENTRY)};
 #undef BULKHEAD_ENTRY
 
 /// Calls whose signature changed: the symbol that a program means by the plain name, from that CUDA version on.
@@ -60,17 +54,27 @@ std::string_view symbolFor(std::string_view name, int version) {
 
 constexpr std::uint64_t kLegacyStreamFlag = 1, kPerThreadStreamFlag = 2;
 
-}  // namespace
-
-void* callAddress(std::string_view symbol, bool perThread) {
+void* addressOf(std::span<const NamedCall> calls, std::string_view symbol, bool perThread) {
     for (const std::string_view suffix : {"_ptsz", "_ptds"}) {
         if (!symbol.ends_with(suffix)) continue;
         symbol.remove_suffix(suffix.size());
         perThread = true;
     }
-    for (const Entry& entry : kEntries)
-        if (entry.symbol == symbol || entry.name == symbol) return perThread ? entry.perThread : entry.call;
+    for (const NamedCall& call : calls)
+        if (call.symbol == symbol || call.name == symbol) return perThread ? call.perThread : call.call;
     return nullptr;
+}
+
+}  // namespace
+
+CUresult findCall(std::span<const NamedCall> calls, const char* name, void** address, int version, std::uint64_t flags,
+                  CUdriverProcAddressQueryResult* status) {
+    constexpr CUdriverProcAddressQueryResult kFound = 0, kNoSuchSymbol = 1;
+    if (!name || !address || (flags & ~(kLegacyStreamFlag | kPerThreadStreamFlag)) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    *address = addressOf(calls, symbolFor(name, version), (flags & kPerThreadStreamFlag) != 0);
+    if (status) *status = *address ? kFound : kNoSuchSymbol;
+    return *address ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 namespace simulated {
@@ -81,12 +85,9 @@ CUresult cuGetProcAddress(const char* symbol, void** address, int version, std::
 CUresult cuGetProcAddress_v2(const char* symbol, void** address, int version, std::uint64_t flags,
                              CUdriverProcAddressQueryResult* status) {
     return call([&] {
-        requireOutput(symbol, address);
-        require((flags & ~(kLegacyStreamFlag | kPerThreadStreamFlag)) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
-        constexpr CUdriverProcAddressQueryResult kFound = 0, kNoSuchSymbol = 1;
-        *address = callAddress(symbolFor(symbol, version), (flags & kPerThreadStreamFlag) != 0);
-        if (status) *status = *address ? kFound : kNoSuchSymbol;
-        if (!*address) throw Failure{CUDA_ERROR_NOT_FOUND, fmt::format("the simulated driver has no {}", symbol)};
+        if (const CUresult result = findCall(kCalls, symbol, address, version, flags, status); result != CUDA_SUCCESS)
+            throw Failure{result,
+                          fmt::format("the simulated driver has no {}", symbol ? symbol : "call without a name")};
     });
 }
 

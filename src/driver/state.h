@@ -364,7 +364,4 @@ void withdrawHostRange(CUdeviceptr);
 double deviceSeconds(CUcontext, Bytes moved);
 double linkSeconds(CUcontext, Bytes moved);
 
-/// The address of a call for a program that asks by name; null if there is none.
-void* callAddress(std::string_view symbol, bool perThread);
-
 }  // namespace bulkhead::driver

@@ -15,10 +15,17 @@ using driver::DriverApi;
 
 namespace {
 
-/// BULKHEAD_LIBCUDA names another library, for tests and unusual installations.
+/// BULKHEAD_LIBCUDA names the library, for programs before whose driver Bulkhead's comes first, for tests and for unusual
+/// installations.
 std::string libraryName() {
     const char* other = std::getenv("BULKHEAD_LIBCUDA");
     return other && *other ? other : "libcuda.so.1";
+}
+
+/// A file as nobody else would spell its name: the dynamic linker gives a library that is loaded to whoever asks by the
+/// same name, and so would give a program inside walls the driver behind them.
+std::string unusually(const std::string& name) {
+    return name.starts_with('/') ? "/." + name : name;
 }
 
 /// Whether an MPS daemon answers where this process would ask for one.
@@ -32,7 +39,7 @@ DriverApi loadDriver() {
     // With the usual eight queues, some of many streams share one and wait for each other. Clients of MPS share those of
     // its server, which has too few for two that take 32.
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", underMps() ? "4" : "32", 0);
-    void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* library = dlopen(unusually(name).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) throw Error("no NVIDIA driver: {} cannot be loaded", name);
     DriverApi api;
     const auto find = [&](const char* symbol) {

@@ -13,7 +13,7 @@
 #include "driver/simulator_api.h"
 #include "libcuda/beside.h"
 #include "libcuda/statistics.h"
-#include "walls/tenants.h"
+#include "walls/context_registry.h"
 
 namespace bulkhead::libcuda {
 namespace {
@@ -95,10 +95,9 @@ gpu::Gpu openChosenGpu() {
     return gpu;
 }
 
-const driver::DriverApi& simulated() {
+void addChosenDevices() {
     static const bool added = addDevices();
     (void)added;
-    return driver::simulatedDriver();
 }
 
 driver::CUresult explained(driver::CUresult code) {

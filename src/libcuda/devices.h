@@ -8,10 +8,10 @@
 
 namespace bulkhead::libcuda {
 
-/// The simulated driver, with the GPUs that the environment asks for: BULKHEAD_GPU (sim:NAME or sim:FILE.json, several
-/// with commas between), BULKHEAD_SCHEDULER and BULKHEAD_SET (KEY=VALUE, several with spaces between). What is wrong
-/// with them is said on standard error, and then there is no device.
-const driver::DriverApi& simulated();
+/// Gives the simulated driver the GPUs that the environment asks for, once: BULKHEAD_GPU (sim:NAME or sim:FILE.json,
+/// several with commas between), BULKHEAD_SCHEDULER and BULKHEAD_SET (KEY=VALUE, several with spaces between). What is
+/// wrong with them is said on standard error, and then there is no device.
+void addChosenDevices();
 
 /// The first of them, for a process in a partition, which has one GPU; there it may be a real one, cuda:N.
 struct GpuChoice {

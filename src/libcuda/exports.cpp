@@ -3,7 +3,9 @@
 #include <string_view>
 
 #include "driver/driver_api.h"
+#include "driver/proc_address.h"
 #include "libcuda/devices.h"
+#include "libcuda/front.h"
 #include "libcuda/partition.h"
 #include "libcuda/statistics.h"
 
@@ -119,6 +121,30 @@ auto carriedOutOnThread(std::string_view name, Call call) {
     }                                                                        \
     BULKHEAD_VARIANT_##variant(name, symbol, parameters, arguments)
 BULKHEAD_DRIVER_CALLS(BULKHEAD_EXPORT_CALL)
+BULKHEAD_EXPORT CUresult cuGetExportTable(const void** table, const CUuuid* name);
+
+namespace bulkhead::libcuda {
+namespace {
+
+#define BULKHEAD_VARIANT_none_OF(symbol) symbol
+#define BULKHEAD_VARIANT_ptsz_OF(symbol) symbol##_ptsz
+#define BULKHEAD_VARIANT_ptds_OF(symbol) symbol##_ptds
+#define BULKHEAD_NAME_CALL(name, symbol, variant, parameters, arguments) \
+    {#name, #symbol, reinterpret_cast<void*>(symbol), reinterpret_cast<void*>(BULKHEAD_VARIANT_##variant##_OF(symbol))},
+const NamedCall kCalls[] = {
+    BULKHEAD_DRIVER_CALLS(BULKHEAD_NAME_CALL){"cuGetExportTable", "cuGetExportTable",
+                                              reinterpret_cast<void*>(cuGetExportTable),
+                                              reinterpret_cast<void*>(cuGetExportTable)},
+};
+#undef BULKHEAD_NAME_CALL
+
+}  // namespace
+
+std::span<const NamedCall> exportedCalls() {
+    return kCalls;
+}
+
+}  // namespace bulkhead::libcuda
 
 /// libbulkhead, or NVIDIA's own libraries, for what no document describes.
 BULKHEAD_EXPORT CUresult cuGetExportTable(const void** table, const CUuuid* name) {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "driver/simulated_driver.h"
 #include "driver/simulator_api.h"
+#include "gate/gate.h"
 #include "isolate/tenancy.h"
 #include "libcuda/devices.h"
 
@@ -100,12 +101,22 @@ int answer(Body&& body) {
     }
 }
 
+/// Whether this process was started inside walls: the gate that keeps other drivers out is in it.
+bool behindGate() {
+    const char* const audited = std::getenv("LD_AUDIT");
+    return audited && std::strstr(audited, kGateLibrary) != nullptr;
+}
+
 bool joinFromEnvironment() {
     const char* const name = std::getenv("BULKHEAD_PARTITION");
-    if (!name || !*name || walled) return true;
     const std::lock_guard lock(mutex);
+    if (walled) return true;
     try {
-        join(name);
+        if (name && *name) {
+            join(name);
+        } else if (behindGate()) {
+            throw Error("this program was started inside a partition, and BULKHEAD_PARTITION is gone: no device");
+        }
     } catch (const std::exception& e) {
         fmt::print(stderr, "bulkhead: {}\n", e.what());
         refused = true;
@@ -182,13 +193,13 @@ const DriverTable& driverTable() {
     return table;
 }
 
-const driver::DriverApi& front() {
+Place placeOfProcess() {
     static const bool asked = joinFromEnvironment();
     (void)asked;
-    if (walled) return walls::walledDriver();
-    if (refused) return driver::simulatedDriver();  // to which nobody added a device
+    if (walled) return Place::walled;
+    if (refused) return Place::refused;
     used = true;
-    return simulated();
+    return Place::outside;
 }
 
 }  // namespace bulkhead::libcuda

@@ -1,14 +1,17 @@
 #pragma once
 
-#include "driver/driver_api.h"
 #include "libbulkhead/driver_table.h"
 
 namespace bulkhead::libcuda {
 
-/// The driver that a program's calls go to: the simulated one, or, once this process has joined a partition, one that
-/// keeps it inside its walls. BULKHEAD_PARTITION names the one to join with the first call; if that cannot be, it is
-/// said on standard error and there is no device, rather than one without walls.
-const driver::DriverApi& front();
+/// Where this process stands. Decided with the first call, which joins the partition that BULKHEAD_PARTITION names;
+/// bulkhead_join can change it before.
+enum class Place {
+    outside,
+    walled,
+    refused,  ///< there is no device: it should have been inside, and could not
+};
+Place placeOfProcess();
 
 /// What libbulkhead calls.
 const DriverTable& driverTable();

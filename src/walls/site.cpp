@@ -11,10 +11,10 @@
 #include "gpu/real_driver.h"
 #include "ptx/persistent_blocks.h"
 #include "sim/gpu.h"
+#include "walls/context_registry.h"
 #include "walls/green_place.h"
 #include "walls/page_pool.h"
 #include "walls/slice_space.h"
-#include "walls/tenants.h"
 
 namespace bulkhead::walls {
 
@@ -288,7 +288,7 @@ Enclosure Site::enclose(const Walls& walls) {
     try {
         auto tenant = std::make_shared<Tenant>(api, primary, device, granted, site.options.coloring, site.options.rows,
                                                std::move(place), space, state_);
-        admit(tenant);
+        ContextRegistry::instance().add(tenant);
         return {tenant, site.gpu.adoptContext(walledDriver(), tenant->handle(), lastError)};
     } catch (const Failure& failure) {
         throw Error("cannot put up walls: {} (CUDA error {})", failure.why, static_cast<int>(failure.code));

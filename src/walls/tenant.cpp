@@ -26,8 +26,8 @@ Tenant::Tenant(const driver::DriverApi& inner, driver::CUcontext real, driver::C
     constexpr auto kMultiprocessors = static_cast<driver::CUdevice_attribute>(driver::DeviceAttribute::multiprocessors);
     check(inner_.cuDeviceGetAttribute(&allMultiprocessors_, kMultiprocessors, device_), "cannot count multiprocessors");
     insideCount_ = static_cast<unsigned>(std::count(walls_.sms.begin(), walls_.sms.end(), true));
-    constexpr unsigned kNonBlocking = 1, kNoTiming = 2;
-    default_ = makeStream(kNonBlocking, 0);
+    constexpr unsigned kNoTiming = 2;
+    default_ = makeStream(0);
     check(inner_.cuEventCreate(&order_, kNoTiming), "cannot make an event");
     if (hasPersistentBlocks()) makeQueue();
     if (space_) {
@@ -63,22 +63,35 @@ void Tenant::makeQueue() {
         queue_ = allocatePages(4 * words.size());
     }
     check(inner_.cuMemcpyHtoDAsync(queue_, words.data(), 4 * words.size(), default_), "cannot make a queue of blocks");
-    synchronize(default_);
+    waitFor(default_);
+}
+
+void Tenant::reset() {
+    const std::lock_guard lock(mutex);
+    makeCurrent();
+    gather();
+    inner_.cuStreamSynchronize(default_);
+    for (const auto& [address, allocation] : allocations_) release(allocation, address);
+    allocations_.clear();
+    used_ = 0;
+    for (auto module = modules_.begin(); module != modules_.end();) {
+        if (module->first == movers_) {
+            ++module;
+            continue;
+        }
+        for (const driver::CUfunction function : module->second.functions) functions_.erase(function);
+        inner_.cuModuleUnload(module->first);
+        module = modules_.erase(module);
+    }
+    for (const auto& [stream, state] : streams_) inner_.cuStreamDestroy(stream);
+    streams_.clear();
+    lastLaunch_.reset();
 }
 
 void Tenant::close() {
-    if (default_ == nullptr || inner_.cuCtxSetCurrent(real_) != driver::CUDA_SUCCESS) return;
-    for (const driver::CUstream stream : streams_) inner_.cuStreamSynchronize(stream);
-    inner_.cuStreamSynchronize(default_);
-    while (!allocations_.empty()) {
-        const auto last = std::prev(allocations_.end());
-        if (space_) {
-            space_->heap.free(*last->second.range);
-        } else {
-            inner_.cuMemFree(last->first);
-        }
-        allocations_.erase(last);
-    }
+    const std::lock_guard lock(mutex);
+    if (closed_.exchange(true) || inner_.cuCtxSetCurrent(real_) != driver::CUDA_SUCCESS) return;
+    reset();
     if (space_) space_->promised -= walls_.memory;
     for (const auto& [module, content] : modules_) inner_.cuModuleUnload(module);
     modules_.clear();
@@ -86,8 +99,6 @@ void Tenant::close() {
     if (queue_) inner_.cuMemFree(queue_);
     if (staging_) inner_.cuMemPoolDestroy(staging_);
     inner_.cuEventDestroy(order_);
-    for (const driver::CUstream stream : streams_) inner_.cuStreamDestroy(stream);
-    streams_.clear();
     inner_.cuStreamDestroy(default_);
     default_ = nullptr;
     place_.reset();

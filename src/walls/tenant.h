@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -39,10 +40,14 @@ class Tenant {
     const Walls& walls() const { return walls_; }
     const driver::DriverApi& inner() const { return inner_; }
     driver::CUcontext handle() { return reinterpret_cast<driver::CUcontext>(this); }
+    driver::CUcontext realContext() const { return real_; }
     driver::CUdevice device() const { return device_; }
     void makeCurrent() const;
-    /// Ends everything made in it.
+    /// Ends everything that the program made in it: memory, modules and streams.
+    void reset();
+    /// The same for good.
     void close();
+    bool isClosed() const { return closed_; }
     int multiprocessors() const;
     int allMultiprocessors() const { return allMultiprocessors_; }
     /// Of a block's shared memory, by blocks that look for work: a word, and what dynamic shared memory is aligned to.
@@ -53,6 +58,7 @@ class Tenant {
     driver::CUmodule load(const void* image);
     void unload(driver::CUmodule);
     driver::CUfunction function(driver::CUmodule, const char* name);
+    std::vector<std::string> kernelsOf(driver::CUmodule) const;
     /// Of a parameter, without those that walls add; false if there is none of that index.
     bool parameter(driver::CUfunction, std::size_t index, std::size_t* offset, std::size_t* bytes) const;
     /// A kernel's static shared memory without what walls added to it.
@@ -84,6 +90,8 @@ class Tenant {
     Bytes memoryUsed() const { return used_; }
     void memoryInfo(std::size_t* free, std::size_t* total) const;
     bool hasMemoryWall() const { return !walls_.colors.empty(); }
+    /// Whether memory has to come from the share.
+    bool limitsMemory() const { return hasMemoryWall() || walls_.memory != 0; }
 
     // Copies and fills: tenant_copies.cpp.
     /// One end of a copy: an address and the distance of its rows.
@@ -97,10 +105,13 @@ class Tenant {
               std::size_t height, driver::CUstream);
 
     // Streams: tenant_streams.cpp.
-    /// The stream that a handle of the program's means; its default stream is our own.
-    driver::CUstream real(driver::CUstream) const;
+    /// The stream that a handle of the program's means, ready for more work: what CUDA's default stream waits for, and
+    /// what waits for it, is ordered. The default stream is our own.
+    driver::CUstream enter(driver::CUstream);
     driver::CUstream createStream(unsigned flags, int priority);
     void destroyStream(driver::CUstream);
+    unsigned flagsOf(driver::CUstream) const;
+    /// Waits for all of the tenant's work, or for that of one of the program's streams. Called without the mutex.
     void synchronize();
     void synchronize(driver::CUstream);
 
@@ -119,6 +130,14 @@ class Tenant {
     struct Module {
         std::map<std::string, Function> kernels;
         std::set<driver::CUfunction> functions;
+    };
+    /// Work is counted, so that streams wait for each other only where there is something to wait for.
+    struct Stream {
+        unsigned flags = 0;
+        std::uint64_t work = 0;           ///< given to it so far
+        std::uint64_t seenByDefault = 0;  ///< of that, what the default stream has waited for
+        std::uint64_t defaultSeen = 0;    ///< of the default stream's work, what this one has waited for
+        bool blocks() const;              ///< whether it and the default stream wait for each other
     };
     struct Allocation {
         Bytes bytes = 0;
@@ -140,7 +159,11 @@ class Tenant {
     driver::CUdeviceptr allocatePages(Bytes);
     bool hasComputeWall() const { return !walls_.sms.empty(); }
     bool hasPersistentBlocks() const { return hasComputeWall() && !placedByDriver(); }
-    driver::CUstream makeStream(unsigned flags, int priority) const;
+    driver::CUstream makeStream(int priority) const;
+    void wait(driver::CUstream later, driver::CUstream earlier);
+    void gather();
+    void waitFor(driver::CUstream real) const;
+    void release(const Allocation&, driver::CUdeviceptr);
 
     const driver::DriverApi& inner_;
     driver::CUcontext real_;
@@ -154,8 +177,10 @@ class Tenant {
     int allMultiprocessors_ = 0;
     unsigned insideCount_ = 0;  ///< multiprocessors in the walls
 
+    std::atomic<bool> closed_ = false;
     driver::CUstream default_ = nullptr;
-    std::set<driver::CUstream> streams_;
+    std::uint64_t defaultWork_ = 0;
+    std::map<driver::CUstream, Stream> streams_;
     driver::CUdeviceptr queue_ = 0;
     unsigned turn_ = 0, turnUsed_ = 0;  ///< of the queue: the next launch's, and the bytes that the one before used
     std::optional<driver::CUstream> lastLaunch_;  ///< stream of the launch before

@@ -122,6 +122,14 @@ CUfunction Tenant::function(CUmodule module, const char* name) {
     return function;
 }
 
+std::vector<std::string> Tenant::kernelsOf(CUmodule module) const {
+    const auto found = modules_.find(module);
+    if (found == modules_.end()) throw Failure{driver::CUDA_ERROR_INVALID_HANDLE, "no such module inside the walls"};
+    std::vector<std::string> names;
+    for (const auto& [name, kernel] : found->second.kernels) names.push_back(name);
+    return names;
+}
+
 bool Tenant::parameter(CUfunction function, std::size_t index, std::size_t* offset, std::size_t* bytes) const {
     const auto found = functions_.find(function);
     if (found == functions_.end() || index >= found->second.own) return false;

@@ -54,7 +54,7 @@ CUdeviceptr Tenant::allocate(Bytes bytes) {
         address = space_->window() + allocation.range->offset;
         if (allocation.range->used) {
             fill(address, 0, 0, 1, allocation.range->bytes, 1, default_);
-            synchronize(default_);
+            waitFor(default_);
         }
     } else {
         address = allocatePages(bytes);
@@ -77,14 +77,17 @@ void Tenant::free(CUdeviceptr address) {
     const auto found = allocations_.find(address);
     if (found == allocations_.end())
         throw Failure{driver::CUDA_ERROR_INVALID_VALUE, fmt::format("nothing was allocated at 0x{:x}", address)};
-    synchronize();
     used_ -= found->second.bytes;
+    release(found->second, address);
+    allocations_.erase(found);
+}
+
+void Tenant::release(const Allocation& allocation, CUdeviceptr address) {
     if (space_) {
-        space_->heap.free(*found->second.range);
+        space_->heap.free(*allocation.range);
     } else {
         inner_.cuMemFree(address);
     }
-    allocations_.erase(found);
 }
 
 std::optional<Tenant::Range> Tenant::allocationAt(CUdeviceptr address) const {

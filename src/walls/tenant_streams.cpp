@@ -1,5 +1,7 @@
 // Streams of a tenant, in a context that it shares with others: its default stream is one of its own, and waiting for
-// everything means everything of this tenant.
+// everything means everything of this tenant. All of them are ones that the real default stream does not know of, so
+// what CUDA promises of a default stream is kept here: work given to it waits for what streams that block were given
+// before, and theirs waits for what it was given.
 
 #include "walls/tenant.h"
 
@@ -7,45 +9,108 @@ namespace bulkhead::walls {
 
 using driver::CUstream;
 
-CUstream Tenant::real(CUstream stream) const {
-    const bool isDefault = stream == nullptr || stream == driver::kLegacyStream || stream == driver::kPerThreadStream;
-    return isDefault ? default_ : stream;
+namespace {
+
+constexpr unsigned kNonBlocking = 1;  ///< CU_STREAM_NON_BLOCKING
+
+bool isDefault(CUstream stream) {
+    return stream == nullptr || stream == driver::kLegacyStream || stream == driver::kPerThreadStream;
 }
 
-CUstream Tenant::makeStream(unsigned flags, int priority) const {
+}  // namespace
+
+bool Tenant::Stream::blocks() const {
+    return (flags & kNonBlocking) == 0;
+}
+
+/// What the later stream is given from now on waits for what the earlier one was given.
+void Tenant::wait(CUstream later, CUstream earlier) {
+    check(inner_.cuEventRecord(order_, earlier), "cannot order streams");
+    check(inner_.cuStreamWaitEvent(later, order_, 0), "cannot order streams");
+}
+
+CUstream Tenant::enter(CUstream handle) {
+    if (isDefault(handle)) {
+        for (auto& [stream, state] : streams_) {
+            if (!state.blocks() || state.seenByDefault == state.work) continue;
+            wait(default_, stream);
+            state.seenByDefault = state.work;
+        }
+        ++defaultWork_;
+        return default_;
+    }
+    const auto found = streams_.find(handle);
+    if (found == streams_.end()) throw Failure{driver::CUDA_ERROR_INVALID_HANDLE, "no such stream inside the walls"};
+    Stream& state = found->second;
+    if (state.blocks() && state.defaultSeen != defaultWork_) {
+        wait(handle, default_);
+        state.defaultSeen = defaultWork_;
+    }
+    ++state.work;
+    return handle;
+}
+
+CUstream Tenant::makeStream(int priority) const {
     CUstream stream = nullptr;
-    check(
-        place_ ? place_->createStream(&stream, priority) : inner_.cuStreamCreateWithPriority(&stream, flags, priority),
-        "cannot make a stream");
+    check(place_ ? place_->createStream(&stream, priority)
+                 : inner_.cuStreamCreateWithPriority(&stream, kNonBlocking, priority),
+          "cannot make a stream");
     return stream;
 }
 
 CUstream Tenant::createStream(unsigned flags, int priority) {
-    CUstream stream = makeStream(flags, priority);
-    streams_.insert(stream);
+    if ((flags & ~kNonBlocking) != 0) throw Failure{driver::CUDA_ERROR_INVALID_VALUE, "unknown flags of a stream"};
+    CUstream stream = makeStream(priority);
+    streams_[stream].flags = flags;
     return stream;
 }
 
-void Tenant::destroyStream(CUstream stream) {
-    if (streams_.erase(stream) == 0)
-        throw Failure{driver::CUDA_ERROR_INVALID_HANDLE, "no such stream inside the walls"};
-    if (lastLaunch_ == stream) {
-        // Others still have to wait for what it holds.
-        check(inner_.cuEventRecord(order_, stream), "cannot order launches");
-        check(inner_.cuStreamWaitEvent(default_, order_, 0), "cannot order launches");
-        lastLaunch_ = default_;
-    }
-    check(inner_.cuStreamDestroy(stream), "cannot destroy a stream");
+void Tenant::destroyStream(CUstream handle) {
+    const auto found = streams_.find(handle);
+    if (found == streams_.end()) throw Failure{driver::CUDA_ERROR_INVALID_HANDLE, "no such stream inside the walls"};
+    // Others still have to wait for what it holds.
+    if (lastLaunch_ == handle || found->second.seenByDefault != found->second.work) wait(default_, handle);
+    if (lastLaunch_ == handle) lastLaunch_ = default_;
+    streams_.erase(found);
+    check(inner_.cuStreamDestroy(handle), "cannot destroy a stream");
 }
 
-void Tenant::synchronize(CUstream stream) {
-    if (const driver::CUresult result = inner_.cuStreamSynchronize(stream); result != driver::CUDA_SUCCESS)
-        throw Failure{result, ""};
+unsigned Tenant::flagsOf(CUstream handle) const {
+    if (isDefault(handle)) return 0;
+    const auto found = streams_.find(handle);
+    if (found == streams_.end()) throw Failure{driver::CUDA_ERROR_INVALID_HANDLE, "no such stream inside the walls"};
+    return found->second.flags;
+}
+
+/// Makes the default stream wait for all the others.
+void Tenant::gather() {
+    for (auto& [stream, state] : streams_) {
+        if (state.seenByDefault != state.work) wait(default_, stream);
+        state.seenByDefault = state.work;
+    }
+}
+
+void Tenant::waitFor(CUstream real) const {
+    check(inner_.cuStreamSynchronize(real), "");
+}
+
+void Tenant::synchronize(CUstream handle) {
+    CUstream real = nullptr;
+    {
+        const std::lock_guard lock(mutex);
+        real = enter(handle);
+    }
+    waitFor(real);
 }
 
 void Tenant::synchronize() {
-    synchronize(default_);
-    for (const CUstream stream : streams_) synchronize(stream);
+    CUstream real = nullptr;
+    {
+        const std::lock_guard lock(mutex);
+        gather();
+        real = default_;
+    }
+    waitFor(real);
 }
 
 }  // namespace bulkhead::walls

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+
+#include "base/error.h"
+#include "walls/context_registry.h"
+
+// What the files of the walled driver's calls share. Each enters its calls into the table: those that walls change, and
+// those that it names as harmless, which go to the driver behind. All others are refused by name, so that a call that
+// nobody thought about is no way out.
+
+namespace bulkhead::walls {
+
+void enterDeviceCalls(driver::DriverApi&);
+void enterContextCalls(driver::DriverApi&);
+void enterModuleCalls(driver::DriverApi&);
+void enterMemoryCalls(driver::DriverApi&);
+void enterCopyCalls(driver::DriverApi&);
+void enterStreamCalls(driver::DriverApi&);
+
+/// Throws Failure where no context inside walls is current in this thread, or it was destroyed.
+std::shared_ptr<Tenant> currentTenant();
+
+/// Keeps the words of a call that fails; empty ones for those of the driver behind.
+void setLastError(std::string);
+
+/// The driver behind, for calls that need no context. Throws Failure before there is one.
+const driver::DriverApi& innerDriver();
+
+inline void check(driver::CUresult result) {
+    if (result != driver::CUDA_SUCCESS) throw Failure{result, ""};
+}
+
+template <class... Pointers>
+void requireOutput(Pointers... pointers) {
+    if (!(pointers && ...)) throw Failure{driver::CUDA_ERROR_INVALID_VALUE, "no place for a result"};
+}
+
+/// What is thrown becomes the call's result.
+template <class Body>
+driver::CUresult call(Body&& body) noexcept {
+    try {
+        setLastError("");
+        body();
+        return driver::CUDA_SUCCESS;
+    } catch (const Failure& failure) {
+        setLastError(failure.why);
+        return failure.code;
+    } catch (const std::bad_alloc&) {
+        return driver::CUDA_ERROR_OUT_OF_MEMORY;
+    } catch (const std::exception& error) {
+        setLastError(error.what());
+        return driver::CUDA_ERROR_UNKNOWN;
+    }
+}
+
+/// A call of the tenant whose context is current, which does one thing at a time.
+template <class Body>
+driver::CUresult inside(Body&& body) noexcept {
+    return call([&] {
+        const std::shared_ptr<Tenant> tenant = currentTenant();
+        const std::lock_guard lock(tenant->mutex);
+        tenant->makeCurrent();
+        body(*tenant);
+    });
+}
+
+/// The same for calls that may wait for the GPU, which must not hold up those of other threads.
+template <class Body>
+driver::CUresult waitingInside(Body&& body) noexcept {
+    return call([&] {
+        const std::shared_ptr<Tenant> tenant = currentTenant();
+        tenant->makeCurrent();
+        body(*tenant);
+    });
+}
+
+inline driver::CUresult refused(std::string what) noexcept {
+    return call([&] { throw Failure{driver::CUDA_ERROR_NOT_SUPPORTED, what + " inside walls"}; });
+}
+
+/// What the driver behind knows an argument as: contexts and streams have other handles inside.
+template <class Argument>
+Argument behind(Tenant&, Argument argument) {
+    return argument;
+}
+inline driver::CUstream behind(Tenant& tenant, driver::CUstream stream) {
+    const std::lock_guard lock(tenant.mutex);
+    return tenant.enter(stream);
+}
+inline driver::CUcontext behind(Tenant& tenant, driver::CUcontext context) {
+    if (context != tenant.handle()) throw Failure{driver::CUDA_ERROR_INVALID_CONTEXT, "no such context inside walls"};
+    return tenant.realContext();
+}
+
+/// Calls that walls do not change, in the context of the tenant.
+template <auto member>
+struct PassedOn;
+template <class... Parameters, driver::CUresult (*driver::DriverApi::*member)(Parameters...)>
+struct PassedOn<member> {
+    static driver::CUresult call(Parameters... parameters) {
+        return waitingInside([&](Tenant& tenant) {
+            const auto behindIt = tenant.inner().*member;
+            check(behindIt ? behindIt(behind(tenant, parameters)...) : driver::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+        });
+    }
+    /// Without a context.
+    static driver::CUresult callAnywhere(Parameters... parameters) {
+        return walls::call([&] {
+            const auto behindIt = innerDriver().*member;
+            check(behindIt ? behindIt(parameters...) : driver::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+        });
+    }
+};
+
+template <auto... members>
+void passOn(driver::DriverApi& api) {
+    ((api.*members = PassedOn<members>::call), ...);
+}
+template <auto... members>
+void passOnAnywhere(driver::DriverApi& api) {
+    ((api.*members = PassedOn<members>::callAnywhere), ...);
+}
+
+}  // namespace bulkhead::walls

@@ -1,0 +1,171 @@
+// Memory of the tenant's colors, and no more than its share. Pools and streams do not matter to where it comes from.
+
+#include "walls/walled_calls.h"
+
+namespace bulkhead::walls {
+namespace {
+
+using namespace driver;
+
+CUresult memGetInfo(std::size_t* free, std::size_t* total) {
+    return inside([&](Tenant& tenant) { tenant.memoryInfo(free, total); });
+}
+CUresult memAlloc(CUdeviceptr* address, std::size_t bytes) {
+    return inside([&](Tenant& tenant) {
+        requireOutput(address);
+        *address = tenant.allocate(bytes);
+    });
+}
+CUresult memAllocPitch(CUdeviceptr* address, std::size_t* pitch, std::size_t width, std::size_t height, unsigned) {
+    return inside([&](Tenant& tenant) {
+        requireOutput(address, pitch);
+        constexpr std::size_t kRowAlignment = 512;
+        std::size_t row = 0, bytes = 0;
+        if (__builtin_add_overflow(width, kRowAlignment - 1, &row) ||
+            __builtin_mul_overflow(row / kRowAlignment * kRowAlignment, height, &bytes))
+            throw Failure{CUDA_ERROR_INVALID_VALUE, "rows of more bytes than there are addresses"};
+        *pitch = row / kRowAlignment * kRowAlignment;
+        *address = tenant.allocate(bytes);
+    });
+}
+CUresult memAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream) {
+    return memAlloc(address, bytes);
+}
+CUresult memAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemoryPool, CUstream) {
+    return memAlloc(address, bytes);
+}
+/// Nobody may still be using it.
+CUresult memFree(CUdeviceptr address) {
+    return waitingInside([&](Tenant& tenant) {
+        if (address != 0) tenant.synchronize();
+        const std::lock_guard lock(tenant.mutex);
+        tenant.free(address);
+    });
+}
+CUresult memFreeAsync(CUdeviceptr address, CUstream) {
+    return memFree(address);
+}
+CUresult memGetAddressRange(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) {
+    return inside([&](Tenant& tenant) {
+        const auto range = tenant.allocationAt(address);
+        if (!range) return check(tenant.inner().cuMemGetAddressRange(base, bytes, address));
+        if (base) *base = range->base;
+        if (bytes) *bytes = range->bytes;
+    });
+}
+
+/// Calls by which memory would come from elsewhere than the share.
+template <auto member>
+struct Unlimited;
+template <class... Parameters, CUresult (*DriverApi::*member)(Parameters...)>
+struct Unlimited<member> {
+    static CUresult call(Parameters... parameters) {
+        return waitingInside([&](Tenant& tenant) {
+            if (tenant.limitsMemory())
+                throw Failure{CUDA_ERROR_NOT_SUPPORTED, "memory that is not of the share cannot be had inside walls"};
+            const auto behindIt = tenant.inner().*member;
+            check(behindIt ? behindIt(behind(tenant, parameters)...) : CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+        });
+    }
+};
+template <auto... members>
+void passOnUnlimited(DriverApi& api) {
+    ((api.*members = Unlimited<members>::call), ...);
+}
+
+/// CUpointer_attribute.
+enum : CUpointer_attribute {
+    kContext = 1,
+    kMemoryType = 2,
+    kDevicePointer = 3,
+    kSyncMemops = 6,
+    kIsManaged = 8,
+    kDeviceOrdinal = 9,
+    kRangeStart = 11,
+    kRangeBytes = 12,
+    kMapped = 13,
+};
+constexpr unsigned kTypeDevice = 2;  ///< CUmemorytype
+
+template <class T>
+void answer(void* data, T value) {
+    *static_cast<T*>(data) = value;
+}
+
+CUresult pointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr address) {
+    return inside([&](Tenant& tenant) {
+        requireOutput(data);
+        if (!tenant.isTranslated(address)) {
+            check(tenant.inner().cuPointerGetAttribute(data, attribute, address));
+            if (attribute == kContext) answer(data, tenant.handle());
+            return;
+        }
+        const auto range = tenant.allocationAt(address);
+        if (!range) throw Failure{CUDA_ERROR_INVALID_VALUE, "nothing was allocated there"};
+        switch (attribute) {
+            case kContext:
+                return answer(data, tenant.handle());
+            case kMemoryType:
+                return answer(data, kTypeDevice);
+            case kDevicePointer:
+                return answer(data, address);
+            case kSyncMemops:
+            case kIsManaged:
+                return answer(data, 0);
+            case kDeviceOrdinal:
+                return answer(data, 0);
+            case kRangeStart:
+                return answer(data, range->base);
+            case kRangeBytes:
+                return answer(data, static_cast<std::size_t>(range->bytes));
+            case kMapped:
+                return answer(data, 1);
+            default:
+                throw Failure{CUDA_ERROR_INVALID_VALUE, "an attribute that memory inside walls has not"};
+        }
+    });
+}
+CUresult pointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** data, CUdeviceptr address) {
+    if (attributes == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < count; ++i)
+        if (const CUresult result = pointerGetAttribute(data[i], attributes[i], address); result != CUDA_SUCCESS)
+            return result;
+    return CUDA_SUCCESS;
+}
+CUresult pointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr address) {
+    return inside([&](Tenant& tenant) {
+        if (!tenant.isTranslated(address))
+            return check(tenant.inner().cuPointerSetAttribute(value, attribute, address));
+        throw Failure{CUDA_ERROR_NOT_SUPPORTED, "an attribute that memory inside walls has not"};
+    });
+}
+
+}  // namespace
+
+void enterMemoryCalls(DriverApi& api) {
+    // The host's memory, and pools, which give none here.
+    passOn<&DriverApi::cuMemAllocHost, &DriverApi::cuMemFreeHost, &DriverApi::cuMemHostAlloc,
+           &DriverApi::cuMemHostGetDevicePointer, &DriverApi::cuMemHostGetFlags, &DriverApi::cuMemHostRegister,
+           &DriverApi::cuMemHostUnregister, &DriverApi::cuMemPoolCreate, &DriverApi::cuMemPoolDestroy,
+           &DriverApi::cuMemPoolGetAttribute, &DriverApi::cuMemPoolSetAttribute, &DriverApi::cuMemPoolTrimTo,
+           &DriverApi::cuMemGetAllocationGranularity>(api);
+    passOnUnlimited<&DriverApi::cuMemAllocManaged, &DriverApi::cuMemAdvise, &DriverApi::cuMemAdvise_v2,
+                    &DriverApi::cuMemPrefetchAsync, &DriverApi::cuMemPrefetchAsync_v2,
+                    &DriverApi::cuStreamAttachMemAsync, &DriverApi::cuMemAddressReserve, &DriverApi::cuMemAddressFree,
+                    &DriverApi::cuMemCreate, &DriverApi::cuMemRelease, &DriverApi::cuMemMap, &DriverApi::cuMemUnmap,
+                    &DriverApi::cuMemSetAccess, &DriverApi::cuMemGetAccess, &DriverApi::cuMemRetainAllocationHandle,
+                    &DriverApi::cuMemGetAllocationPropertiesFromHandle>(api);
+    api.cuMemGetInfo = memGetInfo;
+    api.cuMemAlloc = memAlloc;
+    api.cuMemAllocPitch = memAllocPitch;
+    api.cuMemAllocAsync = memAllocAsync;
+    api.cuMemAllocFromPoolAsync = memAllocFromPoolAsync;
+    api.cuMemFree = memFree;
+    api.cuMemFreeAsync = memFreeAsync;
+    api.cuMemGetAddressRange = memGetAddressRange;
+    api.cuPointerGetAttribute = pointerGetAttribute;
+    api.cuPointerGetAttributes = pointerGetAttributes;
+    api.cuPointerSetAttribute = pointerSetAttribute;
+}
+
+}  // namespace bulkhead::walls

@@ -1,0 +1,149 @@
+// Device code gets its walls when it is loaded; launches keep within them.
+
+#include "base/files.h"
+#include "walls/walled_calls.h"
+
+namespace bulkhead::walls {
+namespace {
+
+using namespace driver;
+
+// Modules.
+
+CUresult moduleLoadData(CUmodule* module, const void* image) {
+    return inside([&](Tenant& tenant) {
+        requireOutput(module, image);
+        *module = tenant.load(image);
+    });
+}
+CUresult moduleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
+    return moduleLoadData(module, image);
+}
+CUresult moduleLoad(CUmodule* module, const char* path) {
+    return inside([&](Tenant& tenant) {
+        requireOutput(module, path);
+        *module = tenant.load(readFile(path).c_str());
+    });
+}
+CUresult moduleUnload(CUmodule module) {
+    return inside([&](Tenant& tenant) { tenant.unload(module); });
+}
+CUresult moduleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+    return inside([&](Tenant& tenant) {
+        requireOutput(function, name);
+        *function = tenant.function(module, name);
+    });
+}
+CUresult moduleGetFunctionCount(unsigned* count, CUmodule module) {
+    return inside([&](Tenant& tenant) {
+        requireOutput(count);
+        *count = static_cast<unsigned>(tenant.kernelsOf(module).size());
+    });
+}
+CUresult moduleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule module) {
+    return inside([&](Tenant& tenant) {
+        requireOutput(functions);
+        const std::vector<std::string> names = tenant.kernelsOf(module);
+        for (unsigned i = 0; i < count && i < names.size(); ++i)
+            functions[i] = tenant.function(module, names[i].c_str());
+    });
+}
+
+// Functions.
+
+CUresult funcGetParamInfo(CUfunction function, std::size_t index, std::size_t* offset, std::size_t* bytes) {
+    return inside([&](Tenant& tenant) {
+        if (!tenant.parameter(function, index, offset, bytes))
+            throw Failure{CUDA_ERROR_INVALID_VALUE, "no such parameter"};
+    });
+}
+CUresult funcGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
+    return inside([&](Tenant& tenant) {
+        requireOutput(value);
+        check(tenant.inner().cuFuncGetAttribute(value, attribute, function));
+        if (static_cast<FunctionAttribute>(attribute) == FunctionAttribute::sharedBytes)
+            *value = tenant.ownSharedBytes(function, *value);
+    });
+}
+CUresult funcSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
+    return inside([&](Tenant& tenant) {
+        tenant.forgetOccupancy(function);
+        check(tenant.inner().cuFuncSetAttribute(function, attribute, value));
+    });
+}
+/// A grid that fills the share.
+CUresult occupancyMaxPotentialBlockSizeWithFlags(int* gridBlocks, int* blockThreads, CUfunction function,
+                                                 CUoccupancyB2DSize dynamicBytesOf, std::size_t dynamicBytes, int limit,
+                                                 unsigned flags) {
+    return inside([&](Tenant& tenant) {
+        requireOutput(gridBlocks, blockThreads);
+        check(tenant.inner().cuOccupancyMaxPotentialBlockSizeWithFlags(gridBlocks, blockThreads, function,
+                                                                       dynamicBytesOf, dynamicBytes, limit, flags));
+        *gridBlocks = *gridBlocks / tenant.allMultiprocessors() * tenant.multiprocessors();
+    });
+}
+CUresult occupancyMaxPotentialBlockSize(int* gridBlocks, int* blockThreads, CUfunction function,
+                                        CUoccupancyB2DSize dynamicBytesOf, std::size_t dynamicBytes, int limit) {
+    return occupancyMaxPotentialBlockSizeWithFlags(gridBlocks, blockThreads, function, dynamicBytesOf, dynamicBytes,
+                                                   limit, 0);
+}
+
+// Launches.
+
+CUresult launchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
+                      unsigned blockY, unsigned blockZ, unsigned sharedBytes, CUstream stream, void** parameters,
+                      void** extra) {
+    return inside([&](Tenant& tenant) {
+        const Tenant::Shape shape{{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes};
+        tenant.launch(function, shape, tenant.enter(stream), parameters, extra);
+    });
+}
+CUresult launchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
+    if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (config->numAttrs != 0) return refused("launches have no attributes");
+    return launchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
+                        config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream, parameters,
+                        extra);
+}
+CUresult launchCooperativeKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                 CUstream, void**) {
+    return refused("grids do not synchronise");
+}
+
+CUresult libraryLoadData(CUlibrary*, const void*, CUjit_option*, void**, unsigned, CUlibraryOption*, void**, unsigned) {
+    return refused("libraries are not loaded");
+}
+CUresult libraryLoadFromFile(CUlibrary*, const char*, CUjit_option*, void**, unsigned, CUlibraryOption*, void**,
+                             unsigned) {
+    return refused("libraries are not loaded");
+}
+
+}  // namespace
+
+void enterModuleCalls(DriverApi& api) {
+    passOn<&DriverApi::cuModuleGetGlobal, &DriverApi::cuFuncSetCacheConfig, &DriverApi::cuFuncSetSharedMemConfig,
+           &DriverApi::cuFuncGetModule, &DriverApi::cuFuncGetName, &DriverApi::cuFuncIsLoaded, &DriverApi::cuFuncLoad,
+           &DriverApi::cuOccupancyMaxActiveBlocksPerMultiprocessor,
+           &DriverApi::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+           &DriverApi::cuOccupancyAvailableDynamicSMemPerBlock>(api);
+    api.cuModuleLoad = moduleLoad;
+    api.cuModuleLoadData = moduleLoadData;
+    api.cuModuleLoadDataEx = moduleLoadDataEx;
+    api.cuModuleLoadFatBinary = moduleLoadData;
+    api.cuModuleUnload = moduleUnload;
+    api.cuModuleGetFunction = moduleGetFunction;
+    api.cuModuleGetFunctionCount = moduleGetFunctionCount;
+    api.cuModuleEnumerateFunctions = moduleEnumerateFunctions;
+    api.cuFuncGetParamInfo = funcGetParamInfo;
+    api.cuFuncGetAttribute = funcGetAttribute;
+    api.cuFuncSetAttribute = funcSetAttribute;
+    api.cuOccupancyMaxPotentialBlockSize = occupancyMaxPotentialBlockSize;
+    api.cuOccupancyMaxPotentialBlockSizeWithFlags = occupancyMaxPotentialBlockSizeWithFlags;
+    api.cuLibraryLoadData = libraryLoadData;
+    api.cuLibraryLoadFromFile = libraryLoadFromFile;
+    api.cuLaunchKernel = launchKernel;
+    api.cuLaunchKernelEx = launchKernelEx;
+    api.cuLaunchCooperativeKernel = launchCooperativeKernel;
+}
+
+}  // namespace bulkhead::walls

@@ -1,0 +1,61 @@
+// Streams and events of a tenant.
+
+#include "walls/walled_calls.h"
+
+namespace bulkhead::walls {
+namespace {
+
+using namespace driver;
+
+CUresult streamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
+    return inside([&](Tenant& tenant) {
+        requireOutput(stream);
+        *stream = tenant.createStream(flags, priority);
+    });
+}
+CUresult streamCreate(CUstream* stream, unsigned flags) {
+    return streamCreateWithPriority(stream, flags, 0);
+}
+CUresult streamDestroy(CUstream stream) {
+    return inside([&](Tenant& tenant) { tenant.destroyStream(stream); });
+}
+CUresult streamSynchronize(CUstream stream) {
+    return waitingInside([&](Tenant& tenant) { tenant.synchronize(stream); });
+}
+CUresult streamGetCtx(CUstream, CUcontext* context) {
+    return call([&] {
+        requireOutput(context);
+        *context = currentTenant()->handle();
+    });
+}
+CUresult streamGetFlags(CUstream stream, unsigned* flags) {
+    return inside([&](Tenant& tenant) {
+        requireOutput(flags);
+        *flags = tenant.flagsOf(stream);
+    });
+}
+CUresult streamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
+    return inside([&](Tenant&) {
+        requireOutput(status);
+        *status = 0;
+    });
+}
+
+}  // namespace
+
+void enterStreamCalls(DriverApi& api) {
+    passOn<&DriverApi::cuStreamQuery, &DriverApi::cuStreamWaitEvent, &DriverApi::cuStreamAddCallback,
+           &DriverApi::cuStreamGetPriority, &DriverApi::cuStreamGetId, &DriverApi::cuStreamGetDevice,
+           &DriverApi::cuLaunchHostFunc, &DriverApi::cuEventCreate, &DriverApi::cuEventDestroy,
+           &DriverApi::cuEventRecord, &DriverApi::cuEventRecordWithFlags, &DriverApi::cuEventQuery,
+           &DriverApi::cuEventSynchronize, &DriverApi::cuEventElapsedTime, &DriverApi::cuEventElapsedTime_v2>(api);
+    api.cuStreamCreate = streamCreate;
+    api.cuStreamCreateWithPriority = streamCreateWithPriority;
+    api.cuStreamDestroy = streamDestroy;
+    api.cuStreamSynchronize = streamSynchronize;
+    api.cuStreamGetCtx = streamGetCtx;
+    api.cuStreamGetFlags = streamGetFlags;
+    api.cuStreamIsCapturing = streamIsCapturing;
+}
+
+}  // namespace bulkhead::walls
