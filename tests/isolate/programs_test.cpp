@@ -110,6 +110,16 @@ TEST_F(Programs, AreShownNoDeviceWhereTheirPartitionIsFull) {
     EXPECT_EQ(isolate("run", {"--partition", "A", "--", program}).exitCode, 0);
 }
 
+/// CUDA cannot be used in a child once its parent has begun.
+TEST_F(Programs, HaveNoDeviceInChildrenOfAFork) {
+    const std::string late = "parent: 0\nchild: 3\nparent: 0\n";  // CUDA_ERROR_NOT_INITIALIZED
+    EXPECT_EQ(exec({BULKHEAD_FORKS, "late"}).output, late);
+    EXPECT_EQ(exec({BULKHEAD_FORKS, "early"}).output, "child: 0\nparent: 0\n");
+    ASSERT_EQ(isolate("set", {"--partitions", "A=50%,B=50%"}).exitCode, 0);
+    EXPECT_EQ(isolate("run", {"--partition", "A", "--", BULKHEAD_FORKS, "late"}).output, late);
+    EXPECT_EQ(isolate("run", {"--partition", "A", "--", BULKHEAD_FORKS, "early"}).output, "child: 0\nparent: 0\n");
+}
+
 TEST_F(Programs, FindTheLibraryThroughItsCMakePackage) {
     const std::string build = (folder / "build").string();
     const Outcome configured =
