@@ -103,6 +103,13 @@ class Array {
         buffer_.copyOut(to.data(), size_ * sizeof(T));
         return to;
     }
+    /// The content, which nonsense replaces: what is found here later, somebody wrote after this.
+    std::vector<T> take() {
+        constexpr std::uint8_t kNonsense = 0xA5;
+        std::vector<T> content = download();
+        buffer_.fill(kNonsense);
+        return content;
+    }
 
   private:
     Buffer buffer_;

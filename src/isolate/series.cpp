@@ -19,24 +19,6 @@ constexpr double kBatchSeconds = 10e-3;  // of a timed batch of runs on a real G
 constexpr unsigned kMostRuns = 200;
 constexpr unsigned kWarmUps = 5;  // an idle card clocks down
 
-/// The copies of one neighbour, in all partitions but the first.
-struct Neighbourhood {
-    Tenants tenants;
-    double secondsOfARun = 0;
-
-    void start() {
-        for (auto& tenant : tenants) tenant->startLoop(secondsOfARun);
-    }
-    void stop() {
-        for (auto& tenant : tenants) tenant->stopLoop();
-    }
-    std::uint64_t looped() const {
-        std::uint64_t runs = 0;
-        for (const auto& tenant : tenants) runs += tenant->looped();
-        return runs;
-    }
-};
-
 /// Everybody in their places: in this process, or in one each under an MPS daemon that is started and ended with them.
 class Scene {
   public:
@@ -52,7 +34,7 @@ class Scene {
 
     bool simulated() const { return floor_ && floor_->gpu().simulator() != nullptr; }
     Tenant& application() { return *application_; }
-    Neighbourhood& neighbours(std::size_t index) { return neighbourhoods_[index]; }
+    std::vector<Neighbourhood>& neighbourhoods() { return neighbourhoods_; }
 
   private:
     std::unique_ptr<Tenant> moveIn(unsigned partition, const std::string& name) {
@@ -81,8 +63,8 @@ class Scene {
     std::vector<Neighbourhood> neighbourhoods_;
 };
 
-/// What neighbours have begun is of no more use and takes long to simulate, and whatever is destroyed waits for it: it
-/// ends with the process instead.
+/// What neighbours have begun on a simulated GPU is of no more use and takes long to simulate, and whatever is destroyed
+/// waits for it: it ends with the process instead.
 void abandon(std::unique_ptr<Scene> scene) {
     static auto* const scenes = new std::vector<std::unique_ptr<Scene>>;
     scenes->push_back(std::move(scene));
@@ -198,28 +180,8 @@ SeriesFigures execute(const SeriesSpec& spec) {
     Tenant& application = scene->application();
     const unsigned runs = simulated ? 1 : runsOfABatch(application);
 
-    SeriesFigures figures;
-    figures.place = application.place();
-    figures.seconds.resize(spec.neighbours.size());
-    figures.neighbourRuns.resize(spec.neighbours.size());
-    // Idle and busy by turns, so that a change of clocks meets all of them.
-    for (unsigned sample = 0; sample < spec.samples; ++sample)
-        for (std::size_t i = 0; i < spec.neighbours.size(); ++i) {
-            Neighbourhood& n = scene->neighbours(i);
-            n.start();
-            if (!simulated) application.time(1);  // until all are under way
-            const std::uint64_t before = n.looped();
-            figures.seconds[i].push_back(application.time(runs, n.tenants));
-            figures.neighbourRuns[i] += n.looped() - before;
-            const bool lastNeighbour = i + 1 == spec.neighbours.size();
-            if (simulated && lastNeighbour && sample + 1 == spec.samples && !n.tenants.empty()) {
-                abandon(std::move(scene));
-                break;
-            }
-            n.stop();
-            if (lastNeighbour && sample == 0) application.check();
-        }
-    if (scene) figures.place = application.place();
+    SeriesFigures figures = takeSamples(application, scene->neighbourhoods(), spec.samples, runs, simulated);
+    if (simulated) abandon(std::move(scene));
     figures.wallSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return figures;
 }

@@ -61,15 +61,15 @@ struct Place {
 struct SeriesFigures {
     std::vector<std::vector<double>> seconds;
     std::vector<std::uint64_t> neighbourRuns;  ///< of all its copies together, while the application was timed
-    Place place;                               ///< of the application; no stray blocks where it was cut short
+    Place place;                               ///< of the application, after its last run
     double wallSeconds = 0;
 
     nlohmann::ordered_json toJson() const;
     static SeriesFigures fromJson(const nlohmann::json&, const std::string& where);
 };
 
-/// Measures it here, and compares the application's result with the CPU's, on simulated GPUs that of the run with idle
-/// neighbours. There caches are cold in every first sample. Throws Error.
+/// Measures it here. On simulated GPUs caches are cold in every first sample. Throws Error, also where the application's
+/// result differs from the CPU's.
 SeriesFigures execute(const SeriesSpec&);
 
 }  // namespace bulkhead::isolate

@@ -36,6 +36,22 @@ class Tenant {
 
 using Tenants = std::vector<std::unique_ptr<Tenant>>;
 
+/// The copies of one neighbour, in all partitions but the first; none of an idle one.
+struct Neighbourhood {
+    Tenants tenants;
+    double secondsOfARun = 0;
+
+    void start();
+    void stop();
+    std::uint64_t looped() const;
+};
+
+/// Times an application beside each of several neighbours, idle and busy by turns, so that a change of clocks meets all
+/// of them. After every time that it takes it compares the result with the CPU's, and looks for blocks that ran outside
+/// of walls. On simulated GPUs, where neighbours take long to stop, the last one is left running. Throws Error.
+SeriesFigures takeSamples(Tenant& application, std::vector<Neighbourhood>&, unsigned samples, unsigned runs,
+                          bool simulated);
+
 /// In this process, in one of the floor's places. The floor must outlive it.
 std::unique_ptr<Tenant> makeLocalTenant(Floor&, unsigned partition, const std::string& application, workloads::Size,
                                         std::uint64_t seed);

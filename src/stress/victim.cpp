@@ -228,8 +228,7 @@ class WorkloadVictim final : public Victim {
         if (watch_) run = runOfLaunches(launches.since(), *gpu_.simulator(), *watch_).value_or(run);
         run.seconds = end_.secondsSince(start_);
         if (watch_) addMachineSide(run, *gpu_.simulator(), *watch_);
-        if (!checked_) instance_->check();
-        checked_ = true;
+        instance_->check();
         return run;
     }
     void settle() override { stream_.synchronize(); }
@@ -242,7 +241,6 @@ class WorkloadVictim final : public Victim {
     std::unique_ptr<workloads::Instance> instance_;
     gpu::Event start_, end_;
     double limit_;
-    bool checked_ = false;
 };
 
 }  // namespace

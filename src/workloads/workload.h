@@ -26,7 +26,7 @@ class Instance {
     /// the same work. Waits only where its algorithm has to look at a result (the size of a group, convergence).
     virtual void run(gpu::Stream&) = 0;
     /// After the stream has been waited for: compares with a CPU reference. Throws Error that says what is wrong and
-    /// where.
+    /// where. What it has looked at is gone then, so that the next check sees what a later run computed, or fails.
     virtual void check() = 0;
     /// Bytes of input and output in device memory.
     virtual std::size_t footprint() const = 0;

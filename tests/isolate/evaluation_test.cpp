@@ -82,6 +82,55 @@ TEST(Evaluation, WallsAreAsWideAsTheirPartition) {
     EXPECT_THROW(execute(series(Method::cmp, 3, "VA", {""})), Error);
 }
 
+/// An application that notes what is done with it, and goes wrong in one of its runs.
+class Fallible final : public Tenant {
+  public:
+    explicit Fallible(int wrongRun) : wrongRun_(wrongRun) {}
+    double time(unsigned, const Tenants&) override {
+        checked_ = false;
+        ++timed;
+        return 1;
+    }
+    void check() override {
+        EXPECT_FALSE(checked_) << "nothing ran since the last check";
+        checked_ = true;
+        ++checks;
+        if (timed == wrongRun_) throw Error("run {} is wrong", timed);
+    }
+    void startLoop(double) override {}
+    void stopLoop() override {}
+    std::uint64_t looped() override { return 0; }
+    Place place() override { return {10, 1, "blocks", static_cast<unsigned>(timed)}; }
+    int timed = 0, checks = 0;
+
+  private:
+    bool checked_ = false;
+    int wrongRun_;
+};
+
+std::vector<Neighbourhood> idleAndBusy() {
+    std::vector<Neighbourhood> neighbours(2);
+    neighbours[1].tenants.push_back(std::make_unique<Fallible>(-1));
+    return neighbours;
+}
+
+TEST(Evaluation, EveryTimedRunIsComparedWithTheCpus) {
+    Fallible application(-1);
+    std::vector<Neighbourhood> neighbours = idleAndBusy();
+    const SeriesFigures figures = takeSamples(application, neighbours, 3, 1, true);
+    EXPECT_EQ(application.timed, 6);
+    EXPECT_EQ(application.checks, 6);
+    EXPECT_EQ(figures.place.strayBlocks, 6u);  // as they are after the last run
+}
+
+TEST(Evaluation, AWrongResultBesideANeighbourIsAnError) {
+    for (int wrong = 1; wrong <= 4; ++wrong) {
+        Fallible application(wrong);
+        std::vector<Neighbourhood> neighbours = idleAndBusy();
+        EXPECT_THROW(takeSamples(application, neighbours, 2, 1, true), Error) << wrong;
+    }
+}
+
 /// What a tenant's process answers to requests, one a line.
 std::vector<nlohmann::json> answersTo(const std::vector<nlohmann::json>& requests) {
     std::stringstream in, out;

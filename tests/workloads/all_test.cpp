@@ -36,6 +36,19 @@ TEST_P(Repeated, StartsFromTheSameInput) {
     EXPECT_EQ(first.counters.warpInstructions, second.counters.warpInstructions);
 }
 
+TEST_P(Repeated, IsCheckedForWhatItsLastRunComputed) {
+    gpu::Gpu gpu = gpu::Gpu::open("sim:gtx480");
+    gpu::Stream stream = gpu.context().createStream();
+    const auto instance = find(GetParam()).create(gpu.context(), Size::test, 7);
+    EXPECT_THROW(instance->check(), Error);
+    for (int round = 0; round < 2; ++round) {
+        instance->run(stream);
+        stream.synchronize();
+        EXPECT_NO_THROW(instance->check());
+        EXPECT_THROW(instance->check(), Error);
+    }
+}
+
 std::vector<std::string> names() {
     std::vector<std::string> list;
     for (const Workload& workload : all()) list.emplace_back(workload.name);

@@ -43,9 +43,11 @@ bool checkFails(Instance& instance) {
     }
 }
 
-/// Whether the check sees that the float at this address (or the bits of something else) is another.
-bool damageIsCaught(gpu::Context& context, Instance& instance, CUdeviceptr at) {
+/// Whether the check of a run sees that the float at this address (or the bits of something else) is another.
+bool damageIsCaught(gpu::Context& context, gpu::Stream& stream, Instance& instance, CUdeviceptr at) {
     const driver::DriverApi& api = context.api();
+    instance.run(stream);
+    stream.synchronize();
     float good = 0;
     EXPECT_EQ(api.cuMemcpyDtoH(&good, at, sizeof good), driver::CUDA_SUCCESS);
     const float bad = good + 1e-3f * (std::abs(good) + 1);
@@ -71,7 +73,8 @@ std::vector<std::size_t> bytesOfCaught(const std::string& workload) {
     std::vector<std::size_t> caught;
     for (const Range& range : allocations(context, before.address() + 512, after.address())) {
         const CUdeviceptr middle = range.base + range.bytes / 8 * 4;
-        if (damageIsCaught(context, *instance, range.base) && damageIsCaught(context, *instance, middle))
+        if (damageIsCaught(context, stream, *instance, range.base) &&
+            damageIsCaught(context, stream, *instance, middle))
             caught.push_back(range.bytes);
     }
     return caught;

@@ -60,6 +60,7 @@ class InvertedIndex final : public Instance {
         const Tally urls = tallyGroups(job_.groups(), [&](std::size_t i) { return urlOf(records, i); });
         Tally links;
         for (std::size_t i = 0; i < records.size(); ++i) ++links[linkIn(urlOf(records, i), records.valueAs<int>(i))];
+        job_.forget();
         const auto [expectedLinks, expectedUrls] = linksOf(site_);
         expectSame("number of links", expectedLinks, links);
         expectSame("number of links", expectedUrls, urls);

@@ -196,4 +196,15 @@ const Records& MapReduce::reduce(gpu::Stream& stream, const Groups& groups) {
     return reduced_;
 }
 
+void MapReduce::forget() {
+    for (Records* records : {&mapped_, &reduced_, &groups_.records}) {
+        records->keys.take();
+        records->values.take();
+        records->entries.take();
+        records->count = 0;
+    }
+    groups_.ranges.take();
+    groups_.count = 0;
+}
+
 }  // namespace bulkhead::workloads::mars

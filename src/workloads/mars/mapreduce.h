@@ -122,6 +122,8 @@ class MapReduce {
     const Groups& groups() const { return groups_; }
     const Records& reduced() const { return reduced_; }
     std::size_t bytes() const { return mapped_.bytes() + groups_.bytes() + reduced_.bytes(); }
+    /// Replaces all results by nonsense.
+    void forget();
 
   private:
     gpu::Kernel kernel(const char* name) const;

@@ -98,8 +98,8 @@ class Kmeans final : public Instance {
         Clustering reference(hostPoints_);
         bool changed = true;
         for (int i = 0; i < iterations_ && changed; ++i) changed = reference.iterate();
-        expectEqual("cluster of point", reference.clusterOf, clusterOf_.download());
-        expectEqual("component of a centre", reference.centres, centres_.download());
+        expectEqual("cluster of point", reference.clusterOf, clusterOf_.take());
+        expectEqual("component of a centre", reference.centres, centres_.take());
         std::vector<int> members(kClusters), counted(kClusters);
         for (const int cluster : reference.clusterOf) ++members[static_cast<std::size_t>(cluster)];
         const HostRecords sizes(job_.reduced());
@@ -108,6 +108,7 @@ class Kmeans final : public Instance {
             if (cluster < 0 || cluster >= kClusters) throw Error("no cluster {}", cluster);
             counted[static_cast<std::size_t>(cluster)] += sizes.valueAs<int>(i);
         }
+        job_.forget();
         expectEqual("members of cluster", members, counted);
     }
 

@@ -53,6 +53,8 @@ class PageViewCount final : public Instance {
             if (!seen.insert(line).second) throw Error("there is more than one view {}", line);
             return urlAt(line, 0);
         });
+        distinct_.forget();
+        pages_.forget();
         expectSame("number of views", viewsOfPages(log_), views);
     }
 

@@ -37,6 +37,7 @@ class SimilarityScore final : public Instance {
         const HostRecords records(job_.groups().records);
         checkPairs(records);
         checkOrder(records);
+        job_.forget();
     }
 
     std::size_t footprint() const override { return matrix_.size() * sizeof(float) + input_.bytes() + job_.bytes(); }

@@ -55,6 +55,7 @@ class StringMatch final : public Instance {
             if (word == keyword_) reference.push_back(static_cast<int>(offset));
         });
         const HostRecords matches(job_.mapped());
+        job_.forget();
         for (std::size_t i = 0; i < matches.size(); ++i) {
             places.push_back(matches.keyAs<int>(i));
             if (const int size = matches.valueAs<int>(i); size != static_cast<int>(keyword_.size()))

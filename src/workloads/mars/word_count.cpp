@@ -51,6 +51,7 @@ class WordCount final : public Instance {
                 throw Error("{} has the length {}", word, length);
             return word;
         });
+        job_.forget();
         expectSame("number", longWords(text_), words);
     }
 

@@ -37,8 +37,8 @@ class Atax final : public Instance {
     void check() override {
         const std::vector<double> t = product(hostA_, widened(hostX_));
         const double tTolerance = sumTolerance(hostA_.columns), yTolerance = sumTolerance(hostA_.rows);
-        expectNear("A x", rounded(t), t_.download(), tTolerance, 0);
-        expectNear("y", rounded(transposedProduct(hostA_, t)), y_.download(), tTolerance + yTolerance, 0);
+        expectNear("A x", rounded(t), t_.take(), tTolerance, 0);
+        expectNear("y", rounded(transposedProduct(hostA_, t)), y_.take(), tTolerance + yTolerance, 0);
     }
 
     std::size_t footprint() const override { return bytesOf(a_, x_, t_, y_); }

@@ -42,7 +42,7 @@ class Conv2d final : public Instance {
             for (std::size_t j = 1; j + 1 < hostIn_.columns; ++j)
                 out[i * hostIn_.columns + j] = static_cast<float>(filtered(hostIn_, i, j));
         // Terms have both signs and are below 1 in size.
-        expectNear("B", out, out_.download(), 0, 1e-6);
+        expectNear("B", out, out_.take(), 0, 1e-6);
     }
 
     std::size_t footprint() const override { return bytesOf(in_, out_); }

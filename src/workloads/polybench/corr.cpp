@@ -74,7 +74,7 @@ class Corr final : public Instance {
         const Matrix reference = normalised(data_);
         const std::vector<double> correlation = product(transposed(reference), reference);
         // Coefficients are at most 1 in size, sums of terms of both signs.
-        expectNear("correlation", rounded(correlation), withoutPadding(correlation_.download()), 0,
+        expectNear("correlation", rounded(correlation), withoutPadding(correlation_.take()), 0,
                    sumTolerance(data_.rows));
     }
 

@@ -40,7 +40,7 @@ class Syr2k final : public Instance {
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t j = 0; j < n; ++j)
                 c[i * n + j] = kAlpha * (ab[i * n + j] + ab[j * n + i]) + kBeta * hostC_.values[i * n + j];
-        expectNear("C", rounded(c), c_.download(), sumTolerance(hostA_.columns), 0);
+        expectNear("C", rounded(c), c_.take(), sumTolerance(hostA_.columns), 0);
     }
 
     std::size_t footprint() const override { return bytesOf(a_, b_, c_); }

@@ -58,7 +58,7 @@ class Backprop : public Instance {
 
     void check() override {
         const std::vector<double> sums = referenceSums();
-        expectNear("hidden sum", sums, hiddenSums_, 1e-5, 1e-5);
+        expectNear("hidden sum", sums, std::exchange(hiddenSums_, {}), 1e-5, 1e-5);
         const std::vector<double> deltas = hiddenDeltas(sums);
         std::vector<float> weights = hostWeights_, changes = hostChanges_;
         for (std::size_t unit = 0; unit < hostInput_.size(); ++unit)
@@ -69,8 +69,8 @@ class Backprop : public Instance {
                 changes[at] = static_cast<float>(change);
                 weights[at] = static_cast<float>(hostWeights_[at] + change);
             }
-        expectNear("change", changes, changes_.download(), 1e-5, 1e-8);
-        expectNear("weight", weights, weights_.download(), 1e-5, 1e-8);
+        expectNear("change", changes, changes_.take(), 1e-5, 1e-8);
+        expectNear("weight", weights, weights_.take(), 1e-5, 1e-8);
     }
 
     std::size_t footprint() const override { return bytesOf(input_, weights_, changes_, partialSums_, deltas_); }

@@ -1,15 +1,16 @@
 // Rodinia's CFD (euler3d): air flowing round an obstacle, by finite volumes on an unstructured mesh.
+#include "workloads/compare.h"
+#include "workloads/host_code.h"
+#include "workloads/reference.h"
 #include "workloads/rodinia/cfd.h"
+#include "workloads/rodinia/cfd_mesh.h"
+#include "workloads/workload.h"
 
 #include <array>
 #include <cmath>
 #include <string_view>
 
 #include "cfd.ptx.h"
-#include "workloads/compare.h"
-#include "workloads/host_code.h"
-#include "workloads/rodinia/cfd_mesh.h"
-#include "workloads/workload.h"
 
 namespace bulkhead::workloads {
 namespace {
@@ -141,8 +142,8 @@ class Cfd : public Instance {
     }
 
     void check() override {
-        const std::vector<State> reference = referenceFlow(mesh_, steps_);
-        const std::vector<float> all = variables_.download();
+        const std::vector<State>& reference = reference_([&] { return referenceFlow(mesh_, steps_); });
+        const std::vector<float> all = variables_.take();
         for (std::size_t v = 0; v < kVariables; ++v) {
             static constexpr std::array<std::string_view, kVariables> kNames = {"density", "momentum x", "momentum y",
                                                                                 "momentum z", "energy"};
@@ -187,6 +188,7 @@ class Cfd : public Instance {
     gpu::Array<float> areas_;  ///< squares of half the cells' surfaces: an area's root is what the original divides by
     gpu::Array<float> variables_, before_, fluxes_, factors_;
     gpu::Kernel initialize_, stepFactor_, flux_, timeStep_;
+    Reference<std::vector<State>> reference_;
 };
 
 }  // namespace

@@ -65,7 +65,7 @@ class Gaussian : public Instance {
     void check() override {
         std::vector<double> matrix = widened(hostMatrix_), right = widened(hostRight_);
         eliminate(matrix, right);
-        const std::vector<float> matrixHere = matrix_.download(), rightHere = right_.download();
+        const std::vector<float> matrixHere = matrix_.take(), rightHere = right_.take();
         expectNear("matrix", rounded(matrix), matrixHere, 1e-5, 1e-5);
         expectNear("right side", rounded(right), rightHere, 1e-5, 1e-5);
         expectNear("solution", rounded(backSubstitute(matrix, right)), backSubstitute(matrixHere, rightHere), 1e-4,

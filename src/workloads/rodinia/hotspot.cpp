@@ -60,7 +60,7 @@ class Hotspot : public Instance {
             referenceStep(temperature, next);
             std::swap(temperature, next);
         }
-        expectNear("temperature", rounded(temperature), temperature_[0].download(), 0, 2e-4);
+        expectNear("temperature", rounded(temperature), temperature_[0].take(), 0, 2e-4);
     }
 
     std::size_t footprint() const override { return bytesOf(power_, temperature_[0], temperature_[1]); }

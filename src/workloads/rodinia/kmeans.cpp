@@ -100,7 +100,7 @@ class Kmeans : public Instance {
             if (moved != pass.moved) throw Error("{} points moved, the reference has {}", pass.moved, moved);
             before = pass.membership;
         }
-        expectEqual("membership", before, membership_.download());
+        expectEqual("membership", before, membership_.take());
     }
 
     std::size_t footprint() const override { return bytesOf(features_, membership_, moved_); }

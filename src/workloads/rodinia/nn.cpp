@@ -57,7 +57,7 @@ class NearestNeighbour : public Instance {
         for (const Record& r : hostRecords_)
             expected.push_back(
                 static_cast<float>(std::hypot(double{kLatitude} - r.latitude, double{kLongitude} - r.longitude)));
-        const std::vector<float> distances = distances_.download();
+        const std::vector<float> distances = distances_.take();
         expectNear("distance", expected, distances, 1e-6, 0);
         expectNear("nearest", nearest(expected), nearest(distances), 1e-6, 0);
     }

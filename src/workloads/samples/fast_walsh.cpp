@@ -1,6 +1,7 @@
 #include "fast_walsh.ptx.h"
 #include "workloads/compare.h"
 #include "workloads/host_code.h"
+#include "workloads/reference.h"
 #include "workloads/workload.h"
 
 namespace bulkhead::workloads {
@@ -40,19 +41,22 @@ class FastWalsh final : public Instance {
     }
 
     void check() override {
+        // Every level rounds once; one wrong element of the data shows as 1/128 of a sum.
+        expectNear("convolution", reference_([&] { return convolution(); }), data_.take(), 1e-5, 0);
+    }
+
+    std::size_t footprint() const override { return bytesOf(data_, filter_); }
+
+  private:
+    std::vector<float> convolution() const {
         std::vector<float> convolution(hostData_.size());
         for (std::size_t i = 0; i < convolution.size(); ++i) {
             double sum = 0;
             for (std::size_t k = 0; k < kFilter; ++k) sum += static_cast<double>(hostData_[i ^ k]) * hostFilter_[k];
             convolution[i] = static_cast<float>(sum);
         }
-        // Every level rounds once; one wrong element of the data shows as 1/128 of a sum.
-        expectNear("convolution", convolution, data_.download(), 1e-5, 0);
+        return convolution;
     }
-
-    std::size_t footprint() const override { return bytesOf(data_, filter_); }
-
-  private:
     void transform(gpu::Stream& stream, gpu::Array<float>& data) {
         const unsigned n = 1u << log2Length_;
         int log2Run = log2Length_;
@@ -66,6 +70,7 @@ class FastWalsh final : public Instance {
     std::vector<float> hostData_, hostFilter_;
     gpu::Kernel levels_, runs_, modulate_;
     gpu::Array<float> initialData_, initialFilter_, data_, filter_;
+    Reference<std::vector<float>> reference_;
 };
 
 }  // namespace

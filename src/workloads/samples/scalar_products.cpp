@@ -37,7 +37,7 @@ class ScalarProducts final : public Instance {
             products[i] = std::inner_product(hostA_.row(i), hostA_.row(i) + hostA_.columns, hostB_.row(i), 0.0,
                                              std::plus<>(), std::multiplies<double>());
         // A tree adds few terms after each other.
-        expectNear("product", rounded(products), products_.download(), sumTolerance(16), 0);
+        expectNear("product", rounded(products), products_.take(), sumTolerance(16), 0);
     }
 
     std::size_t footprint() const override { return bytesOf(a_, b_, products_); }

@@ -6,6 +6,7 @@
 #include "sorting_networks.ptx.h"
 #include "workloads/compare.h"
 #include "workloads/host_code.h"
+#include "workloads/reference.h"
 #include "workloads/workload.h"
 
 namespace bulkhead::workloads {
@@ -52,13 +53,17 @@ class SortingNetworks final : public Instance {
     }
 
     void check() override {
-        std::vector<unsigned> sortedKeys = hostKeys_;
-        std::sort(sortedKeys.begin(), sortedKeys.end());
-        const std::vector<unsigned> keys = keys_.download(), values = values_.download();
-        expectEqual("key", sortedKeys, keys);
+        const auto& expected = reference_([&] {
+            auto pairs = paired(hostKeys_, hostValues_);
+            std::sort(pairs.begin(), pairs.end());
+            return pairs;
+        });
+        const std::vector<unsigned> keys = keys_.take();
+        for (std::size_t i = 0; i < expected.size(); ++i)
+            if (keys[i] != expected[i].first)
+                throw Error("key[{}] is {}, the reference has {}", i, keys[i], expected[i].first);
         // The network may put values of equal keys in any order.
-        auto expected = paired(hostKeys_, hostValues_), actual = paired(keys, values);
-        std::sort(expected.begin(), expected.end());
+        auto actual = paired(keys, values_.take());
         std::sort(actual.begin(), actual.end());
         for (std::size_t i = 0; i < expected.size(); ++i)
             if (actual[i] != expected[i])
@@ -71,6 +76,7 @@ class SortingNetworks final : public Instance {
     std::vector<unsigned> hostKeys_, hostValues_;
     gpu::Kernel sortTiles_, mergeStep_, mergeTiles_;
     gpu::Array<unsigned> inputKeys_, inputValues_, keys_, values_;
+    Reference<std::vector<std::pair<unsigned, unsigned>>> reference_;
 };
 
 }  // namespace

@@ -33,7 +33,7 @@ class VectorAdd final : public Instance {
     void check() override {
         std::vector<float> c(hostA_.size());
         std::transform(hostA_.begin(), hostA_.end(), hostB_.begin(), c.begin(), std::plus<>());
-        expectEqual("c", c, c_.download());
+        expectEqual("c", c, c_.take());
     }
 
     std::size_t footprint() const override { return bytesOf(a_, b_, c_); }
