@@ -2,9 +2,11 @@
 
 #include <dlfcn.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include "base/error.h"
 
@@ -15,8 +17,8 @@ using driver::DriverApi;
 
 namespace {
 
-/// BULKHEAD_LIBCUDA names the library, for programs before whose driver Bulkhead's comes first, for tests and for unusual
-/// installations.
+/// BULKHEAD_LIBCUDA names the library, for programs before whose driver Bulkhead's comes first, for tests and for
+/// unusual installations.
 std::string libraryName() {
     const char* other = std::getenv("BULKHEAD_LIBCUDA");
     return other && *other ? other : "libcuda.so.1";
@@ -34,10 +36,44 @@ bool underMps() {
     return std::filesystem::exists(std::filesystem::path(folder && *folder ? folder : "/tmp/nvidia-mps") / "control");
 }
 
+/// A server whose client ended in the middle of a kernel, or made a fault, takes no new ones until it has recovered.
+CUresult initialize(const DriverApi& api) {
+    constexpr int kTries = 100;
+    constexpr std::chrono::milliseconds kPause(100);
+    CUresult result = api.cuInit(0);
+    for (int i = 0; result == driver::CUDA_ERROR_MPS_SERVER_NOT_READY && i < kTries; ++i) {
+        std::this_thread::sleep_for(kPause);
+        result = api.cuInit(0);
+    }
+    return result;
+}
+
+/// What a code means where an MPS server stands between: it tells all of its clients of what one of them did.
+const char* underServer(CUresult result) {
+    switch (result) {
+        case driver::CUDA_ERROR_MPS_CONNECTION_FAILED:
+        case driver::CUDA_ERROR_MPS_RPC_FAILURE:
+            return "the MPS server or its daemon has ended";
+        case driver::CUDA_ERROR_MPS_SERVER_NOT_READY:
+            return "the MPS server takes nobody in until all of its clients have left: one of them ended in the middle "
+                   "of "
+                   "a kernel, or made a fault";
+        case driver::CUDA_ERROR_ILLEGAL_ADDRESS:
+        case driver::CUDA_ERROR_LAUNCH_FAILED:
+        case driver::CUDA_ERROR_ILLEGAL_INSTRUCTION:
+        case driver::CUDA_ERROR_MPS_CLIENT_TERMINATED:
+            return "a client of the MPS server, this one or another, ended in the middle of a kernel or made a fault: "
+                   "it "
+                   "works again for processes that start now";
+        default:
+            return nullptr;
+    }
+}
+
 DriverApi loadDriver() {
     const std::string name = libraryName();
-    // With the usual eight queues, some of many streams share one and wait for each other. Clients of MPS share those of
-    // its server, which has too few for two that take 32.
+    // With the usual eight queues, some of many streams share one and wait for each other. Clients of MPS share those
+    // of its server, which has too few for two that take 32.
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", underMps() ? "4" : "32", 0);
     void* library = dlopen(unusually(name).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) throw Error("no NVIDIA driver: {} cannot be loaded", name);
@@ -55,7 +91,7 @@ DriverApi loadDriver() {
     api.call = reinterpret_cast<decltype(api.call)>(dlsym(library, #symbol));
     BULKHEAD_OPTIONAL_CALLS(BULKHEAD_FIND_CALL)
 #undef BULKHEAD_FIND_CALL
-    check(api, api.cuInit(0), "the NVIDIA driver cannot start");
+    check(api, initialize(api), "the NVIDIA driver cannot start");
     return api;
 }
 
@@ -71,7 +107,12 @@ void check(const DriverApi& api, CUresult result, const char* what) {
     const char *name = nullptr, *text = nullptr;
     api.cuGetErrorName(result, &name);
     api.cuGetErrorString(result, &text);
-    throw Error("{}: {} ({})", what, text ? text : "unknown error", name ? name : std::to_string(result));
+    const char* const served = underMps() ? underServer(result) : nullptr;
+    throw Error("{}: {} ({})", what,
+                served ? served
+                : text ? text
+                       : "unknown error",
+                name ? name : std::to_string(result));
 }
 
 }  // namespace bulkhead::gpu

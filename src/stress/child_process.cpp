@@ -30,8 +30,12 @@ Clock::time_point after(double seconds) {
 
 /// In the child: never returns.
 [[noreturn]] void become(const std::vector<std::string>& command, const ChildProcess::Environment& environment,
-                         int input, int output, bool quiet) {
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+                         int input, int output, bool quiet, ChildProcess::Dies dies) {
+    if (dies == ChildProcess::Dies::withUs) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+    } else {
+        setsid();
+    }
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     dup2(input, 0);
     if (quiet) {
@@ -50,7 +54,8 @@ Clock::time_point after(double seconds) {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& command, const Environment& environment, bool quiet)
+ChildProcess::ChildProcess(const std::vector<std::string>& command, const Environment& environment, bool quiet,
+                           Dies dies)
     : name_(command.front()) {
     std::signal(SIGPIPE, SIG_IGN);  // a child that has died shows in the result of write
     int in[2], out[2];
@@ -58,7 +63,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const Enviro
         throw Error("cannot start {}: {}", name_, std::strerror(errno));
     pid_ = fork();
     if (pid_ < 0) throw Error("cannot start {}: {}", name_, std::strerror(errno));
-    if (pid_ == 0) become(command, environment, in[0], out[1], quiet);
+    if (pid_ == 0) become(command, environment, in[0], out[1], quiet, dies);
     close(in[0]);
     close(out[1]);
     input_ = in[1];

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,8 +14,13 @@ namespace bulkhead::stress {
 class ChildProcess {
   public:
     using Environment = std::vector<std::pair<std::string, std::string>>;
+    enum class Dies : std::uint8_t {
+        withUs,
+        whenItsInputEnds,  ///< which is when we are gone: no signal reaches it before, whatever ended us
+    };
     /// `quiet`: what it prints is thrown away.
-    explicit ChildProcess(const std::vector<std::string>& command, const Environment& = {}, bool quiet = false);
+    explicit ChildProcess(const std::vector<std::string>& command, const Environment& = {}, bool quiet = false,
+                          Dies = Dies::withUs);
     ~ChildProcess();
     ChildProcess(const ChildProcess&) = delete;
     ChildProcess& operator=(const ChildProcess&) = delete;

@@ -1,8 +1,6 @@
 #include "stress/mps_daemon.h"
 
-#include <chrono>
 #include <cstdlib>
-#include <thread>
 
 #include "base/error.h"
 
@@ -10,7 +8,23 @@ namespace bulkhead::stress {
 namespace {
 
 constexpr const char* kControl = "nvidia-cuda-mps-control";
-constexpr double kStartSeconds = 10, kQuitSeconds = 10;
+constexpr double kStartSeconds = 15, kQuitSeconds = 25;
+
+/// Starts the daemon, says so, and waits until its own input ends, which is when we do, in whatever way. Then it ends
+/// the daemon and removes the folder ($0).
+constexpr const char* kGuard = R"(
+tenths() { n=0; until "$@"; do [ $n -lt 100 ] || return 1; sleep 0.1; n=$((n + 1)); done; }
+ended() { ! kill -0 "$daemon" 2> /dev/null; }
+ready() { [ -e "$0/pipe/control" ] || ended; }
+nvidia-cuda-mps-control -f < /dev/null > /dev/null 2>&1 &
+daemon=$!
+trap '' HUP INT TERM
+tenths ready
+if [ -e "$0/pipe/control" ] && ! ended; then echo ready; cat > /dev/null; fi
+(echo quit | nvidia-cuda-mps-control) > /dev/null 2>&1 &
+tenths ended || kill -KILL "$daemon"
+rm -rf -- "$0"
+)";
 
 }  // namespace
 
@@ -20,30 +34,17 @@ MpsDaemon::MpsDaemon() {
     folder_ = name;
     std::filesystem::create_directory(folder_ / "log");
     std::filesystem::create_directory(folder_ / "pipe");
-    // In the foreground it is our child, and goes when we do.
-    control_ = std::make_unique<ChildProcess>(std::vector<std::string>{kControl, "-f"}, environment(), true);
-    for (int i = 0; i < static_cast<int>(kStartSeconds * 10); ++i) {
-        if (control_->ended()) break;
-        if (std::filesystem::exists(folder_ / "pipe" / "control")) return;
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    guard_ = std::make_unique<ChildProcess>(std::vector<std::string>{"/bin/sh", "-c", kGuard, name}, environment(),
+                                            false, ChildProcess::Dies::whenItsInputEnds);
+    try {
+        guard_->readLine(kStartSeconds);
+    } catch (const Error&) {
+        throw Error("cannot start the MPS daemon: {} -f", kControl);
     }
-    control_.reset();
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-    throw Error("cannot start the MPS daemon: {} -f", kControl);
 }
 
 MpsDaemon::~MpsDaemon() {
-    try {
-        ChildProcess quit({kControl}, environment(), true);
-        quit.writeLine("quit");
-        quit.wait(kQuitSeconds);
-    } catch (const std::exception&) {
-        // The daemon is told again, by a signal.
-    }
-    control_.reset();
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
+    guard_->wait(kQuitSeconds);
 }
 
 ChildProcess::Environment MpsDaemon::environment() const {

@@ -7,8 +7,8 @@
 
 namespace bulkhead::stress {
 
-/// NVIDIA's Multi-Process Service, started for this run alone, with directories of its own, and ended with this object
-/// or with this process.
+/// NVIDIA's Multi-Process Service, started for this run alone, with directories of its own. It ends with this object or
+/// with this process, however that ends, and its directories go with it.
 class MpsDaemon {
   public:
     /// Throws Error if it cannot be started.
@@ -20,7 +20,7 @@ class MpsDaemon {
 
   private:
     std::filesystem::path folder_;
-    std::unique_ptr<ChildProcess> control_;
+    std::unique_ptr<ChildProcess> guard_;
 };
 
 }  // namespace bulkhead::stress

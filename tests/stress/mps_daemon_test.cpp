@@ -37,12 +37,25 @@ class Mps : public ::testing::Test {
         std::ifstream(folder_ / "pid") >> pid;
         return pid;
     }
-    static bool goneSoon(pid_t pid) {
+    template <class Gone>
+    static bool soon(Gone gone) {
         for (int i = 0; i < 500; ++i) {
-            if (kill(pid, 0) != 0) return true;
+            if (gone()) return true;
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         }
         return false;
+    }
+    static bool goneSoon(pid_t pid) {
+        return soon([&] { return kill(pid, 0) != 0; });
+    }
+    static bool goneSoon(const std::filesystem::path& folder) {
+        return soon([&] { return !std::filesystem::exists(folder); });
+    }
+    /// Where the stand-in says that its directories are.
+    std::filesystem::path folderOfDaemon() const {
+        std::string pipe;
+        std::getline(std::ifstream(folder_ / "pipe"), pipe);
+        return std::filesystem::path(pipe).parent_path();
     }
     std::string standIn() const {
         const std::string noted = "'" + (folder_ / "pid").string() + "'";
@@ -51,6 +64,9 @@ class Mps : public ::testing::Test {
                "  echo $$ > " +
                noted +
                "\n"
+               "  echo \"$pipe\" > '" +
+               (folder_ / "pipe").string() +
+               "'\n"
                "  touch \"$pipe/control\"\n"
                "  while [ ! -e \"$pipe/quit\" ]; do sleep 0.02; done\n"
                "else\n"
@@ -88,6 +104,8 @@ TEST_F(Mps, EndsWithAProcessThatIsKilled) {
     const pid_t pid = daemonProcess();
     ASSERT_GT(pid, 0);
     EXPECT_TRUE(goneSoon(pid));
+    ASSERT_FALSE(folderOfDaemon().empty());
+    EXPECT_TRUE(goneSoon(folderOfDaemon()));
 }
 
 TEST_F(Mps, ADaemonThatEndsAtOnceIsReported) {
