@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/printable.h"
 #include "base/suggest.h"
 #include "cli/command_tree.h"
 #include "cli/style.h"
@@ -42,14 +43,10 @@ std::string joined(int count, char** arguments) {
     return line;
 }
 
-std::string firstLine(const std::string& text) {
-    return text.substr(0, text.find('\n'));
-}
-
 int fail(const std::string& message) {
     std::fflush(stdout);
     // Where even this cannot be written, the exit code still tells.
-    const std::string line = alarming("bulkhead:", STDERR_FILENO) + " " + firstLine(message) + "\n";
+    const std::string line = alarming("bulkhead:", STDERR_FILENO) + " " + printable(message) + "\n";
     std::fputs(line.c_str(), stderr);
     return kBadInput;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/printable.h"
 #include "report/report.h"
 #include "report/values.h"
 
@@ -9,11 +10,11 @@ std::string text(const Result& result) {
     const std::size_t columns = result.columns.size();
     std::vector<std::vector<std::string>> cells(1);
     std::vector<bool> right(columns, !result.rows.empty());
-    for (const auto& column : result.columns) cells[0].push_back(heading(column));
+    for (const auto& column : result.columns) cells[0].push_back(printable(heading(column)));
     for (const auto& row : result.rows) {
         cells.emplace_back();
         for (std::size_t c = 0; c < columns; ++c) {
-            cells.back().push_back(shown(row[c]));
+            cells.back().push_back(printable(shown(row[c])));
             if (!isNumber(row[c]) && !std::holds_alternative<std::monostate>(row[c])) right[c] = false;
         }
     }
@@ -21,7 +22,7 @@ std::string text(const Result& result) {
     for (const auto& row : cells)
         for (std::size_t c = 0; c < columns; ++c) widths[c] = std::max(widths[c], width(row[c]));
 
-    std::string out = result.title.empty() ? "" : result.title + "\n";
+    std::string out = result.title.empty() ? "" : printable(result.title) + "\n";
     for (const auto& row : cells) {
         std::string line;
         for (std::size_t c = 0; c < columns; ++c) {

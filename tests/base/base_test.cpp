@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/printable.h"
 #include "base/result.h"
 #include "base/statistics.h"
 #include "base/suggest.h"
@@ -21,6 +22,39 @@ namespace fs = std::filesystem;
 
 TEST(Error, FormatsItsMessage) {
     EXPECT_STREQ(Error("{} of {}", 2, "x").what(), "2 of x");
+}
+
+TEST(Error, IsOneLineWhateverItQuotes) {
+    EXPECT_STREQ(Error("{}: no such file", "a\nb\x1b[2J").what(), "a\\nb\\x1b[2J: no such file");
+    EXPECT_STREQ(Error("{}: {}", "x", Error("\t{}", 1).what()).what(), "x: \\t1");
+}
+
+TEST(Printable, LeavesWhatATerminalShows) {
+    const std::string text = "plain, \\x1b, \xc3\xa9, \xe2\x82\xac, \xf0\x9f\x98\x80";  // two, three and four bytes
+    EXPECT_EQ(printable(text), text);
+}
+
+TEST(Printable, SpellsWhatATerminalObeys) {
+    EXPECT_EQ(printable(std::string("\0\x07\x7f", 3)), "\\x00\\x07\\x7f");
+    EXPECT_EQ(printable("\xc2\x9b;31m"), "\\u009b;31m");      // CSI as one character
+    EXPECT_EQ(printable("\xe2\x80\xae.exe"), "\\u202e.exe");  // right to left
+    EXPECT_EQ(printable("\xf3\xa0\x81\x81"), "\\U000e0041");  // a tag
+}
+
+TEST(Printable, SpellsBytesThatAreNoUtf8) {
+    EXPECT_EQ(printable("\xff"), "\\xff");
+    EXPECT_EQ(printable("a\xe2\x82"), "a\\xe2\\x82");                  // cut short
+    EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");                    // longer than needed
+    EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // half of a pair
+    EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // beyond the last
+}
+
+TEST(Report, TextShowsControlCharactersInsteadOfObeyingThem) {
+    Result r;
+    r.title = "of \x1b";
+    r.columns = {{"name", ""}, {"n", ""}};
+    r.add({"a\nb", std::int64_t{1}});
+    EXPECT_EQ(report::text(r), "of \\x1b\nname  n\na\\nb  1\n");
 }
 
 TEST(Statistics, OfAKnownSample) {

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/files.h"
+#include "base/printable.h"
 #include "cli/command.h"
 #include "temporary_directory.h"
 
@@ -160,7 +161,7 @@ class Nonsense : public testing::Test {
                        value.substr(value.find(':') + 1), value.substr(0, value.find('='))};
         if (argument.name == "--gpu") words.insert(words.end(), {"GPU", "NVIDIA driver"});
         return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-            return !word.empty() && message.find(word) != std::string::npos;
+            return !word.empty() && message.find(printable(word)) != std::string::npos;
         });
     }
 
