@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "arch/device_profile.h"
 #include "arch/embedded_profiles.h"
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/suggest.h"
@@ -12,17 +12,16 @@ namespace bulkhead::arch {
 
 namespace {
 
-/// A directory of profiles that stands in for the embedded ones.
-const char* profileDirectory() {
-    const char* directory = std::getenv("BULKHEAD_PROFILES");
-    return directory != nullptr && *directory != '\0' ? directory : nullptr;
+/// A directory of profiles that stands in for the embedded ones; empty where there is none.
+std::string profileDirectory() {
+    return environment("BULKHEAD_PROFILES");
 }
 
 }  // namespace
 
 std::vector<std::string> profileNames() {
     std::vector<std::string> names;
-    if (const char* directory = profileDirectory()) {
+    if (const std::string directory = profileDirectory(); !directory.empty()) {
         std::error_code error;
         for (const auto& entry : std::filesystem::directory_iterator(directory, error))
             if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
@@ -41,7 +40,7 @@ DeviceProfile findProfile(std::string_view name) {
     if (std::find(names.begin(), names.end(), name) == names.end())
         throw Error("no GPU is called {}{}; there are {}, and files NAME.json", name.empty() ? "\"\"" : name,
                     didYouMean(name, names), fmt::join(names, ", "));
-    if (const char* directory = profileDirectory())
+    if (const std::string directory = profileDirectory(); !directory.empty())
         return DeviceProfile::load(std::filesystem::path(directory) / (std::string(name) + ".json"));
     const auto& all = embeddedProfiles();
     const auto it = std::find_if(all.begin(), all.end(), [&](const EmbeddedProfile& e) { return e.name == name; });

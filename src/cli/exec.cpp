@@ -1,4 +1,6 @@
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "arch/device_profile.h"
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/elf_file.h"
@@ -31,8 +34,7 @@ struct Options {
 /// The file that the system would start: a name without a slash is looked for along PATH.
 fs::path findProgram(const std::string& name) {
     if (name.find('/') != std::string::npos) return name;
-    const char* path = std::getenv("PATH");
-    for (std::string rest = path ? path : ""; !rest.empty();) {
+    for (std::string rest = environment("PATH"); !rest.empty();) {
         const std::size_t colon = rest.find(':');
         const fs::path candidate = fs::path(rest.substr(0, colon)) / name;
         if (fs::is_regular_file(candidate) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
@@ -58,6 +60,15 @@ void checkLibrary(const std::string& program, const std::string& library) {
         throw Error("{}: needs {}, which cannot run: it holds machine code of NVIDIA's GPUs, no PTX", program, library);
 }
 
+/// Whether it gets more rights than we have: it is then told nothing by an environment, nor which driver to load.
+bool isPrivileged(const fs::path& program) {
+    struct stat status = {};
+    if (::stat(program.c_str(), &status) != 0) return false;
+    return ((status.st_mode & S_ISUID) != 0 && status.st_uid != ::getuid()) ||
+           ((status.st_mode & S_ISGID) != 0 && status.st_gid != ::getgid()) ||
+           (::getuid() != 0 && ::getxattr(program.c_str(), "security.capability", nullptr, 0) >= 0);
+}
+
 /// Refuses what could only fail in a less clear way once it runs.
 void checkProgram(const fs::path& program) {
     const std::string name = program.string();
@@ -68,6 +79,9 @@ void checkProgram(const fs::path& program) {
     if (bytes.starts_with("#!")) return;
     const std::optional<ElfFile> elf = ElfFile::read(bytes);
     if (!elf) throw Error("{}: is neither a program nor a script", name);
+    if (isPrivileged(program))
+        throw Error(
+            "{}: has rights of its own (setuid, setgid or capabilities), so it would not take Bulkhead's driver", name);
     if (!elf->is64Bit || elf->machine != ownMachine())
         throw Error("{}: is built for {}{}, and this machine is {}", name, elf->is64Bit ? "" : "32-bit ",
                     machineName(elf->machine), machineName(ownMachine()));
@@ -112,8 +126,8 @@ int exec(const Options& options) {
 void becomeProgram(std::vector<std::string> words) {
     const fs::path program = findProgram(words.front());
     checkProgram(program);
-    const char* before = std::getenv("LD_LIBRARY_PATH");
-    set("LD_LIBRARY_PATH", libraryFolder() + (before && *before ? ":" + std::string(before) : ""));
+    const std::string before = environment("LD_LIBRARY_PATH");
+    set("LD_LIBRARY_PATH", libraryFolder() + (before.empty() ? "" : ":" + before));
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);

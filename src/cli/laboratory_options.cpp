@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/environment.h"
 #include "base/files.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
@@ -17,10 +17,9 @@ namespace {
 
 /// Where the XDG base directory specification has it.
 std::filesystem::path defaultStore() {
-    const char* const cache = std::getenv("XDG_CACHE_HOME");
-    const char* const home = std::getenv("HOME");
-    const std::filesystem::path base = cache && *cache ? std::filesystem::path(cache)
-                                       : home && *home ? std::filesystem::path(home) / ".cache"
+    const std::string cache = environment("XDG_CACHE_HOME"), home = environment("HOME");
+    const std::filesystem::path base = !cache.empty()  ? std::filesystem::path(cache)
+                                       : !home.empty() ? std::filesystem::path(home) / ".cache"
                                                        : std::filesystem::temp_directory_path();
     return base / "bulkhead" / "runs";
 }

@@ -2,16 +2,13 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
-#include <string_view>
+#include "base/environment.h"
 
 namespace bulkhead::cli {
 
 bool hasColors(int fileDescriptor) {
-    const char* const none = std::getenv("NO_COLOR");
-    const char* const terminal = std::getenv("TERM");
-    if (none != nullptr && *none != '\0') return false;
-    return isatty(fileDescriptor) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
+    const std::string terminal = environment("TERM");
+    return environment("NO_COLOR").empty() && isatty(fileDescriptor) != 0 && !terminal.empty() && terminal != "dumb";
 }
 
 std::string bold(const std::string& text, int fileDescriptor) {

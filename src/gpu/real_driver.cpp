@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "base/environment.h"
 #include "base/error.h"
 
 namespace bulkhead::gpu {
@@ -20,8 +21,7 @@ namespace {
 /// BULKHEAD_LIBCUDA names the library, for programs before whose driver Bulkhead's comes first, for tests and for
 /// unusual installations.
 std::string libraryName() {
-    const char* other = std::getenv("BULKHEAD_LIBCUDA");
-    return other && *other ? other : "libcuda.so.1";
+    return environment("BULKHEAD_LIBCUDA", "libcuda.so.1");
 }
 
 /// A file as nobody else would spell its name: the dynamic linker gives a library that is loaded to whoever asks by the
@@ -32,8 +32,8 @@ std::string unusually(const std::string& name) {
 
 /// Whether an MPS daemon answers where this process would ask for one.
 bool underMps() {
-    const char* const folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
-    return std::filesystem::exists(std::filesystem::path(folder && *folder ? folder : "/tmp/nvidia-mps") / "control");
+    const std::filesystem::path folder = environment("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps");
+    return std::filesystem::exists(folder / "control");
 }
 
 /// A server whose client ended in the middle of a kernel, or made a fault, takes no new ones until it has recovered.

@@ -1,5 +1,6 @@
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "libbulkhead/driver_table.h"
 
 // Walls are the driver library's: these calls go to Bulkhead's libcuda.so.1. Where a program has loaded another one, it
@@ -62,10 +64,12 @@ std::string ownFolder() {
 /// The same program with the same words, with Bulkhead's driver library in front of the one it has. Only returns if
 /// that fails.
 int startAnew() {
-    if (std::getenv(kStartedAnew)) return fail("the driver library of Bulkhead does not come first");
-    const std::string folder = ownFolder();
-    const char* const before = std::getenv("LD_LIBRARY_PATH");
-    setenv("LD_LIBRARY_PATH", (folder + (before && *before ? ":" + std::string(before) : "")).c_str(), 1);
+    // The loader of a setuid program would not look where it is told to, and this would go on for ever.
+    if (getauxval(AT_SECURE) != 0)
+        return fail("a setuid or setgid program cannot be started anew with the driver library of Bulkhead in front");
+    if (!bulkhead::environment(kStartedAnew).empty()) return fail("the driver library of Bulkhead does not come first");
+    const std::string folder = ownFolder(), before = bulkhead::environment("LD_LIBRARY_PATH");
+    setenv("LD_LIBRARY_PATH", (folder + (before.empty() ? "" : ":" + before)).c_str(), 1);
     setenv("BULKHEAD_LIBCUDA", pathOf(driverLibrary()).c_str(), 1);
     setenv("BULKHEAD_GPU", "cuda:0", 0);
     setenv("BULKHEAD_SUMMARY", "0", 0);

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <thread>
 
+#include "base/environment.h"
 #include "stress/beside.h"
 
 namespace bulkhead::libcuda {
@@ -32,8 +32,8 @@ void finish() {
 }  // namespace
 
 bool openBeside() {
-    const char* const text = std::getenv(stress::kBesideVariable);
-    if (!text || !*text) return false;
+    const std::string text = environment(stress::kBesideVariable);
+    if (text.empty()) return false;
     stress::BesideRequest request = stress::besideFromText(text);
     stress::Beside::prepare(request);
     beside = new stress::Beside(std::move(request));

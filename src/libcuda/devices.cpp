@@ -1,6 +1,5 @@
 #include "libcuda/devices.h"
 
-#include <cstdlib>
 #include <mutex>
 #include <set>
 #include <sstream>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "arch/device_profile.h"
+#include "base/environment.h"
 #include "base/error.h"
 #include "driver/simulated_driver.h"
 #include "driver/simulator_api.h"
@@ -17,11 +17,6 @@
 
 namespace bulkhead::libcuda {
 namespace {
-
-std::string environment(const char* name, const char* otherwise) {
-    const char* value = std::getenv(name);
-    return value && *value ? value : otherwise;
-}
 
 std::vector<std::string> split(const std::string& text, char separator) {
     std::vector<std::string> parts;
@@ -44,7 +39,7 @@ void addDevice(const std::string& name, const std::string& scheduler, const std:
 bool addDevices() {
     try {
         if (openBeside()) return true;
-        const std::vector<std::string> settings = split(environment("BULKHEAD_SET", ""), ' ');
+        const std::vector<std::string> settings = split(environment("BULKHEAD_SET"), ' ');
         const std::string scheduler = environment("BULKHEAD_SCHEDULER", "gto");
         for (const std::string& gpu : split(environment("BULKHEAD_GPU", "sim:gtx1080"), ','))
             addDevice(gpu, scheduler, settings);
@@ -81,7 +76,7 @@ bool worthExplaining(driver::CUresult code) {
 
 GpuChoice chosenGpu() {
     return {split(environment("BULKHEAD_GPU", "sim:gtx1080"), ',').front(), environment("BULKHEAD_SCHEDULER", "gto"),
-            split(environment("BULKHEAD_SET", ""), ' ')};
+            split(environment("BULKHEAD_SET"), ' ')};
 }
 
 gpu::Gpu openChosenGpu() {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "driver/simulated_driver.h"
 #include "driver/simulator_api.h"
@@ -103,16 +104,15 @@ int answer(Body&& body) {
 
 /// Whether this process was started inside walls: the gate that keeps other drivers out is in it.
 bool behindGate() {
-    const char* const audited = std::getenv("LD_AUDIT");
-    return audited && std::strstr(audited, kGateLibrary) != nullptr;
+    return environment("LD_AUDIT").find(kGateLibrary) != std::string::npos;
 }
 
 bool joinFromEnvironment() {
-    const char* const name = std::getenv("BULKHEAD_PARTITION");
+    const std::string name = environment("BULKHEAD_PARTITION");
     const std::lock_guard lock(mutex);
     if (walled) return true;
     try {
-        if (name && *name) {
+        if (!name.empty()) {
             join(name);
         } else if (behindGate()) {
             throw Error("this program was started inside a partition, and BULKHEAD_PARTITION is gone: no device");

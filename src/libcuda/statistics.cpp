@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/result.h"
@@ -129,8 +130,7 @@ nlohmann::ordered_json Statistics::json() const {
     json transfers;
     for (std::size_t i = 0; i < transfers_.size(); ++i)
         transfers[kTransferNames[i]] = {{"calls", transfers_[i].calls}, {"bytes", transfers_[i].bytes}};
-    const char* settings = std::getenv("BULKHEAD_SET");
-    return {{"command", command()},  {"settings", settings ? settings : ""},
+    return {{"command", command()},  {"settings", environment("BULKHEAD_SET")},
             {"date", currentDate()}, {"version", BULKHEAD_VERSION},
             {"devices", devices},    {"transfers", transfers}};
 }
@@ -159,10 +159,9 @@ std::string Statistics::table() const {
 void Statistics::write() const {
     if (watchers_.empty() || process_ != ::getpid()) return;
     std::fflush(stdout);
-    const char* summary = std::getenv("BULKHEAD_SUMMARY");
-    if (summary && std::string(summary) == "1") fmt::print(stderr, "{}", table());
-    const char* file = std::getenv("BULKHEAD_STATS");
-    if (!file || !*file) return;
+    if (environment("BULKHEAD_SUMMARY") == "1") fmt::print(stderr, "{}", table());
+    const std::string file = environment("BULKHEAD_STATS");
+    if (file.empty()) return;
     try {
         writeFile(file, json().dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
     } catch (const Error& error) {

@@ -1,6 +1,7 @@
 // Programs in partitions: through libbulkhead, through fgpu.h, and through `bulkhead isolate run`.
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -90,6 +91,18 @@ TEST_F(Programs, ThatKnowNothingOfItRunInsideAPartition) {
     const Outcome unknown = isolate("run", {"--partition", "smal", "--", program});
     EXPECT_EQ(unknown.exitCode, 2);
     EXPECT_NE(unknown.output.find("did you mean small?"), std::string::npos) << unknown.output;
+}
+
+TEST_F(Programs, WithRightsOfTheirOwnAreNotStarted) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can give a program another group's rights";
+    ASSERT_EQ(isolate("set", {"--partitions", "A=50%,B=50%"}).exitCode, 0);
+    const std::string program = build("examples/vector_add.cu");
+    ASSERT_EQ(chown(program.c_str(), 0, 65534), 0);
+    ASSERT_EQ(chmod(program.c_str(), 02755), 0);
+    // It would not be told of its partition, and run outside.
+    const Outcome refused = isolate("run", {"--partition", "A", "--", program});
+    EXPECT_EQ(refused.exitCode, 2);
+    EXPECT_NE(refused.output.find("rights of its own"), std::string::npos) << refused.output;
 }
 
 TEST_F(Programs, AreShownNoDeviceWhereTheirPartitionIsFull) {

@@ -76,11 +76,11 @@ inline int fgpu_num_colors() {
 
 /// From the environment; -1 where it says nothing.
 inline int fgpu_get_env_color() {
-    const char* text = std::getenv(FGPU_COLOR_ENV);
+    const char* text = ::secure_getenv(FGPU_COLOR_ENV);
     return text && *text ? std::atoi(text) : -1;
 }
 inline std::size_t fgpu_get_env_color_mem_size() {
-    const char* text = std::getenv(FGPU_COLOR_MEM_SIZE_ENV);
+    const char* text = ::secure_getenv(FGPU_COLOR_MEM_SIZE_ENV);
     return text && *text ? std::strtoull(text, nullptr, 0) : fgpu_detail::kDefaultMemory;
 }
 
