@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/suggest.h"
 #include "cli/laboratory_options.h"
@@ -86,18 +87,43 @@ int set(const PlanOptions& o) {
     return kDone;
 }
 
+Value processOf(pid_t id) {
+    return id > 0 ? Value(std::int64_t{id}) : Value();
+}
+
+std::vector<Value> rowOf(const isolate::Holder& holder) {
+    const isolate::Share& share = holder.share;
+    const auto multiprocessors = static_cast<std::int64_t>(share.multiprocessors.size());
+    const auto colors = static_cast<std::int64_t>(share.colors.size());
+    const auto megabytes = static_cast<std::int64_t>(share.memoryBytes >> 20);
+    return {share.partition.name,
+            processOf(holder.process),
+            std::int64_t{holder.user},
+            holder.program,
+            holder.since,
+            multiprocessors,
+            colors,
+            megabytes,
+            {}};
+}
+
+std::vector<Value> rowOf(const isolate::Stranger& stranger) {
+    const Value user = stranger.user ? Value(std::int64_t{*stranger.user}) : Value();
+    return {"?", processOf(stranger.process), user, {}, {}, {}, {}, {}, stranger.why};
+}
+
 int list(const PlanOptions& o) {
     gpu::Gpu gpu = openGpu(o.gpu);
-    isolate::LeaseBook book = openBook(o.gpu, gpu);
+    const isolate::Occupancy occupancy = openBook(o.gpu, gpu).occupancy();
+    // One that is gone may still have tenants.
+    if (!o.gpu.leases.empty() && occupancy.strangers.empty() && !std::filesystem::exists(o.gpu.leases))
+        throw Error("{}: no such folder of leases", o.gpu.leases);
     Result r;
     r.title = "who is in the partitions of " + o.gpu.gpu;
-    r.columns = {{"partition", ""}, {"process", ""}, {"program", ""}, {"since", ""},
-                 {"SMs", ""},       {"colors", ""},  {"memory", "MB"}};
-    for (const isolate::Holder& holder : book.holders())
-        r.add({holder.share.partition.name, std::int64_t{holder.process}, holder.program, holder.since,
-               static_cast<std::int64_t>(holder.share.multiprocessors.size()),
-               static_cast<std::int64_t>(holder.share.colors.size()),
-               static_cast<std::int64_t>(holder.share.memoryBytes >> 20)});
+    r.columns = {{"partition", ""}, {"process", ""}, {"user", ""},     {"program", ""}, {"since", ""},
+                 {"SMs", ""},       {"colors", ""},  {"memory", "MB"}, {"note", ""}};
+    for (const isolate::Holder& holder : occupancy.holders) r.add(rowOf(holder));
+    for (const isolate::Stranger& stranger : occupancy.strangers) r.add(rowOf(stranger));
     if (o.json.empty()) {
         writeOutput("-", report::text(r));
     } else {
@@ -176,22 +202,22 @@ std::string fileOf(const driver::DriverApi& api) {
 int runInside(const RunOptions& o) {
     {
         gpu::Gpu gpu = openGpu(o.gpu);
-        const std::vector<isolate::Partition> partitions = openBook(o.gpu, gpu).partitions();
+        const isolate::LeaseBook book = openBook(o.gpu, gpu);
+        const std::vector<isolate::Partition> partitions = book.partitions();
         std::vector<std::string> names;
         for (const isolate::Partition& partition : partitions) names.push_back(partition.name);
         if (std::find(names.begin(), names.end(), o.partition) == names.end())
             throw Error("no partition {} on {}{}: there are {}", o.partition, o.gpu.gpu, didYouMean(o.partition, names),
                         fmt::join(names, ", "));
         if (!gpu.simulator()) setVariable("BULKHEAD_LIBCUDA", fileOf(gpu.api()));
+        setVariable("BULKHEAD_LEASES", std::filesystem::absolute(book.folder()).string());
     }
     setVariable("BULKHEAD_GPU", o.gpu.gpu);
     setVariable("BULKHEAD_SET", fmt::format("{}", fmt::join(o.gpu.settings, " ")));
     setVariable("BULKHEAD_PARTITION", o.partition);
     setVariable("BULKHEAD_SUMMARY", "0");
-    const char* const audited = std::getenv("LD_AUDIT");
-    setVariable("LD_AUDIT",
-                libraryFolder() + "/" + kGateLibrary + (audited && *audited ? ":" + std::string(audited) : ""));
-    if (!o.gpu.leases.empty()) setVariable("BULKHEAD_LEASES", std::filesystem::absolute(o.gpu.leases).string());
+    const std::string audited = environment("LD_AUDIT");
+    setVariable("LD_AUDIT", libraryFolder() + "/" + kGateLibrary + (audited.empty() ? "" : ":" + audited));
     becomeProgram(o.command);
 }
 
@@ -208,8 +234,7 @@ void addGpuOptions(CLI::App& app, GpuOptions& o) {
 }
 
 void addLeaseOptions(CLI::App& app, GpuOptions& o) {
-    app.add_option("--leases", o.leases, "folder of leases [BULKHEAD_LEASES, or one for all users]")
-        ->type_name("FOLDER");
+    app.add_option("--leases", o.leases, "folder of leases [BULKHEAD_LEASES, or the user's own]")->type_name("FOLDER");
 }
 
 void addOutputs(CLI::App& app, EvaluateOptions& o) {

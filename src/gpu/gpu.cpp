@@ -307,6 +307,16 @@ Gpu Gpu::open(const std::string& name, const SimulationOptions& options) {
     return {name, Context(makeContext(std::move(hold)))};
 }
 
+std::string Gpu::uuid() {
+    const std::shared_ptr<DeviceHold>& device = primary_.state_->device;
+    if (device->simulated) return {};
+    driver::CUuuid uuid = {};
+    check(api(), api().cuDeviceGetUuid(&uuid, device->ordinal), "cannot tell the GPU's identity");
+    std::string text = "GPU-";
+    for (const char byte : uuid.bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+    return text;
+}
+
 Context Gpu::createContext(bool concurrent) {
     auto state = std::make_shared<ContextState>();
     const std::shared_ptr<DeviceHold>& device = primary_.state_->device;

@@ -226,6 +226,8 @@ class Gpu {
     static Gpu open(const std::string& name, const SimulationOptions& = {});
 
     const std::string& name() const { return name_; }
+    /// "GPU-" and 32 digits, of this card and no other; empty for a simulated one.
+    std::string uuid();
     const DeviceInfo& info() const { return primary_.info(); }
     const driver::DriverApi& api() const { return primary_.api(); }
     /// The context that a process has by default.

@@ -2,52 +2,66 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <thread>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/result.h"
 #include "compare/store.h"
+#include "isolate/lease_marks.h"
+#include "isolate/processes.h"
 
 namespace bulkhead::isolate {
 namespace {
 
 using nlohmann::json;
 using std::filesystem::path;
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
 
-constexpr const char* kSuffix = ".lease";
+constexpr std::string_view kSuffix = ".lease";
 constexpr const char* kPartitions = "partitions.json";
+constexpr std::size_t kMostBytes = 1 << 20;
+// A lease of more cannot be of a GPU, nor can a longer name be of a program.
+constexpr std::size_t kMostThings = 1 << 16, kLongestText = 256;
 
-/// Opens a file that any user may have made. O_CREAT comes second and alone: kernels that protect shared folders refuse
-/// it for files of others.
-int openShared(const path& file) {
-    while (true) {
-        int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-        if (descriptor >= 0 || errno != ENOENT) return descriptor;
-        descriptor = open(file.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-        if (descriptor >= 0 || errno != EEXIST) return descriptor;
+constexpr auto kSilence = 1s;    ///< of waiting, before a word is said
+constexpr auto kFarewell = 1s;   ///< at most, in which a process that joins or dies may have a mark and no file
+constexpr auto kInterval = 5ms;  ///< between looks
+
+/// Locks a file without waiting; false if somebody else has it.
+bool tryLock(const LeaseFolder::File& file, int kind, const std::string& where) {
+    while (flock(file.descriptor.get(), kind | LOCK_NB) != 0) {
+        if (errno == EWOULDBLOCK) return false;
+        if (errno != EINTR) throw Error("{}: cannot be locked ({})", where, std::strerror(errno));
     }
-}
-
-bool lock(int descriptor, bool wait) {
-    while (flock(descriptor, LOCK_EX | (wait ? 0 : LOCK_NB)) != 0)
-        if (errno != EINTR) return false;
     return true;
 }
 
-void makeFolder(const path& folder) {
-    std::error_code failed;
-    std::filesystem::create_directories(folder, failed);
-    if (!std::filesystem::is_directory(folder))
-        throw Error("{}: cannot be made a folder for leases ({})", folder.string(),
-                    failed ? failed.message() : "it is a file");
+/// Whoever looks takes it for a moment, together with others who look: only holders keep others out.
+bool isHeld(const LeaseFolder::File& file, const std::string& where) {
+    return !tryLock(file, LOCK_SH, where);
+}
+
+void waitForLock(const LeaseFolder::File& file, const std::string& where, std::chrono::milliseconds patience) {
+    const auto begin = Clock::now();
+    for (bool told = false; !tryLock(file, LOCK_EX, where); std::this_thread::sleep_for(kInterval)) {
+        const auto waited = Clock::now() - begin;
+        if (waited >= patience)
+            throw Error("{}: {} has kept it locked for {} s: try again when that has let go or ended", where,
+                        describeProcess(lockHolder(file.status)), std::chrono::duration<double>(patience).count());
+        if (told || waited < kSilence) continue;
+        fmt::print(stderr, "bulkhead: waiting for {}, which has locked {}\n",
+                   printable(describeProcess(lockHolder(file.status))), printable(where));
+        told = true;
+    }
 }
 
 /// A file's name from what identifies a GPU.
@@ -60,7 +74,7 @@ std::string plain(std::string text) {
 std::string programName() {
     std::error_code failed;
     const path program = std::filesystem::read_symlink("/proc/self/exe", failed);
-    return failed ? "?" : program.filename().string();
+    return failed ? "?" : printable(program.filename().string());
 }
 
 json toJson(const Holder& holder) {
@@ -74,47 +88,99 @@ json toJson(const Holder& holder) {
             {"memory_bytes", share.memoryBytes}};
 }
 
-Holder holderFrom(const json& value, const std::string& where) {
-    try {
-        Holder holder;
-        holder.process = value.at("process");
-        holder.program = value.at("program");
-        holder.since = value.at("since");
-        holder.share.partition =
-            partitionsFromJson({{"partitions", json::array({value.at("partition")})}}, where).front();
-        holder.share.multiprocessors = value.at("multiprocessors").get<std::vector<unsigned>>();
-        holder.share.colors = value.at("colors").get<std::vector<unsigned>>();
-        holder.share.memoryBytes = value.at("memory_bytes");
-        return holder;
-    } catch (const json::exception&) {
-        throw Error("{}: a lease that somebody holds is damaged: end its process", where);
-    }
+std::string textFrom(const json& value) {
+    auto text = value.get<std::string>();
+    if (text.size() > kLongestText) throw Error("a text of {} bytes", text.size());
+    return text;
 }
 
-std::string readAll(int descriptor, const path& file) {
-    std::string bytes;
-    char buffer[4096];
-    for (off_t at = 0;;) {
-        const ssize_t n = pread(descriptor, buffer, sizeof buffer, at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) throw Error("{}: cannot be read ({})", file.string(), std::strerror(errno));
-        if (n == 0) return bytes;
-        bytes.append(buffer, static_cast<std::size_t>(n));
-        at += n;
+/// Numbers in order, each once: overlaps are found by that.
+std::vector<unsigned> thingsFrom(const json& value) {
+    if (!value.is_array() || value.size() > kMostThings) throw Error("not a list of numbers");
+    std::vector<unsigned> things;
+    for (const json& one : value) {
+        if (!one.is_number_unsigned() || one >= kMostThings) throw Error("a number that is none of a GPU");
+        things.push_back(one.get<unsigned>());
+        if (things.size() > 1 && things[things.size() - 2] >= things.back()) throw Error("numbers out of order");
     }
+    return things;
 }
 
-void writeAll(int descriptor, const std::string& bytes, const path& file) {
-    for (std::size_t done = 0; done < bytes.size();) {
-        const ssize_t n = write(descriptor, bytes.data() + done, bytes.size() - done);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) throw Error("{}: cannot be written ({})", file.string(), std::strerror(errno));
-        done += static_cast<std::size_t>(n);
-    }
+/// What a lease says. Throws Error or the library's exceptions.
+Holder holderFrom(const json& value) {
+    Holder holder;
+    holder.process = value.at("process").get<pid_t>();
+    holder.program = textFrom(value.at("program"));
+    holder.since = textFrom(value.at("since"));
+    holder.share.partition = partitionsFromJson({{"partitions", json::array({value.at("partition")})}}, "it").front();
+    holder.share.multiprocessors = thingsFrom(value.at("multiprocessors"));
+    holder.share.colors = thingsFrom(value.at("colors"));
+    if (!value.at("memory_bytes").is_number_unsigned()) throw Error("memory that is no number");
+    holder.share.memoryBytes = value.at("memory_bytes");
+    return holder;
 }
+
+/// Whom the kernel knows as the holder of a lock. What the file says counts only where the kernel says nothing, and for
+/// a process of the file's owner.
+std::optional<Process> processBehind(const LeaseFolder::File& file, pid_t claimed) {
+    if (const std::optional<pid_t> known = lockHolder(file.status)) {
+        const std::optional<Process> process = findProcess(*known);
+        return process ? process : Process{*known, file.status.st_uid, ""};
+    }
+    if (claimed <= 0) return std::nullopt;
+    const std::optional<Process> process = findProcess(claimed);
+    if (!process || process->user != file.status.st_uid) return std::nullopt;
+    return process;
+}
+
+/// Living leases in the files of a folder.
+struct Reading {
+    Occupancy occupancy;
+    std::set<std::string> leases;  ///< names without what they end in
+
+    void addAll(const LeaseFolder& folder) {
+        for (const std::string& name : folder.names())
+            if (name.ends_with(kSuffix)) add(folder, name);
+    }
+
+  private:
+    void add(const LeaseFolder& folder, const std::string& name) {
+        const std::string where = (folder.path() / name).string();
+        try {
+            const std::optional<LeaseFolder::File> file = folder.open(name);
+            if (!file || !isHeld(*file, where)) return;  // left just now, or nobody's
+            leases.insert(name.substr(0, name.size() - kSuffix.size()));
+            addHeld(folder, name, *file);
+        } catch (const Error& e) {
+            occupancy.strangers.push_back({0, std::nullopt, e.what()});
+        }
+    }
+
+    void addHeld(const LeaseFolder& folder, const std::string& name, const LeaseFolder::File& file) {
+        const uid_t owner = file.status.st_uid;
+        try {
+            Holder holder = holderFrom(json::parse(folder.read(file, name, kMostBytes)));
+            const std::optional<Process> process = processBehind(file, holder.process);
+            holder.process = process ? process->id : 0;
+            holder.user = process ? process->user : owner;
+            occupancy.holders.push_back(std::move(holder));
+        } catch (const std::exception&) {
+            const std::optional<Process> process = processBehind(file, 0);
+            const std::optional<pid_t> id = process ? std::optional(process->id) : std::nullopt;
+            occupancy.strangers.push_back(
+                {id.value_or(0), process ? process->user : owner,
+                 fmt::format("{}: {} has locked this file of user {}, which is no lease: nobody can join until that "
+                             "process ends or the file is removed",
+                             (folder.path() / name).string(), describeProcess(id), owner)});
+        }
+    }
+};
 
 std::string describe(const Holder& holder) {
-    return fmt::format("{} of process {} ({}, since {})", holder.share.partition.name, holder.process, holder.program,
+    const std::string process =
+        holder.process == 0 ? "a process that cannot be seen from here" : fmt::format("process {}", holder.process);
+    const std::string user = holder.user == geteuid() ? "" : fmt::format(" of user {}", holder.user);
+    return fmt::format("{} of {}{} ({}, since {})", holder.share.partition.name, process, user, holder.program,
                        holder.since);
 }
 
@@ -140,147 +206,213 @@ void expectRoom(const Share& wanted, const std::vector<Holder>& holders) {
                     wanted.partition.tenants, describe(*last));
 }
 
+/// Takes away what is nobody's, while the book is locked: nothing is being made then. Of other users it stays where it
+/// is theirs to remove, and means nothing.
+void sweep(const LeaseFolder& folder) {
+    for (const std::string& name : folder.names()) {
+        if (!name.ends_with(kSuffix) && !name.starts_with(LeaseFolder::kUnfinished)) continue;
+        try {
+            const std::optional<LeaseFolder::File> file = folder.open(name);
+            if (file && !isHeld(*file, name)) folder.remove(name);
+        } catch (const Error&) {
+            // No file of ours; who looks next says so.
+        }
+    }
+}
+
+/// A folder of this user's that nobody else can even look into.
+bool isPrivate(const path& folder) {
+    struct stat status = {};
+    return folder.is_absolute() && stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+           status.st_uid == geteuid() && (status.st_mode & 0777) == 0700;
+}
+
 }  // namespace
 
-LockedFile::~LockedFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-}
-
-LockedFile::LockedFile(LockedFile&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-LockedFile& LockedFile::operator=(LockedFile&& other) noexcept {
-    std::swap(path_, other.path_);
-    std::swap(descriptor_, other.descriptor_);
-    return *this;
-}
-
-bool LockedFile::inPlace() const {
-    struct stat mine = {}, named = {};
-    return fstat(descriptor_, &mine) == 0 && stat(path_.c_str(), &named) == 0 && mine.st_ino == named.st_ino &&
-           mine.st_dev == named.st_dev;
-}
+Lease::Lease(Lease&& other) noexcept
+    : place_(std::exchange(other.place_, std::nullopt)), holder_(std::move(other.holder_)) {}
 
 Lease& Lease::operator=(Lease&& other) noexcept {
-    std::swap(file_, other.file_);
+    std::swap(place_, other.place_);
     std::swap(holder_, other.holder_);
     return *this;
 }
 
 void Lease::expectValid() const {
     const std::string& name = holder_.share.partition.name;
-    if (!held()) throw Error("stale lease: {}", name.empty() ? "no partition was joined" : name + " was left");
-    if (holder_.process != getpid())
+    if (place_ && holder_.process != getpid())
         throw Error("stale lease: partition {} was joined by process {}, not by its child", name, holder_.process);
-    if (!file_.inPlace())
-        throw Error("stale lease: {} is gone, so others may join partition {} too", file_.path().string(), name);
+    if (!held()) throw Error("stale lease: {}", name.empty() ? "no partition was joined" : name + " was left");
+    if (!place_->folder.leadsTo(place_->name, place_->file))
+        throw Error("stale lease: {} of partition {} is gone", (place_->folder.path() / place_->name).string(), name);
 }
 
 void Lease::leave() {
-    if (!held()) return;
-    // A child of a fork must not take away its parent's.
-    if (holder_.process == getpid() && file_.inPlace()) unlink(file_.path().c_str());
-    file_ = LockedFile();
+    // A file without a mark is still a lease, a mark without a file is a stranger.
+    if (held()) {
+        place_->mark = OwnDescriptor();
+        if (place_->folder.holds(place_->name, place_->file)) place_->folder.remove(place_->name);
+    }
+    place_.reset();
 }
 
-LeaseBook::LeaseBook(const path& folder, const std::string& identity) : folder_(folder / plain(identity)) {
-    makeFolder(folder);
-    makeFolder(folder_);
-    // For all users; fails without harm where another one made them.
-    for (const path& each : {folder, folder_}) chmod(each.c_str(), 01777);
-}
+LeaseBook::LeaseBook(path folder, GpuIdentity gpu, std::chrono::milliseconds patience)
+    : base_(std::move(folder)), gpu_(std::move(gpu)), patience_(patience) {}
 
 path LeaseBook::defaultFolder() {
-    const char* const given = std::getenv("BULKHEAD_LEASES");
-    return given && *given ? path(given) : std::filesystem::temp_directory_path() / "bulkhead-leases";
+    if (const std::string given = environment("BULKHEAD_LEASES"); !given.empty()) return given;
+    const uid_t user = geteuid();
+    for (const path& runtime : {path(environment("XDG_RUNTIME_DIR")), path(fmt::format("/run/user/{}", user))})
+        if (isPrivate(runtime)) return runtime / "bulkhead";
+    // Nobody else can have made anything in /run; what somebody else made in /tmp is refused.
+    return fmt::format("{}/bulkhead-{}", user == 0 && euidaccess("/run", W_OK) == 0 ? "/run" : "/tmp", user);
+}
+
+std::optional<LeaseFolder> LeaseBook::find() const {
+    return LeaseFolder::find(base_, plain(gpu_.name));
+}
+
+LeaseFolder LeaseBook::expectPartitions() const {
+    std::optional<LeaseFolder> folder = find();
+    if (!folder || !folder->openOwners(kPartitions))
+        throw Error("no partitions were set for this GPU in {}: use bulkhead isolate set --partitions A=50%,B=50%",
+                    base_.string());
+    return std::move(*folder);
 }
 
 /// Only one process at a time looks and decides.
-LockedFile LeaseBook::lockBook() const {
-    const path file = folder_ / "book";
+LeaseFolder::File LeaseBook::lockBook(const LeaseFolder& folder) const {
+    const std::string where = (folder.path() / LeaseFolder::kBook).string();
     while (true) {
-        LockedFile book(file, openShared(file));
-        if (book.descriptor() < 0 || !lock(book.descriptor(), true))
-            throw Error("{}: cannot be locked ({})", file.string(), std::strerror(errno));
-        if (book.inPlace()) return book;  // otherwise somebody removed it while we waited
-    }
-}
-
-std::vector<Holder> LeaseBook::living() const {
-    std::vector<Holder> holders;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
-        if (entry.path().extension() != kSuffix) continue;
-        const LockedFile file(entry.path(), open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-        if (file.descriptor() < 0) continue;  // left just now
-        if (lock(file.descriptor(), false)) {
-            unlink(entry.path().c_str());  // nobody's; where it was another user's it stays, and means nothing
+        std::optional<LeaseFolder::File> book = folder.openOwners(LeaseFolder::kBook);
+        if (!book) {
+            if (!folder.mine()) throw Error("{}: is missing: user {} sets partitions anew", where, folder.owner());
+            folder.replace(LeaseFolder::kBook, "");
             continue;
         }
-        holders.push_back(
-            holderFrom(parseJson(readAll(file.descriptor(), entry.path()), entry.path().string()), entry.path()));
+        waitForLock(*book, where, patience_);
+        if (folder.holds(LeaseFolder::kBook, *book)) return std::move(*book);  // or it was replaced while we waited
     }
-    return holders;
 }
 
-Lease LeaseBook::enter(const Share& share) const {
-    expectRoom(share, living());
-    const Holder holder = {getpid(), programName(), currentDate(), share};
-    for (unsigned n = 0;; ++n) {
-        const path file = folder_ / fmt::format("{}-{}{}", holder.process, n, kSuffix);
-        LockedFile place(file, open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
-        if (place.descriptor() < 0 && errno == EEXIST) continue;
-        if (place.descriptor() < 0 || !lock(place.descriptor(), false))
-            throw Error("{}: cannot be made ({})", file.string(), std::strerror(errno));
-        writeAll(place.descriptor(), toJson(holder).dump() + "\n", file);
-        return {std::move(place), holder};
+/// Processes on a real GPU see each other whatever folder they use; those with a simulated one have nothing to do with
+/// each other but by their folder.
+std::string LeaseBook::markPlace() const {
+    if (gpu_.real) return plain(gpu_.name);
+    return compare::fingerprint(gpu_.name + "\n" + std::filesystem::weakly_canonical(base_).string());
+}
+
+/// Those who have a mark, but no lease among these.
+std::vector<Stranger> LeaseBook::unnamed(const std::set<std::string>& leases, bool anybodys) const {
+    std::vector<Stranger> strangers;
+    for (const LeaseMark& mark : findMarks(markPlace())) {
+        if (leases.contains(mark.lease) || (!anybodys && mark.user && *mark.user != geteuid())) continue;
+        const std::string user = mark.user ? fmt::format(" of user {}", *mark.user) : "";
+        strangers.push_back(
+            {mark.process, mark.user,
+             fmt::format("process {}{} is behind walls of {}, but has no lease in {}: it was removed, or "
+                         "is in another folder; nobody can join until that process has left",
+                         mark.process, user, gpu_.name, base_.string())});
+    }
+    return strangers;
+}
+
+Occupancy LeaseBook::look(const LeaseFolder* folder, const std::string& own) const {
+    // Nobody else can have had a lease in a user's own folder, so others' marks are idle there.
+    const bool anybodys = gpu_.real || (folder && folder->forSeveral());
+    const auto end = Clock::now() + std::min<Clock::duration>(kFarewell, patience_);
+    for (;; std::this_thread::sleep_for(kInterval)) {
+        Reading reading;
+        if (folder) reading.addAll(*folder);
+        reading.leases.insert(own);
+        const std::vector<Stranger> others = unnamed(reading.leases, anybodys);
+        if (!others.empty() && Clock::now() < end) continue;
+        std::vector<Stranger>& strangers = reading.occupancy.strangers;
+        strangers.insert(strangers.end(), others.begin(), others.end());
+        return std::move(reading.occupancy);
+    }
+}
+
+Lease LeaseBook::enter(LeaseFolder folder, const Share& share) const {
+    const Holder holder = {getpid(), geteuid(), programName(), currentDate(), share};
+    const std::string lease = fmt::format("{}-{}", holder.process, randomDigits());
+    OwnDescriptor mark = putUpMark(markPlace(), lease);
+    sweep(folder);
+    const Occupancy others = look(&folder, lease);
+    if (!others.strangers.empty()) throw Error("{}", others.strangers.front().why);
+    expectRoom(share, others.holders);
+    // It gets its name when it is whole and locked: a lease that can be seen is one that is held.
+    const std::string unfinished = LeaseFolder::unfinishedName(), name = lease + std::string(kSuffix);
+    try {
+        LeaseFolder::File file = folder.create(unfinished);
+        if (!tryLock(file, LOCK_EX, unfinished)) throw Error("{}: somebody else locked it", unfinished);
+        folder.write(file, unfinished, toJson(holder).dump() + "\n");
+        folder.publish(file, unfinished, name);
+        return {{std::move(folder), name, std::move(file), std::move(mark)}, holder};
+    } catch (const Error&) {
+        folder.remove(unfinished);
+        throw;
     }
 }
 
 Lease LeaseBook::join(const Share& share) {
-    const LockedFile book = lockBook();
-    return enter(share);
+    LeaseFolder folder = LeaseFolder::make(base_, plain(gpu_.name));
+    const LeaseFolder::File book = lockBook(folder);
+    return enter(std::move(folder), share);
 }
 
 Lease LeaseBook::join(const std::string& name, const std::function<Plan(const std::vector<Partition>&)>& divide) {
-    const LockedFile book = lockBook();
-    return enter(divide(partitions()).find(name));
+    LeaseFolder folder = expectPartitions();
+    const LeaseFolder::File book = lockBook(folder);
+    const Share share = divide(partitionsIn(folder)).find(name);
+    return enter(std::move(folder), share);
 }
 
 void LeaseBook::setPartitions(const std::vector<Partition>& partitions, const std::string& mapFile) {
     validate(partitions, "partitions");
     nlohmann::ordered_json json = isolate::toJson(partitions);
-    const LockedFile book = lockBook();
+    const std::string map = mapFile.empty() ? "" : readFile(mapFile);
+    const LeaseFolder folder = LeaseFolder::make(base_, plain(gpu_.name));
+    if (!folder.mine())
+        throw Error("{}: user {} sets the partitions of this folder", folder.path().string(), folder.owner());
+    const LeaseFolder::File book = lockBook(folder);
     if (!mapFile.empty()) {
         // By content, so that it is whole before anything names it.
-        const std::string map = readFile(mapFile);
         const std::string name = fmt::format("map-{}.json", compare::fingerprint(map));
-        if (!std::filesystem::exists(folder_ / name)) writeFile(folder_ / name, map);
+        folder.replace(name, map);
         json["map"] = name;
     }
-    writeFile(folder_ / kPartitions, json.dump(2) + "\n");
+    folder.replace(kPartitions, json.dump(2) + "\n");
 }
 
-json LeaseBook::read() const {
-    const path file = folder_ / kPartitions;
-    if (!std::filesystem::exists(file))
-        throw Error("no partitions were set for this GPU: use bulkhead isolate set --partitions A=50%,B=50%");
-    return parseJson(readFile(file), file.string());
+json LeaseBook::read(const LeaseFolder& folder) const {
+    const std::optional<LeaseFolder::File> file = folder.openOwners(kPartitions);
+    if (!file) throw Error("{}: was removed", (folder.path() / kPartitions).string());
+    return parseJson(folder.read(*file, kPartitions, kMostBytes), (folder.path() / kPartitions).string());
+}
+
+std::vector<Partition> LeaseBook::partitionsIn(const LeaseFolder& folder) const {
+    return partitionsFromJson(read(folder), (folder.path() / kPartitions).string());
 }
 
 std::vector<Partition> LeaseBook::partitions() const {
-    return partitionsFromJson(read(), (folder_ / kPartitions).string());
+    return partitionsIn(expectPartitions());
 }
 
 std::string LeaseBook::map() const {
-    const json all = read();
+    const LeaseFolder folder = expectPartitions();
+    const json all = read(folder);
     if (!all.is_object() || !all.contains("map")) return {};
-    if (!all["map"].is_string()) throw Error("{}: \"map\" is no name of a file", (folder_ / kPartitions).string());
-    return (folder_ / path(all["map"].get<std::string>()).filename()).string();
+    const std::string where = (folder.path() / kPartitions).string();
+    if (!all["map"].is_string()) throw Error("{}: \"map\" is no name of a file", where);
+    const std::string name = path(all["map"].get<std::string>()).filename().string();
+    if (!folder.openOwners(name)) throw Error("{}: its map {} is missing: set the partitions again", where, name);
+    return (folder.path() / name).string();
 }
 
-std::vector<Holder> LeaseBook::holders() {
-    const LockedFile book = lockBook();
-    return living();
+Occupancy LeaseBook::occupancy() const {
+    const std::optional<LeaseFolder> folder = find();
+    return look(folder ? &*folder : nullptr, "");
 }
 
 }  // namespace bulkhead::isolate

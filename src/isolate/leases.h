@@ -2,60 +2,73 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "isolate/lease_folder.h"
 #include "isolate/plan.h"
 
 namespace bulkhead::isolate {
 
-/// An open file with an flock. The kernel takes the lock back when the last process that has the file open closes it or
-/// dies, however it dies.
-class LockedFile {
-  public:
-    LockedFile() = default;
-    LockedFile(std::filesystem::path path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
-    ~LockedFile();
-    LockedFile(LockedFile&&) noexcept;
-    LockedFile& operator=(LockedFile&&) noexcept;
-
-    const std::filesystem::path& path() const { return path_; }
-    int descriptor() const { return descriptor_; }
-    /// Whether its name still leads to it.
-    bool inPlace() const;
-
-  private:
-    std::filesystem::path path_;
-    int descriptor_ = -1;
+/// What tells a GPU apart from others, in every process of this machine.
+struct GpuIdentity {
+    std::string name;
+    bool real =
+        false;  ///< processes share it, whatever folder they keep leases in; a simulated one is each process's own
 };
 
 /// Who is in a partition.
 struct Holder {
-    pid_t process = 0;
-    std::string program, since;
+    pid_t process = 0;  ///< 0 where it cannot be seen from here
+    uid_t user = 0;
+    std::string program, since;  ///< as the holder says
     Share share;
 };
 
-/// A place in a partition, for as long as this object or this process lives.
+/// Somebody who may hold any of the walls, as nobody can tell which.
+struct Stranger {
+    pid_t process = 0;  ///< 0 where it is not known
+    std::optional<uid_t> user;
+    std::string why;
+};
+
+/// Who is behind the walls of a GPU.
+struct Occupancy {
+    std::vector<Holder> holders;
+    std::vector<Stranger> strangers;  ///< while there are any, nobody can join
+};
+
+/// A place in a partition, for as long as this object or this process lives. A child of a fork does not have it.
 class Lease {
   public:
+    /// What stands for it: a locked file, and a mark outside of any folder.
+    struct Place {
+        LeaseFolder folder;
+        std::string name;
+        LeaseFolder::File file;
+        OwnDescriptor mark;
+    };
+
     Lease() = default;
-    Lease(LockedFile file, Holder holder) : file_(std::move(file)), holder_(std::move(holder)) {}
+    Lease(Place place, Holder holder) : place_(std::move(place)), holder_(std::move(holder)) {}
     ~Lease() { leave(); }
-    Lease(Lease&&) = default;
+    Lease(Lease&&) noexcept;
     Lease& operator=(Lease&&) noexcept;
 
     const Share& share() const { return holder_.share; }
-    bool held() const { return file_.descriptor() >= 0; }
-    /// Throws Error if it is stale: given back, taken over by a fork, or its file is gone.
+    bool held() const { return place_ && place_->file.descriptor; }
+    /// Throws Error if it is stale: given back, its parent's, or its file is gone.
     void expectValid() const;
     void leave();
 
   private:
-    LockedFile file_;
+    std::optional<Place> place_;
     Holder holder_;
 };
 
@@ -63,11 +76,12 @@ class Lease {
 /// anywhere else, so nothing is left to clean up after a crash: a file that nobody locks is nobody's.
 class LeaseBook {
   public:
-    /// `identity`: of the GPU, the same in every process. Makes the folder where it is missing.
-    LeaseBook(const std::filesystem::path& folder, const std::string& identity);
+    /// `patience`: how long to wait for another process that joins or leaves.
+    LeaseBook(std::filesystem::path folder, GpuIdentity gpu,
+              std::chrono::milliseconds patience = std::chrono::seconds(60));
 
     /// From now on, these are the partitions. Whoever is inside keeps the walls that it has. The book keeps a copy of
-    /// the map by which they are divided, where they need one.
+    /// the map by which they are divided, where they need one. Makes the folder where it is missing.
     void setPartitions(const std::vector<Partition>&, const std::string& mapFile = "");
     /// Throws Error if none were set.
     std::vector<Partition> partitions() const;
@@ -75,24 +89,35 @@ class LeaseBook {
     std::string map() const;
 
     /// Takes a place in a partition of the current ones, as `divide` cuts them. Throws Error: unknown or full
-    /// partition, or walls that a holder under earlier partitions still stands in.
+    /// partition, walls that a holder under earlier partitions still stands in, or a stranger.
     Lease join(const std::string& name, const std::function<Plan(const std::vector<Partition>&)>& divide);
     /// Takes a place in one partition of a plan, whatever the current partitions are. Throws Error likewise.
     Lease join(const Share&);
 
-    /// Those alive.
-    std::vector<Holder> holders();
+    /// Those alive. Changes nothing, and waits for nobody.
+    Occupancy occupancy() const;
 
-    /// BULKHEAD_LEASES, or a folder for all users of this machine.
+    const std::filesystem::path& folder() const { return base_; }
+
+    /// BULKHEAD_LEASES, or this user's own: in XDG_RUNTIME_DIR or /run/user where there is one, else in /run for root
+    /// and in /tmp for others.
     static std::filesystem::path defaultFolder();
 
   private:
-    nlohmann::json read() const;
-    LockedFile lockBook() const;
-    std::vector<Holder> living() const;
-    Lease enter(const Share&) const;
+    std::optional<LeaseFolder> find() const;
+    LeaseFolder expectPartitions() const;
+    nlohmann::json read(const LeaseFolder&) const;
+    std::vector<Partition> partitionsIn(const LeaseFolder&) const;
+    LeaseFolder::File lockBook(const LeaseFolder&) const;
+    std::string markPlace() const;
+    std::vector<Stranger> unnamed(const std::set<std::string>& leases, bool anybodys) const;
+    /// `own`: the lease that is being taken, if one is.
+    Occupancy look(const LeaseFolder*, const std::string& own) const;
+    Lease enter(LeaseFolder, const Share&) const;
 
-    std::filesystem::path folder_;
+    std::filesystem::path base_;
+    GpuIdentity gpu_;
+    std::chrono::milliseconds patience_;
 };
 
 }  // namespace bulkhead::isolate

@@ -3,7 +3,6 @@
 #include "arch/device_profile.h"
 #include "base/error.h"
 #include "dissect/map_file.h"
-#include "gpu/real_driver.h"
 #include "sim/gpu.h"
 
 namespace bulkhead::isolate {
@@ -17,16 +16,8 @@ constexpr Bytes kSimulatedMemory = 256_MiB;
 
 }  // namespace
 
-std::string identityOf(gpu::Gpu& gpu) {
-    if (gpu.simulator()) return gpu.name();
-    gpu.context().makeCurrent();
-    driver::CUdevice device = 0;
-    driver::CUuuid uuid = {};
-    gpu::check(gpu.api(), gpu.api().cuCtxGetDevice(&device), "cannot tell the GPU");
-    gpu::check(gpu.api(), gpu.api().cuDeviceGetUuid(&uuid, device), "cannot tell the GPU's identity");
-    std::string text = "GPU-";
-    for (const char byte : uuid.bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-    return text;
+GpuIdentity identityOf(gpu::Gpu& gpu) {
+    return gpu.simulator() ? GpuIdentity{gpu.name(), false} : GpuIdentity{gpu.uuid(), true};
 }
 
 walls::Coloring coloringFor(gpu::Gpu& gpu, std::size_t partitions, const std::string& mapFile) {

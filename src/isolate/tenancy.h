@@ -11,8 +11,7 @@
 
 namespace bulkhead::isolate {
 
-/// What tells a GPU apart from others, in every process of this machine.
-std::string identityOf(gpu::Gpu&);
+GpuIdentity identityOf(gpu::Gpu&);
 
 /// The kind of memory walls that a GPU can have between so many partitions.
 walls::Coloring coloringFor(gpu::Gpu&, std::size_t partitions, const std::string& mapFile);

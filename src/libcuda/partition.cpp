@@ -46,7 +46,7 @@ isolate::LeaseBook openBook(gpu::Gpu& gpu) {
 isolate::LeaseBook openBook() {
     if (tenancy()) return openBook(tenancy()->gpu);
     const GpuChoice choice = chosenGpu();
-    if (!choice.name.starts_with("cuda:")) return {isolate::LeaseBook::defaultFolder(), choice.name};
+    if (!choice.name.starts_with("cuda:")) return {isolate::LeaseBook::defaultFolder(), {choice.name}};
     gpu::Gpu gpu = gpu::Gpu::open(choice.name);
     return openBook(gpu);
 }

@@ -65,6 +65,13 @@ class OnGpu : public ::testing::TestWithParam<const char*> {
     }
 };
 
+TEST_P(OnGpu, OnlyRealOnesHaveAUuid) {
+    const std::string uuid = gpu->uuid();
+    EXPECT_EQ(uuid.empty(), gpu->simulator() != nullptr);
+    EXPECT_TRUE(uuid.empty() || (uuid.starts_with("GPU-") && uuid.size() == 36)) << uuid;
+    EXPECT_EQ(uuid, Gpu::open(GetParam()).uuid());
+}
+
 TEST_P(OnGpu, KernelsSeeArraysAndScalars) {
     Context& context = gpu->context();
     Array<float> x = context.array(counted(1000));

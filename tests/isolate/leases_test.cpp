@@ -1,5 +1,6 @@
 #include "isolate/leases.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -48,7 +49,9 @@ std::string refusal(Join&& join) {
 
 class Leases : public testing::Test {
   protected:
-    LeaseBook book() { return {directory_.path(), "test"}; }
+    LeaseBook book(std::chrono::milliseconds patience = std::chrono::seconds(60)) {
+        return {directory_.path(), {"test"}, patience};
+    }
     TemporaryDirectory directory_;
 };
 
@@ -75,6 +78,7 @@ class Child {
     }
     ~Child() { end(SIGKILL); }
     bool ready() const { return ready_; }
+    pid_t process() const { return pid_; }
     void end(int signal) {
         if (pid_ <= 0) return;
         kill(pid_, signal);
@@ -109,7 +113,7 @@ TEST_F(Leases, LeavingMakesRoom) {
     book().setPartitions(parsePartitions("A=100%"));
     book().join("A", divide).leave();
     EXPECT_EQ(refusal([&] { return book().join("A", divide); }), "joined");
-    EXPECT_TRUE(book().holders().empty());
+    EXPECT_TRUE(book().occupancy().holders.empty());
 }
 
 TEST_F(Leases, AKilledProcessFreesItsPartition) {
@@ -203,6 +207,83 @@ TEST_F(Leases, FilesThatNobodyLocksMeanNothing) {
     EXPECT_EQ(refusal([&] { return book().join("A", divide); }), "joined");
 }
 
+TEST_F(Leases, AChildDoesNotKeepItsDeadParentsPartition) {
+    book().setPartitions(parsePartitions("A=100%"));
+    Lease lease;
+    pid_t orphan = 0;
+    int told[2], blocked[2];
+    ASSERT_EQ(pipe(told), 0);
+    ASSERT_EQ(pipe(blocked), 0);
+    Child parent([&] {
+        lease = book().join("A", divide);
+        const pid_t child = fork();
+        if (child == 0) {
+            // Lives until the test ends, and says so before its parent does.
+            const pid_t self = getpid();
+            if (write(told[1], &self, sizeof self) != sizeof self) _exit(1);
+            close(blocked[1]);
+            char byte = 0;
+            _exit(static_cast<int>(read(blocked[0], &byte, 1)));
+        }
+    });
+    ASSERT_TRUE(parent.ready());
+    ASSERT_EQ(read(told[0], &orphan, sizeof orphan), static_cast<ssize_t>(sizeof orphan));
+    EXPECT_NE(refusal([&] { return book().join("A", divide); }).find("full"), std::string::npos);
+    parent.end(SIGKILL);
+    EXPECT_EQ(kill(orphan, 0), 0) << "the child has ended";
+    EXPECT_EQ(refusal([&] { return book().join("A", divide); }), "joined");
+    EXPECT_TRUE(book().occupancy().strangers.empty());
+    for (const int end : {told[0], told[1], blocked[0], blocked[1]}) close(end);
+}
+
+TEST_F(Leases, ADeletedFolderLetsNobodyIntoTheWallsOfTheLiving) {
+    book().setPartitions(parsePartitions("A=50%,B=50%"));
+    Lease lease;
+    Child tenant([&] { lease = book().join("A", divide); });
+    ASSERT_TRUE(tenant.ready());
+    LeaseBook impatient = book(std::chrono::milliseconds(100));
+    for (const bool moved : {false, true}) {
+        if (moved) {
+            std::filesystem::rename(directory_ / "test", directory_ / "old");
+        } else {
+            std::filesystem::remove_all(directory_ / "test");
+        }
+        EXPECT_EQ(impatient.occupancy().strangers.size(), 1u);
+        book().setPartitions(parsePartitions("A=100%"));
+        const std::string why = refusal([&] { return impatient.join("A", divide); });
+        EXPECT_NE(why.find(fmt::format("process {} of user {} is behind walls", tenant.process(), geteuid())),
+                  std::string::npos)
+            << why;
+        EXPECT_EQ(impatient.occupancy().strangers.size(), 1u);
+    }
+    tenant.end(SIGKILL);
+    EXPECT_EQ(refusal([&] { return impatient.join("A", divide); }), "joined");
+}
+
+TEST_F(Leases, FoldersOfARealGpuSeeEachOther) {
+    const GpuIdentity card = {fmt::format("GPU-{}", getpid()), true};  // none that another test has
+    const std::chrono::milliseconds patience(100);
+    LeaseBook one(directory_ / "one", card, patience), other(directory_ / "other", card, patience);
+    one.setPartitions(parsePartitions("A=50%,B=50%"));
+    other.setPartitions(parsePartitions("A=50%,B=50%"));
+    Lease lease = one.join("A", divide);
+    const std::string why = refusal([&] { return other.join("B", divide); });
+    EXPECT_NE(why.find(fmt::format("process {} of user {} is behind walls of {}", getpid(), geteuid(), card.name)),
+              std::string::npos)
+        << why;
+    EXPECT_EQ(refusal([&] { return one.join("B", divide); }), "joined");
+    lease.leave();
+    EXPECT_EQ(refusal([&] { return other.join("B", divide); }), "joined");
+}
+
+TEST_F(Leases, FoldersOfASimulatedGpuHaveNothingToDoWithEachOther) {
+    LeaseBook one(directory_ / "one", {"sim:test"}), other(directory_ / "other", {"sim:test"});
+    one.setPartitions(parsePartitions("A=100%"));
+    other.setPartitions(parsePartitions("A=100%"));
+    const Lease lease = one.join("A", divide);
+    EXPECT_EQ(refusal([&] { return other.join("A", divide); }), "joined");
+}
+
 /// Who was seen on each multiprocessor and color, by all processes of the soak test.
 struct Scene {
     std::atomic<pid_t> ofSm[kSms], ofColor[kColors];
@@ -228,7 +309,7 @@ bool undisturbed(const Scene& scene, const Share& share) {
     while (true) {
         const std::vector<Partition> partitions = parsePartitions(plans[random() % 4]);
         try {
-            LeaseBook book(folder, "test");
+            LeaseBook book(folder, {"test"});
             const Lease lease = book.join(divide(partitions).find(partitions[random() % partitions.size()].name));
             occupy(scene, lease.share());
             ++scene.joins;
@@ -269,7 +350,7 @@ TEST_F(Leases, AThousandJoinsAndCrashesLoseNothing) {
     EXPECT_EQ(scene.violations, 0u);
 
     // Every multiprocessor and every color can be had again.
-    EXPECT_TRUE(book().holders().empty());
+    EXPECT_TRUE(book().occupancy().holders.empty());
     std::set<unsigned> sms, colors;
     Bytes memory = 0;
     std::vector<Lease> leases;
