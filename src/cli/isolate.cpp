@@ -46,7 +46,6 @@ struct EvaluateOptions {
 };
 
 gpu::Gpu openGpu(const GpuOptions& o) {
-    if (!o.map.empty()) dissect::readMapFile(o.map);  // a simulated GPU does without, but not with nonsense
     gpu::SimulationOptions simulation;
     simulation.settings = o.settings;
     return gpu::Gpu::open(o.gpu, simulation);

@@ -411,6 +411,7 @@ Dissection dissect(gpu::Gpu& gpu, const Options& options, Listener& to) {
     if (result.file) {
         describeColors(result.file->map, result.file->confidence, listener);
         result.file->gpu = gpu.info().name;
+        result.file->uuid = gpu.uuid();
         result.file->findings = result.findings;
     }
     result.gpuSeconds = probe.gpuSeconds();

@@ -69,6 +69,7 @@ ordered_json toJson(const MapFile& file) {
                       {"addresses", file.physical ? "physical" : "page labels"},
                       {"confidence", file.confidence},
                       {"map", file.map.toJson()}};
+    if (!file.uuid.empty()) j["uuid"] = file.uuid;
     if (file.form) j["form"] = formJson(*file.form);
     if (file.latencies)
         j["latencies"] = {{"multiprocessors", file.latencies->multiprocessors}, {"cycles", file.latencies->cycles}};
@@ -95,6 +96,7 @@ MapFile readMapFile(const std::string& path) {
     try {
         file.map = arch::AddressMap::fromJson(j.at("map"));
         file.gpu = j.at("gpu").get<std::string>();
+        if (j.contains("uuid")) file.uuid = j.at("uuid").get<std::string>();
         const auto addresses = j.at("addresses").get<std::string>();
         file.physical = addresses == "physical";
         if (!file.physical && addresses != "page labels")

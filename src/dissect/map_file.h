@@ -16,7 +16,8 @@ namespace bulkhead::dissect {
 /// What dissect writes for stress and isolate: where addresses fall, how sure that is, and how it came about.
 struct MapFile {
     arch::AddressMap map;
-    std::string gpu;  ///< the device's name
+    std::string gpu;   ///< the device's name
+    std::string uuid;  ///< of a real GPU; maps of earlier versions have none
     bool physical =
         false;  ///< the map takes physical addresses; otherwise page labels stand above the offset in a page
     double confidence = 0;

@@ -55,11 +55,26 @@ walls::Site makeSite(gpu::Gpu& gpu, walls::Coloring coloring, const std::string&
     return {gpu, options};
 }
 
+namespace {
+
+[[noreturn]] void refuseUnnamedColors() {
+    throw Error(
+        "the map does not tell slices apart by their distance from multiprocessors, so that processes could not "
+        "agree on them: make it anew with bulkhead dissect, while nothing else runs");
+}
+
+void expectMapOf(gpu::Gpu& gpu, const dissect::MapFile& map, const std::string& file) {
+    const std::string advice = fmt::format("make one with bulkhead dissect --gpu {} --out FILE", gpu.name());
+    if (map.gpu != gpu.info().name)
+        throw Error("{}: a map of {}, and {} is {}: {}", file, map.gpu, gpu.name(), gpu.info().name, advice);
+    if (!map.uuid.empty() && map.uuid != gpu.uuid())
+        throw Error("{}: a map of another {} ({}) than {}: {}", file, map.gpu, map.uuid, gpu.name(), advice);
+}
+
+}  // namespace
+
 void expectColorsNamed(const walls::Site& site) {
-    if (!site.colorsNamed())
-        throw Error(
-            "the map does not tell slices apart by their distance from multiprocessors, so that processes could not "
-            "agree on them: make it anew with bulkhead dissect, while nothing else runs");
+    if (!site.colorsNamed()) refuseUnnamedColors();
 }
 
 Topology topologyOf(gpu::Gpu& gpu, const walls::Site& site) {
@@ -92,9 +107,21 @@ walls::Walls wallsOf(const Share& share, const walls::Site& site) {
     return walls;
 }
 
+DividedGpu divide(gpu::Gpu& gpu, const std::vector<Partition>& partitions, const std::string& mapFile) {
+    const walls::Coloring coloring = coloringFor(gpu, partitions.size(), mapFile);
+    if (!mapFile.empty()) {
+        const dissect::MapFile map = dissect::readMapFile(mapFile);
+        expectMapOf(gpu, map, mapFile);
+        if (coloring == walls::Coloring::slices && !map.latencies) refuseUnnamedColors();  // before it takes its time
+    }
+    walls::Site site = makeSite(gpu, coloring, mapFile);
+    expectColorsNamed(site);
+    Plan plan = makePlan(topologyOf(gpu, site), partitions);
+    return {std::move(site), std::move(plan)};
+}
+
 Plan planFor(gpu::Gpu& gpu, const std::vector<Partition>& partitions, const std::string& mapFile) {
-    const walls::Site site = makeSite(gpu, coloringFor(gpu, partitions.size(), mapFile), mapFile);
-    return makePlan(topologyOf(gpu, site), partitions);
+    return divide(gpu, partitions, mapFile).plan;
 }
 
 }  // namespace bulkhead::isolate

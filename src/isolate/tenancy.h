@@ -28,7 +28,14 @@ void expectColorsNamed(const walls::Site&);
 Topology topologyOf(gpu::Gpu&, const walls::Site&);
 walls::Walls wallsOf(const Share&, const walls::Site&);
 
-/// A GPU divided into partitions with compute and memory walls.
+/// A GPU divided into partitions with compute and memory walls, between processes: what can be divided can be joined.
+/// Throws Error: a map of another GPU, or by which processes could not agree, or partitions that the GPU cannot give.
+struct DividedGpu {
+    walls::Site site;
+    Plan plan;
+};
+DividedGpu divide(gpu::Gpu&, const std::vector<Partition>&, const std::string& mapFile);
+/// Its plan alone.
 Plan planFor(gpu::Gpu&, const std::vector<Partition>&, const std::string& mapFile);
 
 }  // namespace bulkhead::isolate

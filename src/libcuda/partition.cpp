@@ -57,11 +57,9 @@ void join(const std::string& name) {
     auto place = std::make_unique<Tenancy>(Tenancy{openChosenGpu(), {}, {}, {}, {}});
     isolate::LeaseBook book = openBook(place->gpu);
     place->lease = book.join(name, [&](const std::vector<isolate::Partition>& partitions) {
-        const std::string map = book.map();
-        place->site.emplace(
-            isolate::makeSite(place->gpu, isolate::coloringFor(place->gpu, partitions.size(), map), map));
-        isolate::expectColorsNamed(*place->site);
-        place->plan = isolate::makePlan(isolate::topologyOf(place->gpu, *place->site), partitions);
+        isolate::DividedGpu divided = isolate::divide(place->gpu, partitions, book.map());
+        place->site.emplace(std::move(divided.site));
+        place->plan = std::move(divided.plan);
         return place->plan;
     });
     place->enclosure.emplace(place->site->enclose(isolate::wallsOf(place->lease.share(), *place->site)));

@@ -127,6 +127,7 @@ TEST(MapFile, SurvivesWritingAndReading) {
     MapFile file;
     file.map = arch::findProfile("sim:gtx1080").map;
     file.gpu = "a GPU";
+    file.uuid = "GPU-1";
     file.physical = true;
     file.confidence = 0.75;
     const TemporaryDirectory directory;
@@ -135,6 +136,7 @@ TEST(MapFile, SurvivesWritingAndReading) {
     const MapFile again = readMapFile(path);
     EXPECT_EQ(again.map.roles(), file.map.roles());
     EXPECT_EQ(again.gpu, file.gpu);
+    EXPECT_EQ(again.uuid, file.uuid);
     EXPECT_EQ(again.confidence, file.confidence);
     EXPECT_TRUE(again.physical);
 }

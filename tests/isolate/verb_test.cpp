@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -56,6 +57,46 @@ TEST(IsolateVerb, PlanDrawsWhoHasWhat) {
     EXPECT_EQ(count('A'), 40 + 16) << outcome.output;
     EXPECT_EQ(count('B'), 20 + 4) << outcome.output;
     EXPECT_EQ(count('.'), 20 + 12) << outcome.output;
+}
+
+TEST(IsolateVerb, SetRefusesAMapOfAnotherGpu) {
+    const TemporaryDirectory folder;
+    const auto set = [&](const std::string& map) {
+        return run({BULKHEAD_PROGRAM, "isolate", "set", "--gpu", "sim:gtx1080", "--leases",
+                    (folder / "leases").string(), "--partitions", "A=50%,B=50%", "--map", map});
+    };
+    const std::string other = BULKHEAD_SOURCE_DIR "/results/h200/dissect.json";
+    const Outcome refused = set(other);
+    EXPECT_EQ(refused.exitCode, 2);
+    EXPECT_NE(refused.output.find("a map of NVIDIA H200, and sim:gtx1080 is"), std::string::npos) << refused.output;
+    EXPECT_FALSE(std::filesystem::exists(folder / "leases"));
+    // One that says it is of this kind of GPU, but of another card.
+    auto map = parseJson(readFile(other), other);
+    map["gpu"] = "sim:gtx1080";
+    const std::string mine = (folder / "mine.json").string(), another = (folder / "another.json").string();
+    writeFile(mine, map.dump());
+    map["uuid"] = "GPU-00000000000000000000000000000000";
+    writeFile(another, map.dump());
+    const Outcome card = set(another);
+    EXPECT_EQ(card.exitCode, 2);
+    EXPECT_NE(card.output.find("GPU-00000000000000000000000000000000"), std::string::npos) << card.output;
+    const Outcome own = set(mine);
+    EXPECT_EQ(own.exitCode, 0) << own.output;
+}
+
+TEST(IsolateVerb, SetRefusesAMapThatNobodyCouldJoinWith) {
+    const TemporaryDirectory folder;
+    // It has slices, but not how far they are, by which processes would agree on their numbers.
+    const std::string file = BULKHEAD_SOURCE_DIR "/results/h200/dissect.json", mine = (folder / "mine.json").string();
+    auto map = parseJson(readFile(file), file);
+    ASSERT_FALSE(map.contains("latencies"));
+    map["gpu"] = "sim:h200";
+    writeFile(mine, map.dump());
+    const Outcome refused = run({BULKHEAD_PROGRAM, "isolate", "set", "--gpu", "sim:h200", "--leases",
+                                 (folder / "leases").string(), "--partitions", "A=40%,B=30%,C=30%", "--map", mine});
+    EXPECT_EQ(refused.exitCode, 2);
+    EXPECT_NE(refused.output.find("processes could not agree on them"), std::string::npos) << refused.output;
+    EXPECT_FALSE(std::filesystem::exists(folder / "leases"));
 }
 
 }  // namespace
