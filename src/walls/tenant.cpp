@@ -45,6 +45,22 @@ void Tenant::makeCurrent() const {
     check(inner_.cuCtxSetCurrent(real_), "cannot use the context");
 }
 
+std::unique_lock<std::recursive_mutex> Tenant::lock() {
+    std::unique_lock held(mutex_);
+    expectOpen();
+    return held;
+}
+
+std::shared_lock<std::shared_mutex> Tenant::stay() {
+    std::shared_lock staying(open_);
+    expectOpen();
+    return staying;
+}
+
+void Tenant::expectOpen() const {
+    if (closed_) throw Failure{driver::CUDA_ERROR_CONTEXT_IS_DESTROYED, "the context was destroyed"};
+}
+
 int Tenant::multiprocessors() const {
     return hasComputeWall() ? static_cast<int>(insideCount_) : allMultiprocessors_;
 }
@@ -67,8 +83,12 @@ void Tenant::makeQueue() {
 }
 
 void Tenant::reset() {
-    const std::lock_guard lock(mutex);
+    const auto held = lock();
     makeCurrent();
+    clear();
+}
+
+void Tenant::clear() {
     gather();
     inner_.cuStreamSynchronize(default_);
     for (const auto& [address, allocation] : allocations_) release(allocation, address);
@@ -89,9 +109,11 @@ void Tenant::reset() {
 }
 
 void Tenant::close() {
-    const std::lock_guard lock(mutex);
-    if (closed_.exchange(true) || inner_.cuCtxSetCurrent(real_) != driver::CUDA_SUCCESS) return;
-    reset();
+    if (closed_.exchange(true)) return;
+    const std::lock_guard alone(open_);
+    const std::lock_guard held(mutex_);
+    if (inner_.cuCtxSetCurrent(real_) != driver::CUDA_SUCCESS) return;
+    clear();
     if (space_) space_->promised -= walls_.memory;
     for (const auto& [module, content] : modules_) inner_.cuModuleUnload(module);
     modules_.clear();

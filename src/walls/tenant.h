@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <shared_mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -36,7 +37,10 @@ class Tenant {
     Tenant(const Tenant&) = delete;
     Tenant& operator=(const Tenant&) = delete;
 
-    std::recursive_mutex mutex;
+    /// Held by whoever does something with it, one at a time, or only waits for its work. Closing it waits for both.
+    /// Throw Failure once it is closed, also to those who came before.
+    [[nodiscard]] std::unique_lock<std::recursive_mutex> lock();
+    [[nodiscard]] std::shared_lock<std::shared_mutex> stay();
     const Walls& walls() const { return walls_; }
     const driver::DriverApi& inner() const { return inner_; }
     driver::CUcontext handle() { return reinterpret_cast<driver::CUcontext>(this); }
@@ -111,19 +115,21 @@ class Tenant {
     driver::CUstream createStream(unsigned flags, int priority);
     void destroyStream(driver::CUstream);
     unsigned flagsOf(driver::CUstream) const;
-    /// Waits for all of the tenant's work, or for that of one of the program's streams. Called without the mutex.
+    /// Waits for all of the tenant's work, or for that of one of the program's streams. Called by those who stay.
     void synchronize();
     void synchronize(driver::CUstream);
 
   private:
+    std::shared_mutex open_;  ///< taken before the other one
+    std::recursive_mutex mutex_;
     struct Parameter {
         std::size_t offset = 0, bytes = 0;
     };
     struct Function {
         std::string name;
-        std::vector<Parameter> parameters;                       ///< with those that walls add
-        std::size_t own = 0;                                     ///< how many are the program's
-        bool ownsShared = false;    ///< whether the program declares any
+        std::vector<Parameter> parameters;  ///< with those that walls add
+        std::size_t own = 0;                ///< how many are the program's
+        bool ownsShared = false;            ///< whether the program declares any
         int sharedBytesAdded = 0;
         std::map<std::pair<unsigned, unsigned>, int> occupancy;  ///< by threads and dynamic shared memory
     };
@@ -145,6 +151,8 @@ class Tenant {
     };
 
     void check(driver::CUresult, const char* what) const;
+    void clear();
+    void expectOpen() const;
     void makeQueue();
     std::string walled(std::string ptx) const;
     std::string ptxOf(const void* image) const;

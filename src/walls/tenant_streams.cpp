@@ -97,7 +97,7 @@ void Tenant::waitFor(CUstream real) const {
 void Tenant::synchronize(CUstream handle) {
     CUstream real = nullptr;
     {
-        const std::lock_guard lock(mutex);
+        const auto held = lock();
         real = enter(handle);
     }
     waitFor(real);
@@ -106,7 +106,7 @@ void Tenant::synchronize(CUstream handle) {
 void Tenant::synchronize() {
     CUstream real = nullptr;
     {
-        const std::lock_guard lock(mutex);
+        const auto held = lock();
         gather();
         real = default_;
     }

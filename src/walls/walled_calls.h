@@ -62,7 +62,7 @@ template <class Body>
 driver::CUresult inside(Body&& body) noexcept {
     return call([&] {
         const std::shared_ptr<Tenant> tenant = currentTenant();
-        const std::lock_guard lock(tenant->mutex);
+        const auto held = tenant->lock();
         tenant->makeCurrent();
         body(*tenant);
     });
@@ -73,6 +73,7 @@ template <class Body>
 driver::CUresult waitingInside(Body&& body) noexcept {
     return call([&] {
         const std::shared_ptr<Tenant> tenant = currentTenant();
+        const auto staying = tenant->stay();
         tenant->makeCurrent();
         body(*tenant);
     });
@@ -88,7 +89,7 @@ Argument behind(Tenant&, Argument argument) {
     return argument;
 }
 inline driver::CUstream behind(Tenant& tenant, driver::CUstream stream) {
-    const std::lock_guard lock(tenant.mutex);
+    const auto held = tenant.lock();
     return tenant.enter(stream);
 }
 inline driver::CUcontext behind(Tenant& tenant, driver::CUcontext context) {

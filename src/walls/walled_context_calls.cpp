@@ -112,6 +112,7 @@ CUresult ctxSynchronize() {
 CUresult ctxSynchronizeOf(CUcontext context) {
     return call([&] {
         const std::shared_ptr<Tenant> tenant = tenantOf(context);
+        const auto staying = tenant->stay();
         tenant->makeCurrent();
         tenant->synchronize();
     });

@@ -38,7 +38,7 @@ CUresult memAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemory
 CUresult memFree(CUdeviceptr address) {
     return waitingInside([&](Tenant& tenant) {
         if (address != 0) tenant.synchronize();
-        const std::lock_guard lock(tenant.mutex);
+        const auto held = tenant.lock();
         tenant.free(address);
     });
 }
