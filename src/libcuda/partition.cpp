@@ -128,9 +128,10 @@ int joinCall(const char* partition) {
 
 int leaveCall() {
     return answer([] {
-        Tenancy& place = expectInside();
-        place.enclosure.reset();
-        place.lease.leave();
+        // A lease that is stale can be left all the same.
+        if (!tenancy() || !tenancy()->enclosure) throw Error("this process is in no partition");
+        tenancy()->enclosure.reset();
+        tenancy()->lease.leave();
     });
 }
 
@@ -161,7 +162,16 @@ int partitionCall(unsigned index, bulkhead_place* place) {
 }
 
 int setPartitionsCall(const char* partitions) {
-    return answer([&] { openBook().setPartitions(isolate::parsePartitions(partitions ? partitions : "")); });
+    return answer([&] {
+        const std::vector<isolate::Partition> wanted = isolate::parsePartitions(partitions ? partitions : "");
+        if (tenancy()) throw Error("partitions are set before one is joined");
+        const GpuChoice choice = chosenGpu();
+        gpu::SimulationOptions options;
+        options.settings = choice.settings;
+        gpu::Gpu gpu = gpu::Gpu::open(choice.name, options);
+        isolate::planFor(gpu, wanted, "");  // refuses what this GPU cannot give
+        openBook(gpu).setPartitions(wanted);
+    });
 }
 
 int physicalAddressCall(const void* device, unsigned long long* physical) {

@@ -123,6 +123,17 @@ TEST_F(Programs, AreShownNoDeviceWhereTheirPartitionIsFull) {
     EXPECT_EQ(isolate("run", {"--partition", "A", "--", program}).exitCode, 0);
 }
 
+TEST_F(Programs, MaySetPartitionsThatTheGpuCanGive) {
+    const std::string program = build("tests/isolate/own_partitions.cu");
+    const Outcome fine = exec({program, "A=25%/50%,B=75%/50%", "B"});
+    EXPECT_EQ(fine.output, "inside: 15 SMs, 1 device\nleft: 0 devices, again -1\n");  // of 20
+    // A GTX 1080 has two colors.
+    const Outcome many = exec({program, "A=30%,B=30%,C=30%", "A"});
+    EXPECT_EQ(many.exitCode, 1);
+    EXPECT_NE(many.output.find("not set: "), std::string::npos) << many.output;
+    EXPECT_EQ(isolate("run", {"--partition", "B", "--", "/bin/true"}).exitCode, 0) << "the first two are still set";
+}
+
 /// CUDA cannot be used in a child once its parent has begun.
 TEST_F(Programs, HaveNoDeviceInChildrenOfAFork) {
     const std::string late = "parent: 0\nchild: 3\nparent: 0\n";  // CUDA_ERROR_NOT_INITIALIZED
