@@ -16,6 +16,7 @@
 #include "gate/gate.h"
 #include "isolate/evaluation.h"
 #include "isolate/leases.h"
+#include "isolate/server_health.h"
 #include "isolate/tenancy.h"
 #include "isolate/tenant.h"
 #include "report/report.h"
@@ -199,6 +200,7 @@ std::string fileOf(const driver::DriverApi& api) {
 
 /// The driver library in front of the program joins; here only what can be told before is.
 int runInside(const RunOptions& o) {
+    isolate::waitForServer(o.gpu.gpu);
     {
         gpu::Gpu gpu = openGpu(o.gpu);
         const isolate::LeaseBook book = openBook(o.gpu, gpu);

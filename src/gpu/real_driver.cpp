@@ -30,15 +30,9 @@ std::string unusually(const std::string& name) {
     return name.starts_with('/') ? "/." + name : name;
 }
 
-/// Whether an MPS daemon answers where this process would ask for one.
-bool underMps() {
-    const std::filesystem::path folder = environment("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps");
-    return std::filesystem::exists(folder / "control");
-}
-
 /// A server whose client ended in the middle of a kernel, or made a fault, takes no new ones until it has recovered.
 CUresult initialize(const DriverApi& api) {
-    constexpr int kTries = 100;
+    constexpr int kTries = 20;
     constexpr std::chrono::milliseconds kPause(100);
     CUresult result = api.cuInit(0);
     for (int i = 0; result == driver::CUDA_ERROR_MPS_SERVER_NOT_READY && i < kTries; ++i) {
@@ -55,16 +49,13 @@ const char* underServer(CUresult result) {
         case driver::CUDA_ERROR_MPS_RPC_FAILURE:
             return "the MPS server or its daemon has ended";
         case driver::CUDA_ERROR_MPS_SERVER_NOT_READY:
-            return "the MPS server takes nobody in until all of its clients have left: one of them ended in the middle "
-                   "of "
-                   "a kernel, or made a fault";
+            return "the MPS server takes nobody in until its clients have left: one of them ended in the middle of a "
+                   "kernel, or made a fault";
         case driver::CUDA_ERROR_ILLEGAL_ADDRESS:
         case driver::CUDA_ERROR_LAUNCH_FAILED:
         case driver::CUDA_ERROR_ILLEGAL_INSTRUCTION:
         case driver::CUDA_ERROR_MPS_CLIENT_TERMINATED:
-            return "a client of the MPS server, this one or another, ended in the middle of a kernel or made a fault: "
-                   "it "
-                   "works again for processes that start now";
+            return "a client of the MPS server, this one or another, ended in the middle of a kernel, or made a fault";
         default:
             return nullptr;
     }
@@ -97,6 +88,11 @@ DriverApi loadDriver() {
 
 }  // namespace
 
+bool underMps() {
+    const std::filesystem::path folder = environment("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps");
+    return std::filesystem::exists(folder / "control");
+}
+
 const DriverApi& realDriver() {
     static const DriverApi api = loadDriver();  // never unloaded: its threads outlive any order of destruction
     return api;
@@ -107,12 +103,8 @@ void check(const DriverApi& api, CUresult result, const char* what) {
     const char *name = nullptr, *text = nullptr;
     api.cuGetErrorName(result, &name);
     api.cuGetErrorString(result, &text);
-    const char* const served = underMps() ? underServer(result) : nullptr;
-    throw Error("{}: {} ({})", what,
-                served ? served
-                : text ? text
-                       : "unknown error",
-                name ? name : std::to_string(result));
+    if (const char* const served = underMps() ? underServer(result) : nullptr) text = served;
+    throw Error("{}: {} ({})", what, text ? text : "unknown error", name ? name : std::to_string(result));
 }
 
 }  // namespace bulkhead::gpu

@@ -8,6 +8,9 @@ namespace bulkhead::gpu {
 /// or one that finds no GPU. The only place that loads it.
 const driver::DriverApi& realDriver();
 
+/// Whether an MPS daemon answers where this process would ask for one.
+bool underMps();
+
 /// Throws Error with the driver's own name for what went wrong.
 void check(const driver::DriverApi&, driver::CUresult, const char* what);
 

@@ -1,0 +1,58 @@
+#include "isolate/server_health.h"
+
+#include <thread>
+
+#include "base/error.h"
+#include "compare/workers.h"
+#include "gpu/gpu.h"
+#include "gpu/real_driver.h"
+#include "stress/mps_control.h"
+
+namespace bulkhead::isolate {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kPause(100);
+
+/// What is wrong with it, seen by a process that ends afterwards; empty where nothing is.
+std::string faultOf(const std::string& name) {
+    std::string fault;
+    compare::inProcesses(
+        1, 1,
+        [&](std::size_t) {
+            gpu::Gpu gpu = gpu::Gpu::open(name);
+            gpu.context().allocate(1);
+            gpu.context().synchronize();
+        },
+        [&](std::size_t, const std::string& why) { fault = why; });
+    return fault;
+}
+
+/// Empty once the GPU works.
+std::string faultAfter(const std::string& name, std::chrono::milliseconds patience) {
+    const auto end = Clock::now() + patience;
+    std::string fault = faultOf(name);
+    while (!fault.empty() && Clock::now() < end) {
+        std::this_thread::sleep_for(kPause);
+        fault = faultOf(name);
+    }
+    return fault;
+}
+
+}  // namespace
+
+void waitForServer(const std::string& gpu, std::chrono::milliseconds patience) {
+    if (!gpu.starts_with("cuda:") || !gpu::underMps()) return;
+    std::string fault = faultAfter(gpu, patience);
+    if (fault.empty()) return;
+    const stress::MpsServer server = stress::askMpsServer();
+    if (server.process.empty()) throw Error("{}", fault);
+    if (!server.clients.empty())
+        throw Error("{}; MPS server {} is in state {} and waits for its clients to end: process {}", fault,
+                    server.process, server.status, fmt::join(server.clients, ", "));
+    stress::replaceMpsServer(server);
+    fault = faultAfter(gpu, patience);
+    if (!fault.empty()) throw Error("{}; MPS server {} was replaced, which did not help", fault, server.process);
+}
+
+}  // namespace bulkhead::isolate

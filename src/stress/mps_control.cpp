@@ -1,0 +1,47 @@
+#include "stress/mps_control.h"
+
+#include <sstream>
+
+#include "base/error.h"
+#include "stress/child_process.h"
+
+namespace bulkhead::stress {
+namespace {
+
+constexpr double kAnswerSeconds = 5;
+
+/// What the daemon prints for a request, word by word.
+std::vector<std::string> ask(const std::string& request) {
+    ChildProcess control({"nvidia-cuda-mps-control"});
+    control.writeLine(request);
+    control.closeInput();
+    std::vector<std::string> words;
+    try {
+        while (true) {
+            std::istringstream line(control.readLine(kAnswerSeconds));
+            for (std::string word; line >> word;) words.push_back(word);
+        }
+    } catch (const Error&) {
+        if (control.wait(kAnswerSeconds) != 0) throw Error("the MPS daemon does not answer");
+    }
+    return words;
+}
+
+}  // namespace
+
+MpsServer askMpsServer() {
+    MpsServer server;
+    const std::vector<std::string> servers = ask("get_server_list");
+    if (servers.empty()) return server;
+    server.process = servers.front();
+    const std::vector<std::string> status = ask("get_server_status " + server.process);
+    if (!status.empty()) server.status = status.back();
+    server.clients = ask("get_client_list " + server.process);
+    return server;
+}
+
+void replaceMpsServer(const MpsServer& server) {
+    ask("shutdown_server " + server.process + " -f");
+}
+
+}  // namespace bulkhead::stress
