@@ -17,6 +17,7 @@
 #include "isolate/evaluation.h"
 #include "isolate/leases.h"
 #include "isolate/server_health.h"
+#include "isolate/stopping.h"
 #include "isolate/tenancy.h"
 #include "isolate/tenant.h"
 #include "report/report.h"
@@ -129,6 +130,19 @@ int list(const PlanOptions& o) {
     } else {
         writeJson(o.json, report::json(r));
     }
+    return kDone;
+}
+
+struct StopOptions {
+    GpuOptions gpu;
+    std::string partition;
+};
+
+int stop(const StopOptions& o) {
+    gpu::Gpu gpu = openGpu(o.gpu);
+    for (const isolate::Holder& holder : isolate::stopHolders(openBook(o.gpu, gpu), o.partition))
+        writeOutput("-", fmt::format("stopped process {} ({}) in partition {}\n", holder.process,
+                                     printable(holder.program), o.partition));
     return kDone;
 }
 
@@ -273,6 +287,15 @@ void setUpInside(CLI::App& app, const Chosen& chosen) {
     sub->callback([=] { *chosen = [=] { return runInside(*o); }; });
 }
 
+void setUpStop(CLI::App& app, const Chosen& chosen) {
+    CLI::App* sub = app.add_subcommand("stop", "stop the programs inside a partition, without harm to others");
+    const auto o = std::make_shared<StopOptions>();
+    addGpuOptions(*sub, o->gpu);
+    addLeaseOptions(*sub, o->gpu);
+    sub->add_option("--partition", o->partition, "its name")->required();
+    sub->callback([=] { *chosen = [=] { return stop(*o); }; });
+}
+
 void setUpEvaluate(CLI::App& app, const Chosen& chosen) {
     CLI::App* sub = app.add_subcommand("evaluate", "measure how far neighbours reach through walls");
     const auto o = std::make_shared<EvaluateOptions>();
@@ -309,6 +332,7 @@ Action setUpIsolate(CLI::App& app) {
     setUpPlan(app, "set", "set the partitions that processes join from now on", set, true, true, chosen);
     setUpPlan(app, "list", "show who is in which partition", list, false, true, chosen);
     setUpInside(app, chosen);
+    setUpStop(app, chosen);
     setUpEvaluate(app, chosen);
     // One tenant of an evaluation; for processes that evaluate starts.
     app.add_subcommand("worker")->group("")->callback([=] { *chosen = isolate::serveTenant; });

@@ -98,6 +98,7 @@ class LeaseBook {
     Occupancy occupancy() const;
 
     const std::filesystem::path& folder() const { return base_; }
+    const GpuIdentity& gpu() const { return gpu_; }
 
     /// BULKHEAD_LEASES, or this user's own: in XDG_RUNTIME_DIR or /run/user where there is one, else in /run for root
     /// and in /tmp for others.

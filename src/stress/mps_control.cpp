@@ -1,5 +1,6 @@
 #include "stress/mps_control.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "base/error.h"
@@ -38,6 +39,12 @@ MpsServer askMpsServer() {
     if (!status.empty()) server.status = status.back();
     server.clients = ask("get_client_list " + server.process);
     return server;
+}
+
+void terminateMpsClient(const MpsServer& server, pid_t client) {
+    const std::string name = std::to_string(client);
+    if (std::find(server.clients.begin(), server.clients.end(), name) == server.clients.end()) return;
+    ask("terminate_client " + server.process + " " + name);
 }
 
 void replaceMpsServer(const MpsServer& server) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -12,6 +14,9 @@ struct MpsServer {
 };
 /// Throws Error if no daemon answers.
 MpsServer askMpsServer();
+
+/// Takes the work of one of its clients from a server, which others do not notice. Throws Error.
+void terminateMpsClient(const MpsServer&, pid_t);
 
 /// Ends a server, for the daemon to start another one with the next client. Throws Error.
 void replaceMpsServer(const MpsServer&);
