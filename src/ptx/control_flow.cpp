@@ -40,9 +40,11 @@ bool writesFirstOperand(const Instruction& instruction) {
     return true;
 }
 
-bool isUnguardedEnd(const Instruction& instruction) {
-    return instruction.guard < 0 &&
-           (instruction.opcode == "ret" || instruction.opcode == "exit" || instruction.opcode == "trap");
+/// Whether an instruction ends its block because threads may end there.
+bool isEnd(const Instruction& instruction, WaysOut ways) {
+    const bool leaves = instruction.opcode == "ret" || instruction.opcode == "exit";
+    if (instruction.guard >= 0) return leaves && ways == WaysOut::all;
+    return leaves || instruction.opcode == "trap";
 }
 
 int labelIndex(const Function& function, const Instruction& instruction, const std::string& label) {
@@ -193,7 +195,8 @@ class PostDominators {
                     return std::all_of(successors.begin(), successors.end(),
                                        [&](int s) { return component[s] == components; });
                 });
-                if (isClosed) {
+                const bool isLoop = !blocks_[b].successors.empty();  // else a trap that is no way out
+                if (isClosed && isLoop) {
                     int last = *std::max_element(first, open.end());
                     leavesEndlessLoop_[last] = true;
                     predecessors_[exit_].push_back(last);
@@ -272,7 +275,7 @@ int ControlFlow::reconvergenceOf(int instruction) const {
     return meeting < 0 ? bodySize : blocks[meeting].first;
 }
 
-ControlFlow analyseControlFlow(const Function& function) {
+ControlFlow analyseControlFlow(const Function& function, WaysOut ways) {
     ControlFlow flow;
     const int size = static_cast<int>(function.body.size());
     flow.bodySize = size;
@@ -280,7 +283,7 @@ ControlFlow analyseControlFlow(const Function& function) {
     if (size > 0) begins[0] = true;
     for (int i = 0; i < size; ++i) {
         const Instruction& instruction = function.body[i];
-        if (isBranch(instruction) || isUnguardedEnd(instruction)) begins[i + 1] = true;
+        if (isBranch(instruction) || isEnd(instruction, ways)) begins[i + 1] = true;
         if (isBranch(instruction)) {
             for (int target : targetsOf(function, instruction)) begins[target] = true;
         }
@@ -302,9 +305,9 @@ ControlFlow analyseControlFlow(const Function& function) {
                 addUnique(block.successors, flow.blockOf[instruction]);
             }
         };
-        if (isUnguardedEnd(last)) {
-            block.leaves = true;
-            continue;
+        if (isEnd(last, ways)) {
+            block.leaves = last.opcode != "trap" || ways == WaysOut::unguarded;
+            if (last.guard < 0) continue;
         }
         bool fallsThrough = !isBranch(last) || last.guard >= 0;
         if (fallsThrough) goTo(block.last);

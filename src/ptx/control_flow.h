@@ -14,14 +14,22 @@ struct Effects {
 };
 Effects effectsOf(const Function&, const Instruction&);
 
-/// Basic blocks in program order; successors; immediate post-dominators. A guarded ret, exit or trap ends no block and
-/// does not count as a way out: the lanes that leave there have nobody to meet. A loop without a way out counts as
-/// leaving at its last block.
+/// What counts as a way out of a function.
+enum class WaysOut : std::uint8_t {
+    /// For where lanes of a warp meet again. A guarded ret, exit or trap ends no block and is no way out: the lanes
+    /// that leave there have nobody to meet.
+    unguarded,
+    /// For what threads have in common. Every ret and exit is a way out; trap is none, since it ends the launch.
+    all,
+};
+
+/// Basic blocks in program order; successors; immediate post-dominators. A loop without a way out counts as leaving at
+/// its last block.
 struct ControlFlow {
     struct Block {
         int first, last;  ///< instructions [first, last)
         std::vector<int> successors;
-        bool leaves = false;  ///< may end the function: ret, exit, trap, or the end of the body
+        bool leaves = false;  ///< may end the function: by a way out, or the end of the body
         int postDominator;    ///< block index, or -1 = the function's exit
     };
     std::vector<Block> blocks;
@@ -34,7 +42,7 @@ struct ControlFlow {
     std::vector<int> reachableFrom(int block, int meet) const;
     int bodySize = 0;
 };
-ControlFlow analyseControlFlow(const Function&);
+ControlFlow analyseControlFlow(const Function&, WaysOut = WaysOut::unguarded);
 
 /// Per-thread liveness of registers.
 struct Liveness {

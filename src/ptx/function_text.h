@@ -13,6 +13,8 @@ struct FunctionText {
     const char* parametersEnd = nullptr;  ///< the closing parenthesis; null where there are none
     const char* bodyBegin = nullptr;      ///< after the opening brace
     const char* bodyEnd = nullptr;        ///< the closing one
+
+    std::string_view body() const { return {bodyBegin, static_cast<std::size_t>(bodyEnd - bodyBegin)}; }
 };
 
 std::vector<FunctionText> functionTexts(const Module&);

@@ -1,13 +1,12 @@
 #include "ptx/persistent_blocks.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstddef>
+#include <optional>
+#include <set>
 
-#include "ptx/function_text.h"
-#include "ptx/source_edit.h"
-#include "ptx/uniformity.h"
+#include "ptx/barrier_pairing.h"
+#include "ptx/block_barriers.h"
+#include "ptx/persistent_loop.h"
 
 namespace bulkhead::ptx {
 namespace {
@@ -15,291 +14,300 @@ namespace {
 bool isLeave(const Instruction& i) {
     return i.opcode == "ret" || i.opcode == "exit";
 }
-bool isBarrier(const Instruction& i) {
-    return i.opcode == "bar" || i.opcode == "barrier";
+
+template <class Predicate>
+bool anySpecialRegister(const Operand& operand, const Predicate& is) {
+    return (operand.kind == Operand::Kind::sreg && is(std::string_view(operand.name))) ||
+           std::any_of(operand.parts.begin(), operand.parts.end(),
+                       [&](const Operand& part) { return anySpecialRegister(part, is); });
 }
-bool isBlockIndex(std::string_view sreg) {
-    return sreg.starts_with("ctaid") || sreg.starts_with("nctaid");
-}
-bool readsBlockIndex(const Operand& operand) {
-    return (operand.kind == Operand::Kind::sreg && isBlockIndex(operand.name)) ||
-           std::any_of(operand.parts.begin(), operand.parts.end(), readsBlockIndex);
+template <class Predicate>
+bool readsSpecialRegister(const Instruction& i, const Predicate& is) {
+    return std::any_of(i.operands.begin(), i.operands.end(),
+                       [&](const Operand& operand) { return anySpecialRegister(operand, is); });
 }
 
-[[noreturn]] void refuse(const Module& module, const Instruction& i, std::string_view why) {
-    throw PtxError(module.name, i.position, why, i.text);
+bool readsBlockIndex(const Instruction& i) {
+    return readsSpecialRegister(
+        i, [](std::string_view name) { return name.starts_with("ctaid") || name.starts_with("nctaid"); });
+}
+bool readsWholeBlockIndex(const Instruction& i) {
+    return readsSpecialRegister(i, [](std::string_view name) {
+        const std::size_t dot = name.find("ctaid.");
+        return name.ends_with("ctaid") || (dot <= 1 && (name.back() < 'x' || name.back() > 'z'));
+    });
+}
+bool readsCluster(const Instruction& i) {
+    return readsSpecialRegister(
+        i, [](std::string_view name) { return name.starts_with("clusterid") || name.starts_with("nclusterid"); });
 }
 
-/// A thread that leaves is no longer waited for at barriers; one that only goes back to the queue is. So no thread may
-/// leave, or part from the others, before a barrier that the others come to.
-void expectBarriersForAll(const Module& module, const Function& kernel) {
-    if (std::none_of(kernel.body.begin(), kernel.body.end(), isBarrier)) return;
-    const ControlFlow flow = analyseControlFlow(kernel);
-    const std::vector<bool> uniform = uniformRegisters(kernel, flow);
-    const auto holdsBarrier = [&](int first, int last) {
-        return std::any_of(kernel.body.begin() + first, kernel.body.begin() + last, isBarrier);
-    };
-    const auto barrierAfter = [&](int block, int meet) {
-        const std::vector<int> blocks = flow.reachableFrom(block, meet);
-        return std::any_of(blocks.begin(), blocks.end(),
-                           [&](int b) { return holdsBarrier(flow.blocks[b].first, flow.blocks[b].last); });
-    };
-    for (std::size_t i = 0; i < kernel.body.size(); ++i) {
-        const Instruction& instruction = kernel.body[i];
-        if (instruction.guard < 0 || uniform[instruction.guard]) continue;
-        const auto index = static_cast<int>(i);
-        const int block = flow.blockOf[i];
-        if (isLeave(instruction) && (holdsBarrier(index, flow.blocks[block].last) || barrierAfter(block, -1)))
-            refuse(module, instruction, "some threads may leave here before a barrier: the kernel cannot be walled");
-        if (instruction.opcode == "bra" && barrierAfter(block, flow.reconvergenceOf(index)))
-            refuse(module, instruction, "some threads may pass by a barrier here: the kernel cannot be walled");
-    }
+/// Why an instruction cannot be in the loop, wherever it is; empty if it can.
+std::string_view reasonAgainst(const Function& function, const Instruction& i) {
+    const std::optional<BlockBarrier> barrier = blockBarrier(function, i);
+    if (barrier && barrier->kind == BlockBarrier::Kind::arrive)
+        return "a block may leave this barrier half full, which the next one would find: the kernel cannot be walled";
+    if (barrier && !barrier->id && (barrier->isCounted || barrier->kind == BlockBarrier::Kind::vote))
+        return "which barrier this is cannot be told before the launch: the kernel cannot be walled";
+    if (i.opcode == "barrier" && i.has("cluster"))
+        return "blocks of a cluster do not run together inside walls: the kernel cannot be walled";
+    if (readsCluster(i)) return "walls do not know clusters: the kernel cannot be walled";
+    if (i.opcode == "mbarrier")
+        return "a block would find the mbarrier objects of the block before it: the kernel cannot be walled";
+    if (i.opcode == "cp" && i.has("bulk"))
+        return "a bulk copy may outlast its block, while the next one uses its memory: the kernel cannot be walled";
+    if (i.opcode == "setmaxnreg" || i.opcode == "alloca")
+        return "what a block takes here, the next one would not have: the kernel cannot be walled";
+    if (readsWholeBlockIndex(i)) return "a block index of all dimensions at once cannot be walled";
+    if (i.opcode == "exit" && !function.isKernel) return "a function that ends its thread cannot be walled";
+    return {};
+}
+
+/// What stands before an instruction: its guard, if it has one.
+std::string_view guardOf(const Instruction& i) {
+    return i.text.substr(0, i.text.rfind(i.opcode + "."));
+}
+
+std::set<std::string> blockIndicesOf(const Instruction& i) {
+    std::set<std::string> names;
+    readsSpecialRegister(i, [&](std::string_view name) {
+        if (name.starts_with("ctaid") || name.starts_with("nctaid")) names.emplace(name);
+        return false;
+    });
+    return names;
 }
 
 /// The instruction's text with %ctaid and %nctaid replaced by the registers that stand for them.
-std::string withBlockIndex(const Module& module, const Instruction& i) {
+std::string withBlockIndex(const Instruction& i) {
     std::string text(i.text);
-    for (const char* name : {"%ctaid", "%nctaid"}) {
-        std::size_t at = 0;
-        const std::string_view word(name);
-        while ((at = text.find(word, at)) != std::string::npos) {
-            const std::size_t end = at + word.size();
-            if (end + 1 >= text.size() || text[end] != '.')
-                refuse(module, i, "a block index of all dimensions at once cannot be walled");
-            const std::string replacement = fmt::format("%bulkhead_{}_{}", word.substr(1), text[end + 1]);
-            text.replace(at, word.size() + 2, replacement);
-            at += replacement.size();
-        }
+    for (const std::string& name : blockIndicesOf(i)) {
+        const std::string word = "%" + name, reg = blockIndexRegister(name);
+        for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += reg.size())
+            text.replace(at, word.size(), reg);
     }
     return text;
 }
 
-constexpr unsigned byteOf(unsigned word) {
-    return 4 * word;
-}
-
-/// Clears the turn of the launch before. The first that finds no more indices does: it has nothing else to do, and is
-/// inside, where no neighbour's accesses come before its own.
-std::string clear(std::string_view kernel) {
-    return fmt::format(R"(
-	ld.param.u64 %bulkhead_q2, [{0}_bulkhead_launch+{1}];
-	cvta.to.global.u64 %bulkhead_q2, %bulkhead_q2;
-	ld.param.u32 %bulkhead_r2, [{0}_bulkhead_launch+{2}];
-	mov.u32 %bulkhead_r3, 0;
-$bulkhead_clear:
-	setp.eq.u32 %bulkhead_p1, %bulkhead_r2, 0;
-	@%bulkhead_p1 bra $bulkhead_taken;
-	st.global.v4.u32 [%bulkhead_q2], {{%bulkhead_r3, %bulkhead_r3, %bulkhead_r3, %bulkhead_r3}};
-	add.u64 %bulkhead_q2, %bulkhead_q2, 16;
-	sub.u32 %bulkhead_r2, %bulkhead_r2, 16;
-	bra $bulkhead_clear;
-)",
-                       kernel, offsetof(PersistentLaunch, before), offsetof(PersistentLaunch, clear));
-}
-
-/// What the first thread of a block that stays must know: where to count, and that no index has been fetched yet.
-std::string firstThread(std::string_view kernel) {
-    return fmt::format(R"(
-	ld.param.u64 %bulkhead_queue, [{0}_bulkhead_launch+{1}];
-	cvta.to.global.u64 %bulkhead_queue, %bulkhead_queue;
-	ld.param.u64 %bulkhead_turn, [{0}_bulkhead_launch+{2}];
-	cvta.to.global.u64 %bulkhead_turn, %bulkhead_turn;
-	setp.ne.u32 %bulkhead_ahead, %bulkhead_sm, %bulkhead_sm;
-)",
-                       kernel, offsetof(PersistentLaunch, queue), offsetof(PersistentLaunch, turn));
-}
-
-/// What every thread that stays must know: whether it is the first of its block, and the grid that is meant.
-std::string worker(std::string_view kernel) {
-    return fmt::format(R"(
-	mov.u32 %bulkhead_r2, %tid.x;
-	mov.u32 %bulkhead_r3, %tid.y;
-	or.b32 %bulkhead_r2, %bulkhead_r2, %bulkhead_r3;
-	mov.u32 %bulkhead_r3, %tid.z;
-	or.b32 %bulkhead_r2, %bulkhead_r2, %bulkhead_r3;
-	setp.ne.u32 %bulkhead_other, %bulkhead_r2, 0;
-	ld.param.u32 %bulkhead_nctaid_x, [{0}_bulkhead_launch+{1}];
-	ld.param.u32 %bulkhead_nctaid_y, [{0}_bulkhead_launch+{2}];
-	ld.param.u32 %bulkhead_nctaid_z, [{0}_bulkhead_launch+{3}];
-	mul.lo.u32 %bulkhead_blocks, %bulkhead_nctaid_x, %bulkhead_nctaid_y;
-	mul.lo.u32 %bulkhead_blocks, %bulkhead_blocks, %bulkhead_nctaid_z;
-)",
-                       kernel, offsetof(PersistentLaunch, grid), offsetof(PersistentLaunch, grid) + 4,
-                       offsetof(PersistentLaunch, grid) + 8);
-}
-
-/// Names, and whether the SM is inside. Blocks outside are many and only pass by, and others wait for their room, so
-/// they have as little to do as possible.
-std::string preamble(std::string_view kernel) {
-    return fmt::format(R"(
-	.reg .pred %bulkhead_p<2>;
-	.reg .pred %bulkhead_other, %bulkhead_ahead;
-	.reg .b32 %bulkhead_r<5>;
-	.reg .b32 %bulkhead_blocks, %bulkhead_sm, %bulkhead_fetched;
-	.reg .b32 %bulkhead_ctaid_x, %bulkhead_ctaid_y, %bulkhead_ctaid_z;
-	.reg .b32 %bulkhead_nctaid_x, %bulkhead_nctaid_y, %bulkhead_nctaid_z;
-	.reg .b64 %bulkhead_queue, %bulkhead_turn, %bulkhead_q<3>;
-	.shared .align 4 .u32 {0}_bulkhead_block;
-	mov.u32 %bulkhead_sm, %smid;
-	shr.u32 %bulkhead_r1, %bulkhead_sm, 5;
-	mov.u64 %bulkhead_q1, {0}_bulkhead_launch;
-	mad.wide.u32 %bulkhead_q1, %bulkhead_r1, 4, %bulkhead_q1;
-	ld.param.u32 %bulkhead_r1, [%bulkhead_q1+{1}];
-	and.b32 %bulkhead_r2, %bulkhead_sm, 31;
-	bfe.u32 %bulkhead_r1, %bulkhead_r1, %bulkhead_r2, 1;
-	setp.ne.u32 %bulkhead_p1, %bulkhead_r1, 0;
-	@%bulkhead_p1 bra $bulkhead_inside;
-)",
-                       kernel, offsetof(PersistentLaunch, sms));
-}
-
-/// Whoever is outside leaves. Blocks start in the order of their numbers, so when the last of the row is there, the
-/// others are, and those inside say so in less than a microsecond; if nobody does, the last one stays. It would do no
-/// harm if somebody came later.
-std::string outside(std::string_view kernel) {
-    return fmt::format(R"(
-	mov.u32 %bulkhead_r2, %ctaid.x;
-	mov.u32 %bulkhead_r3, %nctaid.x;
-	sub.u32 %bulkhead_r3, %bulkhead_r3, 1;
-	setp.ne.u32 %bulkhead_p1, %bulkhead_r2, %bulkhead_r3;
-	@%bulkhead_p1 bra $bulkhead_end;
-{3}
-	@%bulkhead_other bra $bulkhead_told;
-{4}
-	mov.u64 %bulkhead_q1, %clock64;
-$bulkhead_wait:
-	ld.volatile.global.u32 %bulkhead_r1, [%bulkhead_turn+{1}];
-	setp.ne.u32 %bulkhead_p1, %bulkhead_r1, 0;
-	@%bulkhead_p1 bra $bulkhead_tell;
-	mov.u64 %bulkhead_q2, %clock64;
-	sub.u64 %bulkhead_q2, %bulkhead_q2, %bulkhead_q1;
-	setp.lt.u64 %bulkhead_p0, %bulkhead_q2, 20000;
-	@%bulkhead_p0 bra $bulkhead_wait;
-	red.global.add.u32 [%bulkhead_queue+{2}], 1;
-$bulkhead_tell:
-	st.shared.u32 [{0}_bulkhead_block], %bulkhead_r1;
-$bulkhead_told:
-	bar.sync 0;
-	ld.shared.u32 %bulkhead_r1, [{0}_bulkhead_block];
-	setp.ne.u32 %bulkhead_p1, %bulkhead_r1, 0;
-	@%bulkhead_p1 bra $bulkhead_end;
-	bra $bulkhead_next;
-)",
-                       kernel, byteOf(PersistentQueue::kInside), byteOf(PersistentQueue::kStrays), worker(kernel),
-                       firstThread(kernel));
-}
-
-/// A block that is one too many on its SM goes on as if it had come too late for the last index.
-std::string inside(std::string_view kernel) {
-    return fmt::format(R"(
-$bulkhead_inside:
-{5}
-	@%bulkhead_other bra $bulkhead_next;
-{6}
-	ld.param.u32 %bulkhead_r1, [{0}_bulkhead_launch+{3}];
-	setp.eq.u32 %bulkhead_p1, %bulkhead_r1, 0;
-	@%bulkhead_p1 bra $bulkhead_stay;
-	mad.wide.u32 %bulkhead_q1, %bulkhead_sm, 4, %bulkhead_turn;
-	atom.global.add.u32 %bulkhead_r2, [%bulkhead_q1+{4}], 1;
-	mov.u32 %bulkhead_fetched, 4294967295;
-	setp.ge.u32 %bulkhead_ahead, %bulkhead_r2, %bulkhead_r1;
-	@%bulkhead_ahead bra $bulkhead_next;
-$bulkhead_stay:
-	mov.u32 %bulkhead_r1, 1;
-	red.global.or.b32 [%bulkhead_turn+{2}], %bulkhead_r1;
-	mad.wide.u32 %bulkhead_q1, %bulkhead_sm, 4, %bulkhead_queue;
-	st.global.u32 [%bulkhead_q1+{1}], %bulkhead_r1;
-)",
-                       kernel, byteOf(PersistentQueue::kUsed), byteOf(PersistentQueue::kInside),
-                       offsetof(PersistentLaunch, most), byteOf(PersistentQueue::kPlaced), worker(kernel),
-                       firstThread(kernel));
-}
-
-/// All threads come in at the head of the loop: were some to jump into it, ptxas would not bring a warp's threads
-/// together before the barrier there. Indices are fetched by `inc`: what `add` gives, ptxas shares out among the lanes
-/// of a warp at once, and so waits for it before the block that should hide the wait.
-std::string nextIndex(std::string_view kernel) {
-    return fmt::format(R"(
-$bulkhead_next:
-	bar.sync 0;
-	@%bulkhead_other bra $bulkhead_taken;
-	@%bulkhead_ahead bra $bulkhead_fetched_ahead;
-	atom.global.inc.u32 %bulkhead_fetched, [%bulkhead_turn+{1}], 4294967295;
-$bulkhead_fetched_ahead:
-	st.shared.u32 [{0}_bulkhead_block], %bulkhead_fetched;
-	ld.param.u32 %bulkhead_r1, [{0}_bulkhead_launch+{2}];
-	setp.lt.u32 %bulkhead_ahead, %bulkhead_fetched, %bulkhead_r1;
-	@!%bulkhead_ahead bra $bulkhead_over;
-	atom.global.inc.u32 %bulkhead_fetched, [%bulkhead_turn+{1}], 4294967295;
-	bra $bulkhead_taken;
-$bulkhead_over:
-	setp.ne.u32 %bulkhead_p1, %bulkhead_fetched, %bulkhead_blocks;
-	@%bulkhead_p1 bra $bulkhead_taken;
-{3}
-$bulkhead_taken:
-	bar.sync 0;
-	ld.shared.u32 %bulkhead_ctaid_x, [{0}_bulkhead_block];
-	setp.ge.u32 %bulkhead_p1, %bulkhead_ctaid_x, %bulkhead_blocks;
-	@%bulkhead_p1 bra $bulkhead_end;
-	mov.u32 %bulkhead_ctaid_y, 0;
-	mov.u32 %bulkhead_ctaid_z, 0;
-	setp.lt.u32 %bulkhead_p1, %bulkhead_ctaid_x, %bulkhead_nctaid_x;
-	@%bulkhead_p1 bra $bulkhead_body;
-	div.u32 %bulkhead_r2, %bulkhead_ctaid_x, %bulkhead_nctaid_x;
-	rem.u32 %bulkhead_ctaid_x, %bulkhead_ctaid_x, %bulkhead_nctaid_x;
-	rem.u32 %bulkhead_ctaid_y, %bulkhead_r2, %bulkhead_nctaid_y;
-	div.u32 %bulkhead_ctaid_z, %bulkhead_r2, %bulkhead_nctaid_y;
-$bulkhead_body:
-)",
-                       kernel, byteOf(PersistentQueue::kNext), offsetof(PersistentLaunch, ahead), clear(kernel));
-}
-
-std::string prologue(std::string_view kernel) {
-    return preamble(kernel) + outside(kernel) + inside(kernel) + nextIndex(kernel);
-}
-
-const char* const kEpilogue = "\n\tbra $bulkhead_next;\n$bulkhead_end:\n\tret;\n";
-
-std::string parameter(const Function& kernel) {
-    return fmt::format("{1}\n\t.param .align 8 .b8 {0}_bulkhead_launch[{2}]\n", kernel.name,
-                       kernel.params.empty() ? "" : ",", sizeof(PersistentLaunch));
-}
-
-void rewriteKernel(const Module& module, const Function& kernel, const FunctionText& text, SourceEdit& edit) {
-    expectBarriersForAll(module, kernel);
-    if (text.parametersEnd) {
-        edit.insert(text.parametersEnd, parameter(kernel));
-    } else {
-        edit.insert(text.name.data() + text.name.size(), "(" + parameter(kernel) + ")");
+/// Bytes of shared memory that a kernel and what it calls declare.
+std::uint64_t declaredShared(const Module& module, const std::vector<const Function*>& functions) {
+    std::uint64_t bytes = 0;
+    const auto add = [&](const Variable& v) {
+        if (v.space == Space::shared) bytes = (bytes + v.align - 1) / v.align * v.align + v.bytes;
+    };
+    std::set<std::string> mentioned;
+    const auto mention = [&](auto&& self, const Operand& operand) -> void {
+        mentioned.insert(operand.name);
+        for (const Operand& part : operand.parts) self(self, part);
+    };
+    for (const Function* function : functions) {
+        std::for_each(function->variables.begin(), function->variables.end(), add);
+        for (const Instruction& i : function->body)
+            for (const Operand& operand : i.operands) mention(mention, operand);
     }
-    edit.insert(text.bodyBegin, prologue(kernel.name));
-    for (const Instruction& i : kernel.body) {
-        if (isLeave(i)) {
-            // A guard, if there is one, stands before the opcode and stays.
-            const std::size_t at = i.text.rfind(i.opcode);
-            edit.replace(i.text.substr(at), "bra $bulkhead_next;");
-        } else if (std::any_of(i.operands.begin(), i.operands.end(), readsBlockIndex)) {
-            edit.replace(i.text, withBlockIndex(module, i));
+    for (const Variable& v : module.variables)
+        if (mentioned.contains(v.name)) add(v);
+    return bytes;
+}
+
+/// Decides on the loop of each kernel and makes the edits.
+class Rewriting {
+  public:
+    Rewriting(const Module& module, const PersistentOptions& options)
+        : module_(module), options_(options), graph_(module), refusals_(module, graph_), edit_(*module.source) {}
+
+    PersistentModule run() {
+        for (const Function& function : module_.functions)
+            for (const Instruction& i : function.body)
+                if (const std::string_view why = reasonAgainst(function, i); !why.empty())
+                    refusals_.refuse(function, i, why);
+        refusals_.passOn();
+        chooseStandIns();
+        for (const Function& kernel : module_.functions)
+            if (kernel.isKernel && !kernel.isExtern && !refusals_.contains(kernel)) plan(kernel);
+        countInFunctions();
+        for (auto& [kernel, loop] : loops_) makeRoom(*kernel, loop);
+        return edited();
+    }
+
+  private:
+    static constexpr unsigned kBarriers = 16;
+    static constexpr std::uint64_t kMostShared = 48 * 1024;
+
+    /// A barrier that nobody uses with a count. Functions may be called by all kernels, so it is the same in all.
+    void chooseStandIns() {
+        std::set<unsigned> counted;
+        for (const Function& function : module_.functions) addBarriers(function, true, counted);
+        while (counted.contains(standIns_.barrier)) ++standIns_.barrier;
+        standIns_.sync = module_.versionMajor >= 6 ? "barrier.sync" : "bar.sync";
+    }
+
+    static void addBarriers(const Function& function, bool onlyCounted, std::set<unsigned>& numbers) {
+        for (const Instruction& i : function.body) {
+            const std::optional<BlockBarrier> barrier = blockBarrier(function, i);
+            if (barrier && barrier->id && (barrier->isCounted || !onlyCounted)) numbers.insert(*barrier->id);
         }
     }
-    edit.insert(text.bodyEnd, kEpilogue);
-}
+
+    void plan(const Function& kernel) {
+        const BarrierPairing pairing(kernel, graph_);
+        if (const Instruction* const lost = pairing.lostMeeting())
+            return refusals_.refuse(kernel, *lost,
+                                    "lanes of a warp that part here would not meet again: the kernel cannot be walled");
+        PersistentLoop loop;
+        loop.kernel = kernel.name;
+        std::set<unsigned> taken{standIns_.barrier};
+        for (const Function* function : graph_.reachable(kernel)) {
+            addBarriers(*function, false, taken);
+            for (const Instruction& i : function->body) {
+                loop.copiesAsynchronously |= i.opcode == "cp" && i.has("async");
+                loop.functionsAskForBlock |= !function->isKernel && readsBlockIndex(i);
+            }
+        }
+        while (taken.contains(loop.barrier)) ++loop.barrier;
+        if (needsStandIns(kernel, pairing)) standIn(kernel, loop, pairing.hasBarriersInFunctions());
+        if (std::max(loop.barrier, standIns_.barrier) >= kBarriers)
+            refusals_.refuse(kernel, "it leaves none of the 16 barriers of a block: the kernel cannot be walled");
+        if (!refusals_.contains(kernel)) loops_.emplace(&kernel, std::move(loop));
+    }
+
+    /// Whether some threads may leave while others still come to a barrier, or it is not known which barrier that is.
+    bool needsStandIns(const Function& kernel, const BarrierPairing& pairing) {
+        if (!pairing.hasBarriers() || options_.trustBarriers) return false;
+        const Instruction* const parting = pairing.parting();
+        bool isUnknown = false, hasVotes = false;
+        for (const Function* function : graph_.reachable(kernel))
+            for (const Instruction& i : function->body) {
+                if (!isBarrierForAll(i)) continue;
+                hasVotes = hasVotes || !isStandIn(i);
+                isUnknown = isUnknown || !blockBarrier(*function, i)->id;
+            }
+        if (parting && hasVotes)
+            refusals_.refuse(kernel, *parting,
+                             "some threads may leave or part here before a vote of the block: the kernel cannot be "
+                             "walled");
+        return parting || isUnknown;
+    }
+
+    /// All barriers that threads stand in at become one. None may be what others use for some threads.
+    void standIn(const Function& kernel, PersistentLoop& loop, bool inFunctions) {
+        loop.standIns = standIns_;
+        loop.standIns->inFunctions = inFunctions;
+        std::set<unsigned> counted;
+        for (const Function* function : graph_.reachable(kernel)) addBarriers(*function, true, counted);
+        for (const Function* function : graph_.reachable(kernel))
+            for (const Instruction& i : function->body) {
+                if (!isStandIn(i)) continue;
+                const std::optional<unsigned> id = blockBarrier(*function, i)->id;
+                if (id ? counted.contains(*id) : !counted.empty())
+                    refusals_.refuse(kernel, i,
+                                     "a barrier for all threads, or for some, as the case may be: the kernel cannot "
+                                     "be walled");
+            }
+    }
+
+    /// Functions at whose barriers threads of one kernel stand in count for all that call them.
+    void countInFunctions() {
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (auto& [kernel, loop] : loops_) {
+                bool calls = false;
+                for (const Function* function : graph_.reachable(*kernel)) {
+                    const bool hasBarrier = std::any_of(function->body.begin(), function->body.end(), isBarrierForAll);
+                    if (loop.standIns && !function->isKernel && hasBarrier)
+                        changed |= counting_.insert(function).second;
+                    calls = calls || counting_.contains(function);
+                }
+                if (!calls || loop.standIns) continue;
+                standIn(*kernel, loop, true);
+                changed = true;
+            }
+        }
+    }
+
+    void makeRoom(const Function& kernel, PersistentLoop& loop) {
+        constexpr unsigned kAlignment = 16;
+        const std::uint64_t own = declaredShared(module_, graph_.reachable(kernel));
+        if (own + kAlignment + loop.sharedBytes() <= kMostShared) return;
+        loop.usesSlot = true;
+        if (loop.standIns || loop.sharesWithFunctions())
+            refusals_.refuse(kernel, "it leaves no shared memory of 48 KB: the kernel cannot be walled");
+    }
+
+    PersistentModule edited() {
+        PersistentModule result;
+        const std::vector<FunctionText> texts = functionTexts(module_);
+        bool tellsFunctions = false;
+        for (const Function& function : module_.functions) {
+            const FunctionText* const text = find(texts, function.name);
+            if (text == nullptr || refusals_.contains(function)) continue;
+            if (const auto loop = loops_.find(&function); loop != loops_.end()) {
+                editKernel(function, loop->second, *text);
+                result.kernels[function.name] = {loop->second.sharedBytes(), loop->second.usesSlot};
+            } else {
+                tellsFunctions |= editFunction(function, *text);
+            }
+        }
+        if (tellsFunctions) edit_.insert(firstDeclaration(module_), std::string(LoopOfCaller::declaration()));
+        result.refused = refusals_.apply(texts, edit_);
+        result.text = edit_.apply();
+        return result;
+    }
+
+    void editKernel(const Function& kernel, const PersistentLoop& loop, const FunctionText& text) {
+        if (text.parametersEnd) {
+            edit_.insert(text.parametersEnd, loop.parameter(kernel.params.empty()));
+        } else {
+            edit_.insert(text.name.data() + text.name.size(), "(" + loop.parameter(true) + ")");
+        }
+        edit_.insert(text.bodyBegin, loop.prologue());
+        for (const Instruction& i : kernel.body) {
+            if (isLeave(i)) {
+                // A guard, if there is one, stands before the opcode and stays.
+                edit_.replace(i.text.substr(i.text.rfind(i.opcode)), loop.leave());
+            } else if (loop.standIns && isStandIn(i)) {
+                edit_.replace(i.text, loop.barrierOfBody(guardOf(i)));
+            } else if (readsBlockIndex(i)) {
+                edit_.replace(i.text, withBlockIndex(i));
+            }
+        }
+        edit_.insert(text.bodyEnd, loop.epilogue());
+    }
+
+    bool editFunction(const Function& function, const FunctionText& text) {
+        bool changed = false;
+        for (const Instruction& i : function.body) {
+            if (counting_.contains(&function) && isStandIn(i)) {
+                edit_.replace(i.text, LoopOfCaller::barrier(guardOf(i), standIns_));
+            } else if (readsBlockIndex(i)) {
+                std::string loads;
+                for (const std::string& name : blockIndicesOf(i)) loads += LoopOfCaller::load(name);
+                edit_.replace(i.text, loads + withBlockIndex(i));
+            } else {
+                continue;
+            }
+            changed = true;
+        }
+        if (changed) edit_.insert(text.bodyBegin, std::string(LoopOfCaller::registers()));
+        return changed;
+    }
+
+    /// Where threads stand in, votes are of kernels whose threads all come to them.
+    static bool isStandIn(const Instruction& i) { return isBarrierForAll(i) && !i.has("red"); }
+
+    const Module& module_;
+    const PersistentOptions options_;
+    const CallGraph graph_;
+    Refusals refusals_;
+    SourceEdit edit_;
+    PersistentLoop::StandIns standIns_;
+    std::map<const Function*, PersistentLoop> loops_;  ///< by kernel
+    std::set<const Function*> counting_;               ///< functions at whose barriers threads stand in
+};
 
 }  // namespace
 
-std::string withPersistentBlocks(const Module& module) {
-    SourceEdit edit(*module.source);
-    const std::vector<FunctionText> texts = functionTexts(module);
-    for (const Function& function : module.functions) {
-        if (function.isKernel) {
-            if (const FunctionText* text = find(texts, function.name)) rewriteKernel(module, function, *text, edit);
-            continue;
-        }
-        for (const Instruction& i : function.body)
-            if (i.opcode == "exit" || std::any_of(i.operands.begin(), i.operands.end(), readsBlockIndex))
-                refuse(module, i, "a function that asks for its block, or ends its thread, cannot be walled");
-    }
-    return edit.apply();
+PersistentModule withPersistentBlocks(const Module& module, const PersistentOptions& options) {
+    return Rewriting(module, options).run();
 }
 
 }  // namespace bulkhead::ptx

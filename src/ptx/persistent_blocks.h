@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "ptx/module.h"
+#include "ptx/refusals.h"
 
 namespace bulkhead::ptx {
 
@@ -21,6 +23,9 @@ struct PersistentQueue {
 
     static constexpr unsigned turn(unsigned which) { return kUsed + kMaxSms + which * (kPlaced + kMaxSms); }
     static constexpr unsigned kWords = kUsed + kMaxSms + 2 * (kPlaced + kMaxSms);
+
+    /// Physical blocks that kernels without shared memory to spare may have, and words that they need for it.
+    static constexpr unsigned kSlots = 8192;
 };
 
 /// What a kernel with persistent blocks is told beyond its own parameters, by one more after them.
@@ -28,6 +33,7 @@ struct PersistentLaunch {
     std::uint64_t queue = 0;   ///< address of a queue
     std::uint64_t turn = 0;    ///< address of this launch's turn
     std::uint64_t before = 0;  ///< address of the turn of the launch before
+    std::uint64_t slots = 0;   ///< address of a word for each physical block, of kernels that use them
     std::uint32_t grid[3] = {1, 1, 1};
     /// Block indices below this one are fetched ahead: so many that every place still gets one after them.
     std::uint32_t ahead = 0;
@@ -36,7 +42,20 @@ struct PersistentLaunch {
     /// One bit an SM: whether blocks may work there. Here, and not in memory, since every warp of every block looks.
     std::uint32_t sms[PersistentQueue::kMaxSms / 32] = {};
 };
-static_assert(sizeof(PersistentLaunch) == 176);
+static_assert(sizeof(PersistentLaunch) == 184);
+
+struct PersistentModule : RewrittenModule {
+    struct Kernel {
+        unsigned sharedBytes = 0;  ///< that were added
+        bool usesSlots = false;
+    };
+    std::map<std::string, Kernel> kernels;  ///< those that were not refused
+};
+
+struct PersistentOptions {
+    /// For tests: takes for granted that all threads of a block come to the same barriers.
+    bool trustBarriers = false;
+};
 
 /// The compute walls of Fractional GPUs (III-B), put into kernels by rewriting their PTX, so that any kernel can have
 /// them unchanged. Each kernel gets a PersistentLaunch as one more parameter. It is launched on a row of physical
@@ -47,8 +66,9 @@ static_assert(sizeof(PersistentLaunch) == 176);
 /// the queue. A launch is never lost: if the last block of the row is outside and for a while sees nobody start inside,
 /// it does the work where it is, and is counted.
 ///
-/// Throws PtxError where that would change what a kernel does: one whose threads leave before a barrier that others
-/// still wait at, or a function that is not inlined and asks for its block index.
-std::string withPersistentBlocks(const Module&);
+/// Refuses kernels of which that would change what they do: where a block would find something that the block before
+/// it left behind (half full barriers, mbarriers, bulk copies), or that knows of blocks what the loop does not
+/// (clusters), where a function ends its thread, and votes of a block of which some threads may have left.
+PersistentModule withPersistentBlocks(const Module&, const PersistentOptions& = {});
 
 }  // namespace bulkhead::ptx

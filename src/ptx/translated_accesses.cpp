@@ -22,12 +22,13 @@ bool namesSpace(const Instruction& i, std::string_view space) {
     });
 }
 
+bool canBeTranslated(const Instruction& i) {
+    return !isOneOf(i.opcode, {"tex", "tld4", "txq", "suld", "sust", "sured", "multimem"}) &&
+           !(i.opcode == "cp" && (i.has("bulk") || i.has("reduce")));
+}
+
 /// Which address operand of an instruction is one of global memory, from 0; -1 if none is.
-int globalAddress(const Module& module, const Instruction& i) {
-    if (isOneOf(i.opcode, {"tex", "tld4", "txq", "suld", "sust", "sured", "multimem"}) ||
-        (i.opcode == "cp" && (i.has("bulk") || i.has("reduce"))))
-        throw PtxError(module.name, i.position, "an access that cannot be translated: the module cannot be walled",
-                       i.text);
+int globalAddress(const Instruction& i) {
     if (i.opcode == "cp" && i.has("async")) return namesSpace(i, "global") ? 1 : -1;
     if (!isOneOf(i.opcode, {"ld", "ldu", "st", "atom", "red", "prefetch", "prefetchu"})) return -1;
     for (const char* other : {"shared", "local", "param", "const"})
@@ -96,10 +97,10 @@ std::vector<std::set<ParameterSlot>> trustedPointers(const Function& function, c
 /// Writes the bodies of one function.
 class Rewriting {
   public:
-    Rewriting(const Module& module, const Function& function, const AccessTranslation& t)
+    Rewriting(const Function& function, const AccessTranslation& t)
         : translation_(t), pointers_(trustedPointers(function, t)) {
         for (const Instruction& i : function.body) {
-            const int number = globalAddress(module, i);
+            const int number = globalAddress(i);
             const Operand* address = addressOperand(i, number);
             if (address == nullptr) continue;
             accesses_.push_back({&i, number, address});
@@ -180,20 +181,29 @@ std::uint64_t constantBytesLeft(const Module& module) {
     return used < kAll ? kAll - used : 0;
 }
 
-std::string withTranslatedAccesses(const Module& module, const AccessTranslation& t) {
+RewrittenModule withTranslatedAccesses(const Module& module, const AccessTranslation& t) {
     if (t.base % AccessTranslation::kAlignment != 0)
         throw Error("a window that begins at 0x{:x} cannot be translated", t.base);
+    const CallGraph graph(module);
+    Refusals refusals(module, graph);
+    for (const Function& function : module.functions)
+        for (const Instruction& i : function.body)
+            if (!canBeTranslated(i))
+                refusals.refuse(function, i, "an access that cannot be translated: the kernel cannot be walled");
+    refusals.passOn();
     SourceEdit edit(*module.source);
     const std::vector<FunctionText> texts = functionTexts(module);
     if (!t.constants.empty()) edit.insert(firstDeclaration(module), t.constants + "\n");
     for (const Function& function : module.functions) {
-        const Rewriting rewriting(module, function, t);
+        if (refusals.contains(function)) continue;
+        const Rewriting rewriting(function, t);
         const FunctionText* text = rewriting.isNeeded() ? find(texts, function.name) : nullptr;
-        if (text == nullptr) continue;
-        const std::string_view body(text->bodyBegin, static_cast<std::size_t>(text->bodyEnd - text->bodyBegin));
-        edit.replace(body, rewriting.bodies(body));
+        if (text != nullptr) edit.replace(text->body(), rewriting.bodies(text->body()));
     }
-    return edit.apply();
+    RewrittenModule result;
+    result.refused = refusals.apply(texts, edit);
+    result.text = edit.apply();
+    return result;
 }
 
 }  // namespace bulkhead::ptx

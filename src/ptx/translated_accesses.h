@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "ptx/module.h"
+#include "ptx/refusals.h"
 
 namespace bulkhead::ptx {
 
@@ -42,8 +43,8 @@ std::uint64_t constantBytesLeft(const Module&);
 /// ones do. Variables of the module stay where they are.
 ///
 /// A kernel gets two bodies where that saves instructions: one for launches whose pointers are all in the window, which
-/// does not look at them again, and one for all others. Throws PtxError for what cannot be translated: bulk copies,
-/// textures, surfaces.
-std::string withTranslatedAccesses(const Module&, const AccessTranslation&);
+/// does not look at them again, and one for all others. Refuses kernels with accesses that cannot be translated: bulk
+/// copies, textures, surfaces.
+RewrittenModule withTranslatedAccesses(const Module&, const AccessTranslation&);
 
 }  // namespace bulkhead::ptx

@@ -69,15 +69,17 @@ void Tenant::check(CUresult result, const char* what) const {
     if (result != driver::CUDA_SUCCESS) throw Failure{result, what};
 }
 
+/// Its atomics would wait where others stream. Translated memory cannot hold it: it is not in one piece.
+driver::CUdeviceptr Tenant::allocateForQueue(std::size_t words) {
+    if (!space_) return allocatePages(4 * words);
+    driver::CUdeviceptr address = 0;
+    check(inner_.cuMemAlloc(&address, 4 * words), "cannot make a queue of blocks");
+    return address;
+}
+
 void Tenant::makeQueue() {
-    using ptx::PersistentQueue;
-    const std::vector<std::uint32_t> words(PersistentQueue::kWords, 0);
-    // Its atomics would wait where others stream. Translated memory cannot hold it: it is not in one piece.
-    if (space_) {
-        check(inner_.cuMemAlloc(&queue_, 4 * words.size()), "cannot make a queue of blocks");
-    } else {
-        queue_ = allocatePages(4 * words.size());
-    }
+    const std::vector<std::uint32_t> words(ptx::PersistentQueue::kWords, 0);
+    queue_ = allocateForQueue(words.size());
     check(inner_.cuMemcpyHtoDAsync(queue_, words.data(), 4 * words.size(), default_), "cannot make a queue of blocks");
     waitFor(default_);
 }
@@ -119,6 +121,7 @@ void Tenant::close() {
     modules_.clear();
     functions_.clear();
     if (queue_) inner_.cuMemFree(queue_);
+    if (slots_) inner_.cuMemFree(slots_);
     if (staging_) inner_.cuMemPoolDestroy(staging_);
     inner_.cuEventDestroy(order_);
     inner_.cuStreamDestroy(default_);

@@ -73,7 +73,7 @@ class Tenant {
         std::uint64_t blocks() const { return std::uint64_t{grid.x} * grid.y * grid.z; }
     };
     void launch(driver::CUfunction, const Shape&, driver::CUstream, void** parameters, void** extra);
-    /// Occupancies may have changed.
+    /// Occupancies, and the shared memory that it may have, may have changed.
     void forgetOccupancy(driver::CUfunction);
     SmSet multiprocessorsUsed() const;
     unsigned strayBlocks() const;
@@ -131,10 +131,13 @@ class Tenant {
         std::size_t own = 0;                ///< how many are the program's
         bool ownsShared = false;            ///< whether the program declares any
         int sharedBytesAdded = 0;
+        unsigned sharedAllowed = 0;                              ///< dynamic shared memory that it is known to have
+        bool usesSlots = false;                                  ///< has no shared memory for the index of a block
         std::map<std::pair<unsigned, unsigned>, int> occupancy;  ///< by threads and dynamic shared memory
     };
     struct Module {
         std::map<std::string, Function> kernels;
+        std::map<std::string, std::string> refused;  ///< kernels that cannot be walled, and why
         std::set<driver::CUfunction> functions;
     };
     /// Work is counted, so that streams wait for each other only where there is something to wait for.
@@ -154,8 +157,10 @@ class Tenant {
     void clear();
     void expectOpen() const;
     void makeQueue();
-    std::string walled(std::string ptx) const;
+    driver::CUdeviceptr allocateForQueue(std::size_t words);
+    ptx::PersistentModule walled(std::string ptx) const;
     std::string ptxOf(const void* image) const;
+    void allowShared(Function&, driver::CUfunction, const Shape&);
     unsigned placesOf(Function&, driver::CUfunction, const Shape&, bool* fewerThanFit) const;
     unsigned fillTurn(Function&, driver::CUfunction, const Shape&, ptx::PersistentLaunch&);
     void endTurn(const ptx::PersistentLaunch&);
@@ -190,6 +195,7 @@ class Tenant {
     std::uint64_t defaultWork_ = 0;
     std::map<driver::CUstream, Stream> streams_;
     driver::CUdeviceptr queue_ = 0;
+    driver::CUdeviceptr slots_ = 0;     ///< of the queue, made when a kernel needs them
     unsigned turn_ = 0, turnUsed_ = 0;  ///< of the queue: the next launch's, and the bytes that the one before used
     std::optional<driver::CUstream> lastLaunch_;  ///< stream of the launch before
     driver::CUevent order_ = nullptr;

@@ -1,6 +1,8 @@
 // Modules get walls when they are loaded; launches become rows of blocks that look for work, where no driver places
 // them.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -31,19 +33,14 @@ void layOut(const ptx::Function& kernel, Parameters& parameters) {
     }
 }
 
-/// Which of a kernel's static shared memory the program declares, and how much walls do.
-template <class Kernel>
-void countShared(const ptx::Module& module, const ptx::Function& kernel, Kernel& counted) {
-    const auto isShared = [](const ptx::Variable& v) { return v.space == ptx::Space::shared && v.bytes != 0; };
-    counted.ownsShared = std::any_of(module.variables.begin(), module.variables.end(), isShared);
-    for (const ptx::Variable& v : kernel.variables) {
-        if (!isShared(v)) continue;
-        if (v.name.starts_with(kernel.name + "_bulkhead_")) {
-            counted.sharedBytesAdded += static_cast<int>(v.bytes);
-        } else {
-            counted.ownsShared = true;
-        }
-    }
+/// Whether the program itself declares static shared memory for a kernel.
+bool ownsShared(const ptx::Module& module, const ptx::Function& kernel) {
+    const auto isOwn = [](const ptx::Variable& v) {
+        return v.space == ptx::Space::shared && v.bytes != 0 && v.name != "bulkhead_caller" &&
+               !v.name.ends_with("_bulkhead_words");
+    };
+    return std::any_of(module.variables.begin(), module.variables.end(), isOwn) ||
+           std::any_of(kernel.variables.begin(), kernel.variables.end(), isOwn);
 }
 
 }  // namespace
@@ -71,35 +68,48 @@ std::string Tenant::ptxOf(const void* image) const {
     return driver::Fatbin::text(*entry);
 }
 
-std::string Tenant::walled(std::string text) const {
+ptx::PersistentModule Tenant::walled(std::string text) const {
+    ptx::PersistentModule result;
+    result.text = std::move(text);
     if (space_) {
-        const ptx::Module module = ptx::parse(std::move(text), "<module>");
-        text = ptx::withTranslatedAccesses(module, space_->translation(ptx::constantBytesLeft(module)));
+        const ptx::Module module = ptx::parse(std::move(result.text), "<module>");
+        ptx::RewrittenModule translated =
+            ptx::withTranslatedAccesses(module, space_->translation(ptx::constantBytesLeft(module)));
+        result.text = std::move(translated.text);
+        result.refused = std::move(translated.refused);
     }
-    if (hasPersistentBlocks()) text = ptx::withPersistentBlocks(ptx::parse(std::move(text), "<module>"));
-    return text;
+    if (!hasPersistentBlocks()) return result;
+    ptx::PersistentModule placed = ptx::withPersistentBlocks(ptx::parse(std::move(result.text), "<module>"));
+    placed.refused.merge(result.refused);
+    return placed;
 }
 
 CUmodule Tenant::load(const void* image) {
     Module content;
-    std::string text;
+    ptx::PersistentModule walledModule;
     try {
-        text = walled(ptxOf(image));
-        const ptx::Module module = ptx::parse(text, "<module>");
+        walledModule = walled(ptxOf(image));
+        const ptx::Module module = ptx::parse(walledModule.text, "<module>");
         for (const ptx::Function& kernel : module.functions) {
-            if (!kernel.isKernel) continue;
+            if (!kernel.isKernel || walledModule.refused.contains(kernel.name)) continue;
             Function function;
             function.name = kernel.name;
             layOut(kernel, function.parameters);
             function.own = function.parameters.size() - (hasPersistentBlocks() ? kAddedParameters : 0);
-            countShared(module, kernel, function);
+            function.ownsShared = ownsShared(module, kernel);
+            const auto& added = walledModule.kernels[kernel.name];
+            function.sharedBytesAdded = static_cast<int>(added.sharedBytes);
+            function.usesSlots = added.usesSlots;
+            if (added.usesSlots && slots_ == 0) slots_ = allocateForQueue(PersistentQueue::kSlots);
             content.kernels.emplace(kernel.name, std::move(function));
         }
     } catch (const Error& error) {
         throw Failure{driver::CUDA_ERROR_INVALID_PTX, error.what()};
     }
+    content.refused = std::move(walledModule.refused);
     CUmodule module = nullptr;
-    if (const driver::CUresult result = inner_.cuModuleLoadData(&module, text.c_str()); result != driver::CUDA_SUCCESS)
+    if (const driver::CUresult result = inner_.cuModuleLoadData(&module, walledModule.text.c_str());
+        result != driver::CUDA_SUCCESS)
         throw Failure{result, ""};
     modules_.emplace(module, std::move(content));
     return module;
@@ -116,6 +126,8 @@ void Tenant::unload(CUmodule module) {
 CUfunction Tenant::function(CUmodule module, const char* name) {
     const auto found = modules_.find(module);
     if (found == modules_.end()) throw Failure{driver::CUDA_ERROR_INVALID_HANDLE, "no such module inside the walls"};
+    if (const auto refused = found->second.refused.find(name); refused != found->second.refused.end())
+        throw Failure{driver::CUDA_ERROR_NOT_SUPPORTED, refused->second};
     CUfunction function = nullptr;
     check(inner_.cuModuleGetFunction(&function, module, name), "no kernel of that name");
     if (found->second.functions.insert(function).second) functions_.emplace(function, found->second.kernels.at(name));
@@ -146,7 +158,27 @@ int Tenant::ownSharedBytes(CUfunction function, int all) const {
 }
 
 void Tenant::forgetOccupancy(CUfunction function) {
-    if (const auto found = functions_.find(function); found != functions_.end()) found->second.occupancy.clear();
+    const auto found = functions_.find(function);
+    if (found == functions_.end()) return;
+    found->second.occupancy.clear();
+    found->second.sharedAllowed = 0;
+}
+
+/// A program counts on the shared memory that a kernel may have without being asked for more. Where walls have taken
+/// some of it, they ask.
+void Tenant::allowShared(Function& function, CUfunction handle, const Shape& shape) {
+    if (shape.sharedBytes <= function.sharedAllowed || function.sharedBytesAdded == 0) return;
+    constexpr auto kMost = static_cast<driver::CUfunction_attribute>(driver::FunctionAttribute::maxDynamicSharedBytes);
+    constexpr int kAlignment = 16;  // of dynamic shared memory
+    const int wanted = static_cast<int>(shape.sharedBytes);
+    int most = 0;
+    check(inner_.cuFuncGetAttribute(&most, kMost, handle), "cannot tell how much shared memory a kernel may have");
+    if (wanted > most + function.sharedBytesAdded + kAlignment) return;  // nor had it without walls: the driver says so
+    if (wanted > most && inner_.cuFuncSetAttribute(handle, kMost, wanted) != driver::CUDA_SUCCESS)
+        throw Failure{
+            driver::CUDA_ERROR_INVALID_VALUE,
+            fmt::format("walls leave {} {} bytes of dynamic shared memory, not {}", function.name, most, wanted)};
+    function.sharedAllowed = shape.sharedBytes;
 }
 
 /// How many blocks of a launch are wanted on each multiprocessor inside.
@@ -173,6 +205,7 @@ unsigned Tenant::fillTurn(Function& function, CUfunction handle, const Shape& sh
     launch.queue = queue_;
     launch.turn = queue_ + 4 * PersistentQueue::turn(turn_);
     launch.before = queue_ + 4 * PersistentQueue::turn(1 - turn_);
+    launch.slots = slots_;
     launch.grid[0] = shape.grid.x;
     launch.grid[1] = shape.grid.y;
     launch.grid[2] = shape.grid.z;
@@ -181,7 +214,8 @@ unsigned Tenant::fillTurn(Function& function, CUfunction handle, const Shape& sh
     launch.clear = turnUsed_;
     for (std::size_t sm = 0; sm < walls_.sms.size(); ++sm)
         if (walls_.sms[sm]) launch.sms[sm / 32] |= 1u << sm % 32;
-    return static_cast<unsigned>(std::ceil(static_cast<double>(each) * allMultiprocessors_ * rows_));
+    const auto row = static_cast<unsigned>(std::ceil(static_cast<double>(each) * allMultiprocessors_ * rows_));
+    return function.usesSlots ? std::min(row, PersistentQueue::kSlots) : row;
 }
 
 /// The next launch counts in the other turn.
@@ -215,6 +249,7 @@ void Tenant::launch(CUfunction handle, const Shape& shape, CUstream stream, void
     Function& function = found->second;
     if (shape.blocks() > 0x7fff'ffff || grid.x == 0 || grid.y == 0 || grid.z == 0)
         throw Failure{driver::CUDA_ERROR_INVALID_VALUE, "a grid of no blocks, or of more than 2^31 - 1"};
+    allowShared(function, handle, shape);
     ptx::PersistentLaunch added;
     const unsigned row = fillTurn(function, handle, shape, added);
     takeTurn(stream);

@@ -113,7 +113,7 @@ class Site {
 /// there is one site and one enclosure each, under MPS.
 ///
 /// Device code must be PTX or a fatbin that has PTX. Kernels of which a wall would change the meaning are refused when
-/// their module is loaded. Where blocks place themselves, launches of one enclosure run one after the other, whatever
+/// they are asked for. Where blocks place themselves, launches of one enclosure run one after the other, whatever
 /// their streams. Memory is cleared before it is given out again. More than the share is CUDA_ERROR_OUT_OF_MEMORY, and
 /// cuMemGetInfo tells the share.
 class Enclosure {

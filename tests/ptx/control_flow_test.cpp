@@ -98,8 +98,8 @@ TEST(Effects, RetReadsResultsHeldInRegisters) {
 }
 
 /// The post-dominator of the block that begins at each label, by label; "exit" for the function's end.
-std::map<std::string, std::string> postDominators(const Function& f) {
-    ControlFlow flow = analyseControlFlow(f);
+std::map<std::string, std::string> postDominators(const Function& f, WaysOut ways = WaysOut::unguarded) {
+    ControlFlow flow = analyseControlFlow(f, ways);
     std::map<int, std::string> labelAt;
     for (const auto& [label, index] : f.labels) labelAt[index] = label;
     std::map<std::string, std::string> result;
@@ -161,6 +161,17 @@ TEST(ControlFlow, AnEarlyReturnLeavesOnlyTheEndToMeetAt) {
 TEST(ControlFlow, AGuardedExitDoesNotEndABlock) {
     Body f = parseBody("A: @%p1 bra C;\n B: @%p2 exit; mov.u32 %r1, 1;\n C: ret;");
     EXPECT_EQ(postDominators(f), (Map{{"A", "C"}, {"B", "C"}, {"C", "exit"}}));
+}
+
+TEST(ControlFlow, OfAllWaysOutAGuardedOneEndsABlockToo) {
+    Body f = parseBody("A: @%p1 bra C;\n B: @%p2 exit;\n D: mov.u32 %r1, 1;\n C: ret;");
+    EXPECT_EQ(postDominators(f, WaysOut::all), (Map{{"A", "exit"}, {"B", "exit"}, {"D", "C"}, {"C", "exit"}}));
+    EXPECT_EQ(analyseControlFlow(f, WaysOut::all).blocks[1].successors, (std::vector<int>{2}));
+}
+
+TEST(ControlFlow, OfAllWaysOutTrapIsNone) {
+    Body f = parseBody("A: @%p1 bra C;\n B: mov.u32 %r1, 1; trap;\n C: mov.u32 %r1, 2;\n D: @%p2 bra C;\n E: ret;");
+    EXPECT_EQ(postDominators(f, WaysOut::all), (Map{{"A", "C"}, {"B", "exit"}, {"C", "E"}, {"E", "exit"}}));
 }
 
 TEST(ControlFlow, TrapEndsABlock) {

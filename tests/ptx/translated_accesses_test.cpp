@@ -26,7 +26,8 @@ AccessTranslation withConstants() {
 }
 
 TEST(TranslatedModules, ConstantsAreDeclaredOnceAndBeforeTheirUse) {
-    const std::string text = withTranslatedAccesses(parse(std::string(kHead) + kKernel, "test.ptx"), withConstants());
+    const std::string text =
+        withTranslatedAccesses(parse(std::string(kHead) + kKernel, "test.ptx"), withConstants()).text;
     const Module module = parse(text, "test.ptx");
     ASSERT_EQ(module.variables.size(), 1u) << text;
     EXPECT_EQ(module.variables[0].bytes, 8u);
@@ -36,6 +37,24 @@ TEST(TranslatedModules, ConstantsAreDeclaredOnceAndBeforeTheirUse) {
     EXPECT_EQ(std::count_if(body.begin(), body.end(),
                             [](const Instruction& i) { return i.opcode == "ld" && i.has("const"); }),
               4);
+}
+
+TEST(TranslatedModules, WhatCannotBeTranslatedRefusesTheKernelsThatMayComeToIt) {
+    const std::string function =
+        ".func sample(.param .b64 view)\n{\n.reg .f32 %f<6>; .reg .b64 %rd;\nld.param.u64 %rd, [view]; "
+        "tex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd, {%f5}]; ret;\n}\n";
+    const std::string samples =
+        ".visible .entry samples(.param .u64 view)\n{\n.reg .b64 %rd;\nld.param.u64 %rd, [view];\n"
+        "{ .param .b64 q; st.param.b64 [q], %rd; call sample, (q); }\nret;\n}\n";
+    const RewrittenModule rewritten =
+        withTranslatedAccesses(parse(kHead + function + samples + kKernel, "test.ptx"), withConstants());
+    ASSERT_EQ(rewritten.refused.size(), 1u);
+    EXPECT_NE(rewritten.refused.at("samples").find("test.ptx:7:27: an access that cannot be translated"),
+              std::string::npos)
+        << rewritten.refused.at("samples");
+    const Module module = parse(rewritten.text, "test.ptx");
+    for (const char* name : {"sample", "samples"}) EXPECT_EQ(module.find(name)->body.at(0).opcode, "trap") << name;
+    EXPECT_GT(module.find("k")->body.size(), 10u) << "translated";
 }
 
 TEST(TranslatedModules, ConstantMemoryIsWhatVariablesLeaveOf64KB) {

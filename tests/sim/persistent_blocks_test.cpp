@@ -6,9 +6,8 @@
 
 #include <map>
 #include <numeric>
-#include <set>
 
-#include "harness.h"
+#include "persistent_walls.h"
 
 namespace bulkhead::sim::test {
 namespace {
@@ -17,47 +16,8 @@ using ptx::PersistentQueue;
 using ptx::withPersistentBlocks;
 
 std::string walled(const std::string& text) {
-    return withPersistentBlocks(ptx::parse(text, "test.ptx"));
+    return withPersistentBlocks(ptx::parse(text, "test.ptx")).text;
 }
-
-/// Launches a walled kernel of three pointers the way the real thing is launched: a row of blocks that fills the GPU.
-struct Walls {
-    Harness h{"gtx1080"};
-    VirtualAddress queue = h.buffer(4 * PersistentQueue::kWords);
-    ptx::PersistentLaunch next;  ///< what the next launch is told
-    unsigned turn = 0;
-    unsigned smCount = static_cast<unsigned>(h.gpu.profile().sm.count);
-
-    std::uint32_t* words() { return h.data<std::uint32_t>(queue, PersistentQueue::kWords); }
-    void allow(const std::set<unsigned>& sms) {
-        for (const unsigned sm : sms) next.sms[sm / 32] |= 1u << sm % 32;
-    }
-    LaunchRecord run(const std::string& text, Dim3 grid, Dim3 block, std::vector<std::uint64_t> arguments,
-                     unsigned physicalBlocks) {
-        arguments.resize(3);
-        next.queue = queue;
-        next.turn = queue + 4 * PersistentQueue::turn(turn);
-        next.before = queue + 4 * PersistentQueue::turn(1 - turn);
-        next.grid[0] = grid.x;
-        next.grid[1] = grid.y;
-        next.grid[2] = grid.z;
-        const LoadedModule module = h.gpu.load(h.context, ptx::parse(text, "test.ptx"));
-        LaunchSpec spec;
-        spec.program = module.program;
-        spec.code = module.program->kernel("k");
-        spec.grid = {physicalBlocks, 1, 1};
-        spec.block = block;
-        spec.params.resize(spec.code->kernelParamBytes);
-        if (spec.params.size() != 8 * arguments.size() + sizeof next) throw Error("the kernel has no walls");
-        std::memcpy(spec.params.data(), arguments.data(), 8 * arguments.size());
-        std::memcpy(spec.params.data() + 8 * arguments.size(), &next, sizeof next);
-        turn = 1 - turn;
-        next.clear = 4 * (PersistentQueue::kPlaced + (smCount + 3) / 4 * 4);
-        const LaunchId launch = h.gpu.launch(h.stream, std::move(spec));
-        h.gpu.finishLaunch(launch);
-        return h.gpu.record(launch);
-    }
-};
 
 /// Counts how often each block (of a grid of X x Y x Z) ran, and notes its SM.
 const char* const kCount =
@@ -185,27 +145,179 @@ TEST(PersistentBlocks, ThreadsThatReturnEarlyTakePartInTheNextBlock) {
     for (int i = 0; i < 50; ++i) EXPECT_EQ(w.h.data<std::uint32_t>(counts, 50)[i], 11u);
 }
 
-TEST(PersistentBlocks, AKernelWhoseThreadsLeaveBeforeABarrierIsRefused) {
-    const std::string leaves = "mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 10; @%p1 ret; bar.sync 0;";
-    EXPECT_THROW(walled(kernelText(leaves)), ptx::PtxError);
-    const std::string passes = "mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 10; @%p1 bra END; bar.sync 0;\nEND:";
-    EXPECT_THROW(walled(kernelText(passes)), ptx::PtxError);
+/// Each thread that stays adds what its neighbour among those has.
+const char* const kOfNeighbour =
+    "mov.u32 %r5, tile; shl.b32 %r6, %r1, 2; add.u32 %r7, %r5, %r6; st.shared.u32 [%r7], %r1; bar.sync 0;\n"
+    "xor.b32 %r8, %r1, 1; shl.b32 %r8, %r8, 2; add.u32 %r8, %r8, %r5; ld.shared.u32 %r9, [%r8]; mov.u32 %r2, "
+    "%ctaid.x;\n"
+    "mul.wide.u32 %rd4, %r2, 4; add.u64 %rd5, %rd1, %rd4; red.global.add.u32 [%rd5], %r9;";
+
+TEST(PersistentBlocks, ThreadsThatHaveLeftAreNotWaitedForAtBarriers) {
+    // Of 96 threads the first 40 stay: a warp, and a part of another.
+    const std::string body = "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 40; @%p1 ret;\n" + std::string(kOfNeighbour);
+    const ptx::PersistentModule module =
+        withPersistentBlocks(ptx::parse(kernelText(body, ".shared .align 4 .b8 tile[512];"), "test.ptx"));
+    ASSERT_TRUE(module.refused.empty()) << module.refused.at("k");
+    Walls w;
+    w.allow({0, 5});
+    const VirtualAddress sums = w.h.buffer(4 * 50);
+    const LaunchRecord record = w.run(module.text, {50, 1, 1}, {96, 1, 1}, {sums}, 100);
+    ASSERT_FALSE(record.error) << record.error->what();
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(w.h.data<std::uint32_t>(sums, 50)[i], 40u * 39 / 2);
 }
 
-TEST(PersistentBlocks, LeavingOrLoopingTogetherBeforeABarrierIsFine) {
-    const std::string whole = "mov.u32 %r1, %ctaid.x; setp.gt.u32 %p1, %r1, 10; @%p1 ret; bar.sync 0;";
-    EXPECT_NO_THROW(walled(kernelText(whole)));
-    const std::string loop =
-        "mov.u32 %r1, 0; ld.param.u32 %r2, [c];\nLOOP: bar.sync 0; add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, %r2;\n"
-        "@%p1 bra LOOP;";
-    EXPECT_NO_THROW(walled(kernelText(loop)));
+TEST(PersistentBlocks, BarriersOfAllThreadsCostNothing) {
+    const auto bytes = [](const std::string& body) {
+        return withPersistentBlocks(ptx::parse(kernelText(body), "test.ptx")).kernels.at("k").sharedBytes;
+    };
+    EXPECT_EQ(bytes("mov.u32 %r1, %ctaid.x; setp.gt.u32 %p1, %r1, 10; @%p1 ret; bar.sync 0;"), 4u) << "leave together";
+    EXPECT_EQ(bytes("mov.u32 %r1, 0; ld.param.u32 %r2, [c];\nLOOP: bar.sync 0; add.u32 %r1, %r1, 1;\n"
+                    "setp.lt.u32 %p1, %r1, %r2; @%p1 bra LOOP;"),
+              4u)
+        << "loop together";
+    EXPECT_EQ(bytes("mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 31; @%p1 bra END; bar.warp.sync -1;\nEND:"), 4u)
+        << "of a warp";
+    EXPECT_EQ(bytes("mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 31; @%p1 ret; bar.sync 2, 32;"), 4u) << "of some";
+    EXPECT_GT(bytes("mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 10; @%p1 ret; bar.sync 0;"), 4u) << "not together";
 }
 
-TEST(PersistentBlocks, AFunctionThatAsksForItsBlockIsRefused) {
+TEST(PersistentBlocks, AFunctionWhoseBarriersThreadsStandInAtCountsForAllThatCallIt) {
+    const std::string head = ".version 7.0\n.target sm_80\n.address_size 64\n.func meet() { bar.sync 0; ret; }\n";
+    const auto kernel = [](const std::string& name, const std::string& body) {
+        return ".visible .entry " + name + "() { .reg .pred %p; .reg .b32 %r; " + body + " ret; }\n";
+    };
+    const std::string leaves = "mov.u32 %r, %tid.x; setp.gt.u32 %p, %r, 10; @%p ret; call meet;";
+    const auto kernels =
+        withPersistentBlocks(
+            ptx::parse(head + kernel("leaves", leaves) + kernel("stays", "call meet;") + kernel("other", "bar.sync 0;"),
+                       "test.ptx"))
+            .kernels;
+    EXPECT_GT(kernels.at("stays").sharedBytes, 100u) << "or the function would count at no place";
+    EXPECT_EQ(kernels.at("other").sharedBytes, 4u);
+    const auto alone = withPersistentBlocks(ptx::parse(head + kernel("stays", "call meet;"), "test.ptx")).kernels;
+    EXPECT_EQ(alone.at("stays").sharedBytes, 4u);
+}
+
+TEST(PersistentBlocks, TheLoopsBarrierIsNoneOfTheKernels) {
+    const auto loopBarrier = [](const std::string& body) {
+        const std::string text = withPersistentBlocks(ptx::parse(kernelText(body), "test.ptx")).text;
+        const std::string_view head = "$bulkhead_next:\n\tbar.sync ";
+        return std::stoi(text.substr(text.find(head) + head.size()));
+    };
+    EXPECT_EQ(loopBarrier("bar.sync 0;"), 1);
+    EXPECT_EQ(loopBarrier("bar.sync 0; bar.sync 1; bar.red.or.pred %p1, 2, %p2;"), 3);
+    EXPECT_EQ(loopBarrier("bar.sync 0, 64; bar.sync 1, 64;"), 3) << "2 is kept for threads that stand in";
+}
+
+/// Why a kernel is refused.
+std::string refusal(const std::string& text) {
+    const ptx::PersistentModule module = withPersistentBlocks(ptx::parse(text, "test.ptx"));
+    return module.refused.contains("k") ? module.refused.at("k") : "not refused";
+}
+
+void expectRefused(const std::string& body, const std::string& why, const std::string& declarations = "") {
+    const std::string found = refusal(kernelText(body, declarations));
+    EXPECT_NE(found.find(why), std::string::npos) << body << "\n" << found;
+}
+
+TEST(PersistentBlocks, WhatABlockWouldFindOfTheOneBeforeIsRefused) {
+    expectRefused("bar.arrive 1, 64;", "half full");
+    expectRefused("barrier.arrive.aligned 1, 64;", "half full");
+    expectRefused("mbarrier.init.shared.b64 [%rd1], 32;", "mbarrier objects of the block before");
+    expectRefused("cp.async.bulk.commit_group;", "outlast its block");
+    expectRefused("alloca.u64 %rd5, 16;", "the next one would not have");
+}
+
+TEST(PersistentBlocks, WhatTheLoopDoesNotKnowIsRefused) {
+    expectRefused("barrier.cluster.arrive;", "cluster");
+    expectRefused("mov.u32 %r1, %clusterid.x;", "cluster");
+    expectRefused("ld.global.u32 %r1, [%rd1]; bar.sync %r1, 64;", "cannot be told before the launch");
+    expectRefused("call f;", "ends its thread", ".func f() { exit; }");
+    expectRefused("mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 10; @%p1 ret; bar.red.or.pred %p2, 0, %p3;", "a vote");
+    expectRefused("mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 10; @%p1 ret; bar.sync 1; bar.sync 1, 64;", "for some");
+    std::string all;
+    for (int i = 0; i < 16; ++i) all += fmt::format("bar.sync {}, 64; ", i);
+    expectRefused(all, "none of the 16 barriers");
+}
+
+TEST(PersistentBlocks, AGuardedReturnThatKeepsLanesFromMeetingIsRefused) {
+    // Lanes of one side would come to the barrier, or exchange values, without those of the other.
+    const std::string sides =
+        "mov.u32 %r1, %tid.x; and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 0; setp.eq.u32 %p2, %r1, 7; @%p1 bra OTHER;\n"
+        "add.u32 %r3, %r1, 1; @%p2 ret;\nOTHER: ";
+    expectRefused(sides + "bar.sync 0;", "would not meet again");
+    expectRefused(sides + "shfl.sync.bfly.b32 %r4, %r3, 1, 31, -1;", "would not meet again");
+    EXPECT_EQ(refusal(kernelText(sides + "add.u32 %r4, %r3, 1;")), "not refused");
+}
+
+TEST(PersistentBlocks, OneRefusedKernelLeavesTheOthersAndTraps) {
     const std::string text =
-        ".version 7.0\n.target sm_80\n.address_size 64\n.func (.param .b32 r) f()\n{\n.reg .b32 %r<2>;\n"
-        "mov.u32 %r1, %ctaid.x; st.param.b32 [r], %r1; ret;\n}\n";
-    EXPECT_THROW(walled(text), ptx::PtxError);
+        ".version 7.0\n.target sm_80\n.address_size 64\n.func leaves()\n{\nexit;\n}\n"
+        ".visible .entry refused(.param .u64 a, .param .u64 b, .param .u64 c)\n{\ncall leaves; ret;\n}\n" +
+        kernelText(kCount).substr(kernelText(kCount).find(".visible"));
+    const ptx::PersistentModule module = withPersistentBlocks(ptx::parse(text, "test.ptx"));
+    ASSERT_EQ(module.refused.size(), 1u);
+    EXPECT_NE(module.refused.at("refused").find("test.ptx:6:1"), std::string::npos) << module.refused.at("refused");
+    const ptx::Module parsed = ptx::parse(module.text, "test.ptx");
+    for (const char* name : {"refused", "leaves"}) {
+        ASSERT_EQ(parsed.find(name)->body.size(), 2u) << name;
+        EXPECT_EQ(parsed.find(name)->body[0].opcode, "trap") << name;
+    }
+    Walls w;
+    w.allow({1});
+    const VirtualAddress counts = w.h.buffer(4 * 10), sms = w.h.buffer(4 * 10);
+    EXPECT_FALSE(w.run(module.text, {10, 1, 1}, {32, 1, 1}, {counts, sms}, 30).error);
+    EXPECT_EQ(w.h.data<std::uint32_t>(counts, 10)[9], 32u);
+}
+
+TEST(PersistentBlocks, InstructionsThatLackOperandsAreLeftToTheDriver) {
+    for (const char* broken : {"ld.param.u32 %r1;", "st.param.u32;", "mov.u32 %r1;", "bar.sync;", "bar.red;", "ld;"}) {
+        const std::string text = kernelText(std::string(broken) +
+                                            " mov.u32 %r2, %tid.x; setp.eq.u32 %p1, %r2, 0;\n"
+                                            "@%p1 ret; bar.sync %r1;");
+        EXPECT_NE(walled(text).find(broken), std::string::npos) << broken;
+    }
+}
+
+TEST(PersistentBlocks, FunctionsFindTheirBlock) {
+    const std::string function =
+        ".func (.param .b32 r) index()\n{\n.reg .b32 %r<6>;\nmov.u32 %r1, %ctaid.z; mov.u32 %r2, %nctaid.y;\n"
+        "mov.u32 %r3, %ctaid.y; mad.lo.u32 %r4, %r1, %r2, %r3; mov.u32 %r2, %nctaid.x;\n"
+        "mad.lo.u32 %r4, %r4, %r2, %ctaid.x; st.param.b32 [r], %r4; ret;\n}\n";
+    const std::string body =
+        "{ .param .b32 q; call (q), index; ld.param.b32 %r4, [q]; }\nmul.wide.u32 %rd4, %r4, 4; add.u64 %rd5, %rd1, "
+        "%rd4;\n"
+        "red.global.add.u32 [%rd5], 1;";
+    Walls w;
+    w.allow({1, 4, 7});
+    const VirtualAddress counts = w.h.buffer(4 * 105);
+    const LaunchRecord record = w.run(walled(kernelText(body, function)), {5, 7, 3}, {48, 2, 1}, {counts}, 200);
+    ASSERT_FALSE(record.error) << record.error->what();
+    for (int i = 0; i < 105; ++i) EXPECT_EQ(w.h.data<std::uint32_t>(counts, 105)[i], 96u) << i;
+}
+
+TEST(PersistentBlocks, KernelsWithoutSharedMemoryToSpareFindTheirBlockInMemory) {
+    const std::string text =
+        kernelText(std::string(kCount) + "st.shared.u32 [tile+49148], %r1;", ".shared .align 4 .b8 tile[49152];");
+    const ptx::PersistentModule module = withPersistentBlocks(ptx::parse(text, "test.ptx"));
+    EXPECT_TRUE(module.kernels.at("k").usesSlots);
+    EXPECT_EQ(module.kernels.at("k").sharedBytes, 0u);
+    Walls w;
+    w.allow({1, 4, 7});
+    w.next.slots = w.h.buffer(4 * PersistentQueue::kSlots);
+    const VirtualAddress counts = w.h.buffer(4 * 105), sms = w.h.buffer(4 * 105);
+    const LaunchRecord record = w.run(module.text, {5, 7, 3}, {48, 2, 1}, {counts, sms}, 60);
+    ASSERT_FALSE(record.error) << record.error->what();
+    for (int i = 0; i < 105; ++i) EXPECT_EQ(w.h.data<std::uint32_t>(counts, 105)[i], 96u) << i;
+}
+
+TEST(PersistentBlocks, CopiesUnderWayEndBeforeTheNextBlock) {
+    const std::string text = walled(kernelText("cp.async.ca.shared.global [tile], [%rd1], 16; cp.async.commit_group;",
+                                               ".shared .align 16 .b8 tile[16];"));
+    const std::size_t wait = text.find("cp.async.wait_all");
+    ASSERT_NE(wait, std::string::npos);
+    EXPECT_LT(text.find("cp.async.ca"), wait);
+    EXPECT_EQ(text.find("ret;"), text.rfind("ret;")) << "nobody leaves by another way";
 }
 
 }  // namespace

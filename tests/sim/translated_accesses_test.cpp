@@ -38,6 +38,10 @@ ptx::AccessTranslation translationTo(VirtualAddress real, std::uint64_t bytes) {
     return t;
 }
 
+std::string translated(const std::string& text, const ptx::AccessTranslation& t) {
+    return ptx::withTranslatedAccesses(ptx::parse(text, "test.ptx"), t).text;
+}
+
 TEST(TranslatedAccesses, KernelsReadAndWriteWhereTheBytesAre) {
     // a[i] += 7, by one thread an element; c[0] counts the threads, outside the window.
     const std::string body =
@@ -49,8 +53,7 @@ TEST(TranslatedAccesses, KernelsReadAndWriteWhereTheBytesAre) {
     const VirtualAddress real = h.buffer(8 * n), counter = h.buffer(4);
     const auto element = [&](std::uint64_t i) { return h.data<std::uint32_t>(real + movedOffset(4 * i), 1); };
     for (std::uint32_t i = 0; i < n; ++i) *element(i) = i;
-    const std::string text =
-        ptx::withTranslatedAccesses(ptx::parse(kernelText(body), "test.ptx"), translationTo(real, 4 * n));
+    const std::string text = translated(kernelText(body), translationTo(real, 4 * n));
     const LaunchRecord& record = h.gpu.record(h.run(text, {{n / 128}, {128}}, {kWindow, 0, counter}));
     ASSERT_FALSE(record.error) << record.error->what();
     for (std::uint32_t i = 0; i < n; ++i) ASSERT_EQ(*element(i), i + 7) << "element " << i;
@@ -62,8 +65,8 @@ TEST(TranslatedAccesses, SharedMemoryAndParametersStayWhereTheyAre) {
         "mov.u32 %r1, 5; st.shared.u32 [tile], %r1; ld.shared.u32 %r2, [tile]; st.global.u32 [%rd1], %r2;";
     Harness h;
     const VirtualAddress real = h.buffer(4 * kPiece);
-    const std::string text = ptx::withTranslatedAccesses(
-        ptx::parse(kernelText(body, ".shared .align 4 .u32 tile;"), "test.ptx"), translationTo(real, 2 * kPiece));
+    const std::string text =
+        translated(kernelText(body, ".shared .align 4 .u32 tile;"), translationTo(real, 2 * kPiece));
     h.run(text, {{1}, {1}}, {kWindow + kPiece});
     EXPECT_EQ(*h.data<std::uint32_t>(real + movedOffset(kPiece)), 5u);
 }
@@ -73,8 +76,8 @@ TEST(TranslatedAccesses, AWindowOfWholeMultiplesEndsWhereItShould) {
     Harness h;
     const VirtualAddress real = h.buffer(4 * kPiece);
     const std::uint64_t all = ptx::AccessTranslation::kAlignment;
-    const std::string text = ptx::withTranslatedAccesses(
-        ptx::parse(kernelText("mov.u32 %r1, 5; st.global.u32 [%rd1+4], %r1;"), "test.ptx"), translationTo(real, all));
+    const std::string text =
+        translated(kernelText("mov.u32 %r1, 5; st.global.u32 [%rd1+4], %r1;"), translationTo(real, all));
     EXPECT_FALSE(h.gpu.record(h.run(text, {{1}, {1}}, {kWindow})).error);
     EXPECT_EQ(*h.data<std::uint32_t>(real + 4), 5u);
     EXPECT_TRUE(h.gpu.record(h.run(text, {{1}, {1}}, {kWindow - 8})).error);
@@ -88,8 +91,8 @@ TEST(TranslatedAccesses, AsynchronousCopiesReadWhereTheBytesAre) {
     Harness h;
     const VirtualAddress real = h.buffer(4 * kPiece), result = h.buffer(4);
     *h.data<std::uint32_t>(real + movedOffset(kPiece)) = 9;
-    const std::string text = ptx::withTranslatedAccesses(
-        ptx::parse(kernelText(body, ".shared .align 4 .u32 tile;"), "test.ptx"), translationTo(real, 2 * kPiece));
+    const std::string text =
+        translated(kernelText(body, ".shared .align 4 .u32 tile;"), translationTo(real, 2 * kPiece));
     h.run(text, {{1}, {1}}, {kWindow, result});
     EXPECT_EQ(*h.data<std::uint32_t>(result), 9u);
 }
@@ -104,8 +107,7 @@ const char* const kIncrement =
 void expectIncremented(std::uint64_t windowBytes) {
     Harness h;
     const VirtualAddress real = h.buffer(8 * kPiece), plain = h.buffer(4 * kPiece);
-    const std::string text =
-        ptx::withTranslatedAccesses(ptx::parse(kernelText(kIncrement), "test.ptx"), translationTo(real, windowBytes));
+    const std::string text = translated(kernelText(kIncrement), translationTo(real, windowBytes));
     const auto word = [&](std::uint64_t address) {
         const bool inside = address >= kWindow && address < kWindow + windowBytes;
         return h.data<std::uint32_t>(inside ? real + movedOffset(address - kWindow) : address, 1);

@@ -13,6 +13,7 @@
 #include "driver/simulator_api.h"
 #include "sim/gpu.h"
 #include "sm_sets.h"
+#include "walls/tenants.h"
 
 namespace bulkhead::walls {
 namespace {
@@ -114,15 +115,15 @@ TEST(ComputeWalls, AKernelThatCannotBeWalledIsRefusedInWords) {
     auto gpu = gpu::Gpu::open("sim:gtx1080");
     Site site(gpu, {});
     Enclosure enclosure = site.enclose({setOf(site, {3}), {}, 0});
-    const char* const leaves =
-        ".version 6.3\n.target sm_60\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p; .reg .b32 %r;\n"
-        "mov.u32 %r, %tid.x; setp.gt.u32 %p, %r, 10; @%p ret; bar.sync 0; ret;\n}\n";
-    try {
-        enclosure.context().load(leaves);
-        FAIL() << "loaded";
-    } catch (const Error& error) {
-        EXPECT_NE(std::string(error.what()).find("cannot be walled"), std::string::npos) << error.what();
-    }
+    const std::string arrives = kCountPtx + std::string(".visible .entry arrives()\n{\nbar.arrive 1, 64; ret;\n}\n");
+    const driver::DriverApi& api = enclosure.context().api();
+    enclosure.context().makeCurrent();
+    driver::CUmodule module = nullptr;
+    driver::CUfunction function = nullptr;
+    ASSERT_EQ(api.cuModuleLoadData(&module, arrives.c_str()), driver::CUDA_SUCCESS);
+    EXPECT_EQ(api.cuModuleGetFunction(&function, module, "arrives"), driver::CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_NE(lastError().find("half full"), std::string::npos) << lastError();
+    EXPECT_EQ(api.cuModuleGetFunction(&function, module, "count"), driver::CUDA_SUCCESS);
 }
 
 /// What a program asks before it chooses a grid or shared memory must hold inside.
@@ -152,6 +153,28 @@ TEST(ComputeWalls, OccupancyAndSharedMemoryAreThoseOfTheShare) {
     ASSERT_EQ(api.cuFuncGetAttribute(&own, kOwn, kernel.handle()), driver::CUDA_SUCCESS);
     EXPECT_EQ(own, 0) << "the kernel declares none";
     countBlocks(context, {40}, {256}, static_cast<std::size_t>(shared));
+}
+
+/// Which a program counts on without asking, where a block may have more when asked.
+TEST(ComputeWalls, All48KBOfDynamicSharedMemoryCanBeHad) {
+    auto gpu = gpu::Gpu::open("sim:v100");
+    Site site(gpu, {});
+    const std::set<unsigned> inside = {1, 4};
+    Enclosure enclosure = site.enclose({setOf(site, inside), {}, 0});
+    EXPECT_EQ(countBlocks(enclosure.context(), {40}, {256}, 48 * 1024), inside);
+    EXPECT_THROW(countBlocks(enclosure.context(), {40}, {256}, 48 * 1024 + 1024), Error) << "nor without walls";
+}
+
+TEST(ComputeWalls, SharedMemoryThatWallsHaveTakenIsMissedInWords) {
+    auto gpu = gpu::Gpu::open("sim:gtx1080");
+    Site site(gpu, {});
+    Enclosure enclosure = site.enclose({setOf(site, {1, 4}), {}, 0});
+    try {
+        countBlocks(enclosure.context(), {40}, {256}, 48 * 1024);
+        FAIL() << "a block of this GPU has no more than 48 KB";
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("walls leave count 49148 bytes"), std::string::npos) << error.what();
+    }
 }
 
 TEST(ComputeWalls, NoMultiprocessorOrAnUnknownColorIsRefused) {
@@ -190,6 +213,26 @@ TEST(MemoryWalls, MoreThanTheShareIsOutOfMemory) {
     EXPECT_EQ(free, 24u * 1024);
     EXPECT_EQ(enclosure.context().api().cuMemFree(more), driver::CUDA_SUCCESS);
     EXPECT_EQ(enclosure.memoryUsed(), 700u * 1024);
+}
+
+TEST(MemoryWalls, AKernelWithAccessesThatCannotBeTranslatedIsRefusedByItself) {
+    auto gpu = gpu::Gpu::open("sim:h200");
+    SiteOptions options;
+    options.coloring = Coloring::sides;
+    options.memory = 32_MiB;
+    Site site(gpu, options);
+    Enclosure enclosure = site.enclose({setOf(site, {1, 2, 3}), {0}, 8_MiB});
+    const std::string samples =
+        ".visible .entry samples(.param .u64 view)\n{\n.reg .f32 %f<6>; .reg .b64 %rd;\nld.param.u64 %rd, [view]; "
+        "tex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd, {%f5}]; ret;\n}\n";
+    const gpu::Module module = enclosure.context().load((kCountPtx + samples).c_str());
+    try {
+        module.kernel("samples");
+        ADD_FAILURE();
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("cannot be translated"), std::string::npos) << error.what();
+    }
+    EXPECT_NO_THROW(module.kernel("count"));
 }
 
 /// Slices that an allocation's bytes are on, asked of the simulated GPU itself.

@@ -8,7 +8,7 @@
 namespace bulkhead::walls {
 namespace {
 
-void runInside(Site& site, const Walls& walls, const char* name) {
+void runInside(Site& site, const Walls& walls, std::string_view name) {
     SCOPED_TRACE(name);
     Enclosure enclosure = site.enclose(walls);
     const auto instance = workloads::find(name).create(enclosure.context(), workloads::Size::test, 1);
@@ -29,15 +29,13 @@ SmSet everyThird(const Site& site) {
     return sms;
 }
 
-// Shared memory and barriers; many launches of different sizes; rectangles of blocks; atomics; host decisions.
-constexpr const char* kDifferent[] = {"VA", "SP", "Lud", "Gaussian", "NW", "SYRK", "Kmeans", "SS"};
-
 TEST(WorkloadsInside, PagesOfOneColor) {
     auto gpu = gpu::Gpu::open("sim:gtx1080");
     SiteOptions options;
     options.coloring = Coloring::pages;
     Site site(gpu, options);
-    for (const char* name : kDifferent) runInside(site, {everyThird(site), {1}, 256_MiB}, name);
+    for (const workloads::Workload& workload : workloads::all())
+        runInside(site, {everyThird(site), {1}, 256_MiB}, workload.name);
 }
 
 TEST(WorkloadsInside, OneSideOfAnUnmodifiedDriver) {
