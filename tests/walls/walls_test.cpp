@@ -13,7 +13,7 @@
 #include "driver/simulator_api.h"
 #include "sim/gpu.h"
 #include "sm_sets.h"
-#include "walls/tenants.h"
+#include "walls/context_registry.h"
 
 namespace bulkhead::walls {
 namespace {
