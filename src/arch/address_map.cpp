@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace bulkhead::arch {
 
@@ -389,7 +390,7 @@ Digit readDigit(const json& value, std::string_view role) {
                 for (const json& bit : list) {
                     const std::uint64_t one = readBit(bit, role);
                     if ((bits & one) != 0)
-                        throw Error("address map: {}: address bit {} is twice in one xor list", role, bit.dump());
+                        throw Error("address map: {}: address bit {} is twice in one xor list", role, jsonQuoted(bit));
                     bits |= one;
                 }
                 d.bits.push_back(bits);

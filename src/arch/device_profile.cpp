@@ -6,7 +6,7 @@
 #include "arch/figure_table.h"
 #include "arch/profile_checks.h"
 #include "base/error.h"
-#include "base/files.h"
+#include "base/json.h"
 #include "base/suggest.h"
 
 namespace bulkhead::arch {
@@ -54,7 +54,7 @@ void readGroup(const json& group, const std::string& prefix, DeviceProfile& p, c
         if (const Descriptor* d = findFigure(key)) {
             const json& figure = readFigure(value, key, where);
             if (!assign(*d, p, figure))
-                throw Error("{}: {} = {}: must be {}", where, key, figure.dump(-1, ' ', true), wanted(*d));
+                throw Error("{}: {} = {}: must be {}", where, key, jsonQuoted(figure), wanted(*d));
             p.provenance[key] = readSource(value, key, where);
             continue;
         }
@@ -103,7 +103,7 @@ DeviceProfile DeviceProfile::fromJson(const json& value, const std::string& wher
 }
 
 DeviceProfile DeviceProfile::load(const std::filesystem::path& path) {
-    return fromJson(parseJson(readFile(path), path.string()), path.string());
+    return fromJson(readJson(path), path.string());
 }
 
 json DeviceProfile::toJson() const {

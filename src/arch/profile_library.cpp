@@ -5,7 +5,7 @@
 #include "arch/embedded_profiles.h"
 #include "base/environment.h"
 #include "base/error.h"
-#include "base/files.h"
+#include "base/json.h"
 #include "base/suggest.h"
 
 namespace bulkhead::arch {

@@ -1,20 +1,26 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
+#include "base/units.h"
+
 namespace bulkhead {
 
-/// The whole of a file. Throws Error if it is missing, not a regular file, or unreadable.
-std::string readFile(const std::filesystem::path&);
+/// More than any text has that is read here, and little enough for memory.
+inline constexpr Bytes kMostFileBytes = 256_MiB;
 
-/// Replaces a file in one step: readers see the old bytes or the new ones, and a failure leaves the old.
+/// The whole of a file. What has no end of its own, a pipe or a device, is read like any other. Throws Error if it is
+/// missing, a directory, unreadable, or has more than `most` bytes.
+std::string readFile(const std::filesystem::path&, Bytes most = kMostFileBytes);
+
+/// The first bytes of a file, `most` at most.
+std::string readBeginning(const std::filesystem::path&, Bytes most);
+
+/// Replaces a file in one step, and has it on the disk when it returns: readers see the old bytes or the new ones, also
+/// after a crash, and a failure leaves the old.
 void writeFile(const std::filesystem::path&, std::string_view bytes);
-
-/// Parses JSON; `where` begins the message of the Error, which names line and column.
-nlohmann::json parseJson(std::string_view text, const std::string& where);
 
 /// A run may take hours: throws Error beforehand if this file could not be written at its end, so that a refused run
 /// leaves nothing behind.

@@ -153,7 +153,7 @@ std::string page(const DeviceProfile& p) {
 
 int show(const Options& options) {
     if (options.schema) {
-        writeOutput("-", arch::profileSchema().dump(2) + "\n");
+        writeJson("-", arch::profileSchema());
         return kDone;
     }
     if (options.name.empty()) {
@@ -166,15 +166,14 @@ int show(const Options& options) {
         } else {
             r.title = "GPUs, simulated and real";
             r.provenance = {commandLine(), "", std::nullopt, version(), currentDate()};
-            writeOutput(options.json,
-                        report::json(r).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+            writeJson(options.json, report::json(r));
         }
         return kDone;
     }
     DeviceProfile p = arch::findProfile(options.name);
     arch::applySettings(p, options.changes);
     if (options.json.empty() && options.html.empty()) writeOutput("-", shown(p));
-    if (!options.json.empty()) writeOutput(options.json, p.toJson().dump(2) + "\n");
+    if (!options.json.empty()) writeJson(options.json, p.toJson());
     if (!options.html.empty()) writeOutput(options.html, page(p));
     return kDone;
 }

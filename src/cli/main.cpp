@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "base/suggest.h"
 #include "cli/command_tree.h"
@@ -173,8 +174,7 @@ void writeOutput(const std::string& file, const std::string& bytes) {
 }
 
 void writeJson(const std::string& file, const nlohmann::ordered_json& json) {
-    // A command may hold bytes that are no UTF-8, such as those of a file's name.
-    writeOutput(file, json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    writeOutput(file, jsonText(json, 2) + "\n");
 }
 
 }  // namespace bulkhead::cli

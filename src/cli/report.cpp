@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "cli/verbs.h"
 #include "reproduce/verdict.h"
 
@@ -22,7 +23,7 @@ struct Options {
 std::vector<Result> readResults(const std::vector<std::string>& files) {
     std::vector<Result> results;
     for (const std::string& file : files)
-        for (Result& result : report::resultsIn(parseJson(readFile(file), file), file))
+        for (Result& result : report::resultsIn(readJson(file), file))
             if (!reproduce::isVerdict(result)) results.push_back(std::move(result));
     std::vector<Result> first = reproduce::verdicts(results);
     for (Result& verdict : first) verdict.provenance = {commandLine(), "", std::nullopt, version(), currentDate()};

@@ -5,6 +5,7 @@
 
 #include "arch/device_profile.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "compare/run_observer.h"
 #include "workloads/measure.h"
 
@@ -74,19 +75,20 @@ nlohmann::ordered_json RunFigures::toJson() const {
 }
 
 RunFigures RunFigures::fromJson(const nlohmann::json& json, const std::string& where) {
-    try {
-        RunFigures f;
-        eachMember(f, [&](const char* name, auto& value) { json.at(name).get_to(value); });
-        f.counters.each([&](std::string_view name, std::uint64_t& value) {
-            value = json.at("counters").at(std::string(name)).get<std::uint64_t>();
-        });
-        json.at("stalls").get_to(f.counters.stalls);
-        for (const nlohmann::json& p : json.at("series"))
-            f.series.push_back({p.at(0), p.at(1), p.at(2), p.at(3), p.at(4)});
-        return f;
-    } catch (const nlohmann::json::exception& error) {
-        throw Error("{}: not the figures of a run ({})", where, error.what());
+    JsonObject o(json, where);
+    RunFigures f;
+    eachMember(f, [&](const char* name, auto& value) { value = o.get<std::decay_t<decltype(value)>>(name); });
+    JsonObject counters(o.at("counters"), where + ": counters");
+    f.counters.each(
+        [&](std::string_view name, std::uint64_t& value) { value = counters.get<std::uint64_t>(std::string(name)); });
+    f.counters.stalls = o.get<decltype(f.counters.stalls)>("stalls");
+    for (const nlohmann::json& p : o.at("series")) {
+        if (!p.is_array() || p.size() != 5) throw Error("{}: a point of series must be a list of 5", where);
+        const std::string what = where + ": a number of series";
+        f.series.push_back({jsonAs<Cycles>(p[0], what), jsonAs<std::uint64_t>(p[1], what),
+                            jsonAs<std::uint64_t>(p[2], what), jsonAs<double>(p[3], what), jsonAs<double>(p[4], what)});
     }
+    return f;
 }
 
 RunFigures execute(const RunSpec& spec) {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "source_fingerprint.h"
 
 namespace bulkhead::compare {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/json.h"
 
 namespace bulkhead::dissect {
 namespace {
@@ -33,31 +33,36 @@ ordered_json formJson(const ResidueHash& form) {
     return j;
 }
 
-ResidueHash readForm(const json& j) {
+ResidueHash readForm(const json& j, const std::string& where) {
+    JsonObject o(j, where);
     ResidueHash form;
-    form.modulus = j.at("modulus").get<std::uint32_t>();
-    if (form.modulus == 0) throw Error("modulus is 0");
-    form.groups = j.at("groups").get<std::vector<Mask>>();
-    for (const json& p : j.at("parities"))
-        form.parities.push_back({p.at("mask").get<Mask>(), p.at("weight").get<std::uint32_t>()});
-    if (form.groups.size() > 16 || form.parities.size() > 63) throw Error("too many parities");
-    form.agreement = j.at("agreement").get<double>();
-    if (j.contains("table")) form.table = j.at("table").get<std::vector<std::uint32_t>>();
+    form.modulus = o.get<std::uint32_t>("modulus");
+    if (form.modulus == 0) throw Error("{}: modulus is 0", where);
+    form.groups = o.get<std::vector<Mask>>("groups");
+    const json& parities = o.at("parities");
+    if (!parities.is_array()) throw Error("{}: parities must be a list", where);
+    if (form.groups.size() > 16 || parities.size() > 63) throw Error("{}: too many parities", where);
+    for (const json& p : parities) {
+        JsonObject parity(p, where + ": parities");
+        form.parities.push_back({parity.get<Mask>("mask"), parity.get<std::uint32_t>("weight")});
+    }
+    form.agreement = o.get<double>("agreement");
+    o.read("table", form.table);
     if (!form.table.empty() && form.table.size() != std::size_t{1} << form.parities.size())
-        throw Error("a table of {} entries for {} parities", form.table.size(), form.parities.size());
+        throw Error("{}: a table of {} entries for {} parities", where, form.table.size(), form.parities.size());
     for (Mask m : form.groups) form.window |= m;
     for (const WeightedParity& p : form.parities) form.window |= p.mask;
     return form;
 }
 
-SliceLatencies readLatencies(const json& j) {
-    SliceLatencies latencies{j.at("multiprocessors").get<std::vector<unsigned>>(),
-                             j.at("cycles").get<std::vector<Times>>()};
+SliceLatencies readLatencies(const json& j, const std::string& where) {
+    JsonObject o(j, where);
+    SliceLatencies latencies{o.get<std::vector<unsigned>>("multiprocessors"), o.get<std::vector<Times>>("cycles")};
     if (latencies.multiprocessors.size() != latencies.cycles.size())
-        throw Error("latencies of {} multiprocessors, not {}", latencies.cycles.size(),
+        throw Error("{}: of {} multiprocessors, not {}", where, latencies.cycles.size(),
                     latencies.multiprocessors.size());
     for (const Times& row : latencies.cycles)
-        if (row.size() != latencies.slices() || row.empty()) throw Error("latencies of unlike numbers of slices");
+        if (row.size() != latencies.slices() || row.empty()) throw Error("{}: of unlike numbers of slices", where);
     return latencies;
 }
 
@@ -89,28 +94,26 @@ ordered_json toJson(const MapFile& file) {
 }
 
 MapFile readMapFile(const std::string& path) {
-    const json j = parseJson(readFile(path), path);
+    const json j = readJson(path);
     if (!j.is_object() || j.value("kind", json()) != kKind)
         throw Error("{}: not a map that bulkhead dissect wrote", path);
+    JsonObject o(j, path);
     MapFile file;
+    const json& map = o.at("map");
     try {
-        file.map = arch::AddressMap::fromJson(j.at("map"));
-        file.gpu = j.at("gpu").get<std::string>();
-        if (j.contains("uuid")) file.uuid = j.at("uuid").get<std::string>();
-        const auto addresses = j.at("addresses").get<std::string>();
-        file.physical = addresses == "physical";
-        if (!file.physical && addresses != "page labels")
-            throw Error("addresses are {}, but must be physical or page labels", addresses);
-        file.confidence = j.at("confidence").get<double>();
-        if (j.contains("form")) file.form = readForm(j.at("form"));
-        if (j.contains("latencies")) file.latencies = readLatencies(j.at("latencies"));
-    } catch (const json::exception& e) {
-        // Without the number that the library begins with.
-        const std::string_view what = e.what();
-        throw Error("{}: {}", path, what.substr(what.find("] ") + 2));
+        file.map = arch::AddressMap::fromJson(map);
     } catch (const Error& e) {
         throw Error("{}: {}", path, e.what());
     }
+    file.gpu = o.get<std::string>("gpu");
+    o.read("uuid", file.uuid);
+    const auto addresses = o.get<std::string>("addresses");
+    file.physical = addresses == "physical";
+    if (!file.physical && addresses != "page labels")
+        throw Error("{}: addresses are {}, but must be physical or page labels", path, addresses);
+    file.confidence = o.get<double>("confidence");
+    if (const json* form = o.find("form")) file.form = readForm(*form, path + ": form");
+    if (const json* latencies = o.find("latencies")) file.latencies = readLatencies(*latencies, path + ": latencies");
     if (file.form && file.map.slices() != file.form->slices())
         throw Error("{}: the map has {} slices, its form {}", path, file.map.slices(), file.form->slices());
     if (file.latencies && file.map.slices() != file.latencies->slices())

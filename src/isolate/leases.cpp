@@ -13,6 +13,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "compare/store.h"
 #include "isolate/lease_marks.h"

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/json.h"
 
 namespace bulkhead::isolate {
 namespace {
@@ -104,7 +104,7 @@ nlohmann::ordered_json toJson(const std::vector<Partition>& partitions) {
 
 std::vector<Partition> partitionsFrom(const std::string& textOrFile) {
     if (!textOrFile.ends_with(".json") && textOrFile.find('=') != std::string::npos) return parsePartitions(textOrFile);
-    return partitionsFromJson(parseJson(readFile(textOrFile), textOrFile), textOrFile);
+    return partitionsFromJson(readJson(textOrFile), textOrFile);
 }
 
 std::vector<Partition> equalPartitions(unsigned count) {

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "isolate/floor.h"
 #include "isolate/tenant.h"
 
@@ -11,6 +12,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kSetUpSeconds = 120, kAnswerSeconds = 60;
+const std::string kRequest = "request", kAnswer = "a tenant's answer";
 
 json requestOf(const SeriesSpec& spec, unsigned partition, const std::string& application, std::uint64_t seed) {
     return {{"gpu", spec.gpu},
@@ -30,20 +32,27 @@ class RemoteTenant final : public Tenant {
         : process_({"/proc/self/exe", "isolate", "worker"}, environment) {
         ask(request, kSetUpSeconds);
     }
-    double time(unsigned runs, const Tenants&) override { return ask({{"do", "time"}, {"runs", runs}}).at("seconds"); }
+    double time(unsigned runs, const Tenants&) override {
+        return number<double>({{"do", "time"}, {"runs", runs}}, "seconds");
+    }
     void check() override { ask({{"do", "check"}}); }
     void startLoop(double seconds) override { ask({{"do", "start"}, {"seconds", seconds}}); }
     void stopLoop() override { ask({{"do", "stop"}}); }
-    std::uint64_t looped() override { return ask({{"do", "count"}}).at("runs"); }
-    Place place() override { return Place::fromJson(ask({{"do", "place"}})); }
+    std::uint64_t looped() override { return number<std::uint64_t>({{"do", "count"}}, "runs"); }
+    Place place() override { return Place::fromJson(ask({{"do", "place"}}), kAnswer); }
 
   private:
     json ask(const json& request, double limitSeconds = kAnswerSeconds) {
-        process_.writeLine(request.dump());
+        process_.writeLine(jsonText(request));
         json answer = json::parse(process_.readLine(limitSeconds), nullptr, false);
         if (!answer.is_object()) throw Error("a tenant's process said something that is no answer");
         if (!answer.value("ok", false)) throw Error("{}", answer.value("why", "a tenant's process failed"));
         return answer;
+    }
+    template <class T>
+    T number(const json& request, const char* key) {
+        const json answer = ask(request);
+        return JsonObject(answer, kAnswer).get<T>(key);
     }
     stress::ChildProcess process_;
 };
@@ -53,28 +62,28 @@ struct Served {
     Floor floor;
     std::unique_ptr<Tenant> tenant;
 
-    static SeriesSpec specOf(const json& request) {
+    static SeriesSpec specOf(JsonObject& request) {
         SeriesSpec spec;
-        spec.gpu = request.at("gpu");
-        spec.map = request.at("map");
-        spec.method = parseMethod(request.at("method").get<std::string>());
-        spec.placement = request.at("placement");
-        spec.partitions = request.at("partitions");
-        spec.size = workloads::parseSize(request.at("size").get<std::string>());
+        spec.gpu = request.get<std::string>("gpu");
+        spec.map = request.get<std::string>("map");
+        spec.method = parseMethod(request.get<std::string>("method"));
+        spec.placement = request.get<std::string>("placement");
+        spec.partitions = request.get<unsigned>("partitions");
+        spec.size = workloads::parseSize(request.get<std::string>("size"));
         return spec;
     }
-    explicit Served(const json& request)
-        : floor(specOf(request), request.at("partition").get<unsigned>()),
-          tenant(makeLocalTenant(floor, request.at("partition"), request.at("application"), specOf(request).size,
-                                 request.at("seed"))) {}
+    explicit Served(JsonObject request)
+        : floor(specOf(request), request.get<unsigned>("partition")),
+          tenant(makeLocalTenant(floor, request.get<unsigned>("partition"), request.get<std::string>("application"),
+                                 specOf(request).size, request.get<std::uint64_t>("seed"))) {}
 
-    json carryOut(const json& request) {
-        const std::string what = request.at("do");
-        if (what == "time") return {{"seconds", tenant->time(request.at("runs").get<unsigned>())}};
+    json carryOut(JsonObject request) {
+        const auto what = request.get<std::string>("do");
+        if (what == "time") return {{"seconds", tenant->time(request.get<unsigned>("runs"))}};
         if (what == "count") return {{"runs", tenant->looped()}};
         if (what == "place") return tenant->place().toJson();
         if (what == "check") tenant->check();
-        if (what == "start") tenant->startLoop(request.at("seconds"));
+        if (what == "start") tenant->startLoop(request.get<double>("seconds"));
         if (what == "stop") tenant->stopLoop();
         return json::object();
     }
@@ -92,7 +101,8 @@ int serveTenant() {
     for (std::string line; std::getline(std::cin, line);) {
         json answer = json::object();
         try {
-            const json request = json::parse(line);
+            const json parsed = parseJson(line, kRequest);
+            const JsonObject request(parsed, kRequest);
             if (served) {
                 answer = served->carryOut(request);
             } else {
@@ -102,7 +112,7 @@ int serveTenant() {
         } catch (const std::exception& e) {
             answer = {{"ok", false}, {"why", e.what()}};
         }
-        std::cout << answer.dump() << std::endl;
+        std::cout << jsonText(answer) << std::endl;
     }
     return 0;
 }

@@ -7,7 +7,7 @@
 
 #include "arch/device_profile.h"
 #include "base/error.h"
-#include "base/files.h"
+#include "base/json.h"
 #include "isolate/floor.h"
 #include "isolate/tenant.h"
 #include "stress/mps_daemon.h"
@@ -120,7 +120,7 @@ nlohmann::ordered_json SeriesSpec::toJson() const {
     // What makes no difference to a series would have it measured again.
     if (partitions > 1) json["processes"] = processes;
     if (method == Method::cp || method == Method::cmp) json["placement"] = placement;
-    if (method == Method::cmp && !map.empty()) json["map"] = parseJson(readFile(map), map);
+    if (method == Method::cmp && !map.empty()) json["map"] = readJson(map);
     if (!gpu.starts_with("cuda:")) {
         arch::DeviceProfile profile = arch::findProfile(gpu);
         arch::applySettings(profile, settings);
@@ -144,13 +144,10 @@ nlohmann::ordered_json Place::toJson() const {
             {"stray_blocks", strayBlocks}};
 }
 
-Place Place::fromJson(const nlohmann::json& json) {
-    Place place;
-    json.at("multiprocessors").get_to(place.multiprocessors);
-    json.at("colors").get_to(place.colors);
-    json.at("placement").get_to(place.placement);
-    json.at("stray_blocks").get_to(place.strayBlocks);
-    return place;
+Place Place::fromJson(const nlohmann::json& json, const std::string& where) {
+    JsonObject o(json, where);
+    return {o.get<unsigned>("multiprocessors"), o.get<unsigned>("colors"), o.get<std::string>("placement"),
+            o.get<unsigned>("stray_blocks")};
 }
 
 nlohmann::ordered_json SeriesFigures::toJson() const {
@@ -161,16 +158,13 @@ nlohmann::ordered_json SeriesFigures::toJson() const {
 }
 
 SeriesFigures SeriesFigures::fromJson(const nlohmann::json& json, const std::string& where) {
-    try {
-        SeriesFigures f;
-        json.at("seconds").get_to(f.seconds);
-        json.at("neighbour_runs").get_to(f.neighbourRuns);
-        f.place = Place::fromJson(json.at("place"));
-        json.at("wall_seconds").get_to(f.wallSeconds);
-        return f;
-    } catch (const nlohmann::json::exception& error) {
-        throw Error("{}: not the figures of a series ({})", where, error.what());
-    }
+    JsonObject o(json, where);
+    SeriesFigures f;
+    f.seconds = o.get<std::vector<std::vector<double>>>("seconds");
+    f.neighbourRuns = o.get<std::vector<std::uint64_t>>("neighbour_runs");
+    f.place = Place::fromJson(o.at("place"), where + ": place");
+    f.wallSeconds = o.get<double>("wall_seconds");
+    return f;
 }
 
 SeriesFigures execute(const SeriesSpec& spec) {

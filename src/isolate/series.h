@@ -53,8 +53,8 @@ struct Place {
     unsigned strayBlocks = 0;                  ///< that ran outside so far
 
     nlohmann::ordered_json toJson() const;
-    /// Throws what nlohmann::json throws.
-    static Place fromJson(const nlohmann::json&);
+    /// Throws Error, which begins with `where`.
+    static Place fromJson(const nlohmann::json&, const std::string& where);
 };
 
 /// Seconds of a run of the application, for each neighbour and sample.

@@ -10,6 +10,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "report/report.h"
 
@@ -163,7 +164,7 @@ void Statistics::write() const {
     const std::string file = environment("BULKHEAD_STATS");
     if (file.empty()) return;
     try {
-        writeFile(file, json().dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+        writeFile(file, jsonText(json(), 2) + "\n");
     } catch (const Error& error) {
         fmt::print(stderr, "bulkhead: {}\n", error.what());
     }

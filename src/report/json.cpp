@@ -1,3 +1,5 @@
+#include "base/json.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -120,7 +122,7 @@ class Reader {
             return name.is_string() && c.name == name.get_ref<const std::string&>();
         };
         if (std::none_of(r.columns.begin(), r.columns.end(), named))
-            throw Error("{}: a chart of the column {}, which is not there", where_, name.dump());
+            throw Error("{}: a chart of the column {}, which is not there", where_, jsonQuoted(name));
         return name;
     }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "report/palette.h"
 #include "report/plot.h"
 #include "report/report.h"
@@ -73,8 +74,7 @@ Json plotJson(const Plot& p) {
 /// JSON that cannot end the script element that it stands in.
 std::string scriptJson(const Json& json) {
     std::string out;
-    for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace))
-        c == '<' ? out += "\\u003c" : out += c;
+    for (const char c : jsonText(json)) c == '<' ? out += "\\u003c" : out += c;
     return out;
 }
 

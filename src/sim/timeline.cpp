@@ -4,6 +4,8 @@
 #include <numeric>
 #include <set>
 
+#include "base/json.h"
+
 namespace bulkhead::sim {
 
 Timeline::Timeline(double microsecondsPerCycle, Cycles sampleInterval)
@@ -103,7 +105,7 @@ std::string Timeline::json() const {
         curve("L2 hit rate", s.l2HitRate);
         curve("lines evicted by another warp", s.interference);
     }
-    return nlohmann::ordered_json{{"displayTimeUnit", "ns"}, {"traceEvents", events}}.dump() + "\n";
+    return jsonText(nlohmann::ordered_json{{"displayTimeUnit", "ns"}, {"traceEvents", events}}) + "\n";
 }
 
 }  // namespace bulkhead::sim

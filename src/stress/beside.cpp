@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "driver/simulator_api.h"
 #include "stress/protocol.h"
 #include "stress/scenario.h"
@@ -25,22 +26,21 @@ ArenaSpec completed(ArenaSpec spec, const CacheShape& shape) {
 }  // namespace
 
 std::string toText(const BesideRequest& request) {
-    return json{{"arena", toJson(request.arena)}, {"start", request.start}, {"account", request.account}}.dump();
+    return jsonText(json{{"arena", toJson(request.arena)}, {"start", request.start}, {"account", request.account}});
 }
 
 BesideRequest besideFromText(const std::string& text) {
     const json j = parseJson(text, kBesideVariable);
-    if (!j.is_object() || !j.contains("arena") || !j.value("start", json()).is_boolean() ||
-        !j.value("account", json()).is_string())
-        throw Error("{}: is made by bulkhead stress, not by hand", kBesideVariable);
-    return {arenaFromJson(j["arena"], kBesideVariable), j["start"].get<bool>(), j["account"].get<std::string>()};
+    JsonObject o(j, kBesideVariable);
+    return {arenaFromJson(o.at("arena"), kBesideVariable), o.get<bool>("start"), o.get<std::string>("account")};
 }
 
 BesideAccount readAccount(const std::string& file) {
     const std::string text = readFile(file);
     if (text.empty()) throw Error("the program ended without a kernel on the simulated GPU");
     const json j = parseJson(text, file);
-    return {runFromJson(j.at("program")), reportFromJson(j.at("aggressor"))};
+    JsonObject o(j, file);
+    return {runFromJson(o.at("program"), file), reportFromJson(o.at("aggressor"), file)};
 }
 
 void Beside::prepare(const BesideRequest& request) {
@@ -67,7 +67,7 @@ void Beside::finish() {
     std::vector<sim::LaunchId> ofProgram = watch_.ended();
     std::erase_if(ofProgram, [&](sim::LaunchId launch) { return ofAggressor.contains(launch); });
     const std::optional<VictimRun> run = runOfLaunches(ofProgram, *gpu_.simulator(), watch_);
-    if (run) writeFile(request_.account, json{{"program", toJson(*run)}, {"aggressor", toJson(report)}}.dump());
+    if (run) writeFile(request_.account, jsonText(json{{"program", toJson(*run)}, {"aggressor", toJson(report)}}));
 }
 
 }  // namespace bulkhead::stress

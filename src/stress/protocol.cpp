@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+
 namespace bulkhead::stress {
 namespace {
 
@@ -40,9 +42,9 @@ json written(const auto& what) {
 }
 
 template <class What>
-What read(const json& j) {
+What readFields(JsonObject& o) {
     What what;
-    visitFields(what, [&](const char* name, auto& value) { j.at(name).get_to(value); });
+    visitFields(what, [&](const char* name, auto& value) { value = o.get<std::decay_t<decltype(value)>>(name); });
     return what;
 }
 
@@ -55,11 +57,12 @@ json toJson(const VictimRun& run) {
     return j;
 }
 
-VictimRun runFromJson(const json& j) {
-    VictimRun run = read<VictimRun>(j);
-    run.counters.each([&](std::string_view name, std::uint64_t& value) {
-        value = j.at("counters").at(std::string(name)).get<std::uint64_t>();
-    });
+VictimRun runFromJson(const json& j, const std::string& where) {
+    JsonObject o(j, where);
+    auto run = readFields<VictimRun>(o);
+    JsonObject counters(o.at("counters"), where + ": counters");
+    run.counters.each(
+        [&](std::string_view name, std::uint64_t& value) { value = counters.get<std::uint64_t>(std::string(name)); });
     return run;
 }
 
@@ -67,8 +70,9 @@ json toJson(const AggressorReport& report) {
     return written(report);
 }
 
-AggressorReport reportFromJson(const json& j) {
-    return read<AggressorReport>(j);
+AggressorReport reportFromJson(const json& j, const std::string& where) {
+    JsonObject o(j, where);
+    return readFields<AggressorReport>(o);
 }
 
 }  // namespace bulkhead::stress

@@ -5,13 +5,13 @@
 #include "stress/aggressor.h"
 #include "stress/victim.h"
 
-// What the processes of one run tell each other.
+// What the processes of one run tell each other. What was told wrongly is an Error, which begins with `where`.
 
 namespace bulkhead::stress {
 
 nlohmann::json toJson(const VictimRun&);
-VictimRun runFromJson(const nlohmann::json&);
+VictimRun runFromJson(const nlohmann::json&, const std::string& where);
 nlohmann::json toJson(const AggressorReport&);
-AggressorReport reportFromJson(const nlohmann::json&);
+AggressorReport reportFromJson(const nlohmann::json&, const std::string& where);
 
 }  // namespace bulkhead::stress

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "stress/beside.h"
 #include "stress/child_process.h"
 #include "stress/mps_daemon.h"
@@ -27,7 +28,7 @@ class Worker {
         ask({{"role", role}, {"arena", toJson(spec)}}, kSetupSeconds);
     }
     json ask(const json& request, double limitSeconds) {
-        process_.writeLine(request.dump());
+        process_.writeLine(jsonText(request));
         json answer = json::parse(process_.readLine(limitSeconds), nullptr, false);
         if (!answer.is_object()) throw Error("a process of the arena said something that is no answer");
         if (!answer.value("ok", false)) throw Error(answer.value("why", "a process of the arena failed"));
@@ -45,7 +46,7 @@ class RemoteVictim final : public Victim {
     std::optional<VictimRun> run() override {
         const json answer = worker_.ask({{"do", "run"}}, limit_);
         if (answer.contains("hung")) return std::nullopt;
-        return runFromJson(answer);
+        return runFromJson(answer, "the victim's process");
     }
     void settle() override { worker_.ask({{"do", "settle"}}, limit_); }
     void prepare() override { worker_.ask({{"do", "prepare"}}, limit_); }
@@ -62,7 +63,9 @@ class RemoteAggressor final : public Assault {
     void start(double limitSeconds) override {
         worker_.ask({{"do", "start"}, {"limit_s", limitSeconds}}, limitSeconds + kAnswerSeconds);
     }
-    AggressorReport stop() override { return reportFromJson(worker_.ask({{"do", "stop"}}, kAnswerSeconds)); }
+    AggressorReport stop() override {
+        return reportFromJson(worker_.ask({{"do", "stop"}}, kAnswerSeconds), "the aggressor's process");
+    }
     void change(const ArenaSpec& spec) { worker_.change("aggressor", spec); }
 
   private:

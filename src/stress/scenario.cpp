@@ -5,7 +5,7 @@
 
 #include "arch/device_profile.h"
 #include "base/error.h"
-#include "base/files.h"
+#include "base/json.h"
 #include "dissect/map_file.h"
 #include "workloads/workload.h"
 
@@ -13,41 +13,6 @@ namespace bulkhead::stress {
 namespace {
 
 using nlohmann::json;
-
-/// An object of a file: every key that is read is known, and finish() refuses the others.
-class Object {
-  public:
-    Object(const json& j, std::string where) : json_(j), where_(std::move(where)) {
-        if (!json_.is_object()) throw Error("{}: must be an object", where_);
-    }
-    template <class T>
-    void read(const char* key, T& value) {
-        known_.push_back(key);
-        if (!json_.contains(key)) return;
-        try {
-            if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>)
-                if (!json_[key].is_number_unsigned()) throw Error("{}: {} must be a whole number", where_, key);
-            json_[key].get_to(value);
-        } catch (const json::exception&) {
-            throw Error("{}: {} has the wrong type", where_, key);
-        }
-    }
-    const json* find(const char* key) {
-        known_.push_back(key);
-        return json_.contains(key) ? &json_[key] : nullptr;
-    }
-    void finish() const {
-        for (const auto& [key, value] : json_.items())
-            if (std::find(known_.begin(), known_.end(), key) == known_.end())
-                throw Error("{}: unknown key {}", where_, key);
-    }
-    const std::string& where() const { return where_; }
-
-  private:
-    const json& json_;
-    std::string where_;
-    std::vector<std::string> known_;
-};
 
 // Names of what a spec says; for reading and for writing.
 
@@ -85,7 +50,7 @@ void visitAggressor(auto& spec, Visit visit) {
     visitLayout(spec.layout, visit);
 }
 
-auto readingFrom(Object& o) {
+auto readingFrom(JsonObject& o) {
     return [&o](const char* key, auto& value) { o.read(key, value); };
 }
 
@@ -98,7 +63,7 @@ void completeWarps(Layout& layout) {
 }
 
 void readVictim(const json& j, const std::string& where, VictimSpec& spec) {
-    Object o(j, where);
+    JsonObject o(j, where);
     visitVictim(spec, readingFrom(o));
     o.finish();
     completeWarps(spec.layout);
@@ -110,7 +75,7 @@ AggressorSpec readAggressor(const json& j, const std::string& where) {
         spec.kind = parseAggressor(j.get<std::string>());
         return spec;
     }
-    Object o(j, where);
+    JsonObject o(j, where);
     std::string kind;
     o.read("kind", kind);
     spec.kind = parseAggressor(kind);
@@ -120,7 +85,7 @@ AggressorSpec readAggressor(const json& j, const std::string& where) {
     return spec;
 }
 
-void readCommon(Object& o, ArenaSpec& spec) {
+void readCommon(JsonObject& o, ArenaSpec& spec) {
     o.read("gpu", spec.gpu);
     o.read("settings", spec.settings);
     o.read("map", spec.map);
@@ -143,7 +108,7 @@ json toJson(const ArenaSpec& spec) {
 
 ArenaSpec arenaFromJson(const json& j, const std::string& where) {
     ArenaSpec spec;
-    Object o(j, where);
+    JsonObject o(j, where);
     readCommon(o, spec);
     std::string placement(placementName(spec.placement));
     o.read("placement", placement);
@@ -154,9 +119,9 @@ ArenaSpec arenaFromJson(const json& j, const std::string& where) {
 }
 
 Options readScenario(const std::string& path) {
-    const json j = parseJson(readFile(path), path);
+    const json j = readJson(path);
     Options options;
-    Object o(j, path);
+    JsonObject o(j, path);
     readCommon(o, options.arena);
     o.read("victims", options.victims);
     o.read("samples", options.samples);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "stress/protocol.h"
 #include "stress/scenario.h"
 
@@ -15,14 +16,14 @@ using nlohmann::json;
 /// The side of an arena that a process was asked to be.
 class Side {
   public:
-    json carryOut(const json& request) {
-        if (!request.contains("role")) return act(request);
+    json carryOut(JsonObject request) {
+        if (!request.find("role")) return act(request);
         become(request);
         return json::object();
     }
 
   private:
-    void become(const json& request) {
+    void become(JsonObject& request) {
         ArenaSpec spec = arenaFromJson(request.at("arena"), "request");
         victim_.reset();
         aggressor_.reset();
@@ -33,7 +34,7 @@ class Side {
         }
         const CacheShape shape = CacheShape::of(*gpu_);
         completeLayouts(spec, shape);
-        if (request.at("role") == "victim") {
+        if (request.get<std::string>("role") == "victim") {
             victim_ = makeVictim(*gpu_, gpu_->context(), shape, spec.victim);
         } else {
             aggressor_ =
@@ -41,15 +42,15 @@ class Side {
         }
     }
 
-    json act(const json& request) {
-        const std::string what = request.at("do");
+    json act(JsonObject& request) {
+        const auto what = request.get<std::string>("do");
         if (victim_ && what == "run") {
             const std::optional<VictimRun> run = victim_->run();
             return run ? toJson(*run) : json{{"hung", true}};
         }
         if (victim_ && what == "prepare") victim_->prepare();
         if (victim_ && what == "settle") victim_->settle();
-        if (aggressor_ && what == "start") aggressor_->start(request.at("limit_s"));
+        if (aggressor_ && what == "start") aggressor_->start(request.get<double>("limit_s"));
         if (aggressor_ && what == "stop") return toJson(aggressor_->stop());
         return json::object();
     }
@@ -66,12 +67,13 @@ int serveWorker() {
     for (std::string line; std::getline(std::cin, line);) {
         json answer;
         try {
-            answer = side.carryOut(json::parse(line));
+            const json request = parseJson(line, "request");
+            answer = side.carryOut(JsonObject(request, "request"));
             answer["ok"] = true;
         } catch (const std::exception& e) {
             answer = {{"ok", false}, {"why", e.what()}};
         }
-        std::cout << answer.dump() << std::endl;
+        std::cout << jsonText(answer) << std::endl;
     }
     return 0;
 }

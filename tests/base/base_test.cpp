@@ -1,4 +1,6 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -12,6 +14,7 @@
 #include "base/result.h"
 #include "base/statistics.h"
 #include "base/suggest.h"
+#include "base/units.h"
 #include "report/report.h"
 #include "temporary_directory.h"
 
@@ -134,19 +137,51 @@ TEST(Files, FailuresNameTheFile) {
               missing + "/x: cannot be written: No such file or directory");
 }
 
-TEST(Files, JsonErrorsHaveAPlace) {
-    const auto message = [](std::string_view text) {
-        try {
-            parseJson(text, "f.json");
-        } catch (const Error& e) {
-            return std::string(e.what());
-        }
-        return std::string();
-    };
-    EXPECT_EQ(message("{\n  \"a\": ]\n}"), "f.json: not JSON: unexpected text at line 2, column 8");
-    EXPECT_EQ(message("{\"a\": 1"), "f.json: not JSON: ends too early at line 1, column 8");
-    EXPECT_EQ(message(""), "f.json: not JSON: ends too early at line 1, column 1");
-    EXPECT_EQ(message("{}"), "");
+TEST(Files, AReadHasALimit) {
+    const TemporaryDirectory directory;
+    writeFile(directory / "x", "four");
+    EXPECT_EQ(readFile(directory / "x", 4), "four");
+    EXPECT_THROW(readFile(directory / "x", 3), Error);
+    EXPECT_EQ(readBeginning(directory / "x", 3), "fou");
+    EXPECT_EQ(readBeginning(directory / "x", 9), "four");
+    EXPECT_EQ(readBeginning("/dev/zero", 5), std::string(5, '\0'));
+    try {
+        readFile("/dev/zero", 1_MiB);
+        FAIL();
+    } catch (const Error& e) {
+        EXPECT_STREQ(e.what(), "/dev/zero: has more than 1 MB, the most that is read");
+    }
+}
+
+TEST(Files, APipeIsReadToItsEnd) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const std::string bytes(10'000, 'x');
+    ASSERT_EQ(::write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    ::close(ends[1]);
+    EXPECT_EQ(readFile("/dev/fd/" + std::to_string(ends[0])), bytes);
+    ::close(ends[0]);
+}
+
+TEST(Files, PermissionsAreTheUsualOnesOrThoseOfTheOldFile) {
+    const TemporaryDirectory directory;
+    const mode_t mask = ::umask(027);
+    writeFile(directory / "new", "x");
+    writeFile(directory / "old", "x");
+    fs::permissions(directory / "old", fs::perms::owner_read | fs::perms::owner_write);
+    writeFile(directory / "old", "y");
+    ::umask(mask);
+    EXPECT_EQ(static_cast<int>(fs::status(directory / "new").permissions()), 0640);
+    EXPECT_EQ(static_cast<int>(fs::status(directory / "old").permissions()), 0600);
+}
+
+TEST(Files, WriteThroughALinkToNothingMakesTheFile) {
+    const TemporaryDirectory directory;
+    fs::create_directory(directory / "folder");
+    fs::create_symlink("folder/target", directory / "link");
+    writeFile(directory / "link", "new");
+    EXPECT_TRUE(fs::is_symlink(directory / "link"));
+    EXPECT_EQ(readFile(directory / "folder/target"), "new");
 }
 
 Result sample() {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "cli/command.h"
 #include "temporary_directory.h"
 

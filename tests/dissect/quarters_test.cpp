@@ -8,6 +8,7 @@
 
 #include "arch/device_profile.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/random.h"
 #include "dissect/memory_view.h"
 #include "hidden_maps.h"
