@@ -3,9 +3,12 @@
 #include <lz4.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "driver/readable_memory.h"
 
 namespace bulkhead::driver {
 namespace {
@@ -20,6 +23,13 @@ T at(std::span<const std::uint8_t> bytes, std::size_t offset) {
     T value;
     std::memcpy(&value, bytes.data() + offset, sizeof value);
     return value;
+}
+
+/// Byte by byte, as a text may end before it is as long.
+bool hasMagic(std::span<const std::uint8_t> bytes, std::uint32_t magic) {
+    std::uint8_t wanted[sizeof magic];
+    std::memcpy(wanted, &magic, sizeof magic);
+    return bytes.size() >= sizeof magic && std::equal(std::begin(wanted), std::end(wanted), bytes.begin());
 }
 
 Fatbin::Packing packingOf(std::uint64_t flags) {
@@ -72,7 +82,7 @@ std::string unpackZstd(std::span<const std::uint8_t> packed, Bytes bytes) {
 }  // namespace
 
 Fatbin Fatbin::read(std::span<const std::uint8_t> bytes) {
-    if (bytes.size() < kHeaderBytes || at<std::uint32_t>(bytes, 0) != kMagic) throw Error("not a fatbin");
+    if (bytes.size() < kHeaderBytes || !beginsAt(bytes)) throw Error("not a fatbin");
     const auto headerBytes = at<std::uint16_t>(bytes, 6);
     const auto size = at<std::uint64_t>(bytes, 8);
     if (headerBytes < kHeaderBytes || headerBytes > bytes.size() || size > bytes.size() - headerBytes)
@@ -84,23 +94,30 @@ Fatbin Fatbin::read(std::span<const std::uint8_t> bytes) {
     return fatbin;
 }
 
+bool Fatbin::beginsAt(std::span<const std::uint8_t> bytes) {
+    return hasMagic(bytes, kMagic);
+}
+
+std::span<const std::uint8_t> Fatbin::imageAt(const void* image) {
+    const auto readable = [](const void* at) {
+        const Bytes bytes = readableFrom(at, kMostBytes);
+        if (bytes == 0) throw Error("the image is not in memory that can be read");
+        return std::span(static_cast<const std::uint8_t*>(at), bytes);
+    };
+    const std::span<const std::uint8_t> bytes = readable(image);
+    if (!hasMagic(bytes, kWrapperMagic)) return bytes;
+    // u32 magic, u32 version, pointer to the fatbin
+    constexpr std::size_t kPointer = 8;
+    if (bytes.size() < kPointer + sizeof(void*)) throw Error("the wrapper of a fatbin is cut off");
+    const void* const fatbin = at<const void*>(bytes, kPointer);
+    if (!fatbin) throw Error("the wrapper of a fatbin points to nothing");
+    if (!beginsAt(readable(fatbin))) throw Error("the wrapper of a fatbin points to something else");
+    return readable(fatbin);
+}
+
 std::span<const std::uint8_t> Fatbin::bytesAt(const void* image) {
-    const auto* header = static_cast<const std::uint8_t*>(image);
-    std::uint32_t magic;
-    std::memcpy(&magic, header, sizeof magic);
-    if (magic == kWrapperMagic) {
-        // u32 magic, u32 version, pointer to the fatbin
-        std::memcpy(&header, header + 8, sizeof header);
-        if (!header) throw Error("the wrapper of a fatbin points to nothing");
-        std::memcpy(&magic, header, sizeof magic);
-        if (magic != kMagic) throw Error("the wrapper of a fatbin points to something else");
-    }
-    if (magic != kMagic) return {};
-    std::uint16_t headerBytes;
-    std::uint64_t size;
-    std::memcpy(&headerBytes, header + 6, sizeof headerBytes);
-    std::memcpy(&size, header + 8, sizeof size);
-    return {header, headerBytes + size};
+    const std::span<const std::uint8_t> bytes = imageAt(image);
+    return beginsAt(bytes) ? bytes : std::span<const std::uint8_t>();
 }
 
 const Fatbin::Entry* Fatbin::bestPtx(unsigned sm) const {
@@ -122,6 +139,7 @@ std::string Fatbin::machineTargets() const {
 
 std::string Fatbin::text(const Entry& entry) {
     std::string text;
+    if (entry.payload.size() > kMostText) throw Error("an entry of a fatbin has {} bytes", entry.payload.size());
     if (entry.packing == Packing::none) {
         text.assign(reinterpret_cast<const char*>(entry.payload.data()), entry.payload.size());
     } else {
@@ -132,6 +150,20 @@ std::string Fatbin::text(const Entry& entry) {
     }
     text.resize(std::min(text.size(), text.find('\0')));  // entries are padded
     return text;
+}
+
+std::string readImage(const std::filesystem::path& path) {
+    std::string content = readFile(path, Fatbin::kMostBytes);
+    const std::span bytes(reinterpret_cast<const std::uint8_t*>(content.data()), content.size());
+    if (hasMagic(bytes, Fatbin::kWrapperMagic)) throw Error("{}: points into the memory of a program", path.string());
+    try {
+        if (Fatbin::beginsAt(bytes)) Fatbin::read(bytes);
+    } catch (const Error& error) {
+        throw Error("{}: {}", path.string(), error.what());
+    }
+    // A little room behind it, so that a look at a header never leaves the text.
+    content.append(Fatbin::kHeaderBytes, '\0');
+    return content;
 }
 
 }  // namespace bulkhead::driver

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,9 +28,15 @@ class Fatbin {
     static constexpr std::uint32_t kMagic = 0xba55'ed50, kWrapperMagic = 0x4662'43b1;
     static constexpr std::size_t kHeaderBytes = 16;
 
-    /// Throws Error, which says what is damaged.
+    static constexpr Bytes kMostBytes = 2_GiB;  ///< more than any compiler writes
+
+    /// Whether one begins here.
+    static bool beginsAt(std::span<const std::uint8_t>);
+    /// What follows it does no harm. Throws Error, which says what is damaged.
     static Fatbin read(std::span<const std::uint8_t>);
-    /// The bytes of one that a program points to, by itself or by its wrapper; empty if it is neither.
+    /// What a program points to, by itself or by the wrapper of a fatbin, as far as memory can be read. Throws Error.
+    static std::span<const std::uint8_t> imageAt(const void* image);
+    /// The same where it is a fatbin; empty if it is not.
     static std::span<const std::uint8_t> bytesAt(const void* image);
 
     const std::vector<Entry>& entries() const { return entries_; }
@@ -45,5 +52,8 @@ class Fatbin {
   private:
     std::vector<Entry> entries_;
 };
+
+/// A file with an image, as a program would point to it. Throws Error if it cannot be read or is damaged.
+std::string readImage(const std::filesystem::path&);
 
 }  // namespace bulkhead::driver

@@ -1,9 +1,11 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <span>
+#include <string_view>
 
 #include "driver/fatbin.h"
 #include "driver/state.h"
@@ -65,14 +67,22 @@ ptx::Module parseImage(const void* image, const arch::DeviceProfile* profile) {
     return ptx::parse(ptxOf(image, profile), "<module>");
 }
 
-std::string readWhole(const char* path) {
+/// A linker's input: so many bytes, or what they point to.
+std::span<const std::uint8_t> inputAt(const void* data, std::size_t bytes) {
+    const std::span<const std::uint8_t> image = Fatbin::imageAt(data);
+    return image.data() == data ? image.first(std::min(bytes, image.size())) : image;
+}
+
+/// A file with an image, or the call's error.
+std::string imageIn(const char* path) {
     require(path != nullptr, CUDA_ERROR_INVALID_VALUE, "no file name");
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream content;
-    require(!std::filesystem::is_directory(path) && file && (content << file.rdbuf()), CUDA_ERROR_FILE_NOT_FOUND,
+    require(::access(path, R_OK) == 0 && !std::filesystem::is_directory(path), CUDA_ERROR_FILE_NOT_FOUND,
             "the module's file cannot be read");
-    // A little room behind it, so that a look at a header never leaves the text.
-    return content.str() + std::string(Fatbin::kHeaderBytes, '\0');
+    try {
+        return readImage(path);
+    } catch (const Error& error) {
+        throw Failure{CUDA_ERROR_INVALID_IMAGE, error.what()};
+    }
 }
 
 int targetOf(const std::string& target) {
@@ -141,28 +151,36 @@ CUlibrary addLibrary(ptx::Module module) {
 
 }  // namespace
 
-std::string ptxOf(const void* image, const arch::DeviceProfile* profile) {
-    require(image != nullptr, CUDA_ERROR_INVALID_VALUE, "no image");
-    if (std::memcmp(image,
-                    "\x7f"
-                    "ELF",
-                    4) == 0)
-        refuseMachineCode("");
+std::string ptxOf(std::span<const std::uint8_t> image, const arch::DeviceProfile* profile) {
+    constexpr std::string_view kElf =
+        "\x7f"
+        "ELF";
+    // Byte by byte: a text may be shorter.
+    if (image.size() >= kElf.size() && std::equal(kElf.begin(), kElf.end(), image.begin())) refuseMachineCode("");
     try {
-        const std::span<const std::uint8_t> bytes = Fatbin::bytesAt(image);
-        if (bytes.empty()) {
-            const std::string text(static_cast<const char*>(image));
+        if (!Fatbin::beginsAt(image)) {
+            const auto* begin = reinterpret_cast<const char*>(image.data());
+            const std::string text(begin, strnlen(begin, image.size()));
             require(text.find(".version") != std::string::npos, CUDA_ERROR_INVALID_IMAGE,
                     "the image is neither PTX nor a fatbin");
             return text;
         }
-        const Fatbin fatbin = Fatbin::read(bytes);
+        const Fatbin fatbin = Fatbin::read(image);
         constexpr unsigned kAnyTarget = 999;
         const unsigned sm =
             profile ? static_cast<unsigned>(profile->compute.major * 10 + profile->compute.minor) : kAnyTarget;
         const Fatbin::Entry* entry = fatbin.bestPtx(sm);
         if (!entry) refuseMachineCode(fatbin.machineTargets());
         return Fatbin::text(*entry);
+    } catch (const Error& error) {
+        throw Failure{CUDA_ERROR_INVALID_IMAGE, error.what()};
+    }
+}
+
+std::string ptxOf(const void* image, const arch::DeviceProfile* profile) {
+    require(image != nullptr, CUDA_ERROR_INVALID_VALUE, "no image");
+    try {
+        return ptxOf(Fatbin::imageAt(image), profile);
     } catch (const Error& error) {
         throw Failure{CUDA_ERROR_INVALID_IMAGE, error.what()};
     }
@@ -232,7 +250,7 @@ namespace simulated {
 CUresult cuModuleLoad(CUmodule* module, const char* path) {
     return call([&] {
         loadLogged(module, {0, nullptr, nullptr}, [&](const arch::DeviceProfile* profile) {
-            const std::string content = readWhole(path);
+            const std::string content = imageIn(path);
             return parseImage(content.c_str(), profile);
         });
     });
@@ -314,7 +332,7 @@ CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data, std::
         if (type == kInputPtx)
             state->image.assign(static_cast<const char*>(data), bytes);
         else
-            state->image = ptxOf(data, &gpuOf(context).profile());
+            state->image = ptxOf(inputAt(data, bytes), &gpuOf(context).profile());
         state->image.resize(std::min(state->image.size(), state->image.find('\0')));
         sim::lower(ptx::parse(state->image, "<link>"));
     });
@@ -348,7 +366,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_optio
     return call([&] {
         requireInitialized();
         requireOutput(library);
-        const std::string content = readWhole(path);
+        const std::string content = imageIn(path);
         *library = addLibrary(parseImage(content.c_str(), nullptr));
     });
 }

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -329,6 +330,7 @@ class PerThreadDefaultStream {
 // Modules.
 /// The PTX in an image: text, a fatbin or its wrapper. Throws Failure for what cannot be executed.
 std::string ptxOf(const void* image, const arch::DeviceProfile*);
+std::string ptxOf(std::span<const std::uint8_t> image, const arch::DeviceProfile*);
 CUmodule loadModule(CUcontext, const ptx::Module&, CUlibrary = nullptr);
 void unloadModule(CUmodule);
 CUfunction functionOf(CUmodule, const std::string& name);

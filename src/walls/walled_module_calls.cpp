@@ -1,6 +1,6 @@
 // Device code gets its walls when it is loaded; launches keep within them.
 
-#include "base/files.h"
+#include "driver/fatbin.h"
 #include "walls/walled_calls.h"
 
 namespace bulkhead::walls {
@@ -22,7 +22,7 @@ CUresult moduleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_o
 CUresult moduleLoad(CUmodule* module, const char* path) {
     return inside([&](Tenant& tenant) {
         requireOutput(module, path);
-        *module = tenant.load(readFile(path).c_str());
+        *module = tenant.load(readImage(path).c_str());
     });
 }
 CUresult moduleUnload(CUmodule module) {
