@@ -104,7 +104,7 @@ class Demo {
         begin("Wall it off", "two partitions: multiprocessors apart (cp), then L2 and DRAM apart as well (cmp):",
               fmt::format("bulkhead isolate evaluate --gpu {} --applications {} --neighbours {}", spec.common.gpu,
                           fmt::join(spec.applications, ","), spec.neighbours.front()));
-        const isolate::SeriesStore store(storeFolder(options_.laboratory), thisProgram());
+        const isolate::SeriesStore store(storeFolder(options_.laboratory), thisProgram(), warnOnce);
         const isolate::Evaluation evaluation = isolate::evaluate(spec, store, jobs(), showProgress);
         for (const std::string& failure : evaluation.failures()) throw Error("demo: {}", failure);
         Result variation = evaluation.variationTable(spec);

@@ -175,7 +175,7 @@ isolate::EvaluationSpec specOf(const EvaluateOptions& o) {
 int evaluate(const EvaluateOptions& o) {
     const isolate::EvaluationSpec spec = specOf(o);
     expectOutputs({o.json, o.csv, o.html});
-    const isolate::SeriesStore store(storeFolder(o.laboratory), thisProgram());
+    const isolate::SeriesStore store(storeFolder(o.laboratory), thisProgram(), warnOnce);
     const isolate::Evaluation evaluation =
         isolate::evaluate(spec, store, o.laboratory.jobs ? o.laboratory.jobs : compare::processors(), showProgress);
     if (evaluation.runtimeTable().rows.empty() && !evaluation.failures().empty())

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/environment.h"
 #include "base/files.h"
@@ -15,16 +16,36 @@
 namespace bulkhead::cli {
 namespace {
 
-/// Where the XDG base directory specification has it.
+/// A folder that the environment names; nothing where it is relative, as the XDG base directory specification has it.
+std::filesystem::path folderIn(const char* variable) {
+    const std::filesystem::path folder = environment(variable);
+    return folder.is_absolute() ? folder : std::filesystem::path();
+}
+
+/// Where the XDG base directory specification has it. Without such a folder nothing is kept: one that anybody could
+/// have made, as in /tmp, is not to be trusted.
 std::filesystem::path defaultStore() {
-    const std::string cache = environment("XDG_CACHE_HOME"), home = environment("HOME");
-    const std::filesystem::path base = !cache.empty()  ? std::filesystem::path(cache)
-                                       : !home.empty() ? std::filesystem::path(home) / ".cache"
-                                                       : std::filesystem::temp_directory_path();
-    return base / "bulkhead" / "runs";
+    const std::filesystem::path cache = folderIn("XDG_CACHE_HOME"), home = folderIn("HOME");
+    if (cache.empty() && home.empty()) {
+        warnOnce("neither XDG_CACHE_HOME nor HOME names a folder, so no run is kept for later");
+        return {};
+    }
+    const std::filesystem::path store = (cache.empty() ? home / ".cache" : cache) / "bulkhead" / "runs";
+    std::error_code failed;
+    std::filesystem::create_directories(store, failed);
+    if (!failed) return store;
+    warnOnce(fmt::format("{}: {}, so no run is kept for later", store.string(), failed.message()));
+    return {};
 }
 
 }  // namespace
+
+void warnOnce(const std::string& line) {
+    static std::set<std::string> said;
+    if (!said.insert(line).second) return;
+    const char* const clear = isatty(STDERR_FILENO) != 0 ? "\r\x1b[K" : "";
+    fmt::print(stderr, "{}bulkhead: {}\n", clear, line);
+}
 
 std::filesystem::path storeFolder(const LaboratoryOptions& o) {
     return o.store.empty() ? defaultStore() : std::filesystem::path(o.store);
@@ -32,7 +53,7 @@ std::filesystem::path storeFolder(const LaboratoryOptions& o) {
 
 /// A build whose simulator differs gives other results, whatever its version says: the program's own bytes tell.
 std::string thisProgram() {
-    return version() + " " + compare::fingerprint(readFile("/proc/self/exe"));
+    return version() + " " + compare::fingerprint(readFile("/proc/self/exe", 4_GiB));
 }
 
 void showProgress(const compare::Progress& p) {
@@ -54,8 +75,8 @@ void addLaboratoryOptions(CLI::App& app, LaboratoryOptions& o) {
 }
 
 compare::Laboratory openLaboratory(const LaboratoryOptions& o) {
-    return {compare::Store(storeFolder(o), compare::simulatorSources()), o.jobs ? o.jobs : compare::processors(),
-            showProgress};
+    return {compare::Store(storeFolder(o), compare::simulatorSources(), warnOnce),
+            o.jobs ? o.jobs : compare::processors(), showProgress};
 }
 
 void fillProvenance(Result& result, const std::string& gpu, std::uint64_t seed) {

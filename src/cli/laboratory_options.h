@@ -19,9 +19,12 @@ struct LaboratoryOptions {
 
 void addLaboratoryOptions(CLI::App&, LaboratoryOptions&);
 
-/// Where it keeps runs, and what tells apart builds of this program whose results may differ.
+/// Where it keeps runs, and what tells apart builds of this program whose results may differ. A folder of the user's
+/// choice must be one; where the usual one cannot be made, that is told and the name is empty: nothing is kept.
 std::filesystem::path storeFolder(const LaboratoryOptions&);
 std::string thisProgram();
+/// On standard error, a line each, and the same line once.
+void warnOnce(const std::string& line);
 /// On a terminal, in one line.
 void showProgress(const compare::Progress&);
 

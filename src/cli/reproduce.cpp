@@ -65,8 +65,13 @@ std::vector<Figure> ciao(const Options& o) {
 std::vector<Result> keptFigure(const compare::ResultFolder& folder, const nlohmann::ordered_json& spec,
                                const std::function<std::vector<Result>()>& make) {
     const std::string name = "figure";
-    if (const std::optional<nlohmann::json> kept = folder.find(name, spec))
-        return report::resultsIn(*kept, folder.fileOf(name, spec).string());
+    if (const std::optional<nlohmann::json> kept = folder.find(name, spec)) {
+        try {
+            return report::resultsIn(*kept, "figure");
+        } catch (const Error&) {
+            folder.warnOfDamage(folder.fileOf(name, spec));
+        }
+    }
     const std::vector<Result> results = make();
     folder.keep(name, spec, resultsJson(results));
     return results;
@@ -85,7 +90,7 @@ std::vector<Figure> interference(const Options& o) {
         arch::DeviceProfile profile = arch::findProfile(options.gpu);
         arch::applySettings(profile, options.settings);
     }
-    const compare::ResultFolder folder(storeFolder(o.laboratory), thisProgram());
+    const compare::ResultFolder folder(storeFolder(o.laboratory), thisProgram(), warnOnce);
     std::vector<Figure> all;
     for (const reproduce::InterferenceFigure& figure : reproduce::interferenceFigures()) {
         const auto make = [=, make = figure.make] { return make(options); };
@@ -111,7 +116,7 @@ std::vector<Figure> fgpu(const Options& o) {
     options.common.seed = o.seed;
     options.jobs = o.laboratory.jobs ? o.laboratory.jobs : compare::processors();
     options.progress = showProgress;
-    const auto store = std::make_shared<isolate::SeriesStore>(storeFolder(o.laboratory), thisProgram());
+    const auto store = std::make_shared<isolate::SeriesStore>(storeFolder(o.laboratory), thisProgram(), warnOnce);
     std::vector<Figure> all;
     for (const reproduce::FgpuFigure& figure : reproduce::fgpuFigures())
         all.push_back({std::string(figure.name), std::string(figure.title), "sim:gtx1080, sim:v100",

@@ -6,6 +6,7 @@
 
 #include "arch/device_profile.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "compare/workers.h"
 #include "sim/sm/warp_scheduler.h"
 
@@ -48,13 +49,16 @@ std::vector<Outcome> Laboratory::run(const std::vector<RunSpec>& specs) {
     const auto begin = std::chrono::steady_clock::now();
     std::size_t done = 0;
     inProcesses(
-        missing.size(), jobs_, [&](std::size_t n) { store_.keep(specOf(n), execute(specOf(n))); },
-        [&](std::size_t n, const std::string& why) {
+        missing.size(), jobs_, [&](std::size_t n) { return jsonText(execute(specOf(n)).toJson()); },
+        [&](std::size_t n, const WorkResult& result) {
             ++done;
-            for (std::size_t i : wanted[missing[n]]) {
-                outcomes[i].failure = why;
-                if (why.empty()) outcomes[i].figures = store_.find(specs[i]).value();
+            Outcome outcome;
+            outcome.failure = result.why;
+            if (outcome.ok()) {
+                outcome.figures = RunFigures::fromJson(parseJson(result.found, "a run"), "a run");
+                store_.keep(specOf(n), outcome.figures);
             }
+            for (std::size_t i : wanted[missing[n]]) outcomes[i] = outcome;
             if (!progress_) return;
             const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
             const double left = elapsed / static_cast<double>(done) * static_cast<double>(missing.size() - done);

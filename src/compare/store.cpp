@@ -17,6 +17,23 @@ std::string plain(std::string text) {
     return text;
 }
 
+// A file begins with a number that stands for every byte behind it: {"checksum":"...", and the rest of the object.
+constexpr std::string_view kBeforeSum = R"({"checksum":")", kAfterSum = R"(",)";
+
+std::string sealed(const nlohmann::ordered_json& content) {
+    const std::string rest = jsonText(content).substr(1) + "\n";
+    return fmt::format("{}{}{}{}", kBeforeSum, fingerprint(rest), kAfterSum, rest);
+}
+
+/// The text of what was sealed. Throws Error if a byte differs.
+std::string unsealed(std::string_view text) {
+    const std::size_t sum = fingerprint("").size(), head = kBeforeSum.size() + sum + kAfterSum.size();
+    const std::string_view rest = text.substr(std::min(head, text.size()));
+    if (text.substr(0, head) != fmt::format("{}{}{}", kBeforeSum, fingerprint(rest), kAfterSum))
+        throw Error("not what was written");
+    return "{" + std::string(rest);
+}
+
 }  // namespace
 
 std::string simulatorSources() {
@@ -33,11 +50,12 @@ std::string nameOf(const RunSpec& spec) {
     return spec.workload + "-" + spec.scheduler;
 }
 
-ResultFolder::ResultFolder(std::filesystem::path folder, std::string program)
-    : folder_(std::move(folder)), program_(std::move(program)) {
+ResultFolder::ResultFolder(std::filesystem::path folder, std::string program, Warn warn)
+    : folder_(std::move(folder)), program_(std::move(program)), warn_(std::move(warn)) {
+    if (folder_.empty()) return;
     std::error_code failed;
     std::filesystem::create_directories(folder_, failed);
-    if (failed || !std::filesystem::is_directory(folder_))
+    if (failed || !std::filesystem::is_directory(folder_, failed))
         throw Error("{}: cannot be made a folder for results ({})", folder_.string(),
                     failed ? failed.message() : "it is a file");
 }
@@ -48,23 +66,50 @@ nlohmann::ordered_json ResultFolder::identity(nlohmann::ordered_json spec) const
 }
 
 std::filesystem::path ResultFolder::fileOf(const std::string& name, const nlohmann::ordered_json& spec) const {
-    return folder_ / fmt::format("{}-{}.json", plain(name), fingerprint(identity(spec).dump()));
+    return folder_ / fmt::format("{}-{}.json", plain(name), fingerprint(jsonText(identity(spec))));
 }
 
 std::optional<nlohmann::json> ResultFolder::find(const std::string& name, const nlohmann::ordered_json& spec) const {
     const std::filesystem::path file = fileOf(name, spec);
-    if (!std::filesystem::exists(file)) return std::nullopt;
-    const nlohmann::json json = parseJson(readFile(file), file.string());
-    // Two runs with one fingerprint are unlikely, and told apart all the same.
-    if (!json.is_object() || !json.contains("run") || json["run"] != nlohmann::json(identity(spec)))
+    std::error_code unknown;
+    if (folder_.empty() || !std::filesystem::exists(file, unknown)) return std::nullopt;
+    std::string text;
+    try {
+        text = readFile(file);
+    } catch (const Error& error) {
+        warn(fmt::format("{}, and is made again", error.what()));
         return std::nullopt;
-    return json.value("figures", nlohmann::json());
+    }
+    try {
+        const nlohmann::json json = parseJson(unsealed(text), file.string());
+        // Two runs with one fingerprint are unlikely, and told apart all the same.
+        if (json.at("run") != parseJson(jsonText(identity(spec)), "run")) return std::nullopt;
+        return json.at("figures");
+    } catch (const std::exception&) {
+        warnOfDamage(file);
+        return std::nullopt;
+    }
 }
 
 void ResultFolder::keep(const std::string& name, const nlohmann::ordered_json& spec,
                         const nlohmann::ordered_json& figures) const {
-    const nlohmann::ordered_json json = {{"run", identity(spec)}, {"figures", figures}};
-    writeFile(fileOf(name, spec), json.dump() + "\n");
+    if (folder_.empty()) return;
+    try {
+        writeFile(fileOf(name, spec), sealed({{"run", identity(spec)}, {"figures", figures}}));
+    } catch (const Error& error) {
+        const std::string_view why = error.what();
+        const std::size_t reason = why.rfind(": ");
+        warn(fmt::format("{}: runs cannot be kept here{}", folder_.string(),
+                         reason == std::string_view::npos ? "" : why.substr(reason)));
+    }
+}
+
+void ResultFolder::warnOfDamage(const std::filesystem::path& file) const {
+    warn(fmt::format("{}: is damaged, and made again", file.string()));
+}
+
+void ResultFolder::warn(const std::string& line) const {
+    if (warn_) warn_(line);
 }
 
 }  // namespace bulkhead::compare

@@ -1,5 +1,7 @@
 #include "compare/workers.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -10,6 +12,9 @@
 #include <csignal>
 #include <cstring>
 #include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 
@@ -18,31 +23,41 @@ namespace {
 
 struct Worker {
     std::size_t index = 0;
-    int words = -1;  ///< read end of the pipe through which a child says why it failed
+    int words = -1;     ///< read end of the pipe through which a child says what it found, or why it failed
+    std::string heard;  ///< so far
 };
+
+bool writeAll(int file, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t n = write(file, bytes.data(), bytes.size());
+        if (n < 0 && errno != EINTR) return false;
+        if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return true;
+}
 
 /// Never returns.
 [[noreturn]] void workAndLeave(std::size_t index, int words, pid_t parent,
-                               const std::function<void(std::size_t)>& work) {
+                               const std::function<std::string(std::size_t)>& work) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);  // it ended before we could ask to end with it
-    std::string why;
+    std::string told;
+    bool good = true;
     try {
-        work(index);
+        told = work(index);
     } catch (const std::exception& error) {
-        why = error.what();
-        if (why.empty()) why = "failed without a reason";
+        told = error.what();
+        good = false;
     }
-    // A pipe holds 4 KB at least, so this waits for nobody.
-    why.resize(std::min<std::size_t>(why.size(), 4000));
-    const bool told = why.empty() || write(words, why.data(), why.size()) == static_cast<ssize_t>(why.size());
+    good = writeAll(words, told) && good;
     // The parent's open files and its objects are not the child's to close.
-    _exit(why.empty() && told ? 0 : 1);
+    _exit(good ? 0 : 1);
 }
 
-Worker start(std::size_t index, const std::function<void(std::size_t)>& work, pid_t& child) {
+Worker start(std::size_t index, const std::function<std::string(std::size_t)>& work, pid_t& child) {
     int ends[2];
-    if (pipe(ends) != 0) throw Error("cannot make a pipe: {}", std::strerror(errno));
+    // Programs that a child starts must not keep it open.
+    if (pipe2(ends, O_CLOEXEC) != 0) throw Error("cannot make a pipe: {}", std::strerror(errno));
     const pid_t parent = getpid();
     child = fork();
     if (child < 0) {
@@ -56,39 +71,61 @@ Worker start(std::size_t index, const std::function<void(std::size_t)>& work, pi
         workAndLeave(index, ends[1], parent, work);
     }
     close(ends[1]);
-    return {index, ends[0]};
+    return {index, ends[0], ""};
 }
 
-std::string reasonOf(const Worker& worker, int status) {
-    std::array<char, 4096> words{};
-    const ssize_t length = read(worker.words, words.data(), words.size());
+/// What is there to be heard; false at the end.
+bool hear(Worker& worker) {
+    std::array<char, 65536> some;
+    const ssize_t n = read(worker.words, some.data(), some.size());
+    if (n < 0) return errno == EINTR;
+    worker.heard.append(some.data(), static_cast<std::size_t>(n));
+    return n > 0;
+}
+
+WorkResult resultOf(Worker& worker, pid_t child) {
     close(worker.words);
-    if (WIFSIGNALED(status)) return fmt::format("its process was ended by signal {}", WTERMSIG(status));
-    if (WEXITSTATUS(status) == 0) return "";
-    return length > 0 ? std::string(words.data(), static_cast<std::size_t>(length)) : "its process ended too early";
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) throw Error("cannot wait for a process: {}", std::strerror(errno));
+    if (WIFSIGNALED(status)) return {"", fmt::format("its process was ended by signal {}", WTERMSIG(status))};
+    if (WEXITSTATUS(status) == 0) return {std::move(worker.heard), ""};
+    return {"", worker.heard.empty() ? "its process ended too early" : std::move(worker.heard)};
+}
+
+/// Children, from which at least one has something to tell.
+std::vector<pid_t> talkative(const std::map<pid_t, Worker>& running) {
+    std::vector<pollfd> files;
+    for (const auto& [child, worker] : running) files.push_back({worker.words, POLLIN, 0});
+    if (poll(files.data(), files.size(), -1) < 0 && errno != EINTR)
+        throw Error("cannot wait for processes: {}", std::strerror(errno));
+    std::vector<pid_t> children;
+    std::size_t i = 0;
+    for (const auto& [child, worker] : running)
+        if (files[i++].revents != 0) children.push_back(child);
+    return children;
 }
 
 }  // namespace
 
-void inProcesses(std::size_t count, unsigned jobs, const std::function<void(std::size_t)>& work,
-                 const std::function<void(std::size_t, const std::string& why)>& ended) {
+void inProcesses(std::size_t count, unsigned jobs, const std::function<std::string(std::size_t)>& work,
+                 const std::function<void(std::size_t, const WorkResult&)>& ended) {
     std::map<pid_t, Worker> running;
     std::size_t next = 0;
     while (next < count || !running.empty()) {
         while (next < count && running.size() < std::max(jobs, 1u)) {
             pid_t child = 0;
-            const Worker worker = start(next++, work, child);
-            running[child] = worker;
+            Worker worker = start(next++, work, child);
+            running[child] = std::move(worker);
         }
-        int status = 0;
-        const pid_t child = waitpid(-1, &status, 0);
-        if (child < 0 && errno == EINTR) continue;
-        if (child < 0) throw Error("cannot wait for a process: {}", std::strerror(errno));
-        const auto found = running.find(child);
-        if (found == running.end()) continue;  // somebody else's child
-        const Worker worker = found->second;
-        running.erase(found);
-        ended(worker.index, reasonOf(worker, status));
+        for (const pid_t child : talkative(running)) {
+            const auto found = running.find(child);
+            if (hear(found->second)) continue;
+            Worker worker = std::move(found->second);
+            running.erase(found);
+            const WorkResult result = resultOf(worker, child);
+            ended(worker.index, result);
+        }
     }
 }
 

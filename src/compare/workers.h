@@ -6,12 +6,17 @@
 
 namespace bulkhead::compare {
 
+/// What became of a piece of work.
+struct WorkResult {
+    std::string found;  ///< what it returned
+    std::string why;    ///< it returned nothing; empty if it did
+};
+
 /// Does `count` pieces of work, at most `jobs` at a time, each in a process of its own: the simulated driver has one
-/// lock a process. `work(i)` runs in the child and leaves what it found in a file; `ended(i, why)` is told here, as
-/// each ends, `why` empty where it did without an exception. The children end with this process. No other thread may
-/// run.
-void inProcesses(std::size_t count, unsigned jobs, const std::function<void(std::size_t)>& work,
-                 const std::function<void(std::size_t, const std::string& why)>& ended);
+/// lock a process. `work(i)` runs in the child; `ended(i, result)` is told here, as each ends. The children end with
+/// this process. No other thread may run.
+void inProcesses(std::size_t count, unsigned jobs, const std::function<std::string(std::size_t)>& work,
+                 const std::function<void(std::size_t, const WorkResult&)>& ended);
 
 /// As many as this process may use.
 unsigned processors();

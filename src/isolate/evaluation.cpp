@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/statistics.h"
 #include "compare/workers.h"
 #include "isolate/applications.h"
@@ -213,13 +214,15 @@ Evaluation evaluate(const EvaluationSpec& spec, const SeriesStore& store, unsign
     std::size_t done = 0;
     compare::inProcesses(
         missing.size(), isReal(spec.common.gpu) ? 1 : jobs,
-        [&](std::size_t n) { store.keep(missing[n], execute(missing[n])); },
-        [&](std::size_t n, const std::string& why) {
+        [&](std::size_t n) { return jsonText(execute(missing[n]).toJson()); },
+        [&](std::size_t n, const compare::WorkResult& result) {
             ++done;
-            if (why.empty()) {
-                evaluation.add(missing[n], store.find(missing[n]).value());
+            if (result.why.empty()) {
+                const auto figures = SeriesFigures::fromJson(parseJson(result.found, "a series"), "a series");
+                store.keep(missing[n], figures);
+                evaluation.add(missing[n], figures);
             } else {
-                evaluation.fail(missing[n], why);
+                evaluation.fail(missing[n], result.why);
             }
             if (!progress) return;
             const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

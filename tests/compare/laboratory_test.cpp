@@ -16,35 +16,44 @@ namespace bulkhead::compare {
 namespace {
 
 TEST(Workers, eachPieceIsDoneOnceInAProcessOfItsOwn) {
-    const TemporaryDirectory folder;
     std::multiset<std::size_t> ended;
+    std::set<std::string> processes = {std::to_string(getpid())};
     inProcesses(
-        5, 2, [&](std::size_t i) { std::ofstream(folder / std::to_string(i)) << getpid(); },
-        [&](std::size_t i, const std::string& why) {
-            EXPECT_EQ(why, "");
+        5, 2, [](std::size_t) { return std::to_string(getpid()); },
+        [&](std::size_t i, const WorkResult& result) {
+            EXPECT_EQ(result.why, "");
+            EXPECT_TRUE(processes.insert(result.found).second);
             ended.insert(i);
         });
     EXPECT_EQ(ended, (std::multiset<std::size_t>{0, 1, 2, 3, 4}));
-    std::set<pid_t> processes = {getpid()};
-    for (int i = 0; i < 5; ++i) {
-        pid_t process = 0;
-        std::ifstream(folder / std::to_string(i)) >> process;
-        EXPECT_TRUE(processes.insert(process).second);
-    }
+}
+
+TEST(Workers, whatTheyFindMayBeLong) {
+    const auto text = [](std::size_t i) { return std::string(1'000'000 + i, static_cast<char>('a' + i)); };
+    std::size_t ended = 0;
+    inProcesses(3, 3, text, [&](std::size_t i, const WorkResult& result) {
+        EXPECT_TRUE(result.found == text(i));
+        ++ended;
+    });
+    EXPECT_EQ(ended, 3u);
 }
 
 TEST(Workers, tellWhyAPieceFailed) {
-    std::map<std::size_t, std::string> reasons;
+    std::map<std::size_t, WorkResult> results;
     inProcesses(
-        3, 3,
-        [](std::size_t i) {
+        4, 4,
+        [](std::size_t i) -> std::string {
             if (i == 1) throw Error("no {}", "luck");
             if (i == 2) std::raise(SIGKILL);
+            if (i == 3) _exit(1);
+            return "found";
         },
-        [&](std::size_t i, const std::string& why) { reasons[i] = why; });
-    EXPECT_EQ(reasons[0], "");
-    EXPECT_EQ(reasons[1], "no luck");
-    EXPECT_NE(reasons[2].find("signal 9"), std::string::npos);
+        [&](std::size_t i, const WorkResult& result) { results[i] = result; });
+    EXPECT_EQ(results[0].found, "found");
+    EXPECT_EQ(results[0].why, "");
+    EXPECT_EQ(results[1].why, "no luck");
+    EXPECT_NE(results[2].why.find("signal 9"), std::string::npos);
+    EXPECT_EQ(results[3].why, "its process ended too early");
 }
 
 TEST(Laboratory, aProcessFindsWhatARunHereFinds) {
@@ -62,6 +71,31 @@ TEST(Laboratory, goesOnWhereItWasInterrupted) {
     const std::vector<Outcome> outcomes = second.run(all);
     EXPECT_EQ(second.simulated(), 2u);
     for (const Outcome& outcome : outcomes) EXPECT_TRUE(outcome.ok() && outcome.figures.cycles > 0);
+}
+
+TEST(Laboratory, aDamagedFileIsSaidAndMadeAgain) {
+    const TemporaryDirectory folder;
+    const Store store(folder.path(), "1");
+    const Cycles cycles = Laboratory(store, 1).run(small("NN")).figures.cycles;
+    std::ofstream(store.fileOf(small("NN"))) << "{";
+    std::vector<std::string> warnings;
+    Laboratory again(Store(folder.path(), "1", [&](const std::string& line) { warnings.push_back(line); }), 1);
+    EXPECT_EQ(again.run(small("NN")).figures.cycles, cycles);
+    EXPECT_EQ(again.simulated(), 1u);
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_TRUE(warnings.front().starts_with(store.fileOf(small("NN")).string())) << warnings.front();
+    EXPECT_EQ(store.find(small("NN")).value().cycles, cycles);
+}
+
+TEST(Laboratory, runsWhereNothingCanBeKept) {
+    std::vector<std::string> warnings;
+    const auto warn = [&](const std::string& line) { warnings.push_back(line); };
+    Laboratory laboratory(Store("/proc", "1", warn), 2);
+    for (const Outcome& outcome : laboratory.run({small("NN"), small("Lud")}))
+        EXPECT_TRUE(outcome.ok() && outcome.figures.cycles > 0) << outcome.failure;
+    EXPECT_EQ(std::set<std::string>(warnings.begin(), warnings.end()).size(), 1u) << "the same line each time";
+    Laboratory without(Store({}, "1"), 2);
+    EXPECT_GT(without.run(small("NN")).figures.cycles, 0u);
 }
 
 TEST(Laboratory, aRunThatIsAskedForTwiceIsDoneOnce) {

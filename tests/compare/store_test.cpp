@@ -1,11 +1,17 @@
 #include "compare/store.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "base/random.h"
 #include "temporary_directory.h"
 
 namespace bulkhead::compare {
@@ -64,16 +70,171 @@ TEST(Store, aProfileWithTheSameNameAndAnotherFigureIsAnotherRun) {
     EXPECT_FALSE(store.find(spec));
 }
 
-TEST(Store, aFileThatIsBrokenIsNamed) {
-    const TemporaryDirectory folder;
-    const Store store(folder.path(), "1");
-    std::ofstream(store.fileOf(atax())) << "{";
-    try {
-        store.find(atax());
-        FAIL();
-    } catch (const Error& error) {
-        EXPECT_NE(std::string(error.what()).find("ATAX-gto-"), std::string::npos) << error.what();
+/// A store that counts what it warns of.
+struct Warned {
+    explicit Warned(const std::filesystem::path& folder)
+        : store(folder, "1", [this](const std::string& line) { lines.push_back(line); }) {}
+    std::vector<std::string> lines;
+    Store store;
+};
+
+/// Found as it was kept, or not found with a line that names the file; never anything else.
+void expectRightOrMissing(const Warned& warned) {
+    const std::optional<RunFigures> found = warned.store.find(atax());
+    if (found) {
+        EXPECT_EQ(found->toJson(), someFigures().toJson());
+        EXPECT_TRUE(warned.lines.empty());
+    } else {
+        ASSERT_EQ(warned.lines.size(), 1u);
+        EXPECT_EQ(warned.lines.front(), warned.store.fileOf(atax()).string() + ": is damaged, and made again");
     }
+}
+
+/// The bytes with one bit the other way round.
+std::string flipped(std::string bytes, std::size_t bit) {
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+    return bytes;
+}
+
+TEST(ResultFolders, everyFlippedBitIsAMiss) {
+    const TemporaryDirectory folder;
+    std::size_t warnings = 0;
+    const ResultFolder results(folder.path(), "1", [&](const std::string&) { ++warnings; });
+    const nlohmann::ordered_json spec = {{"seed", 7}}, figures = {{"cycles", 1234}, {"seconds", 0.5}};
+    results.keep("x", spec, figures);
+    ASSERT_EQ(results.find("x", spec), nlohmann::json(figures));
+    const std::string good = readFile(results.fileOf("x", spec));
+    for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+        std::ofstream(results.fileOf("x", spec), std::ios::binary) << flipped(good, bit);
+        EXPECT_FALSE(results.find("x", spec)) << "bit " << bit;
+        EXPECT_EQ(warnings, bit + 1);
+    }
+}
+
+TEST(Store, flippedBitsAreMisses) {
+    const TemporaryDirectory folder;
+    Store(folder.path(), "1").keep(atax(), someFigures());
+    const std::filesystem::path file = Store(folder.path(), "1").fileOf(atax());
+    const std::string good = readFile(file);
+    Random random(1);
+    for (int i = 0; i < 300; ++i) {
+        std::ofstream(file, std::ios::binary) << flipped(good, random.below(8 * good.size()));
+        const Warned warned(folder.path());
+        expectRightOrMissing(warned);
+    }
+}
+
+TEST(Store, everyCutIsAMiss) {
+    const TemporaryDirectory folder;
+    Store(folder.path(), "1").keep(atax(), someFigures());
+    const std::filesystem::path file = Store(folder.path(), "1").fileOf(atax());
+    const std::string good = readFile(file);
+    for (std::size_t length = 0; length < good.size(); length += length < 100 ? 1 : 197) {
+        std::ofstream(file, std::ios::binary) << good.substr(0, length);
+        const Warned warned(folder.path());
+        expectRightOrMissing(warned);
+        EXPECT_FALSE(warned.lines.empty()) << length;
+    }
+}
+
+TEST(Store, figuresOfAnotherFormAreAMissThoughTheFileIsWhole) {
+    const TemporaryDirectory folder;
+    ResultFolder(folder.path(), "1").keep(nameOf(atax()), atax().toJson(), {{"cycles", -1}});
+    const Warned warned(folder.path());
+    expectRightOrMissing(warned);
+    EXPECT_FALSE(warned.lines.empty());
+}
+
+TEST(Store, whatTakesTheFilesPlaceIsAMissAndIsSaid) {
+    const TemporaryDirectory folder;
+    const Warned warned(folder.path());
+    std::filesystem::create_directory(warned.store.fileOf(atax()));
+    EXPECT_FALSE(warned.store.find(atax()));
+    ASSERT_EQ(warned.lines.size(), 1u);
+    EXPECT_NE(warned.lines.front().find("is a directory"), std::string::npos) << warned.lines.front();
+    EXPECT_NO_THROW(warned.store.keep(atax(), someFigures()));
+    EXPECT_EQ(warned.lines.size(), 2u);
+}
+
+TEST(Store, whatCannotBeKeptIsSaidAndCostsNothing) {
+    const Warned warned("/proc");  // which takes no files, whoever asks
+    EXPECT_NO_THROW(warned.store.keep(atax(), someFigures()));
+    ASSERT_EQ(warned.lines.size(), 1u);
+    EXPECT_TRUE(warned.lines.front().starts_with("/proc: runs cannot be kept here: ")) << warned.lines.front();
+    EXPECT_FALSE(warned.store.find(atax()));
+}
+
+TEST(Store, aFullDiskLeavesNoPartOfAFile) {
+    const TemporaryDirectory folder;
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::signal(SIGXFSZ, SIG_IGN);  // as on a full disk, a write beyond the limit fails
+        const rlimit most = {100, 100};
+        ::setrlimit(RLIMIT_FSIZE, &most);
+        const Warned warned(folder.path());
+        warned.store.keep(atax(), someFigures());
+        ::_exit(warned.lines.size() == 1 && !warned.store.find(atax()) ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(Store, aFolderThatMayOnlyBeReadIsRead) {
+    const TemporaryDirectory folder;
+    Store(folder.path(), "1").keep(atax(), someFigures());
+    std::filesystem::permissions(folder.path(), static_cast<std::filesystem::perms>(0555));
+    const pid_t child = ::fork();
+    if (child == 0) {
+        constexpr uid_t kNobody = 65534;
+        if (::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) ::_exit(2);
+        const Warned warned(folder.path());
+        const bool found = warned.store.find(atax()).has_value();
+        RunSpec other = atax();
+        other.seed = 2;
+        warned.store.keep(other, someFigures());
+        ::_exit(found && warned.lines.size() == 1 && !warned.store.find(other) ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    std::filesystem::permissions(folder.path(), static_cast<std::filesystem::perms>(0755));
+    EXPECT_EQ(status, 0);
+}
+
+TEST(Store, withoutAFolderNothingIsKept) {
+    const Store store({}, "1");
+    store.keep(atax(), someFigures());
+    EXPECT_FALSE(store.find(atax()));
+    EXPECT_FALSE(std::filesystem::exists(store.fileOf(atax())));
+}
+
+TEST(Store, readersSeeWholeFilesWhileOthersWrite) {
+    const TemporaryDirectory folder;
+    constexpr int kWriters = 4, kTimes = 50;
+    std::vector<pid_t> writers;
+    for (int i = 0; i < kWriters; ++i) {
+        writers.push_back(::fork());
+        if (writers.back() != 0) continue;
+        const Warned warned(folder.path());
+        for (int n = 0; n < kTimes; ++n) warned.store.keep(atax(), someFigures());
+        ::_exit(warned.lines.empty() ? 0 : 1);
+    }
+    const Warned warned(folder.path());
+    bool seen = false;
+    for (std::size_t ended = 0; ended < writers.size();) {
+        const bool found = warned.store.find(atax()).has_value();
+        EXPECT_TRUE(found || !seen) << "it was there, and is not";
+        seen = seen || found;
+        int status = 0;
+        if (::waitpid(writers[ended], &status, WNOHANG) == writers[ended]) {
+            EXPECT_EQ(status, 0);
+            ++ended;
+        }
+    }
+    EXPECT_TRUE(seen);
+    EXPECT_TRUE(warned.lines.empty()) << warned.lines.front();
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "a temporary file was left";
 }
 
 TEST(Store, aFileInItsPlaceIsRefused) {
