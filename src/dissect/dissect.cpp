@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "base/error.h"
 #include "dissect/basics.h"
@@ -218,12 +219,25 @@ void describeColors(const arch::AddressMap& map, double confidence, Listener& li
                     "pages of different colors share no slice"});
 }
 
-void findInterference(Probe& probe, const MemoryView& memory, const MemoryHashes& hashes, const Options& options,
+/// Figures are made of a map that is there already: one that a GPU cannot have is left out, and the map is not.
+void illustrate(const char* figure, Listener& listener, const std::function<void()>& make) {
+    try {
+        make();
+    } catch (const Error& error) {
+        listener.found({figure, {}, "", 0, fmt::format("left out: {}", error.what())});
+    }
+}
+
+void drawInterference(Probe& probe, const MemoryView& memory, const MemoryHashes& hashes, const Options& options,
                       Listener& listener, std::vector<Result>& figures) {
     listener.step("interference by what threads share (figure 8)");
     std::vector<unsigned> threads;
     for (unsigned n = 1; n <= 50; n += n < 20 ? 1 : 5) threads.push_back(n);
     figures.push_back(interferenceByThreads(probe, memory, hashes, threads, listener, options.seed));
+}
+
+void findMissesUnderWay(Probe& probe, const MemoryView& memory, const MemoryHashes& hashes, const Options& options,
+                        Listener& listener, std::vector<Result>& figures) {
     Result behind;
     const Mshrs mshrs = findMshrs(probe, memory, hashes, options.seed, behind);
     figures.push_back(std::move(behind));
@@ -263,7 +277,9 @@ void drawSlices(Probe& probe, const MemoryView& memory, const arch::AddressMap& 
                 std::vector<Result>& figures) {
     Random random(seed);
     std::vector<std::uint64_t> lines(map.slices(), 0);
-    for (std::size_t left = lines.size(); left != 0;) {
+    std::size_t tries = 0;
+    for (std::size_t left = lines.size(); left != 0; ++tries) {
+        if (tries > 10000 * lines.size()) throw Error("the memory that is probed has no line of {} slices", left);
         const arch::PhysicalAddress at = memory.random(random, 128);
         std::uint64_t& line = lines[map.locate(at).slice];
         left -= line == 0 ? 1 : 0;
@@ -373,6 +389,7 @@ Bytes memoryToProbe(gpu::Gpu& gpu, const Options& options) {
 }  // namespace
 
 Dissection dissect(gpu::Gpu& gpu, const Options& options, Listener& to) {
+    if (options.verifyAddresses == 0) throw Error("no addresses to check the map with: choose 1 at least");
     Dissection result;
     Recorder listener(to, result.findings);
     Probe probe(gpu, options.filter);
@@ -401,8 +418,12 @@ Dissection dissect(gpu::Gpu& gpu, const Options& options, Listener& to) {
                         result.file->confidence, "functions that banks and sets have in common"});
         if (options.figures) {
             result.figures.push_back(mapping(hashes));
-            findInterference(probe, memory, hashes, options, listener, result.figures);
-            drawSlices(probe, memory, result.file->map, options.seed, result.figures);
+            std::vector<Result>& figures = result.figures;
+            illustrate("figure 8", listener,
+                       [&] { drawInterference(probe, memory, hashes, options, listener, figures); });
+            illustrate("misses under way in a module", listener,
+                       [&] { findMissesUnderWay(probe, memory, hashes, options, listener, figures); });
+            illustrate("slices", listener, [&] { drawSlices(probe, memory, result.file->map, options.seed, figures); });
         }
     } else {
         result.file = sliceMap(probe, memory, options, found, listener, result.figures);

@@ -1,5 +1,7 @@
 #include "dissect/interference.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <unordered_set>
@@ -35,6 +37,25 @@ bool fits(const MemoryHashes& h, const Span& module, Relation relation, Mask dif
     return false;
 }
 
+/// Why no two addresses of such a GPU are related like this; empty if some are.
+std::string impossible(const MemoryHashes& h, const Span& module, Relation relation) {
+    const bool modules = module.dimension() > 0, sets = h.set.dimension() > module.dimension(),
+               banks = h.bank.dimension() > module.dimension();
+    switch (relation) {
+        case Relation::scsb:
+            return "";
+        case Relation::dcsb:
+            return sets ? "" : "a bank has one set";
+        case Relation::scdb:
+            return banks ? "" : "a set has one bank";
+        case Relation::dcdb:
+            return sets && banks ? "" : sets ? "a module has one bank" : "a module has one set";
+        case Relation::dm:
+            return modules ? "" : "there is one memory module";
+    }
+    return "";
+}
+
 /// Lines that share set and bank with one address, more than a set can hold, as a ring.
 class Rings {
   public:
@@ -63,44 +84,71 @@ class Rings {
     std::unordered_set<std::uint64_t> used_;
 };
 
+/// A difference of addresses that may fit.
+Mask drawDifference(const MemoryHashes& h, const Span& module, Relation relation, Random& random) {
+    const Mask any = random.next() & h.bits;
+    switch (relation) {
+        case Relation::scsb:
+            return 0;
+        case Relation::dcsb:
+            return h.bank.orthogonal(h.bits).random(random);
+        case Relation::scdb:
+            return h.set.orthogonal(h.bits).random(random);
+        case Relation::dcdb:
+            return module.orthogonal(h.bits).random(random);
+        case Relation::dm:
+            return any;
+    }
+    return any;
+}
+
+/// One relation, and where the threads that have it to the primary one begin, that one first.
+struct Case {
+    const char* name;
+    std::vector<std::uint64_t> starts;
+};
+
 }  // namespace
 
 Result interferenceByThreads(Probe& probe, const MemoryView& memory, const MemoryHashes& hashes,
                              const std::vector<unsigned>& threads, Listener& listener, std::uint64_t seed) {
-    Result r;
-    r.title = "Figure 8: cycles per access of the primary thread, by what the others share with it";
-    r.columns = {{"threads", ""}};
-    for (const char* name : kNames) r.columns.push_back({name, "cycles"});
     Random random(seed);
     const Span module = hashes.module();
     const unsigned most = *std::max_element(threads.begin(), threads.end());
     const arch::PhysicalAddress primary = memory.random(random, hashes.bits & (~hashes.bits + 1));
     Rings rings(probe, memory, hashes);
     const std::uint64_t primaryRing = rings.make(primary, random);
-    std::array<std::vector<std::uint64_t>, kNames.size()> starts;
+    std::vector<Case> cases;
     for (std::size_t c = 0; c < kNames.size(); ++c) {
-        starts[c].push_back(primaryRing);
-        for (std::size_t tries = 0; starts[c].size() < most; ++tries) {
-            if (tries > 4'000'000) throw Error("no addresses for case {} of figure 8", kNames[c]);
-            Mask d = random.next() & hashes.bits;
-            if (c == 0) d = 0;
-            if (c == 1) d = hashes.bank.orthogonal(hashes.bits).random(random);
-            if (c == 2) d = hashes.set.orthogonal(hashes.bits).random(random);
-            if (c == 3) d = module.orthogonal(hashes.bits).random(random);
-            if (!fits(hashes, module, static_cast<Relation>(c), d) || !memory.reach(primary ^ d)) continue;
-            starts[c].push_back(rings.make(primary ^ d, random));
+        const auto relation = static_cast<Relation>(c);
+        std::string missing = impossible(hashes, module, relation);
+        Case one{kNames[c], {primaryRing}};
+        for (std::size_t tries = 0; missing.empty() && one.starts.size() < most; ++tries) {
+            if (tries > 4'000'000) missing = "the memory that is probed has no such addresses";
+            const Mask d = drawDifference(hashes, module, relation, random);
+            if (!fits(hashes, module, relation, d) || !memory.reach(primary ^ d)) continue;
+            one.starts.push_back(rings.make(primary ^ d, random));
+        }
+        if (missing.empty()) {
+            cases.push_back(std::move(one));
+        } else {
+            listener.found({fmt::format("figure 8, {}", kNames[c]), {}, "", 0, "left out: " + missing});
         }
         listener.progress(0.2 * static_cast<double>(c) / kNames.size());
     }
+    Result r;
+    r.title = "Figure 8: cycles per access of the primary thread, by what the others share with it";
+    r.columns = {{"threads", ""}};
+    for (const Case& one : cases) r.columns.push_back({one.name, "cycles"});
     for (std::size_t i = 0; i < threads.size(); ++i) {
         std::vector<Value> row = {static_cast<std::int64_t>(threads[i])};
-        for (std::size_t c = 0; c < kNames.size(); ++c)
-            row.emplace_back(probe.timeInterference(std::span(starts[c]).first(threads[i]), 64));
+        for (const Case& one : cases)
+            row.emplace_back(probe.timeInterference(std::span(one.starts).first(threads[i]), 64));
         r.add(std::move(row));
         listener.progress(0.2 + 0.8 * static_cast<double>(i + 1) / static_cast<double>(threads.size()));
     }
     Chart chart{Chart::Kind::line, "cycles per access of the primary thread", "threads", {}, {}, {}, "", false, false};
-    chart.y.assign(kNames.begin(), kNames.end());
+    for (const Case& one : cases) chart.y.emplace_back(one.name);
     r.charts.push_back(std::move(chart));
     return r;
 }

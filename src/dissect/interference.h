@@ -16,7 +16,8 @@ struct MemoryHashes {
 };
 
 /// Figure 8 of Fractional GPUs: cycles per access of a primary thread while others use the same set and bank (SCSB),
-/// another set (DCSB), another bank (SCDB), both (DCDB) or another module (DM), for each number of threads.
+/// another set (DCSB), another bank (SCDB), both (DCDB) or another module (DM), for each number of threads. A case that
+/// a GPU cannot have is left out, and the listener told why. Throws Error if there are too few lines for any.
 Result interferenceByThreads(Probe&, const MemoryView&, const MemoryHashes&, const std::vector<unsigned>& threads,
                              Listener&, std::uint64_t seed);
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "dissect/memory_view.h"
 #include "dissect/residue_hash.h"
@@ -28,13 +29,15 @@ class LabelledPages {
         return label ? std::optional(number(offset & (kPageBytes - 1), *label)) : std::nullopt;
     }
     unsigned sideOfSlice(std::uint32_t slice) const { return sided ? slice / form.modulus & 1 : 0; }
-    /// The address of a random line whose slice is wanted.
+    /// The address of a random line whose slice is wanted. Throws Error if there seems to be none.
     std::uint64_t line(Random& random, Bytes lineBytes, const std::function<bool(std::uint32_t)>& wanted) const {
-        for (;;) {
+        constexpr int kTries = 10'000'000;
+        for (int i = 0; i < kTries; ++i) {
             const std::uint64_t offset = random.below(bytes() / lineBytes) * lineBytes;
             const auto at = slice(offset);
             if (at && wanted(*at)) return base + offset;
         }
+        throw Error("the memory that is probed has no line of a slice");
     }
 
   private:

@@ -36,9 +36,10 @@ Bytes findPageBytes(std::uint64_t base, Bytes bytes) {
 MemoryView::MemoryView(gpu::Gpu& gpu, Bytes most) {
     // Some is in use already, and some is needed for lists and results.
     const Bytes room = gpu.info().memoryBytes - gpu.info().memoryBytes / 16;
-    const Bytes bytes = std::min(most, room) / kLargestPage * kLargestPage;
-    if (bytes < 64 * kLargestPage)
-        throw Error("{}: {} MB of memory are too few to dissect", gpu.name(), gpu.info().memoryBytes >> 20);
+    const Bytes wanted = std::min(most, room), bytes = wanted / kLargestPage * kLargestPage;
+    constexpr Bytes kLeast = 64 * kLargestPage;
+    if (bytes < kLeast)
+        throw Error("{}: {} MB of memory are too few to dissect: {} at least", gpu.name(), wanted >> 20, kLeast >> 20);
     buffer_ = gpu.context().allocate(bytes);
     base_ = buffer_.address();
     bytes_ = bytes;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <unordered_set>
+#include <vector>
 
 #include "base/error.h"
 
@@ -19,6 +20,15 @@ constexpr std::array<const char*, 3> kNames = {"same bank", "other bank", "other
 bool zero(const Span& functions, Mask difference) {
     return std::none_of(functions.basis().begin(), functions.basis().end(),
                         [&](Mask f) { return parity(f & difference); });
+}
+
+/// What a miss may have in common with others on such a GPU.
+std::vector<Kind> kindsOf(const MemoryHashes& hashes) {
+    const std::size_t module = hashes.module().dimension();
+    std::vector<Kind> kinds = {sameBank};
+    if (hashes.bank.dimension() > module) kinds.push_back(otherBank);
+    if (module > 0) kinds.push_back(otherModule);
+    return kinds;
 }
 
 /// Lines that were never used before, so that each misses.
@@ -85,14 +95,15 @@ Mshrs findMshrs(Probe& probe, const MemoryView& memory, const MemoryHashes& hash
                 Result& figure) {
     figure.title = "Figure 8 by misses under way: a miss behind others of one bank";
     figure.columns = {{"misses", ""}};
-    for (const char* name : kNames) figure.columns.push_back({name, "cycles"});
+    const std::vector<Kind> kinds = kindsOf(hashes);
+    for (const Kind kind : kinds) figure.columns.push_back({kNames[kind], "cycles"});
     FreshLines fresh(memory, hashes, seed);
     std::vector<std::uint32_t> counts;
     for (std::uint32_t n = 0; n <= Probe::kMostBehind; n += n < 64 ? 1 : 16) counts.push_back(n);
     std::array<Curve, kNames.size()> curves;
     for (const std::uint32_t count : counts) {
         std::vector<Value> row = {std::int64_t{count}};
-        for (const Kind kind : {sameBank, otherBank, otherModule}) {
+        for (const Kind kind : kinds) {
             std::vector<std::uint64_t> tests;
             for (std::size_t r = 0; r < kRepeats; ++r) {
                 const arch::PhysicalAddress primary = fresh.any();
@@ -105,7 +116,7 @@ Mshrs findMshrs(Probe& probe, const MemoryView& memory, const MemoryHashes& hash
         figure.add(std::move(row));
     }
     Chart chart{Chart::Kind::line, "a miss behind others of one bank", "misses", {}, {}, {}, "", false, false};
-    chart.y.assign(kNames.begin(), kNames.end());
+    for (const Kind kind : kinds) chart.y.emplace_back(kNames[kind]);
     figure.charts.push_back(std::move(chart));
 
     Mshrs found;

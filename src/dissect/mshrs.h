@@ -17,7 +17,7 @@ struct Mshrs {
 /// miss behind them: of the same bank, of another bank of the module, of another module. The first waits for all of
 /// them from the beginning on. The second has nothing to wait for until the module's MSHRs are used up: that is DCDB's
 /// knee without the banks' part in it. The third never waits for the module; where it does, something before it is
-/// full.
+/// full. What a GPU has not, another bank or module, is left out.
 Mshrs findMshrs(Probe&, const MemoryView&, const MemoryHashes&, std::uint64_t seed, Result& figure);
 
 }  // namespace bulkhead::dissect

@@ -57,7 +57,7 @@ double verifyBanks(Probe& probe, const MemoryView& memory, const CacheShape& cac
 /// As many lines of a set as it has ways evict a line of it; lines of other sets do not.
 double verifySets(Probe& probe, const MemoryView& memory, const CacheShape& cache, const arch::AddressMap& map,
                   Random& random) {
-    if (map.roles().set.empty()) return kNotInMap;
+    if (map.roles().set.empty() || std::uint64_t{map.slices()} * map.setsPerSlice() < 2) return kNotInMap;
     const std::size_t ways = cache.bytes / cache.lineBytes / map.slices() / map.setsPerSlice();
     if (ways == 0) throw Error("the map has more sets than this GPU's L2 has lines");
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint64_t>> bySet;
@@ -130,6 +130,7 @@ double verifySlices(Probe& probe, const MemoryView& memory, const arch::AddressM
 }  // namespace
 
 Verification verify(gpu::Gpu& gpu, const MapFile& file, const Options& options, Listener& listener) {
+    if (options.verifyAddresses == 0) throw Error("no addresses to check the map with: choose 1 at least");
     const bool simulated = gpu.simulator() != nullptr;
     if (file.physical && !simulated)
         throw Error("the map takes physical addresses, which {} does not tell", gpu.name());

@@ -40,7 +40,7 @@ void checkHeldOut(PairOracle& oracle, const XorHashOptions& options, Random& ran
         AddressPair pair;
         if (oracle.pairWithDifference(kernel.random(random), random, pair)) same.push_back(pair);
     }
-    while (different.size() < options.heldOut) {
+    for (std::size_t tries = 0; tries < 20 * options.heldOut && different.size() < options.heldOut; ++tries) {
         const AddressPair pair = oracle.randomPair(random);
         if (!kernel.contains((pair.first ^ pair.second) & options.bits)) different.push_back(pair);
     }
