@@ -74,6 +74,15 @@ std::string nameOf(const AggressorSpec& spec) {
     return spec.name.empty() ? std::string(describe(spec.kind).name) : spec.name;
 }
 
+void validate(const AggressorSpec& spec) {
+    if (spec.dutyPercent < 1 || spec.dutyPercent > 100)
+        throw Error("a duty cycle of {} %: choose from 1 to 100", spec.dutyPercent);
+    if (spec.gigabytesPerSecond < 0) throw Error("{} GB/s: a rate is not negative", spec.gigabytesPerSecond);
+    if (spec.lanes < 1 || spec.lanes > 32) throw Error("{} lanes of a warp: choose from 1 to 32", spec.lanes);
+    if (spec.layout.warps > 32) throw Error("{} warps of a block: choose from 1 to 32", spec.layout.warps);
+    expectBytes(spec.bytes);
+}
+
 bool isSweep(AggressorKind kind) {
     return kind >= AggressorKind::streamRead && kind <= AggressorKind::streamAtomic;
 }
@@ -102,15 +111,17 @@ Aggressor::Aggressor(gpu::Context context, const CacheShape& shape, AggressorSpe
       stream_(context_.createStream()),
       control_(context_.createStream()),
       module_(context_.load(kAggressorsPtx)) {
-    if (spec_.dutyPercent < 1 || spec_.dutyPercent > 100)
-        throw Error("a duty cycle of {} %: it is from 1 to 100", spec_.dutyPercent);
-    if (spec_.gigabytesPerSecond < 0) throw Error("{} GB/s: a rate is not negative", spec_.gigabytesPerSecond);
-    if (spec_.lanes < 1 || spec_.lanes > 32) throw Error("{} lanes of a warp: they are from 1 to 32", spec_.lanes);
+    validate(spec_);
     if (spec_.bytes == 0) spec_.bytes = kArrays * shape_.bytes;
     completeLayout();
     kernel_ = std::make_unique<PlacedKernel>(context_, shape_.multiprocessors, module_.kernel(kernelOf(spec_.kind)),
                                              spec_.layout);
     flags_ = context_.allocate(kFlags * sizeof(std::uint32_t));
+    prepareMemory(mapMemory, victimLines);
+    dials();  // a rate that cannot be kept is refused before anything runs
+}
+
+void Aggressor::prepareMemory(const MapMemory& mapMemory, const Whereabouts& victimLines) {
     if (spec_.kind == AggressorKind::compute) return;
     if (describe(spec_.kind).needsMap) {
         if (!mapMemory)

@@ -61,6 +61,8 @@ struct AggressorSpec {
 };
 
 std::string nameOf(const AggressorSpec&);
+/// Throws Error for what no GPU can do.
+void validate(const AggressorSpec&);
 
 /// What the GPU looks like to an aggressor.
 struct CacheShape {
@@ -110,6 +112,7 @@ class Aggressor final : public Assault {
 
   private:
     void completeLayout();
+    void prepareMemory(const MapMemory&, const Whereabouts& victimLines);
     Ring naiveRing();
     Ring aimedRing(const Whereabouts& victimLines) const;
     void linkRing();

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -25,7 +26,9 @@ constexpr int kPollMs = 100;
 using Clock = std::chrono::steady_clock;
 
 Clock::time_point after(double seconds) {
-    return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    constexpr double kForEver = 1e9;  // more does not fit the clock
+    return Clock::now() +
+           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, kForEver)));
 }
 
 /// In the child: never returns.

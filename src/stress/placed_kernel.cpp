@@ -13,6 +13,11 @@ constexpr std::size_t kWanted = 0, kPerMultiprocessor = 1, kTaken = 2, kCount = 
 
 }  // namespace
 
+void expectBytes(Bytes bytes) {
+    constexpr Bytes kMost = Bytes{1} << 40;
+    if (bytes > kMost) throw Error("{} bytes of memory: choose {} at most", bytes, kMost);
+}
+
 PlacedKernel::PlacedKernel(gpu::Context& context, unsigned multiprocessors, gpu::Kernel kernel, Layout layout)
     : kernel_(std::move(kernel)), layout_(std::move(layout)), multiprocessors_(multiprocessors) {
     if (layout_.blocks == 0 || layout_.warps == 0 || layout_.warps > 32)

@@ -15,6 +15,9 @@ struct Layout {
     std::vector<unsigned> multiprocessors;  ///< that may be used; empty: any
 };
 
+/// Throws Error for a size of memory that no GPU has.
+void expectBytes(Bytes);
+
 /// A kernel whose blocks claim places on chosen multiprocessors (kernels/stress_device.h) and log where and when they
 /// ran.
 class PlacedKernel {

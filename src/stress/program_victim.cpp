@@ -1,4 +1,6 @@
+#include <cctype>
 #include <chrono>
+#include <cstdio>
 #include <iomanip>
 #include <sstream>
 #include <thread>
@@ -48,9 +50,17 @@ bool isProgram(const std::string& victim) {
 }
 
 std::vector<std::string> wordsOf(const std::string& victim) {
-    std::istringstream in(victim);
     std::vector<std::string> words;
-    for (std::string word; in >> std::quoted(word);) words.push_back(word);
+    std::istringstream in(victim);
+    for (std::string word; in >> std::ws, !in.eof();) {
+        const bool quoted = in.peek() == '"';
+        if (!(in >> std::quoted(word))) throw Error("{}: a quotation mark is not closed", victim);
+        const int next = in.peek();
+        if (quoted && next != EOF && !std::isspace(next))
+            throw Error("{}: a space is missing after a quotation mark", victim);
+        words.push_back(word);
+    }
+    if (words.empty()) throw Error("a program without a name");
     return words;
 }
 

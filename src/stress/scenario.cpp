@@ -1,6 +1,9 @@
 #include "stress/scenario.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "arch/device_profile.h"
@@ -123,6 +126,10 @@ Options readScenario(const std::string& path) {
     Options options;
     JsonObject o(j, path);
     readCommon(o, options.arena);
+    const json* victim = o.find("victim");
+    const bool named = victim && victim->contains("name");
+    if (named && o.find("victims")) throw Error("{}: victims names them, victim must not as well", path);
+    if (named) options.victims = {options.arena.victim.name};
     o.read("victims", options.victims);
     o.read("samples", options.samples);
     o.read("exceedance", options.exceedance);
@@ -141,10 +148,39 @@ Options readScenario(const std::string& path) {
 
 namespace {
 
-void validateProgram(const std::string& program, const Options& options) {
+void validateProgram(const std::string& victim, const Options& options) {
     for (const Placement placement : options.placements)
         if (placement != Placement::processes && placement != Placement::mps)
-            throw Error("stress: {} is a process of its own: --placement processes or mps", program);
+            throw Error("stress: {} is a process of its own: --placement processes or mps", victim);
+    const std::filesystem::path program = wordsOf(victim).front();
+    std::error_code unknown;
+    const char* const several = "; of several victims each has a --victim of its own where one is a program";
+    if (!std::filesystem::exists(program, unknown))
+        throw Error("stress: {}: no such program{}", program.string(),
+                    victim.find(',') == std::string::npos ? "" : several);
+    if (std::filesystem::is_directory(program, unknown))
+        throw Error("stress: {}: is a directory, no program", program.string());
+    if (::access(program.c_str(), X_OK) != 0) throw Error("stress: {}: is not executable", program.string());
+}
+
+void validateVictim(const std::string& victim, const Options& options) {
+    const bool own = std::find(ownVictims().begin(), ownVictims().end(), victim) != ownVictims().end();
+    if (isProgram(victim)) {
+        validateProgram(victim, options);
+    } else if (!own) {
+        workloads::find(victim);
+    }
+}
+
+void validateLimits(const VictimSpec& victim) {
+    constexpr std::uint64_t kMostAccesses = std::uint64_t{1} << 32;
+    expectBytes(victim.bytes);
+    if (victim.accesses > kMostAccesses)
+        throw Error("stress: {} accesses: choose {} at most", victim.accesses, kMostAccesses);
+    if (victim.layout.warps > 32) throw Error("stress: {} warps of a block: choose from 1 to 32", victim.layout.warps);
+    for (const double seconds : {victim.limitSeconds, victim.programLimitSeconds})
+        if (!(seconds > 0)) throw Error("stress: a limit of {} s: choose more than 0", seconds);
+    workloads::parseSize(victim.size);
 }
 
 }  // namespace
@@ -155,17 +191,14 @@ void validate(const Options& options) {
         arch::applySettings(profile, options.arena.settings);
     }
     if (options.samples == 0) throw Error("stress: 0 samples tell nothing");
+    if (options.victims.empty() || options.aggressors.empty() || options.placements.empty())
+        throw Error("stress: at least one victim, one aggressor and one placement");
+    if (options.secondsPerCell < 0) throw Error("stress: {} s for a cell: choose 0 or more", options.secondsPerCell);
     if (!(options.exceedance > 0 && options.exceedance < 1))
         throw Error("stress: a probability of {} is not between 0 and 1", options.exceedance);
-    for (const std::string& victim : options.victims) {
-        const bool own = std::find(ownVictims().begin(), ownVictims().end(), victim) != ownVictims().end();
-        if (isProgram(victim)) {
-            validateProgram(victim, options);
-        } else if (!own) {
-            workloads::find(victim);
-        }
-    }
-    workloads::parseSize(options.arena.victim.size);
+    for (const std::string& victim : options.victims) validateVictim(victim, options);
+    for (const AggressorSpec& aggressor : options.aggressors) validate(aggressor);
+    validateLimits(options.arena.victim);
     if (!options.arena.map.empty()) dissect::readMapFile(options.arena.map);  // refuses one that cannot be read
 }
 

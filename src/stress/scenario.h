@@ -15,7 +15,7 @@ ArenaSpec arenaFromJson(const nlohmann::json&, const std::string& where);
 /// A JSON file that says everything of a run but where its results go. Throws Error.
 Options readScenario(const std::string& path);
 
-/// Throws Error for names that do not exist, before anything runs.
+/// Throws Error for names that do not exist and dials that no GPU can be turned to, before anything runs.
 void validate(const Options&);
 
 }  // namespace bulkhead::stress

@@ -256,10 +256,15 @@ void measureInto(Cell& cell, const Options& options, std::unique_ptr<Arena>& are
         }
         begin = std::chrono::steady_clock::now();
         measureReal(cell, options, arena, late);
-    } catch (const Error& e) {
+    } catch (const std::exception& e) {
+        // Whatever it is, it must not cost what was measured before it.
         arena.reset();
-        if (!cell.pairing.pairs.empty()) throw;
-        cell.refusal = e.what();
+        if (cell.pairing.measured() == 0) {
+            cell.refusal = e.what();
+        } else {
+            ++cell.pairing.failed;
+            cell.pairing.why = e.what();
+        }
     }
 }
 

@@ -57,7 +57,7 @@ class Victim {
 
 /// Any program, run as a process of its own and timed from its start to its end.
 bool isProgram(const std::string& victim);
-/// Its name and arguments, which spaces separate where there are no "quotation marks" around them.
+/// Its name and arguments, which spaces separate where there are no "quotation marks" around them. Throws Error.
 std::vector<std::string> wordsOf(const std::string& victim);
 std::unique_ptr<Victim> makeProgramVictim(std::vector<std::string> command, const ChildProcess::Environment&,
                                           double limitSeconds);
