@@ -63,9 +63,9 @@ bool takesValue(std::string_view word) {
 /// What the compiler could only be puzzled by.
 void checkInput(const std::string& name) {
     if (name == "-") return;
-    const std::string bytes = readFile(name);
     const std::string ending = fs::path(name).extension().string();
     const bool source = startsWithAny(ending, {".cu", ".c", ".h"});
+    const std::string bytes = readBeginning(name, source ? kMostFileBytes : 1);  // whether it can be read at all
     if (source && bytes.find('\0') != std::string::npos) throw Error("cc: {}: is not text", name);
 }
 

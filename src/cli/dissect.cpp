@@ -126,6 +126,7 @@ int runDissect(const DissectOptions& o) {
     dissect::Dissection found = dissect::dissect(gpu, experimentOptions(o), narrator);
     const Result::Provenance from = provenance(o);
     for (Result& figure : found.figures) figure.provenance = from;
+    if (!o.figures.empty()) makeFolder(o.figures);
     for (const Result& figure : found.figures)
         if (!o.figures.empty()) writeFile(std::filesystem::path(o.figures) / fileName(figure), report::csv(figure));
     if (found.file) {
@@ -194,14 +195,19 @@ Action setUpDissect(CLI::App& app) {
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
     app.add_option("--seed", o->seed, "of the addresses that are tried")->capture_default_str();
-    app.add_option("--memory", o->memoryMb, "how much memory to probe, in MB (default: all of a simulated GPU's, 4096)")
-        ->check(atMost(1 << 20));
-    app.add_option("--addresses", o->addresses, "fresh addresses to check with")
+    app.add_option("--memory", o->memoryMb,
+                   "how much memory to probe, in MB; 0: all of a simulated GPU's, 4096 of a real one's")
+        ->check(between(0, 1 << 20));
+    app.add_option("--addresses", o->addresses, "fresh addresses to check with; a simulated GPU takes fewer")
         ->capture_default_str()
-        ->check(atMost(1 << 24));
+        ->check(between(1, 1 << 24));
     app.add_flag("--unknown-addresses", o->unknownAddresses,
                  "do without physical addresses on a simulated GPU, as on a real one");
-    return [o] { return o->verify.empty() ? runDissect(*o) : runVerify(*o); };
+    return [o, &app] {
+        if (o->verify.empty()) return runDissect(*o);
+        refuseGiven(app, {"--out", "--html", "--figures", "--unknown-addresses"}, "dissect --verify");
+        return runVerify(*o);
+    };
 }
 
 }  // namespace bulkhead::cli

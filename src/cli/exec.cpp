@@ -25,6 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr Bytes kMostProgramBytes = 4_GiB;
+
 struct Options {
     std::string gpu = "sim:gtx1080", scheduler = "gto", stats;
     std::vector<std::string> settings, command;
@@ -37,7 +39,8 @@ fs::path findProgram(const std::string& name) {
     for (std::string rest = environment("PATH"); !rest.empty();) {
         const std::size_t colon = rest.find(':');
         const fs::path candidate = fs::path(rest.substr(0, colon)) / name;
-        if (fs::is_regular_file(candidate) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
+        std::error_code unknown;
+        if (fs::is_regular_file(candidate, unknown) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
         rest = colon == std::string::npos ? std::string() : rest.substr(colon + 1);
     }
     throw Error("{}: no such program along PATH; write ./{} for one in this folder", name, name);
@@ -72,10 +75,11 @@ bool isPrivileged(const fs::path& program) {
 /// Refuses what could only fail in a less clear way once it runs.
 void checkProgram(const fs::path& program) {
     const std::string name = program.string();
-    if (!fs::exists(program)) throw Error("{}: no such program", name);
-    if (fs::is_directory(program)) throw Error("{}: is a directory, no program", name);
+    std::error_code unknown;
+    if (!fs::exists(program, unknown)) throw Error("{}: no such program", name);
+    if (fs::is_directory(program, unknown)) throw Error("{}: is a directory, no program", name);
     if (::access(program.c_str(), X_OK) != 0) throw Error("{}: is not executable", name);
-    const std::string bytes = readFile(program);
+    const std::string bytes = readFile(program, kMostProgramBytes);
     if (bytes.starts_with("#!")) return;
     const std::optional<ElfFile> elf = ElfFile::read(bytes);
     if (!elf) throw Error("{}: is neither a program nor a script", name);
@@ -122,6 +126,10 @@ int exec(const Options& options) {
 }
 
 }  // namespace
+
+void expectProgram(const std::string& name) {
+    checkProgram(findProgram(name));
+}
 
 void becomeProgram(std::vector<std::string> words) {
     const fs::path program = findProgram(words.front());

@@ -170,6 +170,7 @@ int show(const Options& options) {
         }
         return kDone;
     }
+    expectOutputs({options.json, options.html});
     DeviceProfile p = arch::findProfile(options.name);
     arch::applySettings(p, options.changes);
     if (options.json.empty() && options.html.empty()) writeOutput("-", shown(p));
@@ -190,7 +191,10 @@ Action setUpGpus(CLI::App& app) {
     app.add_option("--html", options->html, "write a page, likewise, with maps of slices, banks and colors")
         ->type_name("FILE");
     app.add_flag("--schema", options->schema, "print the JSON schema of profiles, and nothing else");
-    return [options] { return show(*options); };
+    return [options, &app] {
+        if (options->schema) refuseGiven(app, {"NAME", "--set", "--json", "--html"}, "gpus --schema");
+        return show(*options);
+    };
 }
 
 }  // namespace bulkhead::cli

@@ -268,8 +268,9 @@ void setUpPlan(CLI::App& app, const char* name, const char* brief, int (*act)(co
     if (leases) addLeaseOptions(*sub, o->gpu);
     if (partitions) {
         addMapOption(*sub, o->gpu.map);
-        sub->add_option("--partitions", o->partitions,
-                        "A=50%,B=25%/50%: the share of SMs and, after a slash, of memory; or a JSON file")
+        sub->add_option(
+               "--partitions", o->partitions,
+               "2, of equal size; A=50%,B=25%/50%: the share of SMs and, after a slash, of memory; or a JSON file")
             ->required();
     }
     if (act != set)
@@ -315,7 +316,8 @@ void setUpEvaluate(CLI::App& app, const Chosen& chosen) {
         ->delimiter(',')
         ->capture_default_str();
     sub->add_option("--size", o->size, "test, default, paper or large")->capture_default_str();
-    sub->add_option("--samples", o->samples, "of each runtime [20 on a real GPU, 1 on a simulated one]");
+    sub->add_option("--samples", o->samples, "of each runtime [20 on a real GPU, 1 on a simulated one]")
+        ->check(positive());
     sub->add_flag("--processes", o->processes, "of a real GPU: a process each, under MPS");
     sub->add_option("--seed", o->seed, "what the input is made from")->capture_default_str();
     addOutputs(*sub, *o);

@@ -123,10 +123,12 @@ void fill(KernelArgument& argument, const ElementType& type, std::uint64_t count
     }
     if (how.starts_with("file:")) {
         const std::string path(how.substr(5));
-        const std::string content = readFile(path);
-        if (content.size() != argument.bytes.size())
-            throw Error("--arg {}: {} holds {} bytes, the buffer {}", argument.text, path, content.size(),
-                        argument.bytes.size());
+        const std::size_t bytes = argument.bytes.size();
+        const std::string content = readBeginning(path, bytes + 1);
+        if (content.size() > bytes)
+            throw Error("--arg {}: {} holds more than the {} bytes of the buffer", argument.text, path, bytes);
+        if (content.size() < bytes)
+            throw Error("--arg {}: {} holds {} bytes, the buffer {}", argument.text, path, content.size(), bytes);
         std::memcpy(at, content.data(), content.size());
         return;
     }

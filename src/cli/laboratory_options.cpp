@@ -71,7 +71,7 @@ void addLaboratoryOptions(CLI::App& app, LaboratoryOptions& o) {
            "--store", o.store,
            "folder that keeps runs as they end, so that the same command goes on where it was [the user's cache]")
         ->type_name("FOLDER");
-    app.add_option("--jobs", o.jobs, "runs at a time [one a core]");
+    app.add_option("--jobs", o.jobs, "runs at a time [one a core]")->check(positive());
 }
 
 compare::Laboratory openLaboratory(const LaboratoryOptions& o) {

@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -147,13 +148,24 @@ std::string version() {
     return BULKHEAD_VERSION;
 }
 
-CLI::Validator atMost(std::uint64_t most) {
+CLI::Validator between(std::uint64_t least, std::uint64_t most) {
     // What is no number is refused elsewhere.
-    const auto refusal = [most](const std::string& text) {
-        return std::strtoull(text.c_str(), nullptr, 10) > most ? fmt::format("{} is too large: at most {}", text, most)
-                                                               : std::string();
+    const auto refusal = [=](const std::string& text) {
+        const std::uint64_t value = std::strtoull(text.c_str(), nullptr, 10);
+        return value > most    ? fmt::format("{} is too large: at most {}", text, most)
+               : value < least ? fmt::format("{} is too small: at least {}", text, least)
+                               : std::string();
     };
     return {refusal, ""};
+}
+
+CLI::Validator positive() {
+    return between(1, std::numeric_limits<std::uint64_t>::max());
+}
+
+void refuseGiven(const CLI::App& app, std::initializer_list<const char*> options, const std::string& where) {
+    for (const char* option : options)
+        if (app.count(option) > 0) throw Error("{} has no use for {}", where, option);
 }
 
 void expectOutputs(std::initializer_list<std::string> files) {
@@ -163,8 +175,29 @@ void expectOutputs(std::initializer_list<std::string> files) {
 
 void expectFolder(const std::string& folder) {
     if (folder.empty()) return;
-    if (!std::filesystem::is_directory(folder)) throw Error("{}: no such directory", folder);
-    expectWritable(folder + "/bulkhead");
+    std::vector<std::filesystem::path> missing;
+    std::error_code unknown;
+    for (std::filesystem::path path = folder; !path.empty() && !std::filesystem::exists(path, unknown);
+         path = path.parent_path())
+        missing.push_back(path);
+    // As with files, only a trial tells everything.
+    makeFolder(folder);
+    const auto takeBack = [&] {
+        for (const std::filesystem::path& path : missing) std::filesystem::remove(path, unknown);
+    };
+    try {
+        expectWritable(folder + "/bulkhead");
+    } catch (const Error&) {
+        takeBack();
+        throw;
+    }
+    takeBack();
+}
+
+void makeFolder(const std::string& folder) {
+    std::error_code failed;
+    std::filesystem::create_directories(folder, failed);
+    if (failed) throw Error("{}: cannot be made a folder: {}", folder, failed.message());
 }
 
 void writeOutput(const std::string& file, const std::string& bytes) {
@@ -183,6 +216,10 @@ int main(int count, char** arguments) {
     bulkhead::cli::occupyStandardStreams();
     try {
         return bulkhead::cli::run(count, arguments);
+    } catch (const std::filesystem::filesystem_error& e) {
+        return bulkhead::cli::fail(fmt::format("{}: {}", e.path1().string(), e.code().message()));
+    } catch (const std::bad_alloc&) {
+        return bulkhead::cli::fail("there is not enough memory");
     } catch (const std::exception& e) {
         return bulkhead::cli::fail(e.what());
     }

@@ -114,6 +114,7 @@ std::string mainPage(const CommandTree& tree) {
 
 void writePages(const CommandTree& tree, const std::filesystem::path& folder) {
     expectFolder(folder.string());
+    makeFolder(folder.string());
     writeFile(folder / "bulkhead.1", mainPage(tree));
     for (const auto& [sub, action] : tree.actions)
         writeFile(folder / ("bulkhead-" + sub->get_name() + ".1"), verbPage(*sub));
@@ -128,7 +129,8 @@ Action setUpMan(CLI::App& app) {
     const auto o = std::make_shared<Options>();
     app.add_option("VERB", o->verb, "whose page; that of the program if none");
     app.add_option("--out", o->folder, "write all pages into this directory, instead")->type_name("DIR");
-    return [o] {
+    return [o, &app] {
+        if (!o->folder.empty()) refuseGiven(app, {"VERB"}, "man --out");
         const CommandTree tree;
         if (!o->folder.empty()) {
             writePages(tree, o->folder);

@@ -45,6 +45,8 @@ std::string pictureName(std::size_t result, std::size_t chart, const std::string
 }
 
 void writePictures(const std::vector<Result>& results, const Options& o) {
+    for (const std::string& folder : {o.svg, o.png})
+        if (!folder.empty()) makeFolder(folder);
     std::size_t count = 0;
     for (std::size_t r = 0; r < results.size(); ++r)
         for (std::size_t c = 0; c < results[r].charts.size(); ++c, ++count) {
@@ -79,7 +81,10 @@ Action setUpReport(CLI::App& app) {
     app.add_option("--title", o->title, "what the page is called")->capture_default_str();
     app.add_option("--svg", o->svg, "write each chart as a picture for papers into this directory")->type_name("DIR");
     app.add_option("--png", o->png, "likewise, in pixels; needs librsvg")->type_name("DIR");
-    return [o] { return run(*o); };
+    return [o, &app] {
+        if (o->html.empty()) refuseGiven(app, {"--title"}, "report without a page");
+        return run(*o);
+    };
 }
 
 }  // namespace bulkhead::cli

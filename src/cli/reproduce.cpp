@@ -233,9 +233,11 @@ Action setUpReproduce(CLI::App& app) {
         ->capture_default_str();
     CLI::Option* gpu = app.add_option("--gpu", o->gpu, "sim:NAME or sim:FILE.json; of interference, sim:tx2 or cuda:N")
                            ->capture_default_str();
-    app.add_option("--samples", o->samples, "of interference: samples of each scenario")->capture_default_str();
+    app.add_option("--samples", o->samples, "of interference: samples of each scenario")
+        ->capture_default_str()
+        ->check(positive());
     app.add_option("--accesses", o->accesses, "of interference: of each application; 0: the paper's")
-        ->check(atMost(std::uint64_t{1} << 32));
+        ->check(between(0, std::uint64_t{1} << 32));
     app.add_option("--set", o->settings, "change a figure of the GPU: KEY=VALUE")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
@@ -243,7 +245,11 @@ Action setUpReproduce(CLI::App& app) {
     app.add_option("--json", o->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
     app.add_option("--html", o->html, "write a page, likewise")->type_name("FILE");
     addLaboratoryOptions(app, o->laboratory);
-    return [o, gpu, size] {
+    return [o, gpu, size, &app] {
+        const std::string where = "reproduce " + o->paper;
+        if (o->paper == "interference") refuseGiven(app, {"--limit", "--size"}, where);
+        if (o->paper == "fgpu") refuseGiven(app, {"--limit", "--samples", "--accesses"}, where);
+        if (o->paper == "ciao") refuseGiven(app, {"--samples", "--accesses"}, where);
         o->gpuGiven = gpu->count() > 0;
         o->sizeGiven = size->count() > 0;
         return run(*o);

@@ -10,7 +10,8 @@ namespace bulkhead::cli {
 namespace {
 
 bool isFile(const std::string& what) {
-    return what.ends_with(".ptx") || what.find('/') != std::string::npos || std::filesystem::exists(what);
+    std::error_code unknown;
+    return what.ends_with(".ptx") || what.find('/') != std::string::npos || std::filesystem::exists(what, unknown);
 }
 
 }  // namespace
@@ -38,6 +39,7 @@ Action setUpRun(CLI::App& app) {
         ->group(ofKernels);
     app.add_option("--shared", o->shared, "bytes of dynamic shared memory")->group(ofKernels);
     app.add_option("--max-cycles", o->maxCycles, "end the kernel with an error after that many cycles")
+        ->check(positive())
         ->group(ofKernels);
     app.add_option("--dump", o->dumps, "write a buffer back: N=FILE, arguments counted from 0")
         ->type_name("N=FILE")

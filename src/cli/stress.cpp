@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -42,31 +43,36 @@ void list() {
     writeOutput("-", out + "placements\n  streams, processes, mps, green\n");
 }
 
-std::vector<stress::AggressorSpec> aggressorSpecs(const StressOptions& o) {
-    std::vector<stress::AggressorKind> kinds;
-    for (const std::string& name : o.aggressors) {
-        if (name != "all") {
-            kinds.push_back(stress::parseAggressor(name));
+/// Names of victims. One that holds a slash is a program and its arguments, commas and all.
+std::vector<std::string> chosenVictims(const std::vector<std::string>& values) {
+    std::vector<std::string> chosen;
+    for (const std::string& value : values) {
+        if (stress::isProgram(value)) {
+            chosen.push_back(value);
             continue;
         }
-        const bool mapped = !o.map.empty() || o.gpu.starts_with("sim:");
-        for (const stress::AggressorName& a : stress::aggressors())
-            if (mapped || !a.needsMap) kinds.push_back(a.kind);
+        std::istringstream names(value);
+        for (std::string name; std::getline(names, name, ',');) chosen.push_back(name);
     }
+    return chosen;
+}
+
+std::vector<stress::AggressorSpec> chosenAggressors(const std::vector<std::string>& names,
+                                                    const stress::ArenaSpec& arena) {
     std::vector<stress::AggressorSpec> specs;
-    for (const stress::AggressorKind kind : kinds) {
+    const auto add = [&](stress::AggressorKind kind) {
         stress::AggressorSpec spec;
         spec.kind = kind;
-        spec.multiprocessors = o.sms;
-        spec.layout.blocks = o.blocks;
-        spec.layout.warps = o.warps;
-        spec.lanes = o.lanes;
-        spec.dutyPercent = o.duty;
-        spec.gigabytesPerSecond = o.rate;
-        spec.bytes = o.aggressorBytes;
-        spec.target = o.target;
-        spec.seed = o.seed;
         specs.push_back(spec);
+    };
+    const bool mapped = !arena.map.empty() || arena.gpu.starts_with("sim:");
+    for (const std::string& name : names) {
+        if (name != "all") {
+            add(stress::parseAggressor(name));
+            continue;
+        }
+        for (const stress::AggressorName& a : stress::aggressors())
+            if (mapped || !a.needsMap) add(a.kind);
     }
     return specs;
 }
@@ -80,40 +86,107 @@ std::vector<stress::Placement> chosenPlacements(const std::vector<std::string>& 
     return chosen;
 }
 
-stress::Options fromArguments(const StressOptions& o) {
-    stress::Options options;
-    options.arena.gpu = o.gpu;
-    options.arena.settings = o.settings;
-    options.arena.map = o.map;
-    options.arena.shareMultiprocessors = o.shared;
-    options.arena.seed = o.seed;
-    options.arena.victim.bytes = o.victimBytes;
-    options.arena.victim.accesses = o.accesses;
-    options.arena.victim.cold = o.cold;
-    options.arena.victim.size = o.size;
-    options.arena.victim.seed = o.seed;
+void setLimit(stress::VictimSpec& victim, const StressOptions& o, const std::string& gpu) {
     // Simulated seconds are long: the longest run of the paper's tables takes a twentieth of one.
-    const double usual = o.gpu.starts_with("sim:") ? 0.25 : 60;
-    options.arena.victim.limitSeconds = o.limit > 0 ? o.limit : usual;
-    if (o.limit > 0) options.arena.victim.programLimitSeconds = o.limit;
-    options.victims = o.victims;
-    options.aggressors = aggressorSpecs(o);
-    options.placements = chosenPlacements(o.placements);
-    options.samples = o.samples;
-    options.exceedance = o.exceedance;
-    options.secondsPerCell = o.cellLimit;
+    const double usual = gpu.starts_with("sim:") ? 0.25 : 60;
+    victim.limitSeconds = o.limit > 0 ? o.limit : usual;
+    if (o.limit > 0) victim.programLimitSeconds = o.limit;
+}
+
+/// An option of the command line, and what it is for.
+struct Setting {
+    const char* option;
+    void (*apply)(const StressOptions&, stress::Options&);
+};
+
+template <class Change>
+void eachAggressor(stress::Options& to, const Change& change) {
+    for (stress::AggressorSpec& aggressor : to.aggressors) change(aggressor);
+}
+
+/// In this order: some make use of those before them.
+constexpr Setting kSettings[] = {
+    {"--gpu", [](const StressOptions& o, stress::Options& to) { to.arena.gpu = o.gpu; }},
+    {"--set", [](const StressOptions& o, stress::Options& to) { to.arena.settings = o.settings; }},
+    {"--map", [](const StressOptions& o, stress::Options& to) { to.arena.map = o.map; }},
+    {"--share-sms", [](const StressOptions& o, stress::Options& to) { to.arena.shareMultiprocessors = o.shared; }},
+    {"--victim", [](const StressOptions& o, stress::Options& to) { to.victims = chosenVictims(o.victims); }},
+    {"--aggressors",
+     [](const StressOptions& o, stress::Options& to) { to.aggressors = chosenAggressors(o.aggressors, to.arena); }},
+    {"--placement",
+     [](const StressOptions& o, stress::Options& to) { to.placements = chosenPlacements(o.placements); }},
+    {"--samples", [](const StressOptions& o, stress::Options& to) { to.samples = o.samples; }},
+    {"--seed",
+     [](const StressOptions& o, stress::Options& to) {
+         to.arena.seed = to.arena.victim.seed = o.seed;
+         eachAggressor(to, [&](stress::AggressorSpec& a) { a.seed = o.seed; });
+     }},
+    {"--limit", [](const StressOptions& o, stress::Options& to) { setLimit(to.arena.victim, o, to.arena.gpu); }},
+    {"--cell-limit", [](const StressOptions& o, stress::Options& to) { to.secondsPerCell = o.cellLimit; }},
+    {"--exceedance", [](const StressOptions& o, stress::Options& to) { to.exceedance = o.exceedance; }},
+    {"--victim-bytes", [](const StressOptions& o, stress::Options& to) { to.arena.victim.bytes = o.victimBytes; }},
+    {"--accesses", [](const StressOptions& o, stress::Options& to) { to.arena.victim.accesses = o.accesses; }},
+    {"--size", [](const StressOptions& o, stress::Options& to) { to.arena.victim.size = o.size; }},
+    {"--cold", [](const StressOptions& o, stress::Options& to) { to.arena.victim.cold = o.cold; }},
+    {"--sms",
+     [](const StressOptions& o, stress::Options& to) {
+         eachAggressor(to, [&](stress::AggressorSpec& a) {
+             a.multiprocessors = o.sms;
+             a.layout.multiprocessors.clear();
+         });
+     }},
+    {"--blocks",
+     [](const StressOptions& o, stress::Options& to) {
+         eachAggressor(to, [&](stress::AggressorSpec& a) { a.layout.blocks = o.blocks; });
+     }},
+    {"--warps",
+     [](const StressOptions& o, stress::Options& to) {
+         eachAggressor(to, [&](stress::AggressorSpec& a) { a.layout.warps = o.warps; });
+     }},
+    {"--lanes", [](const StressOptions& o,
+                   stress::Options& to) { eachAggressor(to, [&](stress::AggressorSpec& a) { a.lanes = o.lanes; }); }},
+    {"--duty",
+     [](const StressOptions& o, stress::Options& to) {
+         eachAggressor(to, [&](stress::AggressorSpec& a) { a.dutyPercent = o.duty; });
+     }},
+    {"--rate",
+     [](const StressOptions& o, stress::Options& to) {
+         eachAggressor(to, [&](stress::AggressorSpec& a) { a.gigabytesPerSecond = o.rate; });
+     }},
+    {"--aggressor-bytes",
+     [](const StressOptions& o, stress::Options& to) {
+         eachAggressor(to, [&](stress::AggressorSpec& a) { a.bytes = o.aggressorBytes; });
+     }},
+    {"--target",
+     [](const StressOptions& o, stress::Options& to) {
+         eachAggressor(to, [&](stress::AggressorSpec& a) { a.target = o.target; });
+     }},
+};
+
+/// From the command line; of a scenario, what the command line does not say.
+stress::Options optionsOf(const StressOptions& o, const CLI::App& app) {
+    stress::Options options;
+    if (!o.scenario.empty()) options = stress::readScenario(o.scenario);
+    for (const Setting& setting : kSettings)
+        if (o.scenario.empty() || app.count(setting.option) > 0) setting.apply(o, options);
     return options;
 }
 
-/// Throws Error if no cell could begin on a real GPU, all for the same reason: it is the machine's, not theirs.
-void expectGpuThere(const stress::Options& options, const stress::Outcome& outcome) {
-    if (!options.arena.gpu.starts_with("cuda:") || outcome.cells.empty()) return;
-    const std::string& refusal = outcome.cells.front().refusal;
-    const auto same = [&](const stress::Cell& cell) { return !refusal.empty() && cell.refusal == refusal; };
-    if (std::all_of(outcome.cells.begin(), outcome.cells.end(), same)) throw Error("stress: {}", refusal);
+/// Throws Error if no cell could begin: what was asked for cannot be done here.
+void expectAnyCell(const stress::Outcome& outcome) {
+    const auto refused = [](const stress::Cell& cell) { return !cell.refusal.empty(); };
+    if (!outcome.cells.empty() && std::all_of(outcome.cells.begin(), outcome.cells.end(), refused))
+        throw Error("stress: {}", outcome.cells.front().refusal);
 }
 
-int run(const StressOptions& o) {
+/// A program on a simulated GPU is run by bulkhead exec.
+void expectPrograms(const stress::Options& options) {
+    if (options.arena.gpu.starts_with("cuda:")) return;
+    for (const std::string& victim : options.victims)
+        if (stress::isProgram(victim)) expectProgram(stress::wordsOf(victim).front());
+}
+
+int run(const StressOptions& o, const CLI::App& app) {
     if (o.list) {
         list();
         return kDone;
@@ -121,8 +194,9 @@ int run(const StressOptions& o) {
     stress::loadModulesEagerly();
     if (o.worker) return stress::serveWorker();
     expectOutputs({o.json, o.csv, o.html});
-    const stress::Options options = o.scenario.empty() ? fromArguments(o) : stress::readScenario(o.scenario);
+    const stress::Options options = optionsOf(o, app);
     stress::validate(options);
+    expectPrograms(options);
     stress::catchInterrupts();
     const bool quiet = o.json == "-" || o.csv == "-" || o.html == "-";
     stress::Outcome outcome;
@@ -135,7 +209,7 @@ int run(const StressOptions& o) {
         interrupted = true;
         fmt::print(stderr, "bulkhead: interrupted; what was measured is kept\n");
     }
-    if (!interrupted) expectGpuThere(options, outcome);
+    if (!interrupted) expectAnyCell(outcome);
     std::vector<Result> results = outcome.results(options);
     if (!quiet)
         for (const Result& result : results) writeOutput("-", report::text(result) + "\n");
@@ -157,8 +231,9 @@ Action setUpStress(CLI::App& app) {
     app.add_option("--set", o->settings, "change a figure of a simulated GPU: KEY=VALUE")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
-    app.add_option("--victim", o->victims, "random, sequential, latency, bandwidth, a workload, or ./program args")
-        ->delimiter(',')
+    app.add_option("--victim", o->victims,
+                   "random, sequential, latency, bandwidth, workloads; or './program args', which may hold commas")
+        ->allow_extra_args(false)
         ->capture_default_str();
     app.add_option("--aggressors", o->aggressors, "names, or all; --list shows them")
         ->delimiter(',')
@@ -167,15 +242,18 @@ Action setUpStress(CLI::App& app) {
         ->delimiter(',')
         ->capture_default_str();
     app.add_option("--samples", o->samples, "pairs of a run alone and one together, of each cell")
-        ->capture_default_str();
+        ->capture_default_str()
+        ->check(positive());
     app.add_option("--seed", o->seed, "of orders, and of a simulated GPU's pages")->capture_default_str();
     app.add_option("--map", o->map, "address map made by bulkhead dissect")->type_name("FILE");
-    app.add_option("--scenario", o->scenario, "everything but the output from a JSON file")->type_name("FILE");
+    app.add_option("--scenario", o->scenario,
+                   "everything but the output from a JSON file; an option that is given as well overrides it")
+        ->type_name("FILE");
     app.add_flag("--share-sms", o->shared, "let victim and aggressor meet on a multiprocessor");
     app.add_option("--limit", o->limit,
                    "seconds of the GPU after which a victim counts as hung; 0: 60, or 0.25 simulated. Of a program, of "
                    "the wall clock; 0: 60, or 600 on a simulated GPU");
-    app.add_option("--cell-limit", o->cellLimit, "seconds after which a cell gets no further samples");
+    app.add_option("--cell-limit", o->cellLimit, "seconds after which a cell gets no further samples; 0: no limit");
     app.add_option("--exceedance", o->exceedance, "probability of the worst-case bound")->capture_default_str();
     app.add_option("--json", o->json, "write everything as JSON to FILE, or to standard output if it is -")
         ->type_name("FILE");
@@ -185,24 +263,34 @@ Action setUpStress(CLI::App& app) {
     app.add_flag("--worker", o->worker)->group("");
 
     const char* const ofVictims = "The victim";
-    app.add_option("--victim-bytes", o->victimBytes, "its working set")->check(atMost(kMostBytes))->group(ofVictims);
-    app.add_option("--accesses", o->accesses, "of one run")->check(atMost(kMostAccesses))->group(ofVictims);
+    app.add_option("--victim-bytes", o->victimBytes, "its working set; 0: what suits it")
+        ->check(between(0, kMostBytes))
+        ->group(ofVictims);
+    app.add_option("--accesses", o->accesses, "of one run; 0: what suits it")
+        ->check(between(0, kMostAccesses))
+        ->group(ofVictims);
     app.add_option("--size", o->size, "of a workload: test, default or paper")->capture_default_str()->group(ofVictims);
     app.add_flag("--cold", o->cold, "let every run begin with its working set out of the cache")->group(ofVictims);
     const char* const ofAggressors = "The aggressor";
     app.add_option("--sms", o->sms, "multiprocessors; 0: all that the victim leaves")->group(ofAggressors);
     app.add_option("--blocks", o->blocks, "blocks; 0: what fills its multiprocessors")->group(ofAggressors);
-    app.add_option("--warps", o->warps, "warps of a block; 0: what suits the kernel")->group(ofAggressors);
+    app.add_option("--warps", o->warps, "warps of a block; 0: what suits the kernel")
+        ->check(between(0, 32))
+        ->group(ofAggressors);
     app.add_option("--lanes", o->lanes, "lanes of a warp that chase pointers")
         ->capture_default_str()
+        ->check(between(1, 32))
         ->group(ofAggressors);
-    app.add_option("--duty", o->duty, "percent of the time that it works")->capture_default_str()->group(ofAggressors);
+    app.add_option("--duty", o->duty, "percent of the time that it works")
+        ->capture_default_str()
+        ->check(between(1, 100))
+        ->group(ofAggressors);
     app.add_option("--rate", o->rate, "GB/s that it moves at most; 0: as many as it can")->group(ofAggressors);
     app.add_option("--aggressor-bytes", o->aggressorBytes, "its memory; 0: eight times the cache")
-        ->check(atMost(kMostBytes))
+        ->check(between(0, kMostBytes))
         ->group(ofAggressors);
     app.add_option("--target", o->target, "number of the slice, bank or channel to aim at")->group(ofAggressors);
-    return [o] { return run(*o); };
+    return [o, &app] { return run(*o, app); };
 }
 
 }  // namespace bulkhead::cli

@@ -29,13 +29,20 @@ const std::vector<Verb>& verbs();
 std::string commandLine();
 std::string version();
 
-/// For a count that nothing could be made of if it were larger.
-CLI::Validator atMost(std::uint64_t);
+/// For a count that nothing could be made of if it were smaller or larger.
+CLI::Validator between(std::uint64_t least, std::uint64_t most);
+/// For one that must not be 0.
+CLI::Validator positive();
+
+/// Throws Error if one of these options was given: it would not be heeded, which `where` says, such as "man VERB".
+void refuseGiven(const CLI::App&, std::initializer_list<const char*> options, const std::string& where);
 
 /// Throws Error if one of these files could not be written at the end; names that are empty or "-" are none.
 void expectOutputs(std::initializer_list<std::string> files);
-/// Throws Error if files could not be written into this folder; an empty name is none.
+/// Throws Error if files could not be written into this folder, which need not be there yet; an empty name is none.
 void expectFolder(const std::string&);
+/// With those above it.
+void makeFolder(const std::string&);
 /// Writes to a file, or to standard output where the name is "-".
 void writeOutput(const std::string& file, const std::string& bytes);
 void writeJson(const std::string& file, const nlohmann::ordered_json&);
@@ -43,6 +50,9 @@ void writeJson(const std::string& file, const nlohmann::ordered_json&);
 /// The folder with libcuda.so.1, libcudart.so.13 and libcudart_static.a: beside this program, or where it was
 /// installed. Throws Error if they are not there.
 std::string libraryFolder();
+
+/// Throws Error if a CUDA program cannot be run with our driver.
+void expectProgram(const std::string& name);
 
 /// Starts a CUDA program in the place of this one, with our driver before any other. Throws Error if that cannot be.
 [[noreturn]] void becomeProgram(std::vector<std::string> words);

@@ -123,7 +123,10 @@ Action setUpWorkloads(CLI::App& app) {
     app.add_option("--gpu", o->gpu, "with --measure: sim:NAME, sim:FILE.json or cuda:N")->capture_default_str();
     app.add_option("--seed", o->seed, "with --measure: what their input is made from")->capture_default_str();
     app.add_option("--json", o->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
-    return [o] { return run(*o); };
+    return [o, &app] {
+        if (!o->measure) refuseGiven(app, {"--size", "--gpu", "--seed"}, "workloads without --measure");
+        return run(*o);
+    };
 }
 
 }  // namespace bulkhead::cli

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "base/error.h"
@@ -13,7 +15,15 @@ namespace bulkhead::isolate {
 namespace {
 
 constexpr double kRounding = 1e-6;  // three times 33.333 % are not more than 100 %
-constexpr unsigned kMostTenants = 1024;
+constexpr unsigned kMostTenants = 1024, kMostPartitions = 1024;
+
+/// Nothing if the text is none; the largest one where it is larger.
+std::optional<unsigned> wholeNumber(const std::string& text) {
+    if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+    unsigned value = std::numeric_limits<unsigned>::max();
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
 
 double parsePercent(std::string_view text, const std::string& where) {
     double value = 0;
@@ -103,6 +113,10 @@ nlohmann::ordered_json toJson(const std::vector<Partition>& partitions) {
 }
 
 std::vector<Partition> partitionsFrom(const std::string& textOrFile) {
+    if (const std::optional<unsigned> count = wholeNumber(textOrFile)) {
+        if (*count > kMostPartitions) throw Error("partitions: {}: choose from 1 to {}", textOrFile, kMostPartitions);
+        return equalPartitions(*count);
+    }
     if (!textOrFile.ends_with(".json") && textOrFile.find('=') != std::string::npos) return parsePartitions(textOrFile);
     return partitionsFromJson(readJson(textOrFile), textOrFile);
 }

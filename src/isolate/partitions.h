@@ -25,7 +25,8 @@ std::vector<Partition> parsePartitions(std::string_view);
 std::vector<Partition> partitionsFromJson(const nlohmann::json&, const std::string& where);
 nlohmann::ordered_json toJson(const std::vector<Partition>&);
 
-/// From a file where the text names one (it ends in .json or holds a slash), otherwise from the text itself.
+/// Equal ones from a whole number, from the text itself where it has an equals sign, and otherwise from the file that
+/// it names, which may also be one with an equals sign that ends in .json.
 std::vector<Partition> partitionsFrom(const std::string& textOrFile);
 
 /// Equal ones, named P1, P2, ... as in the paper.

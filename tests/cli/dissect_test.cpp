@@ -56,6 +56,53 @@ TEST_F(DissectVerb, WritesAMapThatItsOwnVerifyFindsRight) {
     for (const char* part : {"slice", "bank", "set"}) EXPECT_NE(checked.out.find(part), std::string::npos);
 }
 
+TEST_F(DissectVerb, AGpuOfOneModuleHasAMapAndNoFigureOfTwo) {
+    json profile = json::parse(readFile(BULKHEAD_SOURCE_DIR "/profiles/gtx1080.json"));
+    profile["map"]["value"] = {{"slice", json::array()},
+                               {"set", {{{"xor", {{7, 18}, {8, 19}, {9, 20}, {10, 21}, {11}, {12}, {13}}}}}},
+                               {"bank", {{{"xor", {{14, 22}, {15, 23}, {16, 24}, {17, 25}}}}}},
+                               {"row", {{{"bits", {18, 39}}}}},
+                               {"slicesPerChannel", 1}};
+    profile["l2"]["bytes"]["value"] = 128 * 16 * 128;  // sets, ways, bytes of a line
+    const std::string gpu = "sim:" + file("one.json", profile.dump()), map = (directory_ / "map.json").string(),
+                      all = (directory_ / "all.json").string();
+    const Outcome found = run({"dissect", "--gpu", gpu, "--out", map, "--json", all});
+    ASSERT_EQ(found.exitCode, 0) << found.err;
+    EXPECT_NE(found.err.find("figure 8, DM: undecided  (left out: there is one memory module)"), std::string::npos)
+        << found.err;
+    for (const json& figure : json::parse(readFile(all))["figures"])
+        if (figure["title"].get<std::string>().starts_with("Figure 8:")) {
+            EXPECT_EQ(figure["columns"].size(), 5u);
+        }
+    const Outcome checked = run({"dissect", "--gpu", gpu, "--verify", map, "--json", "-"});
+    EXPECT_EQ(checked.exitCode, 0) << checked.err;
+    for (const json& row : json::parse(checked.out)["rows"]) EXPECT_GE(row["right"], 99.0) << row;
+}
+
+TEST_F(DissectVerb, NoAddressesAreNoCheck) {
+    const std::string map = file("m.json", smallMap().dump());
+    expectRefused({"dissect", "--verify", map, "--addresses", "0"}, "0 is too small");
+    expectRefused({"dissect", "--addresses", "0"}, "0 is too small");
+}
+
+TEST_F(DissectVerb, TooLittleMemoryIsWhatWasAskedFor) {
+    expectRefused({"dissect", "--gpu", "sim:gtx1080", "--memory", "1"}, "1 MB of memory are too few to dissect: 128");
+}
+
+TEST_F(DissectVerb, OptionsThatWouldNotBeHeededAreRefused) {
+    const std::string map = file("m.json", smallMap().dump());
+    for (const char* option : {"--out", "--html", "--figures"})
+        expectRefused({"dissect", "--verify", map, option, (directory_ / "x").string()}, option);
+}
+
+TEST_F(DissectVerb, NumbersBeyondTheirRangeAreRefused) {
+    json map = smallMap();
+    map["form"] = {{"modulus", -1}, {"groups", json::array()}, {"parities", json::array()}, {"agreement", 1.0}};
+    expectRefused({"dissect", "--verify", file("m.json", map.dump())}, "form: modulus must be a whole number from 0");
+    map["form"]["modulus"] = 1e30;
+    expectRefused({"dissect", "--verify", file("m.json", map.dump())}, "form: modulus must be a whole number from 0");
+}
+
 TEST_F(DissectVerb, VerifyFailsForAMapThatIsWrong) {
     const Outcome checked = run({"dissect", "--gpu", "sim:gtx1080", "--verify", file("m.json", smallMap().dump())});
     EXPECT_EQ(checked.exitCode, 1) << checked.err;
@@ -65,9 +112,8 @@ TEST_F(DissectVerb, UnknownGpusAreRefused) {
     expectRefused({"dissect", "--gpu", "sim:gtx1081"}, "gtx1081");
 }
 
-TEST_F(DissectVerb, FoldersThatAreNotThereAreRefused) {
-    expectRefused({"dissect", "--gpu", "sim:gtx1080", "--figures", (directory_ / "none").string()},
-                  "no such directory");
+TEST_F(DissectVerb, FoldersThatCannotBeMadeAreRefused) {
+    expectRefused({"dissect", "--gpu", "sim:gtx1080", "--figures", file("file", "") + "/figures"}, "cannot be made a folder");
     expectRefused({"dissect", "--gpu", "sim:gtx1080", "--out", (directory_ / "none/a.json").string()}, "none");
 }
 

@@ -1,15 +1,20 @@
 // Nonsense for every verb and every option that its help names, so that new ones are covered by themselves.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <regex>
 #include <sstream>
+#include <thread>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/printable.h"
+#include "base/random.h"
 #include "cli/command.h"
 #include "temporary_directory.h"
 
@@ -56,6 +61,17 @@ struct Start {
     std::string only = {};  ///< the arguments below this heading; all if empty
 };
 
+/// A GTX 1080 of one memory module: it is dissected in a second.
+std::string smallProfile() {
+    nlohmann::json profile = readJson(BULKHEAD_SOURCE_DIR "/profiles/gtx1080.json");
+    profile["map"]["value"] = nlohmann::json::parse(
+        R"({"slice": [], "set": [{"xor": [[7, 18], [8, 19], [9, 20], [10, 21], [11], [12], [13]]}],
+            "bank": [{"xor": [[14, 22], [15, 23], [16, 24], [17, 25]]}], "row": [{"bits": [18, 39]}],
+            "slicesPerChannel": 1})");
+    profile["l2"]["bytes"]["value"] = 128 * 16 * 128;  // sets, ways, bytes of a line
+    return profile.dump();
+}
+
 class Nonsense : public testing::Test {
   protected:
     void SetUp() override {
@@ -67,6 +83,7 @@ class Nonsense : public testing::Test {
         writeFile(path("deep"), std::string(200'000, '['));
         writeFile(path("list"), "[1, 2]");
         writeFile(path("good.json"), R"({"title": "t", "columns": [{"name": "n", "unit": ""}], "rows": [{"n": 1}]})");
+        writeFile(path("small.json"), smallProfile());
         writeFile(path("k.ptx"), ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() { ret; }\n");
         const Outcome set = run({"isolate", "set", "--partitions", "a=50%,b=50%", "--leases", path("leases")});
         ASSERT_EQ(set.exitCode, 0) << set.err;
@@ -76,10 +93,22 @@ class Nonsense : public testing::Test {
 
     /// Every verb, and every verb below one, at least once; several times where its arguments depend on another.
     std::vector<Start> starts() const {
+        using Options = std::vector<std::pair<std::string, std::string>>;
+        const Options quickStress = {
+            {"--aggressors", "compute"}, {"--samples", "1"}, {"--accesses", "256"}, {"--victim-bytes", "16384"}};
+        const Options overhead = {{"--figures", "overhead"}};
+        const Options table1 = {{"--figures", "table1"}, {"--samples", "1"}, {"--accesses", "256"}};
         const std::map<std::string, std::vector<Start>> special = {
             {"run", {{{}, {"VA"}, {{"--size", "test"}}}, {{}, {path("k.ptx")}, {}, "Of a PTX file"}}},
-            {"workloads", {{{}, {}, {{"--measure", ""}}}}},
-            {"reproduce", {{{}, {"ciao"}}, {{}, {"interference"}}, {{}, {"fgpu"}}, {{}, {"all"}}}},
+            {"workloads", {{{}, {"VA"}, {{"--measure", ""}}}}},
+            {"compare", {{{}, {}, {{"--workloads", "VA"}, {"--schedulers", "gto"}, {"--size", "test"}}}}},
+            {"stress", {{{}, {}, quickStress}}},
+            {"dissect", {{{}, {}, {{"--gpu", "sim:" + path("small.json")}, {"--memory", "128"}}}}},
+            {"reproduce",
+             {{{}, {"ciao"}, overhead}, {{}, {"interference"}, table1}, {{}, {"fgpu"}}, {{}, {"all"}, overhead}}},
+            {"isolate evaluate",
+             {{{}, {}, {{"--applications", "VA"}, {"--neighbours", "VA"}, {"--methods", "cp"}, {"--size", "test"}}}}},
+            {"isolate list", {{{}, {}, {{"--leases", path("leases")}}}}},
             {"report", {{{}, {path("good.json")}, {{"--html", path("page.html")}}}}},
             {"exec", {{{}, {"/bin/true"}}}},
             {"gpus", {{{}, {"tx2"}}}},
@@ -281,6 +310,129 @@ TEST_F(Nonsense, FoldersThatCannotBeWrittenAreRefusedBeforeTheWork) {
         return a.type == "FOLDER" || a.type == "DIR" ? Words{path("garbage"), path("garbage/folder"), "/proc/folder"}
                                                      : Words();
     });
+}
+
+TEST_F(Nonsense, ZeroIsRefusedWhereHelpDoesNotSayWhatItMeans) {
+    const std::string without = " --seed --target --shared ";  // where it is a number like any other
+    refuseEverywhere([&](const Argument& a) {
+        const bool counts = a.type == "UINT" && without.find(" " + a.name + " ") == std::string::npos;
+        return counts && a.description.find("0: ") == std::string::npos ? Words{"0"} : Words();
+    });
+}
+
+/// A command that may do anything but end in disorder.
+struct Trial {
+    Words words;
+
+    std::string text() const {
+        std::string command = "bulkhead";
+        for (const std::string& word : words) command += " '" + word.substr(0, 100) + "'";
+        return command;
+    }
+
+    /// Done, a check that failed, or one line that says what is wrong, in the program's own words and in good time.
+    void expectOrder() const {
+        const Outcome o = run(words, {{}, {}, kPatienceS});
+        EXPECT_TRUE(o.exitCode >= 0 && o.exitCode <= 2) << text() << "\nended with " << o.exitCode << "\n" << o.err;
+        if (o.exitCode == 2) {
+            EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1) << text() << "\n" << o.err;
+            EXPECT_TRUE(o.err.starts_with("bulkhead: ")) << text() << "\n" << o.err;
+        }
+        for (const char* foreign : {"json.exception", "std::", "terminate", "basic_string", "vector::", "bad_alloc",
+                                    "filesystem error", "stoul", "stod", "_M_", "runtime error:"})
+            EXPECT_EQ(o.err.find(foreign), std::string::npos) << text() << "\n" << o.err;
+    }
+};
+
+TEST_F(Nonsense, AnythingForAnyOptionEndsInOrder) {
+    const TemporaryDirectory here;  // for what is written by a name that nonsense is
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(here.path());
+    std::filesystem::create_directory(path("folder"));
+    const Words values = {"",
+                          "0",
+                          "-1",
+                          "1e308",
+                          "nan",
+                          "18446744073709551616",
+                          std::string(100'000, 'x'),
+                          "\xff\xfe",
+                          path("none"),
+                          path("folder"),
+                          path("garbage"),
+                          "/dev/null",
+                          "/proc/self/mem"};
+    std::vector<Trial> trials;
+    for (Start start : starts()) {
+        // A demonstration takes a minute, a paper hours: what is asked for last is what is refused.
+        const bool demo = start.verb == Words{"demo"}, paper = start.positionals == Words{"fgpu"};
+        if (paper) start.options.emplace_back("--figures", "none");
+        for (const Argument& argument : argumentsOf(start)) {
+            if (argument.type.empty()) continue;
+            Start refused = start;
+            if (demo && argument.name == "--store") refused.options.emplace_back("--gpu", "sim:none");
+            if (demo && argument.name != "--store") refused.options.emplace_back("--store", path("garbage"));
+            for (const std::string& value : values) trials.push_back({with(refused, argument, value)});
+        }
+    }
+    EXPECT_GT(trials.size(), 1000u);
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+        for (std::size_t i = next++; i < trials.size(); i = next++) trials[i].expectOrder();
+    };
+    std::thread other(work);
+    work();
+    other.join();
+    std::filesystem::current_path(before);
+}
+
+TEST_F(Nonsense, AnyDamageToAJsonFileEndsInOrder) {
+    const std::string map = readFile(BULKHEAD_SOURCE_DIR "/results/h200/dissect.json");
+    const std::map<std::string, std::pair<std::string, Words>> readers = {
+        {readFile(BULKHEAD_SOURCE_DIR "/profiles/tx2.json"), {"profile.json", {"gpus", path("profile.json")}}},
+        {readFile(path("good.json")), {"result.json", {"report", path("result.json"), "--html", "/dev/null"}}},
+        {R"({"gpu": "sim:tx2", "victim": {"accesses": 64, "bytes": 4096}, "samples": 1, "aggressors": [{"kind": "compute",
+             "lanes": 2, "duty_percent": 50, "gb_per_s": 1.5, "bytes": 0, "sms": [1]}], "exceedance": 0.001})",
+         {"scenario.json", {"stress", "--scenario", path("scenario.json")}}},
+        {R"({"partitions": [{"name": "A", "multiprocessors": "50%", "memory": "50%", "tenants": 2}]})",
+         {"partitions.json", {"isolate", "plan", "--partitions", path("partitions.json")}}},
+        {map, {"map.json", {"isolate", "plan", "--partitions", "2", "--map", path("map.json")}}}};
+    // What stands in the place of a number or of anything else.
+    const Words instead = {"1e3082", "1e30", "-1", "18446744073709551616", "-9223372036854775809", "1.5", "\"x\"",
+                           "null",   "[]",   "{}"};
+    Random random(5);
+    for (const auto& [good, reader] : readers)
+        for (int round = 0; round < 30; ++round) {
+            std::string damaged = good;
+            std::smatch number;
+            const auto from = damaged.cbegin() + static_cast<std::ptrdiff_t>(random.below(damaged.size()));
+            if (round % 3 && std::regex_search(from, damaged.cend(), number, std::regex(R"([:\[ ](-?\d[\d.e+-]*))"))) {
+                damaged.replace(static_cast<std::size_t>(number[1].first - damaged.cbegin()),
+                                static_cast<std::size_t>(number[1].length()), instead[random.below(instead.size())]);
+            } else {
+                damaged[random.below(damaged.size())] = static_cast<char>(random.next());
+            }
+            std::ofstream(path(reader.first), std::ios::binary) << damaged;
+            Trial{reader.second}.expectOrder();
+        }
+}
+
+TEST_F(Nonsense, FilesWithoutAnEndAreRefused) {
+    expectRefused({"report", "/dev/zero", "--html", path("page.html")}, "/dev/zero");
+    expectRefused({"run", "/dev/zero"}, "/dev/zero");
+    expectRefused({"run", path("k.ptx"), "--arg", "f32[4]=file:/dev/urandom"}, "holds more than the 16 bytes");
+    expectRefused({"gpus", "/dev/urandom"}, "/dev/urandom");
+}
+
+TEST_F(Nonsense, PipesAreReadWhereFilesAre) {
+    const auto shell = [&](const std::string& command) {
+        writeFile(path("ask"), command + "\n");
+        return std::system(("bash '" + path("ask") + "'").c_str());
+    };
+    const std::string program = "'" BULKHEAD_PROGRAM "' ", good = "'" + path("good.json") + "'";
+    EXPECT_EQ(shell(program + "report <(cat " + good + ") --html /dev/null"), 0);
+    EXPECT_EQ(shell(program + "report /dev/stdin --html /dev/null < " + good), 0);
+    EXPECT_EQ(shell("cat " + good + " | " + program + "report /dev/stdin --html /dev/null"), 0);
 }
 
 TEST_F(Nonsense, FilesThatAreNoProgramsAreNotBuilt) {

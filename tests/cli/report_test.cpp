@@ -77,6 +77,14 @@ TEST(ReportVerb, WritesPicturesInPixelsTwiceAsLarge) {
     EXPECT_EQ(number(20), 2 * std::stoul(box[2]));
 }
 
+TEST(ReportVerb, MakesTheFolderOfItsPictures) {
+    const TemporaryDirectory folder;
+    writeFile(folder / "a.json", kResult);
+    const Outcome o = run({"report", (folder / "a.json").string(), "--svg", (folder / "all/figures").string()});
+    ASSERT_EQ(o.exitCode, 0) << o.err;
+    EXPECT_TRUE(fs::exists(folder / "all/figures/01-1-slowdown.svg"));
+}
+
 TEST(ReportVerb, RefusesNonsense) {
     const TemporaryDirectory folder;
     const std::string good = (folder / "a.json").string(), bad = (folder / "bad.json").string();
@@ -89,7 +97,9 @@ TEST(ReportVerb, RefusesNonsense) {
     expectRefused({"report", (folder / "none.json").string(), "-o", "-"}, "no such file");
     expectRefused({"report", folder.path().string(), "-o", "-"}, "");
     expectRefused({"report", bad, "-o", "-"}, "bad.json");
-    expectRefused({"report", good, "--svg", (folder / "none").string()}, "no such directory");
+    expectRefused({"report", good, "--svg", good + "/none"}, "cannot be made a folder");
+    expectRefused({"report", bad, "--svg", (folder / "pictures").string()}, "bad.json");
+    EXPECT_FALSE(fs::exists(folder / "pictures"));
     expectRefused({"report", good, "-o", (folder / "none/page.html").string()}, "none");
     writeFile(bad, replaced(kResult, "\"bar\"", "\"pie\""));
     expectRefused({"report", bad, "-o", (folder / "page.html").string()}, "unknown kind of chart pie");

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,8 @@
 
 namespace bulkhead::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::vector<std::string> small(std::vector<std::string> more) {
     std::vector<std::string> arguments = {"stress", "--gpu",          "sim:tx2", "--victim",  "random", "--accesses",
@@ -74,7 +77,7 @@ TEST(Stress, BadInputIsRefused) {
     expectRefused(small({"--placement", "nowhere"}), "nowhere");
     expectRefused(small({"--aggressors", "compute", "--exceedance", "2"}), "probability");
     expectRefused({"stress", "--victim", "ATOX", "--aggressors", "compute"}, "ATOX");
-    expectRefused({"stress", "--samples", "0", "--aggressors", "compute"}, "0 samples");
+    expectRefused({"stress", "--samples", "0", "--aggressors", "compute"}, "0 is too small");
     expectRefused({"stress", "--scenario", "/nowhere/file.json"}, "/nowhere/file.json");
     expectRefused({"stress", "--gpu", "sim:tx2", "--victim", "./program", "--aggressors", "compute"},
                   "--placement processes or mps");
@@ -82,6 +85,123 @@ TEST(Stress, BadInputIsRefused) {
     const TemporaryDirectory folder;
     writeFile((folder / "scenario.json").string(), R"({"aggressors": ["compute"], "sample": 3})");
     expectRefused({"stress", "--scenario", (folder / "scenario.json").string()}, "sample");
+}
+
+TEST(Stress, WhatNoGpuCanDoIsBadInput) {
+    const std::vector<std::vector<std::string>> dials = {
+        {"--duty", "0"},      {"--duty", "1000"}, {"--lanes", "0"},        {"--lanes", "1000"},
+        {"--warps", "1000"},  {"--sms", "1000"},  {"--blocks", "100000"},  {"--rate", "1e-30"},
+        {"--target", "1000"}, {"--rate", "-1"},   {"--victim-bytes", "1"}, {"--aggressor-bytes", "2000000000000"},
+    };
+    for (const std::vector<std::string>& dial : dials) {
+        const char* const aggressor = dial[0] == "--target" ? "slice" : dial[0] == "--rate" ? "stream-read" : "compute";
+        std::vector<std::string> words = {"stress", "--accesses", "256", "--samples", "1", "--aggressors", aggressor};
+        words.insert(words.end(), dial.begin(), dial.end());
+        expectRefused(words, "");
+    }
+    const TemporaryDirectory folder;
+    const std::string scenario = (folder / "s.json").string();
+    for (const char* bad : {R"("duty_percent": 1000)", R"("lanes": 0)", R"("lanes": -1)", R"("lanes": 1e30)",
+                            R"("bytes": 18446744073709551615)", R"("gb_per_s": -1)", R"("warps": 4294967296)"}) {
+        writeFile(scenario, std::string(R"({"aggressors": [{"kind": "compute", )") + bad + "}]}");
+        expectRefused({"stress", "--scenario", scenario}, "");
+    }
+    for (const char* bad :
+         {R"("victims": [])", R"("placements": [])", R"("victim": {"limit_s": 0})", R"("victim": {"accesses": 1e99})",
+          R"("seconds_per_cell": -1)", R"("victims": ["random"], "victim": {"name": "ATAX"})"}) {
+        writeFile(scenario, std::string(R"({"aggressors": ["compute"], )") + bad + "}");
+        expectRefused({"stress", "--scenario", scenario}, "");
+    }
+    writeFile(scenario, R"({"aggressors": []})");
+    expectRefused({"stress", "--scenario", scenario}, "at least one");
+}
+
+TEST(Stress, AProgramThatIsNoneIsBadInput) {
+    const TemporaryDirectory folder;
+    writeFile(folder / "text", "text");
+    fs::permissions(folder / "text", fs::perms::owner_all);
+    const auto refuse = [&](const std::string& victim, const std::string& part) {
+        expectRefused({"stress", "--victim", victim, "--placement", "mps", "--aggressors", "compute"}, part);
+    };
+    const std::string quoted = "\"" + folder.path().string();
+    refuse("./nosuch", "./nosuch: no such program");
+    refuse("./a,./b", "a --victim of its own");
+    refuse(quoted + "\"", "is a directory");
+    refuse(quoted + "/text\"", "neither a program nor a script");
+    refuse(quoted + "/text", "a quotation mark is not closed");
+    refuse(quoted + "/text\"x", "a space is missing");
+    fs::permissions(folder / "text", fs::perms::owner_read);
+    refuse(quoted + "/text\"", "is not executable");
+}
+
+TEST(Stress, AProgramGetsItsArgumentsAsTheyAre) {
+    const TemporaryDirectory folder;
+    const std::string told = (folder / "told").string(), script = (folder / "script").string();
+    writeFile(script, "#!/bin/sh\nprintf '<%s>' \"$@\" > '" + told + "'\n");
+    fs::permissions(script, fs::perms::owner_all);
+    // It uses no GPU, so there is nothing to measure.
+    const Outcome outcome = run({"stress", "--victim", "\"" + script + "\" a,b \"c d\" e\"f \"\" --g=h,i",
+                                 "--placement", "mps", "--aggressors", "compute", "--samples", "1"});
+    EXPECT_EQ(outcome.exitCode, 1) << outcome.err;
+    EXPECT_EQ(readFile(told), "<a,b><c d><e\"f><><--g=h,i>");
+}
+
+TEST(Stress, WhatIsMeasuredIsNotLostToAName) {
+    const TemporaryDirectory folder;
+    const std::string script = (folder / "bad\xff").string(), json = (folder / "out.json").string();
+    writeFile(script, "#!/bin/sh\n");
+    fs::permissions(script, fs::perms::owner_all);
+    const Outcome outcome = run({"stress", "--victim", "\"" + script + "\"", "--placement", "processes", "--aggressors",
+                                 "compute", "--samples", "1", "--json", json});
+    EXPECT_EQ(outcome.exitCode, 1) << outcome.err;  // no kernel, so no sample
+    const nlohmann::json rows = readJson(json)["results"][0]["rows"];
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(rows[0]["lost"], 1);
+    EXPECT_EQ(rows[0]["note"], "the program ended without a kernel on the simulated GPU");
+    EXPECT_TRUE(rows[0]["victim"].get<std::string>().ends_with("bad\xEF\xBF\xBD\""));
+}
+
+TEST(Stress, TheCommandLineOverridesAScenario) {
+    const TemporaryDirectory folder;
+    const std::string scenario = (folder / "scenario.json").string();
+    writeFile(scenario, R"({"gpu": "sim:gtx1080", "victims": ["sequential"], "victim": {"accesses": 64, "bytes": 4096},
+                            "samples": 3, "seed": 5, "placements": ["mps"],
+                            "aggressors": [{"kind": "compute", "name": "slow", "duty_percent": 50, "sms": [1]}]})");
+    const auto results = [&](std::vector<std::string> more) {
+        std::vector<std::string> words = {"stress", "--scenario", scenario, "--json", "-"};
+        words.insert(words.end(), more.begin(), more.end());
+        const Outcome outcome = run(words);
+        EXPECT_EQ(outcome.exitCode, 0) << outcome.err;
+        return parseJson(outcome.out, "output")["results"][0];
+    };
+    const nlohmann::json plain = results({});
+    EXPECT_EQ(plain["provenance"]["gpu"], "sim:gtx1080");
+    EXPECT_EQ(plain["provenance"]["seed"], 5);
+    EXPECT_EQ(plain["rows"][0]["samples"], 3);
+    EXPECT_EQ(plain["rows"][0]["placement"], "mps");
+    const nlohmann::json other = results({"--gpu", "sim:tx2", "--samples", "1", "--seed", "6", "--placement", "streams",
+                                          "--victim", "random", "--accesses", "128"});
+    EXPECT_EQ(other["provenance"]["gpu"], "sim:tx2");
+    EXPECT_EQ(other["provenance"]["seed"], 6);
+    ASSERT_EQ(other["rows"].size(), 1u);
+    EXPECT_EQ(other["rows"][0]["samples"], 1);
+    EXPECT_EQ(other["rows"][0]["placement"], "streams");
+    EXPECT_EQ(other["rows"][0]["victim"], "random");
+    EXPECT_EQ(other["rows"][0]["aggressor"], "slow");
+    const nlohmann::json both = results({"--aggressors", "compute,stream-read", "--samples", "1"});
+    EXPECT_EQ(both["rows"].size(), 2u);
+    expectRefused({"stress", "--scenario", scenario, "--duty", "1000"}, "1000");
+    expectRefused({"stress", "--scenario", scenario, "--gpu", "sim:none"}, "none");
+}
+
+TEST(Stress, AScenarioMayNameItsVictimWhereItDescribesIt) {
+    const TemporaryDirectory folder;
+    const std::string scenario = (folder / "scenario.json").string();
+    writeFile(scenario, R"({"victim": {"name": "sequential", "accesses": 64, "bytes": 4096}, "samples": 1,
+                            "aggressors": ["compute"]})");
+    const Outcome outcome = run({"stress", "--scenario", scenario, "--json", "-"});
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.err;
+    EXPECT_EQ(parseJson(outcome.out, "output")["results"][0]["rows"][0]["victim"], "sequential");
 }
 
 TEST(Stress, AVictimThatHangsGivesNoSampleAndExitCodeOne) {

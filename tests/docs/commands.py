@@ -7,6 +7,7 @@ the other, in a folder that looks like the source tree and is thrown away. Lines
 must be printed, but for numbers that depend on the machine. A command for a real GPU is left out where there is none.
 One that would take long is ended after some seconds of work, and must not have failed until then.
 """
+import contextlib
 import os
 import pathlib
 import re
@@ -43,13 +44,26 @@ def has_gpu(program):
     return "cuda:0" in listing
 
 
-def run(command, folder):
+@contextlib.contextmanager
+def scratch(source, program):
+    """A folder that looks like the source tree, with the program in the place of the script that builds it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for entry in source.iterdir():
+            if entry.name not in (".git", "build", "bulkhead"):
+                (folder / entry.name).symlink_to(entry)
+        (folder / "bulkhead").symlink_to(program)
+        yield folder
+
+
+def run(command, folder, patience_s=PATIENCE_S):
     """What it printed and its exit code; none if it was still at work when patience ended."""
-    environment = dict(os.environ, XDG_CACHE_HOME=str(folder / ".cache"), NO_COLOR="1")
+    environment = dict(os.environ, XDG_CACHE_HOME=str(folder / ".cache"), NO_COLOR="1",
+                       PATH=f"{folder}:{os.environ['PATH']}")
     process = subprocess.Popen(["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
     try:
-        output, _ = process.communicate(timeout=PATIENCE_S)
+        output, _ = process.communicate(timeout=patience_s)
         return output, process.returncode
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGTERM)
@@ -74,12 +88,7 @@ def main():
     page, source, program = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
     real = has_gpu(program)
     failures = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = pathlib.Path(scratch)
-        for entry in source.iterdir():
-            if entry.name not in (".git", "build", "bulkhead"):
-                (folder / entry.name).symlink_to(entry)
-        (folder / "bulkhead").symlink_to(program)
+    with scratch(source, program) as folder:
         for command, shown in commands(page):
             if "cuda:" in command and not real:
                 print(f"left out, there is no GPU: {command}")

@@ -94,6 +94,15 @@ TEST_F(ProgramVictim, HasHalfOfTheTimeBesideAnotherProcess) {
     EXPECT_GT(results().at(1).at("rows").at(0).at("time slicing").get<double>(), 95);
 }
 
+TEST_F(ProgramVictim, KeepsItsSamplesWhateverItIsCalled) {
+    const std::string bad = (*folder / "bad\xff").string();
+    std::filesystem::copy_file(program(), bad);
+    const Outcome outcome = stress('"' + bad + "\" 2", "compute", "mps");
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.output;
+    ASSERT_EQ(matrix().size(), 1u);
+    EXPECT_EQ(matrix()[0].at("samples"), 1);
+}
+
 TEST_F(ProgramVictim, ThatFailsIsNoSample) {
     const Outcome outcome = stress("/bin/false", "compute", "mps");
     EXPECT_EQ(outcome.exitCode, 1) << outcome.output;
