@@ -68,8 +68,13 @@ class Scenarios(unittest.TestCase):
     def test_schema_and_program_refuse_the_same(self):
         good = {"gpu": "sim:tx2", "aggressors": ["compute"], "samples": 1, "victim": {"accesses": 64}}
         self.assertTrue(validator("scenario").is_valid(good))
+        named = {"kind": "compute", "name": "few", "sm_count": 1}
+        self.assertTrue(validator("scenario").is_valid(good | {"aggressors": [named]}))
         for change in ({"samples": 0}, {"aggressors": "compute"}, {"speed": 1}, {"placements": ["beside"]},
-                       {"victim": {"accesses": -1}}, {"aggressors": [{"kind": "compute", "colour": 1}]}):
+                       {"victim": {"accesses": -1}}, {"aggressors": [{"kind": "compute", "colour": 1}]},
+                       {"aggressors": []}, {"placements": []}, {"victims": []}, {"victim": {"limit_s": 0}},
+                       {"aggressors": [{"kind": "compute", "lanes": 33}]}, {"seconds_per_cell": -1},
+                       {"aggressors": [{"kind": "compute", "duty_percent": 0}]}, {"victim": {"warps": 33}}):
             with self.subTest(str(change)), tempfile.TemporaryDirectory() as folder:
                 scenario = good | change
                 self.assertFalse(validator("scenario").is_valid(scenario))
