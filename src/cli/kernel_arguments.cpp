@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/host_memory.h"
 #include "base/random.h"
 
 namespace bulkhead::cli {
@@ -149,6 +150,8 @@ KernelArgument parseKernelArgument(std::string_view text, Bytes mostBytes) {
         if (!parseWhole(text.substr(open + 1, close - open - 1), count) || count == 0)
             throw Error("--arg {}: the length must be a whole number above 0", text);
         if (count > mostBytes / type.bytes) throw Error("--arg {}: the GPU's memory holds {} bytes", text, mostBytes);
+        if (count > hostMemory() / type.bytes)
+            throw Error("--arg {}: this computer's memory holds {} bytes", text, hostMemory());
         const std::string_view rest = text.substr(close + 1);
         if (!rest.empty() && !rest.starts_with("=")) throw Error("--arg {}: '=' expected after ']'", text);
         argument.isBuffer = true;

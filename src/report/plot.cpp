@@ -16,7 +16,15 @@ namespace bulkhead::report {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t kMostCdfPoints = 1000;
+constexpr std::size_t kMostCdfPoints = 1000, kMostCells = 1'000'000;
+
+/// A number that an axis can hold: sums and ratios of any two are still numbers.
+double drawn(const Value& value) {
+    constexpr double kMost = 1e150, kLeast = 1e-150;
+    const double x = number(value);
+    if (!(std::abs(x) <= kMost)) return kNothing;
+    return std::abs(x) < kLeast ? 0 : x;
+}
 
 std::size_t columnOf(const Result& result, const std::string& name) {
     for (std::size_t c = 0; c < result.columns.size(); ++c)
@@ -110,10 +118,10 @@ Plot::Series lineOf(const Result& result, const Chart& chart, const std::vector<
     Plot::Series s;
     for (const std::size_t row : rows) {
         const double x =
-            chart.x.empty() ? static_cast<double>(s.x.size() + 1) : number(result.rows[row][columnOf(result, chart.x)]);
+            chart.x.empty() ? static_cast<double>(s.x.size() + 1) : drawn(result.rows[row][columnOf(result, chart.x)]);
         if (!std::isfinite(x) || (chart.logX && x <= 0)) continue;
         s.x.push_back(x);
-        s.y.push_back(number(result.rows[row][yColumn]));
+        s.y.push_back(drawn(result.rows[row][yColumn]));
     }
     sortByX(s);
     return s;
@@ -124,7 +132,7 @@ Plot::Series barsOf(const Result& result, const Chart& chart, const std::vector<
     const std::size_t xColumn = columnOf(result, chart.x), yColumn = columnOf(result, y);
     std::map<std::size_t, double> heights;
     for (const std::size_t row : rows)
-        heights[categories.number(shown(result.rows[row][xColumn]))] = number(result.rows[row][yColumn]);
+        heights[categories.number(shown(result.rows[row][xColumn]))] = drawn(result.rows[row][yColumn]);
     Plot::Series s;
     for (const auto& [category, height] : heights) {
         s.x.push_back(static_cast<double>(category));
@@ -161,7 +169,7 @@ std::vector<double> samples(const Result& result, const std::vector<std::size_t>
     const std::size_t c = columnOf(result, column);
     std::vector<double> values;
     for (const std::size_t row : rows)
-        if (const double v = number(result.rows[row][c]); std::isfinite(v)) values.push_back(v);
+        if (const double v = drawn(result.rows[row][c]); std::isfinite(v)) values.push_back(v);
     std::sort(values.begin(), values.end());
     return values;
 }
@@ -233,7 +241,10 @@ void addCells(Plot& p, const Result& result, const Chart& chart) {
     std::map<std::pair<std::size_t, std::size_t>, double> values;
     for (std::size_t part = 0; part < parts.names.size(); ++part)
         for (const std::size_t row : parts.rows[part])
-            values[{part, across.number(shown(result.rows[row][xColumn]))}] = number(result.rows[row][yColumn]);
+            values[{part, across.number(shown(result.rows[row][xColumn]))}] = drawn(result.rows[row][yColumn]);
+    if (parts.names.size() * across.all().size() > kMostCells)
+        throw Error("result \"{}\": a heat map of {} by {} cells is too large to be drawn", result.title,
+                    parts.names.size(), across.all().size());
     for (const std::size_t column : axisOrder(across.all())) p.categories.push_back(across.all()[column]);
     for (const std::size_t part : axisOrder(parts.names)) {
         p.rows.push_back(parts.names[part]);
@@ -310,7 +321,7 @@ Plot plot(const Result& result, const Chart& chart) {
     Plot p;
     p.kind = chart.kind;
     p.title = chart.title;
-    p.logX = chart.logX;
+    p.logX = chart.logX && chart.kind != Chart::Kind::histogram;
     p.logY = chart.logY;
     p.yTitle = yTitle(result, chart);
     if (!chart.x.empty()) p.xTitle = heading(result.columns[columnOf(result, chart.x)]);

@@ -15,7 +15,7 @@ struct Layout {
     std::vector<unsigned> multiprocessors;  ///< that may be used; empty: any
 };
 
-/// Throws Error for a size of memory that no GPU has.
+/// Throws Error for a size of memory that cannot be handled here.
 void expectBytes(Bytes);
 
 /// A kernel whose blocks claim places on chosen multiprocessors (kernels/stress_device.h) and log where and when they

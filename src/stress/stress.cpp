@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <new>
 #include <set>
 
 #include "base/error.h"
@@ -258,12 +259,13 @@ void measureInto(Cell& cell, const Options& options, std::unique_ptr<Arena>& are
         measureReal(cell, options, arena, late);
     } catch (const std::exception& e) {
         // Whatever it is, it must not cost what was measured before it.
+        const std::string why = dynamic_cast<const std::bad_alloc*>(&e) ? "there is not enough memory" : e.what();
         arena.reset();
         if (cell.pairing.measured() == 0) {
-            cell.refusal = e.what();
+            cell.refusal = why;
         } else {
             ++cell.pairing.failed;
-            cell.pairing.why = e.what();
+            cell.pairing.why = why;
         }
     }
 }

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "base/error.h"
 #include "report/gallery.h"
@@ -54,6 +56,33 @@ TEST(ResultJson, KeepsEveryFieldOfAChart) {
     EXPECT_EQ(c.yTitle, "y");
     EXPECT_TRUE(c.logX);
     EXPECT_TRUE(c.logY);
+}
+
+TEST(Svg, DrawsAnyNumbersWithinItsFrame) {
+    const double most = std::numeric_limits<double>::max(), least = std::numeric_limits<double>::denorm_min();
+    const std::vector<std::vector<double>> samples = {{most, -most}, {most, most}, {least, most},    {least, 0},
+                                                      {0, 0},        {-1, -2},     {1e16, 1e16 + 2}, {1e150, 1e-150}};
+    for (const std::vector<double>& values : samples)
+        for (const Chart::Kind kind :
+             {Chart::Kind::line, Chart::Kind::bar, Chart::Kind::cdf, Chart::Kind::histogram, Chart::Kind::heatmap})
+            for (const bool logarithmic : {false, true}) {
+                Result r;
+                r.columns = {{"x", ""}, {"y", ""}};
+                for (const double v : values) r.add({v, v});
+                r.charts = {{kind, "chart", "x", {"y"}, {}, {}, "", logarithmic, logarithmic}};
+                const std::string picture = svg(r, r.charts.front());
+                // Of what is drawn; descriptions may tell of any number.
+                const std::regex outside(R"re( (x|y|x1|y1|x2|y2|width|height|d)="[^"]*(nan|inf|\d{7}))re");
+                EXPECT_FALSE(std::regex_search(picture, outside)) << picture;
+            }
+}
+
+TEST(Svg, AHeatMapHasALimit) {
+    Result r;
+    r.columns = {{"x", ""}, {"y", ""}, {"v", ""}};
+    for (std::int64_t i = 0; i < 1001; ++i) r.add({i, i, i});
+    r.charts = {{Chart::Kind::heatmap, "chart", "x", {"v"}, {"y"}, {}, "", false, false}};
+    EXPECT_THROW(svg(r, r.charts.front()), Error);
 }
 
 TEST(ResultJson, TakesNumbersBeyondSixtyThreeBitsForTheNearest) {
