@@ -17,6 +17,13 @@ std::string plain(std::string text) {
     return text;
 }
 
+/// A pipe or a device would be waited for, and is not replaced.
+bool isOther(const std::filesystem::path& file) {
+    std::error_code unknown;
+    const std::filesystem::file_status status = std::filesystem::status(file, unknown);
+    return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+}
+
 // A file begins with a number that stands for every byte behind it: {"checksum":"...", and the rest of the object.
 constexpr std::string_view kBeforeSum = R"({"checksum":")", kAfterSum = R"(",)";
 
@@ -73,6 +80,10 @@ std::optional<nlohmann::json> ResultFolder::find(const std::string& name, const 
     const std::filesystem::path file = fileOf(name, spec);
     std::error_code unknown;
     if (folder_.empty() || !std::filesystem::exists(file, unknown)) return std::nullopt;
+    if (isOther(file)) {
+        warn(fmt::format("{}: is no file, so it is made each time", file.string()));
+        return std::nullopt;
+    }
     std::string text;
     try {
         text = readFile(file);
@@ -93,9 +104,10 @@ std::optional<nlohmann::json> ResultFolder::find(const std::string& name, const 
 
 void ResultFolder::keep(const std::string& name, const nlohmann::ordered_json& spec,
                         const nlohmann::ordered_json& figures) const {
-    if (folder_.empty()) return;
+    const std::filesystem::path file = fileOf(name, spec);
+    if (folder_.empty() || isOther(file)) return;
     try {
-        writeFile(fileOf(name, spec), sealed({{"run", identity(spec)}, {"figures", figures}}));
+        writeFile(file, sealed({{"run", identity(spec)}, {"figures", figures}}));
     } catch (const Error& error) {
         const std::string_view why = error.what();
         const std::size_t reason = why.rfind(": ");

@@ -44,9 +44,9 @@ class RemoteTenant final : public Tenant {
   private:
     json ask(const json& request, double limitSeconds = kAnswerSeconds) {
         process_.writeLine(jsonText(request));
-        json answer = json::parse(process_.readLine(limitSeconds), nullptr, false);
-        if (!answer.is_object()) throw Error("a tenant's process said something that is no answer");
-        if (!answer.value("ok", false)) throw Error("{}", answer.value("why", "a tenant's process failed"));
+        json answer = parseJson(process_.readLine(limitSeconds), "a tenant's process");
+        JsonObject said(answer, "a tenant's process");
+        if (!said.get<bool>("ok")) throw Error("{}", said.get<std::string>("why"));
         return answer;
     }
     template <class T>

@@ -29,9 +29,9 @@ class Worker {
     }
     json ask(const json& request, double limitSeconds) {
         process_.writeLine(jsonText(request));
-        json answer = json::parse(process_.readLine(limitSeconds), nullptr, false);
-        if (!answer.is_object()) throw Error("a process of the arena said something that is no answer");
-        if (!answer.value("ok", false)) throw Error(answer.value("why", "a process of the arena failed"));
+        json answer = parseJson(process_.readLine(limitSeconds), "a process of the arena");
+        JsonObject said(answer, "a process of the arena");
+        if (!said.get<bool>("ok")) throw Error("{}", said.get<std::string>("why"));
         return answer;
     }
 

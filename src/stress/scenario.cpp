@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "arch/device_profile.h"
 #include "base/error.h"
@@ -172,6 +173,17 @@ void validateVictim(const std::string& victim, const Options& options) {
     }
 }
 
+void validateTarget(const AggressorSpec& aggressor, const arch::AddressMap& map) {
+    const std::uint64_t channels = map.channels();
+    const std::uint64_t targets = aggressor.kind == AggressorKind::slice     ? map.slices()
+                                  : aggressor.kind == AggressorKind::channel ? channels
+                                  : aggressor.kind == AggressorKind::bank    ? channels * map.banksPerChannel()
+                                                                             : std::uint64_t{aggressor.target} + 1;
+    if (aggressor.target >= targets)
+        throw Error("stress: no {} {}: there are {}, counted from 0", describe(aggressor.kind).name, aggressor.target,
+                    targets);
+}
+
 void validateLimits(const VictimSpec& victim) {
     constexpr std::uint64_t kMostAccesses = std::uint64_t{1} << 32;
     expectBytes(victim.bytes);
@@ -186,10 +198,13 @@ void validateLimits(const VictimSpec& victim) {
 }  // namespace
 
 void validate(const Options& options) {
+    std::optional<arch::AddressMap> map;
     if (!options.arena.gpu.starts_with("cuda:")) {
         arch::DeviceProfile profile = arch::findProfile(options.arena.gpu);
         arch::applySettings(profile, options.arena.settings);
+        map = profile.map;
     }
+    if (!options.arena.map.empty()) map = dissect::readMapFile(options.arena.map).map;
     if (options.samples == 0) throw Error("stress: 0 samples tell nothing");
     if (options.victims.empty() || options.aggressors.empty() || options.placements.empty())
         throw Error("stress: at least one victim, one aggressor and one placement");
@@ -197,9 +212,11 @@ void validate(const Options& options) {
     if (!(options.exceedance > 0 && options.exceedance < 1))
         throw Error("stress: a probability of {} is not between 0 and 1", options.exceedance);
     for (const std::string& victim : options.victims) validateVictim(victim, options);
-    for (const AggressorSpec& aggressor : options.aggressors) validate(aggressor);
+    for (const AggressorSpec& aggressor : options.aggressors) {
+        validate(aggressor);
+        if (map) validateTarget(aggressor, *map);
+    }
     validateLimits(options.arena.victim);
-    if (!options.arena.map.empty()) dissect::readMapFile(options.arena.map);  // refuses one that cannot be read
 }
 
 }  // namespace bulkhead::stress

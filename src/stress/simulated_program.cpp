@@ -1,6 +1,8 @@
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "base/error.h"
@@ -13,9 +15,11 @@ namespace {
 /// A file that nobody else has, gone with this object.
 class ScratchFile {
   public:
-    ScratchFile() : path_((std::filesystem::temp_directory_path() / "bulkhead-stress-XXXXXX").string()) {
+    ScratchFile() {
+        std::error_code unknown;
+        path_ = (std::filesystem::temp_directory_path(unknown) / "bulkhead-stress-XXXXXX").string();
         const int file = mkstemp(path_.data());
-        if (file < 0) throw Error("cannot make a file in {}", std::filesystem::temp_directory_path().string());
+        if (file < 0) throw Error("{}: cannot be made: {}", path_, std::strerror(errno));
         close(file);
     }
     ~ScratchFile() { unlink(path_.c_str()); }

@@ -112,6 +112,8 @@ TEST(Stress, WhatNoGpuCanDoIsBadInput) {
         writeFile(scenario, std::string(R"({"aggressors": ["compute"], )") + bad + "}");
         expectRefused({"stress", "--scenario", scenario}, "");
     }
+    // Not even where another aggressor could be measured.
+    expectRefused({"stress", "--aggressors", "compute,channel", "--target", "2", "--samples", "1"}, "no channel 2");
     writeFile(scenario, R"({"aggressors": []})");
     expectRefused({"stress", "--scenario", scenario}, "at least one");
 }
