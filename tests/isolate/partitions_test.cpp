@@ -52,6 +52,11 @@ TEST(Partitions, JsonSaysTheSameAsItWasMadeFrom) {
     EXPECT_EQ(partitionsFromJson(nlohmann::json(toJson(p)), "test"), p);
 }
 
+TEST(Partitions, ANumberMeansEqualOnes) {
+    EXPECT_EQ(partitionsFrom("2"), (std::vector<Partition>{{"P1", 0.5, 0.5, 1}, {"P2", 0.5, 0.5, 1}}));
+    for (const char* none : {"0", "1025", "99999999999999999999"}) EXPECT_THROW(partitionsFrom(none), Error) << none;
+}
+
 TEST(Partitions, JsonWithUnknownKeysIsRefused) {
     const auto json = nlohmann::json::parse(R"({"partitions": [{"name": "A", "multiprocessors": "50%", "color": 1}]})");
     EXPECT_THROW(partitionsFromJson(json, "file"), Error);
