@@ -113,7 +113,8 @@ TEST_F(DissectVerb, UnknownGpusAreRefused) {
 }
 
 TEST_F(DissectVerb, FoldersThatCannotBeMadeAreRefused) {
-    expectRefused({"dissect", "--gpu", "sim:gtx1080", "--figures", file("file", "") + "/figures"}, "cannot be made a folder");
+    expectRefused({"dissect", "--gpu", "sim:gtx1080", "--figures", file("file", "") + "/figures"},
+                  "cannot be made a folder");
     expectRefused({"dissect", "--gpu", "sim:gtx1080", "--out", (directory_ / "none/a.json").string()}, "none");
 }
 
