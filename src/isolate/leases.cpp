@@ -160,7 +160,7 @@ struct Reading {
     void addHeld(const LeaseFolder& folder, const std::string& name, const LeaseFolder::File& file) {
         const uid_t owner = file.status.st_uid;
         try {
-            Holder holder = holderFrom(json::parse(folder.read(file, name, kMostBytes)));
+            Holder holder = holderFrom(parseJson(folder.read(file, name, kMostBytes), name));
             const std::optional<Process> process = processBehind(file, holder.process);
             holder.process = process ? process->id : 0;
             holder.user = process ? process->user : owner;
@@ -347,7 +347,7 @@ Lease LeaseBook::enter(LeaseFolder folder, const Share& share) const {
     try {
         LeaseFolder::File file = folder.create(unfinished);
         if (!tryLock(file, LOCK_EX, unfinished)) throw Error("{}: somebody else locked it", unfinished);
-        folder.write(file, unfinished, toJson(holder).dump() + "\n");
+        folder.write(file, unfinished, jsonText(toJson(holder)) + "\n");
         folder.publish(file, unfinished, name);
         return {{std::move(folder), name, std::move(file), std::move(mark)}, holder};
     } catch (const Error&) {

@@ -23,8 +23,9 @@ std::string faultOf(const std::string& name) {
             gpu::Gpu gpu = gpu::Gpu::open(name);
             gpu.context().allocate(1);
             gpu.context().synchronize();
+            return std::string();
         },
-        [&](std::size_t, const std::string& why) { fault = why; });
+        [&](std::size_t, const compare::WorkResult& result) { fault = result.why; });
     return fault;
 }
 
