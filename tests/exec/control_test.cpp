@@ -661,6 +661,199 @@ STAY:
     EXPECT_EQ(out, expected(96, [](u32 t) { return t < 64 ? 6u : 0u; }));
 }
 
+/// Threads wait for all that have not left, also for lanes of their own warp that parted from them before. Here those
+/// below 16 come later than the others of their warp, as lanes below 8 leave on the way.
+const char* const kPartedLanes = R"(
+    .shared .align 4 .b8 buffer[256];
+    and.b32 %r2, %t, 31;
+    mul.lo.u32 %r3, %t, 4;
+    mov.u32 %r4, buffer;
+    add.u32 %r3, %r3, %r4;
+    mul.lo.u32 %r5, %t, 3;
+    setp.lt.u32 %p1, %r2, 16;
+    @%p1 bra LATE;
+    st.shared.u32 [%r3], %r5;
+    bra JOIN;
+LATE:
+    mov.u32 %r6, 0;
+SPIN:
+    add.u32 %r6, %r6, 1;
+    setp.lt.u32 %p2, %r6, 20;
+    @%p2 bra SPIN;
+    st.shared.u32 [%r3], %r5;
+    setp.lt.u32 %p2, %r2, 8;
+    @%p2 bra GONE;
+    bra JOIN;
+GONE:
+    exit;
+JOIN:
+)";
+
+TEST(Barriers, LanesThatPartedAreWaitedFor) {
+    const auto out = runBody<u32>(std::string(kPartedLanes) + R"(
+    bar.sync 0;
+    sub.u32 %r6, 63, %t;
+    mul.lo.u32 %r6, %r6, 4;
+    add.u32 %r6, %r6, %r4;
+    ld.shared.u32 %r1, [%r6];
+)" + kStore,
+                                  64);
+    EXPECT_EQ(out, expected(64, [](u32 t) { return t % 32 < 8 ? 0u : 3 * (63 - t); }));
+}
+
+TEST(Barriers, LanesThatPartedVoteTogether) {
+    const auto out = runBody<u32>(std::string(kPartedLanes) + R"(
+    setp.ge.u32 %p1, %t, 12;
+    bar.red.popc.u32 %r1, 0, %p1;
+    bar.red.and.pred %p2, 0, %p1;
+    @%p2 add.u32 %r1, %r1, 1000;
+)" + kStore,
+                                  64);
+    // Of 48 threads that stay, 4 are below 12.
+    EXPECT_EQ(out, expected(64, [](u32 t) { return t % 32 < 8 ? 0u : 44u; }));
+}
+
+TEST(Barriers, LanesMayComeByDifferentWays) {
+    // Half of each warp goes three times through one barrier, half through another one and twice more.
+    const auto out = runBody<u32>(R"(
+    .shared .align 4 .b8 sums[16];
+    mov.u32 %r3, sums;
+    and.b32 %r2, %t, 1;
+    setp.eq.u32 %p1, %r2, 0;
+    mov.u32 %r1, 0;
+    mov.u32 %r5, 0;
+    @%p1 bra EVEN;
+ODD:
+    atom.shared.add.u32 %r4, [%r3], 1;
+    bar.sync 0;
+    ld.shared.u32 %r4, [%r3];
+    add.u32 %r1, %r1, %r4;
+    bar.sync 0;
+    add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p2, %r5, 3;
+    @%p2 bra ODD;
+    bra DONE;
+EVEN:
+    atom.shared.add.u32 %r4, [%r3], 1;
+    bar.sync 0;
+    ld.shared.u32 %r4, [%r3];
+    add.u32 %r1, %r1, %r4;
+    bar.sync 0;
+    add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p2, %r5, 3;
+    @%p2 bra EVEN;
+DONE:
+)" + kStore,
+                                  96);
+    EXPECT_EQ(out, expected(96, [](u32) { return 96u + 192 + 288; }));
+}
+
+TEST(Barriers, LanesOfAWarpThatWaitAtDifferentOnesAreAnError) {
+    try {
+        runBody<u32>(R"(
+    setp.lt.u32 %p1, %t, 16;
+    @%p1 bra FIRST;
+    bar.sync 1;
+    bra JOIN;
+FIRST:
+    bar.sync 2;
+JOIN:
+)");
+        FAIL();
+    } catch (const LaunchError& e) {
+        EXPECT_NE(std::string(e.what()).find("lanes of one warp wait at different barriers"), std::string::npos)
+            << e.what();
+    }
+}
+
+TEST(Barriers, LanesMayComeThroughDifferentCalls) {
+    // What a function keeps in registers and parameters is there still when its lanes have their turn again, at any
+    // depth: threads add up what all 96 have counted after each of three rounds, and a number of their own.
+    const char* const functions = R"(
+.func (.param .b32 sum) count(.param .b32 kept, .param .b32 counter)
+{
+    .reg .b32 %a, %k, %s;
+    ld.param.u32 %k, [kept];
+    ld.param.u32 %a, [counter];
+    atom.shared.add.u32 %s, [%a], 1;
+    bar.sync 0;
+    ld.shared.u32 %s, [%a];
+    bar.sync 0;
+    add.u32 %s, %s, %k;
+    st.param.u32 [sum], %s;
+    ret;
+}
+.func (.param .b32 sum) countDeeper(.param .b32 kept, .param .b32 counter)
+{
+    .reg .b32 %a, %k, %s;
+    .reg .pred %all;
+    ld.param.u32 %k, [kept];
+    ld.param.u32 %a, [counter];
+    { .param .b32 x; .param .b32 y; .param .b32 z;
+      st.param.u32 [x], 0; st.param.u32 [y], %a;
+      call (z), count, (x, y);
+      ld.param.u32 %s, [z]; }
+    add.u32 %s, %s, %k;
+    st.param.u32 [sum], %s;
+    ret;
+}
+)";
+    const auto callOf = [](const std::string& function, const std::string& label) {
+        return label + R"(:
+    { .param .b32 x; .param .b32 y; .param .b32 z;
+      st.param.u32 [x], %t; st.param.u32 [y], %r3;
+      call (z), )" +
+               function + R"(, (x, y);
+      ld.param.u32 %r4, [z]; }
+    add.u32 %r1, %r1, %r4;
+    add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p2, %r5, 3;
+    @%p2 bra )" +
+               label + ";\n";
+    };
+    const auto out = runBody<u32>(R"(
+    .shared .align 4 .b8 counter[16];
+    mov.u32 %r3, counter;
+    rem.u32 %r2, %t, 3;
+    mov.u32 %r1, 0;
+    mov.u32 %r5, 0;
+    setp.eq.u32 %p1, %r2, 1;
+    @%p1 bra SECOND;
+    setp.eq.u32 %p1, %r2, 2;
+    @%p1 bra THIRD;
+)" + callOf("count", "FIRST") + "bra DONE;\n" +
+                                      callOf("countDeeper", "SECOND") + "bra DONE;\n" + callOf("count", "THIRD") +
+                                      "DONE:\n" + kStore,
+                                  96, functions);
+    EXPECT_EQ(out, expected(96, [](u32 t) { return 96u + 192 + 288 + 3 * t; }));
+}
+
+TEST(Barriers, LanesThatComeThroughDifferentCallsVoteTogether) {
+    const char* const function = R"(
+.func (.param .b32 votes) vote(.param .b32 mine)
+{
+    .reg .b32 %v;
+    .reg .pred %p;
+    ld.param.u32 %v, [mine];
+    setp.ge.u32 %p, %v, 12;
+    bar.red.popc.u32 %v, 0, %p;
+    st.param.u32 [votes], %v;
+    ret;
+}
+)";
+    const std::string call = R"(
+    { .param .b32 x; .param .b32 z;
+      st.param.u32 [x], %t;
+      call (z), vote, (x);
+      ld.param.u32 %r1, [z]; }
+)";
+    const auto out = runBody<u32>("setp.lt.u32 %p1, %t, 40;\n@%p1 bra FIRST;\nmov.u32 %r2, 1;\n" + call +
+                                      "bra JOIN;\nFIRST: mov.u32 %r2, 2;\n" + call +
+                                      "JOIN: mad.lo.u32 %r1, %r1, 10, %r2;\n" + kStore,
+                                  64, function);
+    EXPECT_EQ(out, expected(64, [](u32 t) { return 520u + (t < 40 ? 2 : 1); }));
+}
+
 TEST(Barriers, WarpSyncAndFencesPass) {
     const auto out = runBody<u32>(R"(
     bar.warp.sync 0xffffffff;

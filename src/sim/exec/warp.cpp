@@ -66,31 +66,6 @@ Block::Block(const LaunchContext& context, Dim3 blockIndex, std::uint32_t sm)
       shared(std::size_t{context.code->sharedBytes} + context.dynamicShared),
       members(warps) {}
 
-std::uint64_t Block::complete(Barrier& barrier) {
-    if (barrier.arrivedThreads == 0) return 0;
-    const std::uint32_t expected = barrier.expectedThreads ? barrier.expectedThreads : liveWarps * kLanes;
-    if (barrier.arrivedThreads < expected) return 0;
-    const std::uint64_t released = barrier.waiting;
-    for (std::uint64_t rest = released; rest; rest &= rest - 1) {
-        Warp& warp = *members[static_cast<unsigned>(std::countr_zero(rest))];
-        if (!warp.waitingAt_) continue;
-        const Instr& i = *std::exchange(warp.waitingAt_, nullptr);
-        const LaneMask lanes = warp.waitingLanes_;
-        const auto operation = static_cast<BarrierOperation>(i.extra);
-        if (operation == BarrierOperation::redPopc) {
-            std::uint32_t* d = warp.lanes<std::uint32_t>(i.dst[0]);
-            for (LaneMask m = lanes; m; m &= m - 1) d[std::countr_zero(m)] = barrier.votes;
-        } else {
-            const bool all = operation == BarrierOperation::redAnd;
-            const bool value = all ? barrier.votes == barrier.voters : barrier.votes > 0;
-            LaneMask& p = warp.predicate(i.dst[0]);
-            p = value ? p | lanes : p & ~lanes;
-        }
-    }
-    barrier = {};
-    return released;
-}
-
 void Warp::start(Block& block, std::uint32_t indexInBlock, std::uint32_t hardwareSlot) {
     block_ = &block;
     launch_ = block.launch;
@@ -119,6 +94,8 @@ void Warp::start(Block& block, std::uint32_t indexInBlock, std::uint32_t hardwar
     stackBase_ = frameBase_ = paramBase_ = localBase_ = 0;
     accessCount_ = 0;
     waitingAt_ = nullptr;
+    early_.clear();
+    setAside_.clear();
     frameEnd_ = code_->frameBytes;
     paramEnd_ = code_->paramBytes * kLanes;
     growTo(registers_, frameEnd_);
@@ -206,6 +183,8 @@ void Warp::popEntry() {
             pc_ = e.pc;
             reconverge_ = e.reconverge;
             active_ = e.mask;
+            if (pc_ >= kSetAside && pc_ != kNever) [[unlikely]]
+                resumeCall(e);
         } else if (!callers_.empty()) {
             // Every lane has left the function: its caller goes on.
             const Caller c = callers_.back();
@@ -218,15 +197,7 @@ void Warp::popEntry() {
                 for (const CallSite::Copy& copy : c.site->results)
                     std::memcpy(to + copy.to, from + copy.from, copy.bytes);
             }
-            frameEnd_ = frameBase_;
-            paramEnd_ = paramBase_;
-            code_ = c.code;
-            frameBase_ = c.frameBase;
-            paramBase_ = c.paramBase;
-            localBase_ = c.localBase;
-            localEnd_ = c.localEnd;
-            stackBase_ = c.stackBase;
-            frame_ = registers_.data() + frameBase_;
+            returnTo(c);
             pc_ = c.resume.pc;
             reconverge_ = c.resume.reconverge;
             active_ = c.resume.mask & live_;
@@ -236,6 +207,18 @@ void Warp::popEntry() {
         }
         if (active_ && pc_ != reconverge_) return;
     }
+}
+
+void Warp::returnTo(const Caller& c) {
+    frameEnd_ = frameBase_;
+    paramEnd_ = paramBase_;
+    code_ = c.code;
+    frameBase_ = c.frameBase;
+    paramBase_ = c.paramBase;
+    localBase_ = c.localBase;
+    localEnd_ = c.localEnd;
+    stackBase_ = c.stackBase;
+    frame_ = registers_.data() + frameBase_;
 }
 
 /// Lanes return from a device function. They wait for those of the same call that are still inside.
@@ -432,44 +415,6 @@ void Warp::callBuiltin(const Instr& i, const CallSite& site, LaneMask mask) {
     }
 }
 
-Step Warp::barrier(const Instr& i, LaneMask mask) {
-    const auto lanes = static_cast<std::uint8_t>(std::popcount(mask));
-    if (!mask) {
-        advance();
-        return {StepKind::barrierPass, 0};
-    }
-    const auto operation = static_cast<BarrierOperation>(i.extra);
-    const auto first = static_cast<unsigned>(std::countr_zero(mask));
-    const std::uint32_t id = this->lanes<std::uint32_t>(i.src[0])[first];
-    if (id >= std::size(block_->barriers))
-        fail(LaunchError::Cause::illegalInstruction, i, first, fmt::format("there is no barrier {}, only 0 to 15", id));
-    Block::Barrier& b = block_->barriers[id];
-    b.expectedThreads = 0;
-    if (i.hasAddress) {
-        const std::uint32_t count = this->lanes<std::uint32_t>(i.src[1])[first];
-        if (count == 0 || count % kLanes != 0 || count > block_->warps * kLanes)
-            fail(LaunchError::Cause::illegalInstruction, i, first,
-                 fmt::format("barrier {} cannot wait for {} threads: a multiple of 32 up to {} is needed", id, count,
-                             block_->warps * kLanes));
-        b.expectedThreads = count;
-    }
-    b.arrivedThreads += kLanes;
-    const bool waits = operation != BarrierOperation::arrive;
-    if (waits) b.waiting |= std::uint64_t{1} << index_;
-    if (operation >= BarrierOperation::redPopc) {
-        const LaneMask p = predicate(i.src[2]);
-        b.votes += static_cast<std::uint32_t>(std::popcount((i.immediate ? ~p : p) & mask));
-        b.voters += lanes;
-        waitingAt_ = &i;
-        waitingLanes_ = mask;
-    }
-    advance();
-    const std::uint64_t released = block_->complete(b);
-    const std::uint64_t self = std::uint64_t{1} << index_;
-    const bool passes = !waits || (released & self);
-    return {passes ? StepKind::barrierPass : StepKind::barrierWait, lanes, 0, released & ~self};
-}
-
 Step Warp::finish(unsigned lanes) {
     --block_->liveWarps;
     std::uint64_t released = 0;
@@ -492,6 +437,12 @@ void Warp::snapshot(Snapshot& s) const {
     append(local_.data(), std::size_t{localTouched_} * kLanes);
     append(stack_.data(), stack_.size() * sizeof(Entry));
     for (const Caller& c : callers_) append(&c.resume, sizeof c.resume);
+    for (const auto& [id, call] : setAside_) {
+        append(&call.running, sizeof call.running);
+        append(call.stack.data(), call.stack.size() * sizeof(Entry));
+        append(call.registers.data(), call.registers.size());
+        append(call.params.data(), call.params.size());
+    }
 }
 
 bool Warp::matches(const Snapshot& s) const {
@@ -510,6 +461,10 @@ bool Warp::matches(const Snapshot& s) const {
         return false;
     for (const Caller& c : callers_)
         if (!same(&c.resume, sizeof c.resume)) return false;
+    for (const auto& [id, call] : setAside_)
+        if (!same(&call.running, sizeof call.running) || !same(call.stack.data(), call.stack.size() * sizeof(Entry)) ||
+            !same(call.registers.data(), call.registers.size()) || !same(call.params.data(), call.params.size()))
+            return false;
     return left == 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -227,6 +228,7 @@ class Warp {
   private:
     friend class Block;
     static constexpr std::uint32_t kNever = ~std::uint32_t{0};  ///< a pc that is never reached
+    static constexpr std::uint32_t kSetAside = 1u << 31;        ///< from here on, a pc stands for a call set aside
     static constexpr std::uint32_t kMappingHints = 8;
 
     /// Lanes that wait for their turn or for others to join them. The running ones are pc_, reconverge_, active_.
@@ -242,6 +244,22 @@ class Warp {
         Entry resume;
         LaneMask called;
     };
+    /// Lanes that came to a barrier before others of their warp, from which they have parted.
+    struct EarlyLanes {
+        const Instr* at;
+        const Block::Barrier* barrier;
+        LaneMask lanes;
+        bool released = false;
+        std::uint32_t votes = 0, voters = 0;  ///< when released
+    };
+    /// A call whose lanes wait at a barrier while those that were not called go on.
+    struct Call {
+        std::vector<Caller> callers;  ///< from the function on whose lanes go on
+        std::vector<Entry> stack;
+        Caller current;  ///< the function that was executed last
+        Entry running;
+        std::vector<std::uint8_t> registers, params;
+    };
 
     void advance() {
         if (++pc_ == reconverge_) [[unlikely]]
@@ -253,6 +271,7 @@ class Warp {
             popEntry();
     }
     void popEntry();
+    void returnTo(const Caller&);
     void leave(LaneMask returning);
     void exitLanes(LaneMask exiting);
     Step branch(const Instr&, LaneMask taken);
@@ -262,6 +281,15 @@ class Warp {
     void callBuiltin(const Instr&, const CallSite&, LaneMask);
     void enter(const Instr&, const Code&, const CallSite&, LaneMask);
     Step barrier(const Instr&, LaneMask);
+    Step barrierOfSome(const Instr&, Block::Barrier&, LaneMask);
+    Step arrive(const Instr&, Block::Barrier&, LaneMask);
+    void vote(const Instr&, Block::Barrier&, LaneMask) const;
+    void learn(const Block::Barrier&);
+    void takeVotes(const Instr&, LaneMask, std::uint32_t votes, std::uint32_t voters);
+    bool giveTurn();
+    bool waitsForTurn(const Entry&, const Code&) const;
+    Entry setCallAside(std::size_t depth);
+    void resumeCall(const Entry&);
     Step finish(unsigned lanes);
     void growLocal(std::uint32_t end);
 
@@ -284,6 +312,8 @@ class Warp {
     std::uint32_t localTouched_ = 0;             ///< bytes per thread that may not be zero
     const Instr* waitingAt_ = nullptr;           ///< the bar.red whose result is to come
     LaneMask waitingLanes_ = 0;
+    std::vector<EarlyLanes> early_;
+    std::map<std::uint32_t, Call> setAside_;  ///< Entry::pc of those that wait for them: kSetAside + key
     std::uint32_t mappingHints_[kMappingHints] = {};
     std::uint32_t accessCount_ = 0;
     alignas(64) std::uint32_t tid_[3][kLanes] = {};
