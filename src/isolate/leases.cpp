@@ -377,6 +377,7 @@ void LeaseBook::setPartitions(const std::vector<Partition>& partitions, const st
     if (!folder.mine())
         throw Error("{}: user {} sets the partitions of this folder", folder.path().string(), folder.owner());
     const LeaseFolder::File book = lockBook(folder);
+    sweep(folder);
     if (!mapFile.empty()) {
         // By content, so that it is whole before anything names it.
         const std::string name = fmt::format("map-{}.json", compare::fingerprint(map));

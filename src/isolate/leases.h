@@ -73,7 +73,8 @@ class Lease {
 };
 
 /// The partitions of one GPU and who is in them: a folder with one locked file a holder. What a lock says is never kept
-/// anywhere else, so nothing is left to clean up after a crash: a file that nobody locks is nobody's.
+/// anywhere else, so nothing need be done after a crash: a file that nobody locks is nobody's, and goes when the next
+/// process joins or partitions are set.
 class LeaseBook {
   public:
     /// `patience`: how long to wait for another process that joins or leaves.

@@ -207,6 +207,22 @@ TEST_F(Leases, FilesThatNobodyLocksMeanNothing) {
     EXPECT_EQ(refusal([&] { return book().join("A", divide); }), "joined");
 }
 
+TEST_F(Leases, FilesThatNobodyLocksGoWhenPartitionsAreSet) {
+    book().setPartitions(parsePartitions("A=50%,B=50%"));
+    Lease living = book().join("A", divide);
+    Child dead([&] { [[maybe_unused]] static const Lease kept = book().join("B", divide); });
+    ASSERT_TRUE(dead.ready());
+    dead.end(SIGKILL);
+    const auto files = [&] {
+        return std::count_if(std::filesystem::directory_iterator(directory_.path() / "test"), {},
+                             [](const auto& entry) { return entry.path().extension() == ".lease"; });
+    };
+    EXPECT_EQ(files(), 2);
+    book().setPartitions(parsePartitions("A=100%"));
+    EXPECT_EQ(files(), 1);
+    EXPECT_NO_THROW(living.expectValid());
+}
+
 TEST_F(Leases, AChildDoesNotKeepItsDeadParentsPartition) {
     book().setPartitions(parsePartitions("A=100%"));
     Lease lease;

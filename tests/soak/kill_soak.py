@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Kills tenants, the tool itself and its workers at random moments, and looks for what is left behind.
+
+kill_soak.py --bulkhead PROGRAM --tenant PROGRAM [--gpu sim:gtx1080] [--kills 1000] [--jobs 2] [--seed 1] [--json FILE]
+
+Every process that is started carries a mark in its environment, and all have one folder for what is temporary: what
+still carries the mark, or lies in the folder, once they have been given time to end was left behind. Ends with 1 if
+anything was, if a partition could not be joined again, or if a tenant saw a wrong result.
+"""
+
+import argparse
+import collections
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+MARK = "BULKHEAD_SOAK"
+PARTITIONS = {"A": "50%", "B": "50%"}
+
+
+class Soak:
+    def __init__(self, options):
+        self.options = options
+        self.real = options.gpu.startswith("cuda:")
+        self.folder = tempfile.mkdtemp(prefix="bulkhead-soak-")
+        self.lock = threading.Lock()
+        self.kills = collections.Counter()
+        self.ends = collections.Counter()  # of those that ended before they could be killed
+        self.problems = []
+        self.slowest = 0.0
+        self.left = options.kills
+        self.mark = f"{os.getpid()}-{options.seed}"
+        self.temporary = os.path.join(self.folder, "tmp")
+        self.leases = os.path.join(self.folder, "leases")
+        os.mkdir(self.temporary)
+
+    def environment(self, worker):
+        environment = dict(os.environ, TMPDIR=self.temporary, XDG_CACHE_HOME=os.path.join(self.folder, f"cache-{worker}"))
+        environment[MARK] = f"{self.mark}-{worker}"
+        return environment
+
+    def problem(self, text):
+        with self.lock:
+            self.problems.append(text)
+        print("kill_soak: " + text, file=sys.stderr, flush=True)
+
+    def take(self):
+        with self.lock:
+            self.left -= 1
+            return self.left >= 0
+
+    # What is started, and how long it may live: some of it ends by itself before.
+
+    def tenant(self, draw, worker):
+        partition = draw.choice(sorted(PARTITIONS))
+        rounds, length = draw.choice([(1000, 16), (1000, 400), (40, 4000 if self.real else 40)])
+        words = [self.options.bulkhead, "isolate", "run", "--gpu", self.options.gpu, "--leases", self.leases,
+                 "--partition", partition, "--", self.options.tenant, str(rounds), str(length)]
+        return "tenant", words, 2.5 if self.real else 0.25
+
+    def tool(self, draw, worker):
+        gpu = self.options.gpu
+        choices = [
+            ["isolate", "evaluate", "--gpu", gpu, "--size", "test", "--applications", "VA,MM", "--neighbours", "VA",
+             "--jobs", "2", "--samples", "1"] + (["--processes", "--methods", "cmp"] if self.real else []),
+            ["stress", "--gpu", gpu, "--victim", "random", "--aggressors", "compute,evict-random", "--samples", "2",
+             "--accesses", "2048", "--json", os.path.join(self.folder, f"stress-{worker}.json")]
+            + (["--placement", "mps"] if self.real else []),
+            ["isolate", "list", "--gpu", gpu, "--leases", self.leases],
+        ]
+        if not self.real:
+            choices.append(["compare", "--workloads", "ATAX,MVT", "--size", "test", "--jobs", "2"])
+        return "tool", [self.options.bulkhead] + draw.choice(choices), 4.0 if self.real else 0.8
+
+    # The kernel's own view of what lives.
+
+    def marked(self, worker=None):
+        wanted = f"{MARK}={self.mark}-{'' if worker is None else worker}".encode()
+        found = []
+        for name in os.listdir("/proc"):
+            if not name.isdigit() or int(name) == os.getpid():
+                continue
+            try:
+                with open(f"/proc/{name}/environ", "rb") as file:
+                    entries = file.read().split(b"\0")
+                with open(f"/proc/{name}/stat") as file:
+                    state = file.read().rsplit(")", 1)[1].split()[0]
+            except OSError:
+                continue
+            if state != "Z" and any(e == wanted if worker is not None else e.startswith(wanted) for e in entries):
+                found.append(int(name))
+        return found
+
+    def kill(self, process, kind, worker, draw):
+        """Kills the process itself or, now and then, one of those that it started."""
+        victim = process.pid
+        children = [pid for pid in self.marked(worker) if pid != process.pid] if kind == "tool" else []
+        if children and draw.random() < 0.4:
+            kind, victim = "worker", draw.choice(children)
+        try:
+            os.kill(victim, signal.SIGKILL)
+        except ProcessLookupError:
+            return False
+        with self.lock:
+            self.kills[kind] += 1
+        if kind == "worker":  # the tool notices, says so and ends
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                self.problem(f"the tool did not end when its worker was killed: {process.args}")
+                process.kill()
+        return True
+
+    def expectGone(self, worker, what):
+        start = time.monotonic()
+        while self.marked(worker):
+            if time.monotonic() - start > 30:
+                names = {}
+                for pid in self.marked(worker):
+                    try:
+                        with open(f"/proc/{pid}/cmdline", "rb") as file:
+                            names[pid] = file.read().replace(b"\0", b" ").decode(errors="replace")
+                    except OSError:
+                        pass
+                self.problem(f"processes left behind by {what}: {names}")
+                for pid in names:
+                    os.kill(pid, signal.SIGKILL)
+                return
+            time.sleep(0.01)
+        with self.lock:
+            self.slowest = max(self.slowest, time.monotonic() - start)
+
+    def work(self, worker):
+        draw = random.Random(self.options.seed * 1000 + worker)
+        while self.take():
+            kind, words, life = (self.tenant if draw.random() < 0.6 else self.tool)(draw, worker)
+            process = subprocess.Popen(words, env=self.environment(worker), stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            output = []
+            reader = threading.Thread(target=lambda: output.append(process.stdout.read()))
+            reader.start()
+            try:
+                process.wait(draw.uniform(0, life))
+            except subprocess.TimeoutExpired:
+                pass
+            killed = process.poll() is None and self.kill(process, kind, worker, draw)
+            process.wait()
+            if not killed:
+                with self.lock:
+                    self.left += 1
+                    self.ends[f"{kind} {process.returncode}"] += 1
+                if kind == "tenant" and process.returncode == 1:
+                    reader.join(5)
+                    self.problem(f"a tenant saw a wrong result: {b''.join(output)[-500:]}")
+            self.expectGone(worker, " ".join(words[1:4]))
+            reader.join(5)
+
+    def expectNothingLeft(self):
+        left = sorted(os.listdir(self.temporary))
+        for _ in range(100):  # guards of daemons tidy up after those who started them
+            if not left:
+                break
+            time.sleep(0.1)
+            left = sorted(os.listdir(self.temporary))
+        if left:
+            self.problem(f"left in the folder for temporary files: {left}")
+        listed = json.loads(self.run(["isolate", "list", "--gpu", self.options.gpu, "--leases", self.leases, "--json", "-"]))
+        if listed["rows"]:
+            self.problem(f"still listed as inside: {listed['rows']}")
+        for partition in PARTITIONS:  # all of its SMs and pages
+            self.run(["isolate", "run", "--gpu", self.options.gpu, "--leases", self.leases, "--partition", partition, "--",
+                      self.options.tenant, "2"])
+        # Files of leases whose holders have ended mean nothing, and go when partitions are set.
+        self.setPartitions()
+        files = [file for _, _, files in os.walk(self.leases) for file in files]
+        if any(file.endswith(".lease") or file.startswith(".") for file in files):
+            self.problem(f"left in the folder of leases: {files}")
+
+    def run(self, words):
+        for attempt in range(1, 4):
+            done = subprocess.run([self.options.bulkhead] + words, env=self.environment("check"), text=True,
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+            if done.returncode == 0:
+                return done.stdout
+            print(f"kill_soak: attempt {attempt}: {words[:2]}: {done.stdout}{done.stderr}", file=sys.stderr, flush=True)
+        self.problem(f"{' '.join(words)} failed three times: {(done.stdout + done.stderr)[-500:]}")
+        return '{"rows": []}'
+
+    def setPartitions(self):
+        shares = ",".join(f"{name}={share}" for name, share in PARTITIONS.items())
+        self.run(["isolate", "set", "--gpu", self.options.gpu, "--leases", self.leases, "--partitions", shares])
+
+    def soak(self):
+        self.setPartitions()
+        start = time.monotonic()
+        workers = [threading.Thread(target=self.work, args=(i,)) for i in range(self.options.jobs)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        seconds = time.monotonic() - start
+        self.expectNothingLeft()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return {"gpu": self.options.gpu, "seed": self.options.seed, "seconds": round(seconds, 1),
+                "kills": dict(sorted(self.kills.items())), "kills_in_all": sum(self.kills.values()),
+                "ended_before": dict(sorted(self.ends.items())), "slowest_to_be_gone_s": round(self.slowest, 3),
+                "problems": self.problems}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bulkhead", required=True)
+    parser.add_argument("--tenant", required=True)
+    parser.add_argument("--gpu", default="sim:gtx1080")
+    parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    found = Soak(options).soak()
+    text = json.dumps(found, indent=2)
+    print(text)
+    if options.json:
+        with open(options.json, "w") as file:
+            file.write(text + "\n")
+    return 1 if found["problems"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
