@@ -1,0 +1,233 @@
+// Random PTX programs on GPUs, simulated or real, against what they must give by the definition of PTX:
+//   bulkhead_differential --gpu sim:h200 --programs 100000 --workers 2
+//   bulkhead_differential --gpu cuda:0 --gpu sim:h200 --programs 1000000 --workers 16 --json FILE
+// Ends with 1 if anything differs.
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "evaluator.h"
+#include "generator.h"
+#include "runner.h"
+#include "shrink.h"
+
+namespace {
+
+using namespace bulkhead;
+using namespace bulkhead::differential;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+    std::vector<std::string> gpus = {"sim:h200"};
+    std::uint64_t seed = 1, first = 0, programs = 10000, print = 0;
+    unsigned batch = 200, workers = 1, show = 5;
+    std::string json;
+};
+
+/// What a worker found, and what all of them did together.
+struct Tally {
+    std::uint64_t programs = 0, instructions = 0, values = 0, differing = 0;
+    Json differences = Json::array();
+    Json gpus = Json::array();
+    std::string failure;
+
+    Json json() const {
+        return {{"programs", programs},   {"instructions", instructions}, {"values", values},
+                {"differing", differing}, {"differences", differences},   {"gpus", gpus},
+                {"failure", failure}};
+    }
+    void add(const Json& other, unsigned most) {
+        programs += other["programs"].get<std::uint64_t>();
+        instructions += other["instructions"].get<std::uint64_t>();
+        values += other["values"].get<std::uint64_t>();
+        differing += other["differing"].get<std::uint64_t>();
+        for (const Json& one : other["differences"])
+            if (differences.size() < most) differences.push_back(one);
+        if (gpus.empty()) gpus = other["gpus"];
+        if (failure.empty()) failure = other["failure"].get<std::string>();
+    }
+};
+
+constexpr std::uint64_t kValues = kThreads * (kDoubles + kWords + kHalves + kPredicates + 3 * kSlotBytes / 4);
+
+std::string wholeText(const Program& program) {
+    return modulePrologue() + textOf(program, "k0");
+}
+
+class Worker {
+  public:
+    explicit Worker(const Options& options) : options_(options) {
+        for (const std::string& name : options.gpus) {
+            runners_.push_back(std::make_unique<Runner>(name));
+            int version = 0;
+            runners_.back()->gpu().api().cuDriverGetVersion(&version);
+            tally_.gpus.push_back({{"gpu", name}, {"name", runners_.back()->gpu().info().name}, {"driver", version}});
+        }
+    }
+
+    Json run(std::uint64_t first, std::uint64_t count) {
+        for (std::uint64_t done = 0; done < count; done += options_.batch) {
+            const std::uint64_t size = std::min<std::uint64_t>(options_.batch, count - done);
+            try {
+                runBatch(first + done, size);
+            } catch (const std::exception& error) {
+                tally_.failure =
+                    fmt::format("programs {} to {}: {}", first + done, first + done + size - 1, error.what());
+                break;
+            }
+        }
+        return tally_.json();
+    }
+
+  private:
+    void runBatch(std::uint64_t first, std::uint64_t count) {
+        std::vector<Program> programs;
+        std::vector<Data> expected;
+        for (std::uint64_t i = 0; i < count; ++i) {
+            programs.push_back(generate(options_.seed, first + i));
+            expected.push_back(evaluate(programs.back()));
+            tally_.instructions += programs.back().instructions();
+        }
+        for (const std::unique_ptr<Runner>& runner : runners_) {
+            const std::vector<Outcome> outcomes = runner->run(programs);
+            tally_.values += count * kValues;
+            for (std::uint64_t i = 0; i < count; ++i) {
+                const std::string difference = differenceOf(expected[i], outcomes[i]);
+                if (!difference.empty()) report(*runner, first + i, programs[i], difference);
+            }
+        }
+        tally_.programs += count;
+    }
+
+    void report(Runner& runner, std::uint64_t index, const Program& program, const std::string& difference) {
+        if (++tally_.differing > options_.show) return;
+        const Program small = shrink(program, [&](const Program& candidate) {
+            return !differenceOf(evaluate(candidate), runner.run({&candidate, 1})[0]).empty();
+        });
+        tally_.differences.push_back(
+            {{"gpu", runner.gpu().name()},
+             {"program", index},
+             {"difference", difference},
+             {"shrunken difference", differenceOf(evaluate(small), runner.run({&small, 1})[0])},
+             {"shrunken", wholeText(small)},
+             {"ptx", wholeText(program)}});
+    }
+
+    const Options& options_;
+    std::vector<std::unique_ptr<Runner>> runners_;
+    Tally tally_;
+};
+
+Json work(const Options& options, std::uint64_t first, std::uint64_t count) {
+    try {
+        return Worker(options).run(first, count);
+    } catch (const std::exception& error) {
+        Tally tally;
+        tally.failure = error.what();
+        return tally.json();
+    }
+}
+
+/// Each worker is a process: one driver compiles for one of them at a time, and a GPU that fails takes only one down.
+Tally runWorkers(const Options& options) {
+    std::vector<std::pair<pid_t, int>> children;
+    for (unsigned w = 0; w < options.workers; ++w) {
+        const std::uint64_t begin = options.programs * w / options.workers,
+                            end = options.programs * (w + 1) / options.workers;
+        int ends[2];
+        if (pipe(ends) != 0) throw Error("cannot make a pipe");
+        const pid_t child = fork();
+        if (child < 0) throw Error("cannot make a process");
+        if (child == 0) {
+            close(ends[0]);
+            const std::string text = work(options, options.first + begin, end - begin).dump();
+            FILE* const pipe = fdopen(ends[1], "w");
+            std::fwrite(text.data(), 1, text.size(), pipe);
+            std::fclose(pipe);
+            _exit(0);
+        }
+        close(ends[1]);
+        children.emplace_back(child, ends[0]);
+    }
+    Tally tally;
+    for (const auto& [child, end] : children) {
+        std::string text;
+        char part[65536];
+        for (ssize_t got; (got = read(end, part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(got));
+        close(end);
+        int status = 0;
+        waitpid(child, &status, 0);
+        const Json json = Json::parse(text, nullptr, false);
+        if (json.is_discarded())
+            tally.failure = fmt::format("a worker ended with status {}", status);
+        else
+            tally.add(json, options.show);
+    }
+    return tally;
+}
+
+int run(const Options& options) {
+    const auto begun = std::chrono::steady_clock::now();
+    const Tally tally = runWorkers(options);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    for (const Json& one : tally.differences)
+        fmt::print(stderr, "{}, program {}: {}\nshrunken: {}\n{}\n", one["gpu"].get<std::string>(),
+                   one["program"].get<std::uint64_t>(), one["difference"].get<std::string>(),
+                   one["shrunken difference"].get<std::string>(), one["shrunken"].get<std::string>());
+    if (!tally.failure.empty()) fmt::print(stderr, "bulkhead_differential: {}\n", tally.failure);
+    Json json = {{"version", BULKHEAD_VERSION},
+                 {"seed", options.seed},
+                 {"first", options.first},
+                 {"seconds", seconds},
+                 {"programs a second", static_cast<double>(tally.programs) / seconds}};
+    const std::time_t now = std::time(nullptr);
+    char date[32];
+    std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
+    json["date"] = date;
+    json.update(tally.json());
+    const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    if (options.json.empty())
+        fmt::print("{}", text);
+    else
+        std::ofstream(options.json) << text;
+    const bool complete = tally.failure.empty() && tally.programs == options.programs;
+    return !complete ? 2 : tally.differing ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    // Programs differ from run to run: keeping what the driver made of them would only cost time.
+    setenv("CUDA_CACHE_DISABLE", "1", 0);
+    Options options;
+    CLI::App app{"Random PTX programs on GPUs, against what they must give"};
+    app.add_option("--gpu", options.gpus, "sim:NAME or cuda:N; several are compared one after the other");
+    app.add_option("--programs", options.programs, "how many")->check(CLI::PositiveNumber);
+    app.add_option("--seed", options.seed, "of the programs");
+    app.add_option("--first", options.first, "number of the first program");
+    app.add_option("--batch", options.batch, "programs in one module")->check(CLI::PositiveNumber);
+    app.add_option("--workers", options.workers, "processes")->check(CLI::Range(1, 256));
+    app.add_option("--show", options.show, "how many differences are told in full");
+    app.add_option("--json", options.json, "a file for the summary, instead of standard output");
+    auto* const print = app.add_option("--print", options.print, "print this program, and run nothing");
+    CLI11_PARSE(app, argc, argv);
+    try {
+        if (*print) {
+            fmt::print("{}", wholeText(generate(options.seed, options.print)));
+            return 0;
+        }
+        return run(options);
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "bulkhead_differential: {}\n", error.what());
+        return 2;
+    }
+}

@@ -1,0 +1,78 @@
+#include "runner.h"
+
+#include "base/error.h"
+#include "evaluator.h"
+
+namespace bulkhead::differential {
+
+namespace {
+
+gpu::Gpu open(const std::string& name) {
+    gpu::SimulationOptions options;
+    // One block uses one multiprocessor, and each of the others costs time at every launch.
+    if (name.starts_with("sim:")) options.settings = {"sm.count=2"};
+    return gpu::Gpu::open(name, options);
+}
+
+}  // namespace
+
+Runner::Runner(const std::string& gpu) : gpu_(open(gpu)), stream_(gpu_.context().createStream()) {}
+
+std::vector<Outcome> Runner::run(std::span<const Program> programs) {
+    try {
+        return runTogether(programs);
+    } catch (const Error& error) {
+        if (!isAlive()) throw Error("the GPU does nothing more after this: {}", error.what());
+        if (programs.size() == 1) return {{{}, error.what()}};
+    }
+    // One of them failed, and all with it.
+    std::vector<Outcome> outcomes;
+    for (const Program& program : programs) outcomes.push_back(run({&program, 1})[0]);
+    return outcomes;
+}
+
+bool Runner::isAlive() {
+    Program nothing;
+    nothing.input.resize(kDataBytes);
+    try {
+        return runTogether({&nothing, 1})[0].output == nothing.input;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+std::vector<Outcome> Runner::runTogether(std::span<const Program> programs) {
+    const std::size_t bytes = programs.size() * kDataBytes;
+    std::string text = modulePrologue();
+    Data data;
+    data.reserve(bytes);
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+        text += textOf(programs[i], "k" + std::to_string(i));
+        data.insert(data.end(), programs[i].input.begin(), programs[i].input.end());
+    }
+    gpu::Context& context = gpu_.context();
+    if (input_.bytes() < bytes) {
+        input_ = context.allocate(bytes);
+        output_ = context.allocate(bytes);
+    }
+    const gpu::Module module = context.load(text.c_str());
+    input_.copyIn(data.data(), bytes);
+    output_.copyIn(data.data(), bytes);
+    for (std::size_t i = 0; i < programs.size(); ++i)
+        module.kernel("k" + std::to_string(i))
+            .launch(stream_, {1}, {kThreads}, 0, input_.address() + i * kDataBytes, output_.address() + i * kDataBytes);
+    stream_.synchronize();
+    output_.copyOut(data.data(), bytes);
+    std::vector<Outcome> outcomes;
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+        const auto begin = data.begin() + static_cast<std::ptrdiff_t>(i * kDataBytes);
+        outcomes.push_back({Data(begin, begin + kDataBytes), ""});
+    }
+    return outcomes;
+}
+
+std::string differenceOf(const Data& expected, const Outcome& outcome) {
+    return outcome.failure.empty() ? firstDifference(expected, outcome.output) : outcome.failure;
+}
+
+}  // namespace bulkhead::differential

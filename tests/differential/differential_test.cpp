@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include "evaluator.h"
+#include "generator.h"
+#include "runner.h"
+#include "shrink.h"
+
+// Random programs on the simulator, against the evaluator.
+
+namespace bulkhead::differential {
+namespace {
+
+TEST(Differential, simulatorGivesWhatProgramsMust) {
+    constexpr std::uint64_t kSeed = 20, kBatch = 100, kPrograms = 2000;
+    Runner runner("sim:h200");
+    for (std::uint64_t first = 0; first < kPrograms; first += kBatch) {
+        std::vector<Program> programs;
+        for (std::uint64_t i = 0; i < kBatch; ++i) programs.push_back(generate(kSeed, first + i));
+        const std::vector<Outcome> outcomes = runner.run(programs);
+        for (std::uint64_t i = 0; i < kBatch; ++i)
+            ASSERT_EQ(differenceOf(evaluate(programs[i]), outcomes[i]), "")
+                << "bulkhead_differential --seed " << kSeed << " --first " << first + i << " --programs 1";
+    }
+}
+
+const Operation& operationNamed(const std::string& familyName, const std::string& body) {
+    for (const Operation& operation : family(familyName).operations)
+        if (operation.body == body) return operation;
+    throw std::logic_error("no operation " + body);
+}
+
+bool uses(const Program& program, const Operation& operation) {
+    for (const Instruction& instruction : program.body)
+        if (instruction.operation == &operation) return true;
+    return false;
+}
+
+TEST(Shrink, leavesTheInstructionThatDiffers) {
+    const Operation& guilty = operationNamed("integer", "sad.s32 %o0, %a, %b, %c;");
+    unsigned found = 0;
+    for (std::uint64_t i = 0; i < 3000 && found < 5; ++i) {
+        const Program program = generate(1, i);
+        if (!uses(program, guilty)) continue;
+        ++found;
+        const Program small = shrink(program, [&](const Program& candidate) { return uses(candidate, guilty); });
+        ASSERT_EQ(small.body.size(), 1u);
+        EXPECT_EQ(small.body[0].operation, &guilty);
+    }
+    EXPECT_EQ(found, 5u);
+}
+
+TEST(Evaluator, refusesThreadsThatWaitForEver) {
+    // The upper half of each warp votes with everybody, the lower half has gone.
+    Program program;
+    program.input.resize(kDataBytes);
+    for (unsigned t = 0; t < kThreads; ++t) program.input[t * Record::kBytes + Record::kPredicatesAt] = t % 32 < 16;
+    Instruction leave, vote, end;
+    leave.kind = Instruction::Kind::branch;
+    leave.labels = {0};
+    leave.guard = 0;
+    vote.operation = &operationNamed("warp", "vote.sync.any.pred %o0, %a, %b;");
+    vote.results = {{Width::pred, 1}};
+    vote.sources = {{false, {Width::pred, 0}, 0}, {false, maskRegister(0), 0}};
+    end.kind = Instruction::Kind::label;
+    end.labels = {0};
+    program.body = {leave, vote, end};
+    EXPECT_THROW(evaluate(program), Undefined);
+    program.body = {vote, leave, end};
+    EXPECT_NO_THROW(evaluate(program));
+}
+
+}  // namespace
+}  // namespace bulkhead::differential
