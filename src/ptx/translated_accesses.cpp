@@ -36,11 +36,27 @@ int globalAddress(const Instruction& i) {
     return 0;
 }
 
-/// The address operand of that number, if its base is a register; variables stay where they are.
+/// The address operand of that number, if its base is a register or nothing; variables stay where they are.
 const Operand* addressOperand(const Instruction& i, int number) {
     for (const Operand& operand : i.operands)
-        if (operand.kind == Operand::Kind::address && number-- == 0) return operand.baseIsReg ? &operand : nullptr;
+        if (operand.kind == Operand::Kind::address && number-- == 0)
+            return operand.baseIsReg || operand.name.empty() ? &operand : nullptr;
     return nullptr;
+}
+
+/// PTX that puts an address into %bulkhead_a0.
+std::string address(const Function& function, const Operand& operand) {
+    if (!operand.baseIsReg) return fmt::format("mov.b64 %bulkhead_a0, {}; ", operand.integer);
+    // The parser marks names that another scope declares too; the text does without.
+    std::string base = operand.name.substr(0, operand.name.find('#'));
+    std::string text;
+    if (bitsOf(function.registers[static_cast<std::size_t>(operand.reg)].type) == 32) {
+        text = fmt::format("cvt.u64.u32 %bulkhead_a0, {}; ", base);
+        if (operand.integer == 0) return text;
+        base = "%bulkhead_a0";
+    }
+    return text + (operand.integer == 0 ? fmt::format("mov.b64 %bulkhead_a0, {}; ", base)
+                                        : fmt::format("add.s64 %bulkhead_a0, {}, {}; ", base, operand.integer));
 }
 
 /// Puts into `inside` whether the address that was split into low and high is in the window, and the offset into both.
@@ -64,22 +80,31 @@ std::string offset(const AccessTranslation& t) {
     return fmt::format("sub.u32 %bulkhead_high, %bulkhead_high, {}; ", t.base / AccessTranslation::kAlignment);
 }
 
-std::string translation(const AccessTranslation& t, const Operand& address, bool takenToBeInside) {
-    // The parser marks names that another scope declares too; the text does without.
-    const std::string base = address.name.substr(0, address.name.find('#'));
-    std::string text = address.integer == 0 ? fmt::format("mov.b64 %bulkhead_a0, {}; ", base)
-                                            : fmt::format("add.s64 %bulkhead_a0, {}, {}; ", base, address.integer);
-    text += "mov.b64 {%bulkhead_low, %bulkhead_high}, %bulkhead_a0; ";
-    text += takenToBeInside ? offset(t) : test(t);
+/// PTX that moves the address in %bulkhead_a0.
+std::string translation(const AccessTranslation& t, bool takenToBeInside) {
     const std::string_view inside = takenToBeInside ? "" : "%bulkhead_inside";
-    return text + t.translate({"%bulkhead_a0", inside, "%bulkhead_low", "%bulkhead_high"}) + " ";
+    return "mov.b64 {%bulkhead_low, %bulkhead_high}, %bulkhead_a0; " + (takenToBeInside ? offset(t) : test(t)) +
+           t.translate({"%bulkhead_a0", inside, "%bulkhead_low", "%bulkhead_high"}) + " ";
+}
+
+/// Where a bracket is that is not in a comment.
+std::size_t findBracket(std::string_view text, char bracket, std::size_t from) {
+    for (std::size_t i = from; i < text.size(); ++i) {
+        if (text.substr(i, 2) == "//")
+            i = std::min(text.find('\n', i), text.size() - 1);
+        else if (text.substr(i, 2) == "/*")
+            i = std::min(text.find("*/", i + 2), text.size() - 2) + 1;
+        else if (text[i] == bracket)
+            return i;
+    }
+    return text.size();
 }
 
 /// The instruction with the address in one of its brackets replaced.
 std::string withAddress(const Instruction& i, int number, std::string_view address) {
-    std::size_t open = i.text.find('[');
-    while (number-- > 0) open = i.text.find('[', open + 1);
-    const std::size_t close = i.text.find(']', open);
+    std::size_t open = findBracket(i.text, '[', 0);
+    while (number-- > 0) open = findBracket(i.text, '[', open + 1);
+    const std::size_t close = findBracket(i.text, ']', open);
     return fmt::format("{}[{}]{}", i.text.substr(0, open), address, i.text.substr(close + 1));
 }
 
@@ -98,7 +123,7 @@ std::vector<std::set<ParameterSlot>> trustedPointers(const Function& function, c
 class Rewriting {
   public:
     Rewriting(const Function& function, const AccessTranslation& t)
-        : translation_(t), pointers_(trustedPointers(function, t)) {
+        : function_(function), translation_(t), pointers_(trustedPointers(function, t)) {
         for (const Instruction& i : function.body) {
             const int number = globalAddress(i);
             const Operand* address = addressOperand(i, number);
@@ -146,18 +171,20 @@ class Rewriting {
         const Operand* address;
     };
     bool isTrusted(const Access& access) const {
-        return namesSpace(*access.instruction, "global") &&
+        return namesSpace(*access.instruction, "global") && access.address->baseIsReg &&
                !pointers_[static_cast<std::size_t>(access.address->reg)].empty();
     }
     std::string body(std::string_view text, bool pointersAreInside) const {
         SourceEdit edit(text);
         for (const Access& access : accesses_)
             edit.replace(access.instruction->text,
-                         translation(translation_, *access.address, pointersAreInside && isTrusted(access)) +
+                         address(function_, *access.address) +
+                             translation(translation_, pointersAreInside && isTrusted(access)) +
                              withAddress(*access.instruction, access.number, "%bulkhead_a0"));
         return edit.apply();
     }
 
+    const Function& function_;
     const AccessTranslation& translation_;
     std::vector<std::set<ParameterSlot>> pointers_;  ///< by register
     std::vector<Access> accesses_;

@@ -2,6 +2,7 @@
 
 #include "ptx/translated_accesses.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -69,6 +70,29 @@ TEST(TranslatedAccesses, SharedMemoryAndParametersStayWhereTheyAre) {
         translated(kernelText(body, ".shared .align 4 .u32 tile;"), translationTo(real, 2 * kPiece));
     h.run(text, {{1}, {1}}, {kWindow + kPiece});
     EXPECT_EQ(*h.data<std::uint32_t>(real + movedOffset(kPiece)), 5u);
+}
+
+TEST(TranslatedAccesses, AnAddressMayBeANumberOrStandBesideBracketsInComments) {
+    const std::string body = fmt::format(
+        "mov.u32 %r1, 5; st.global.u32 [{}], %r1;\nst.global.u32 /* ] [ */ [%rd1+4] // [ ]\n, %r1;", kWindow + kPiece);
+    Harness h;
+    const VirtualAddress real = h.buffer(4 * kPiece);
+    const LaunchRecord& record =
+        h.gpu.record(h.run(translated(kernelText(body), translationTo(real, 2 * kPiece)), {{1}, {1}}, {kWindow}));
+    ASSERT_FALSE(record.error) << record.error->what();
+    EXPECT_EQ(*h.data<std::uint32_t>(real + movedOffset(kPiece)), 5u);
+    EXPECT_EQ(*h.data<std::uint32_t>(real + movedOffset(4)), 5u);
+}
+
+TEST(TranslatedAccesses, A32BitAddressIsExtendedWithZeros) {
+    // It is below the window, and means itself: the message has the address that was meant.
+    Harness h;
+    const VirtualAddress real = h.buffer(4 * kPiece);
+    const std::string body = "mov.u32 %r1, 0xfffffff0; ld.global.u32 %r2, [%r1+32]; st.global.u32 [%rd1], %r2;";
+    const LaunchRecord& record =
+        h.gpu.record(h.run(translated(kernelText(body), translationTo(real, 2 * kPiece)), {{1}, {1}}, {kWindow}));
+    ASSERT_TRUE(record.error);
+    EXPECT_NE(std::string(record.error->what()).find("0x100000010"), std::string::npos) << record.error->what();
 }
 
 TEST(TranslatedAccesses, AWindowOfWholeMultiplesEndsWhereItShould) {
