@@ -59,6 +59,8 @@ std::string_view reasonAgainst(const Function& function, const Instruction& i) {
     if (i.opcode == "setmaxnreg" || i.opcode == "alloca")
         return "what a block takes here, the next one would not have: the kernel cannot be walled";
     if (readsWholeBlockIndex(i)) return "a block index of all dimensions at once cannot be walled";
+    if (i.opcode == "mov" && readsBlockIndex(i) && (i.has("u16") || i.has("s16") || i.has("b16")))
+        return "a block index of 16 bits cannot be walled";
     if (i.opcode == "exit" && !function.isKernel) return "a function that ends its thread cannot be walled";
     return {};
 }

@@ -231,6 +231,7 @@ TEST(PersistentBlocks, WhatABlockWouldFindOfTheOneBeforeIsRefused) {
 TEST(PersistentBlocks, WhatTheLoopDoesNotKnowIsRefused) {
     expectRefused("barrier.cluster.arrive;", "cluster");
     expectRefused("mov.u32 %r1, %clusterid.x;", "cluster");
+    expectRefused(".reg .b16 %h1; mov.u16 %h1, %ctaid.x;", "16 bits");
     expectRefused("ld.global.u32 %r1, [%rd1]; bar.sync %r1, 64;", "cannot be told before the launch");
     expectRefused("call f;", "ends its thread", ".func f() { exit; }");
     expectRefused("mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 10; @%p1 ret; bar.red.or.pred %p2, 0, %p3;", "a vote");

@@ -316,6 +316,18 @@ Slot FunctionLowering::temporary(std::uint16_t& id) {
     return Slot::reg(static_cast<std::int32_t>(extraOffset_ + kWideSlotBytes * (1 + index)));
 }
 
+Handler FunctionLowering::specialRegister(const Operand& operand, Type type) {
+    const unsigned bits = ptx::bitsOf(type), registerBits = specialRegisterBits(operand.name);
+    const Handler handler = specialRegisterHandler(operand.name, bits);
+    if (!handler) refuse(fmt::format("the special register %{} is not supported", operand.name));
+    // PTX 1 had 16 bits of most, and 32 of the number of a grid; conversions read the low part.
+    const bool older = current_->opcode == "mov" && (bits == 16 || (bits == 32 && operand.name == "gridid"));
+    const bool mayBeWider = current_->opcode == "cvt" && bits < registerBits;
+    if (bits != registerBits && !older && !mayBeWider)
+        refuse(fmt::format("'%{}' is .u{}, but the instruction wants .{}", operand.name, registerBits, nameOf(type)));
+    return handler;
+}
+
 Slot FunctionLowering::source(const Operand& operand, Type type) {
     const unsigned bits = ptx::bitsOf(type);
     switch (operand.kind) {
@@ -351,8 +363,7 @@ Slot FunctionLowering::source(const Operand& operand, Type type) {
         }
         case Operand::Kind::sreg: {
             Instr i = begin(*current_);
-            i.run = specialRegisterHandler(operand.name, bits);
-            if (!i.run) refuse(fmt::format("the special register %{} is not supported", operand.name));
+            i.run = specialRegister(operand, type);
             std::uint16_t id = 0;
             i.dst[0] = temporary(id);
             i.dstCount = 1;

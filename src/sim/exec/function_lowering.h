@@ -161,6 +161,8 @@ class FunctionLowering final : public Operands {
     void moveFormal(const Instruction&, int reg, ptx::Type, std::uint32_t offset, bool intoRegister);
     [[noreturn]] void refuseUnsupported();
 
+    /// What reads a special register as a value of a type.
+    Handler specialRegister(const Operand&, ptx::Type);
     Slot readRegister(const Operand&);
     Slot writeRegister(const Operand&);
     Slot temporary(std::uint16_t& id);

@@ -137,11 +137,11 @@ bool FunctionLowering::lowerMove(Instr& i) {
     const std::string& type = current_->modifiers[0];
     const unsigned bits = type.ends_with("64") ? 64 : type.ends_with("32") ? 32 : type.ends_with("16") ? 16 : 0;
     if (bits == 0 || type == "f16" || type == "bf16") refuse(fmt::format("mov.{} cannot have this operand", type));
-    i.dst[0] = result(to, bits == 64 ? Type::b64 : bits == 32 ? Type::b32 : Type::b16);
+    const Type wanted = bits == 64 ? Type::b64 : bits == 32 ? Type::b32 : Type::b16;
+    i.dst[0] = result(to, wanted);
     if (from.kind == Operand::Kind::sreg) {
-        i.run = specialRegisterHandler(from.name, bits);
+        i.run = specialRegister(from, wanted);
         i.dstCount = 1;
-        if (!i.run) refuse(fmt::format("the special register %{} is not supported", from.name));
         return true;
     }
     if (bits == 16) refuse(fmt::format("the address of '{}' does not fit in 16 bits", from.name));

@@ -169,6 +169,11 @@ Handler specialRegisterHandler(std::string_view name, unsigned bits) {
     return nullptr;
 }
 
+unsigned specialRegisterBits(std::string_view name) {
+    const bool wide = name.ends_with("64") || name == "globaltimer" || name == "gridid" || name == "current_graph_exec";
+    return wide ? 64 : 32;
+}
+
 void runCopy32(const Instr& i, Warp& w, LaneMask mask) {
     copyLanes<std::uint32_t>(i, w, mask);
 }

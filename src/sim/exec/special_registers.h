@@ -8,6 +8,8 @@ namespace bulkhead::sim {
 
 /// mov of a special register ("tid.x") into one of 16, 32 or 64 bits. nullptr if there is no such register.
 Handler specialRegisterHandler(std::string_view name, unsigned bits);
+/// Those it has: 32 or 64.
+unsigned specialRegisterBits(std::string_view name);
 
 // Addresses as values. Results are 4 or 8 bytes wide as Instr::elementBytes says.
 
