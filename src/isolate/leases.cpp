@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "compare/store.h"
 #include "isolate/lease_marks.h"
+#include "isolate/lease_text.h"
 #include "isolate/processes.h"
 
 namespace bulkhead::isolate {
@@ -30,8 +31,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::string_view kSuffix = ".lease";
 constexpr const char* kPartitions = "partitions.json";
 constexpr std::size_t kMostBytes = 1 << 20;
-// A lease of more cannot be of a GPU, nor can a longer name be of a program.
-constexpr std::size_t kMostThings = 1 << 16, kLongestText = 256;
 
 constexpr auto kSilence = 1s;    ///< of waiting, before a word is said
 constexpr auto kFarewell = 1s;   ///< at most, in which a process that joins or dies may have a mark and no file
@@ -78,49 +77,6 @@ std::string programName() {
     return failed ? "?" : printable(program.filename().string());
 }
 
-json toJson(const Holder& holder) {
-    const Share& share = holder.share;
-    return {{"process", holder.process},
-            {"program", holder.program},
-            {"since", holder.since},
-            {"partition", isolate::toJson({share.partition}).at("partitions").at(0)},
-            {"multiprocessors", share.multiprocessors},
-            {"colors", share.colors},
-            {"memory_bytes", share.memoryBytes}};
-}
-
-std::string textFrom(const json& value) {
-    auto text = value.get<std::string>();
-    if (text.size() > kLongestText) throw Error("a text of {} bytes", text.size());
-    return text;
-}
-
-/// Numbers in order, each once: overlaps are found by that.
-std::vector<unsigned> thingsFrom(const json& value) {
-    if (!value.is_array() || value.size() > kMostThings) throw Error("not a list of numbers");
-    std::vector<unsigned> things;
-    for (const json& one : value) {
-        if (!one.is_number_unsigned() || one >= kMostThings) throw Error("a number that is none of a GPU");
-        things.push_back(one.get<unsigned>());
-        if (things.size() > 1 && things[things.size() - 2] >= things.back()) throw Error("numbers out of order");
-    }
-    return things;
-}
-
-/// What a lease says. Throws Error or the library's exceptions.
-Holder holderFrom(const json& value) {
-    Holder holder;
-    holder.process = value.at("process").get<pid_t>();
-    holder.program = textFrom(value.at("program"));
-    holder.since = textFrom(value.at("since"));
-    holder.share.partition = partitionsFromJson({{"partitions", json::array({value.at("partition")})}}, "it").front();
-    holder.share.multiprocessors = thingsFrom(value.at("multiprocessors"));
-    holder.share.colors = thingsFrom(value.at("colors"));
-    if (!value.at("memory_bytes").is_number_unsigned()) throw Error("memory that is no number");
-    holder.share.memoryBytes = value.at("memory_bytes");
-    return holder;
-}
-
 /// Whom the kernel knows as the holder of a lock. What the file says counts only where the kernel says nothing, and for
 /// a process of the file's owner.
 std::optional<Process> processBehind(const LeaseFolder::File& file, pid_t claimed) {
@@ -160,12 +116,12 @@ struct Reading {
     void addHeld(const LeaseFolder& folder, const std::string& name, const LeaseFolder::File& file) {
         const uid_t owner = file.status.st_uid;
         try {
-            Holder holder = holderFrom(parseJson(folder.read(file, name, kMostBytes), name));
+            Holder holder = readLease(folder.read(file, name, kMostBytes));
             const std::optional<Process> process = processBehind(file, holder.process);
             holder.process = process ? process->id : 0;
             holder.user = process ? process->user : owner;
             occupancy.holders.push_back(std::move(holder));
-        } catch (const std::exception&) {
+        } catch (const Error&) {
             const std::optional<Process> process = processBehind(file, 0);
             const std::optional<pid_t> id = process ? std::optional(process->id) : std::nullopt;
             occupancy.strangers.push_back(
@@ -347,7 +303,7 @@ Lease LeaseBook::enter(LeaseFolder folder, const Share& share) const {
     try {
         LeaseFolder::File file = folder.create(unfinished);
         if (!tryLock(file, LOCK_EX, unfinished)) throw Error("{}: somebody else locked it", unfinished);
-        folder.write(file, unfinished, jsonText(toJson(holder)) + "\n");
+        folder.write(file, unfinished, leaseText(holder));
         folder.publish(file, unfinished, name);
         return {{std::move(folder), name, std::move(file), std::move(mark)}, holder};
     } catch (const Error&) {
