@@ -43,6 +43,12 @@ std::string unsealed(std::string_view text) {
 
 }  // namespace
 
+StoredResult readStored(std::string_view text, const std::string& where) {
+    const nlohmann::json content = parseJson(unsealed(text), where);
+    JsonObject stored(content, where);
+    return {stored.at("run"), stored.at("figures")};
+}
+
 std::string simulatorSources() {
     return kSourceFingerprint;
 }
@@ -92,11 +98,11 @@ std::optional<nlohmann::json> ResultFolder::find(const std::string& name, const 
         return std::nullopt;
     }
     try {
-        const nlohmann::json json = parseJson(unsealed(text), file.string());
+        const StoredResult stored = readStored(text, file.string());
         // Two runs with one fingerprint are unlikely, and told apart all the same.
-        if (json.at("run") != parseJson(jsonText(identity(spec)), "run")) return std::nullopt;
-        return json.at("figures");
-    } catch (const std::exception&) {
+        if (stored.run != parseJson(jsonText(identity(spec)), "run")) return std::nullopt;
+        return stored.figures;
+    } catch (const Error&) {
         warnOfDamage(file);
         return std::nullopt;
     }

@@ -11,6 +11,13 @@
 
 namespace bulkhead::compare {
 
+/// What a file of a ResultFolder holds.
+struct StoredResult {
+    nlohmann::json run, figures;
+};
+/// Throws Error if a byte of it is not as it was written.
+StoredResult readStored(std::string_view text, const std::string& where);
+
 /// Results of a long series of experiments, one file each in a folder. A file is found by everything that determines
 /// its result: the specification and the program. It is a convenience: a file that is damaged is as good as none, and
 /// one that cannot be written costs another run, not this one's result.

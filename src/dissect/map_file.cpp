@@ -93,32 +93,35 @@ ordered_json toJson(const MapFile& file) {
     return j;
 }
 
-MapFile readMapFile(const std::string& path) {
-    const json j = readJson(path);
+MapFile mapFileFromJson(const json& j, const std::string& where) {
     if (!j.is_object() || j.value("kind", json()) != kKind)
-        throw Error("{}: not a map that bulkhead dissect wrote", path);
-    JsonObject o(j, path);
+        throw Error("{}: not a map that bulkhead dissect wrote", where);
+    JsonObject o(j, where);
     MapFile file;
     const json& map = o.at("map");
     try {
         file.map = arch::AddressMap::fromJson(map);
     } catch (const Error& e) {
-        throw Error("{}: {}", path, e.what());
+        throw Error("{}: {}", where, e.what());
     }
     file.gpu = o.get<std::string>("gpu");
     o.read("uuid", file.uuid);
     const auto addresses = o.get<std::string>("addresses");
     file.physical = addresses == "physical";
     if (!file.physical && addresses != "page labels")
-        throw Error("{}: addresses are {}, but must be physical or page labels", path, addresses);
+        throw Error("{}: addresses are {}, but must be physical or page labels", where, addresses);
     file.confidence = o.get<double>("confidence");
-    if (const json* form = o.find("form")) file.form = readForm(*form, path + ": form");
-    if (const json* latencies = o.find("latencies")) file.latencies = readLatencies(*latencies, path + ": latencies");
+    if (const json* form = o.find("form")) file.form = readForm(*form, where + ": form");
+    if (const json* latencies = o.find("latencies")) file.latencies = readLatencies(*latencies, where + ": latencies");
     if (file.form && file.map.slices() != file.form->slices())
-        throw Error("{}: the map has {} slices, its form {}", path, file.map.slices(), file.form->slices());
+        throw Error("{}: the map has {} slices, its form {}", where, file.map.slices(), file.form->slices());
     if (file.latencies && file.map.slices() != file.latencies->slices())
-        throw Error("{}: the map has {} slices, its latencies {}", path, file.map.slices(), file.latencies->slices());
+        throw Error("{}: the map has {} slices, its latencies {}", where, file.map.slices(), file.latencies->slices());
     return file;
+}
+
+MapFile readMapFile(const std::string& path) {
+    return mapFileFromJson(readJson(path), path);
 }
 
 }  // namespace bulkhead::dissect

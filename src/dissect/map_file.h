@@ -29,7 +29,8 @@ struct MapFile {
 };
 
 nlohmann::ordered_json toJson(const MapFile&);
-/// Throws Error: not such a file, or an inconsistent one.
+/// Throws Error, which begins with `where`: not such a file, or an inconsistent one.
+MapFile mapFileFromJson(const nlohmann::json&, const std::string& where);
 MapFile readMapFile(const std::string& path);
 
 }  // namespace bulkhead::dissect

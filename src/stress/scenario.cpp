@@ -122,14 +122,13 @@ ArenaSpec arenaFromJson(const json& j, const std::string& where) {
     return spec;
 }
 
-Options readScenario(const std::string& path) {
-    const json j = readJson(path);
+Options scenarioFromJson(const json& j, const std::string& where) {
     Options options;
-    JsonObject o(j, path);
+    JsonObject o(j, where);
     readCommon(o, options.arena);
     const json* victim = o.find("victim");
     const bool named = victim && victim->contains("name");
-    if (named && o.find("victims")) throw Error("{}: victims names them, victim must not as well", path);
+    if (named && o.find("victims")) throw Error("{}: victims names them, victim must not as well", where);
     if (named) options.victims = {options.arena.victim.name};
     o.read("victims", options.victims);
     o.read("samples", options.samples);
@@ -140,11 +139,15 @@ Options readScenario(const std::string& path) {
     options.placements.clear();
     for (const std::string& name : names) options.placements.push_back(parsePlacement(name));
     const json* aggressorList = o.find("aggressors");
-    if (!aggressorList || !aggressorList->is_array()) throw Error("{}: aggressors must be a list", path);
+    if (!aggressorList || !aggressorList->is_array()) throw Error("{}: aggressors must be a list", where);
     for (const json& aggressor : *aggressorList)
-        options.aggressors.push_back(readAggressor(aggressor, path + ": aggressors"));
+        options.aggressors.push_back(readAggressor(aggressor, where + ": aggressors"));
     o.finish();
     return options;
+}
+
+Options readScenario(const std::string& path) {
+    return scenarioFromJson(readJson(path), path);
 }
 
 namespace {

@@ -12,7 +12,8 @@ namespace bulkhead::stress {
 nlohmann::json toJson(const ArenaSpec&);
 ArenaSpec arenaFromJson(const nlohmann::json&, const std::string& where);
 
-/// A JSON file that says everything of a run but where its results go. Throws Error.
+/// A JSON file that says everything of a run but where its results go. Throws Error, which begins with `where`.
+Options scenarioFromJson(const nlohmann::json&, const std::string& where);
 Options readScenario(const std::string& path);
 
 /// Throws Error for names that do not exist and dials that no GPU can be turned to, before anything runs.
