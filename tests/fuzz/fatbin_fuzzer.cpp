@@ -2,19 +2,20 @@
 
 #include <cstring>
 
-#include "base/error.h"
+#include "any_bytes.h"
 #include "driver/fatbin.h"
 
 namespace {
 
+using bulkhead::driver::Fatbin;
+
 void readAll(std::span<const std::uint8_t> bytes) {
-    using bulkhead::driver::Fatbin;
-    try {
+    bulkhead::fuzz::tryReading([&] {
         const Fatbin fatbin = Fatbin::read(bytes);
         fatbin.bestPtx(75);
-        for (const Fatbin::Entry& entry : fatbin.entries()) Fatbin::text(entry);
-    } catch (const bulkhead::Error&) {
-    }
+        fatbin.machineTargets();
+        for (const Fatbin::Entry& entry : fatbin.entries()) bulkhead::fuzz::tryReading([&] { Fatbin::text(entry); });
+    });
 }
 
 }  // namespace
@@ -22,9 +23,9 @@ void readAll(std::span<const std::uint8_t> bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     readAll({data, size});
     // The same bytes behind a good header: what follows it is reached at once.
-    std::vector<std::uint8_t> whole(bulkhead::driver::Fatbin::kHeaderBytes + size);
-    const std::uint32_t magic = bulkhead::driver::Fatbin::kMagic;
-    const std::uint16_t version = 1, headerBytes = bulkhead::driver::Fatbin::kHeaderBytes;
+    std::vector<std::uint8_t> whole(Fatbin::kHeaderBytes + size);
+    const std::uint32_t magic = Fatbin::kMagic;
+    const std::uint16_t version = 1, headerBytes = Fatbin::kHeaderBytes;
     const std::uint64_t bytes = size;
     std::memcpy(whole.data(), &magic, sizeof magic);
     std::memcpy(whole.data() + 4, &version, sizeof version);

@@ -1,12 +1,10 @@
-// Any text is a module that can be lowered, or a PtxError that says where it is not.
+// Any text is a module that can be lowered, or an Error that says where it is not.
 
+#include "any_bytes.h"
 #include "ptx/module.h"
 #include "sim/exec/program.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    try {
-        bulkhead::sim::lower(bulkhead::ptx::parse(std::string(reinterpret_cast<const char*>(data), size), "<fuzzer>"));
-    } catch (const bulkhead::Error&) {
-    }
-    return 0;
+    using namespace bulkhead;
+    return fuzz::tryReading([&] { sim::lower(ptx::parse(fuzz::textOf(data, size), "<fuzzer>")); });
 }
