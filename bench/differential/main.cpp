@@ -1,6 +1,6 @@
 // Random PTX programs on GPUs, simulated or real, against what they must give by the definition of PTX:
 //   bulkhead_differential --gpu sim:h200 --programs 100000 --workers 2
-//   bulkhead_differential --gpu cuda:0 --gpu sim:h200 --programs 1000000 --workers 16 --json FILE
+//   bulkhead_differential --gpu cuda:0 --gpu sim:h200 --seconds 300 --workers 16 --json FILE
 // Ends with 1 if anything differs.
 
 #include <fmt/format.h>
@@ -11,10 +11,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "base/json.h"
 #include "evaluator.h"
 #include "generator.h"
 #include "runner.h"
@@ -25,13 +26,19 @@ namespace {
 using namespace bulkhead;
 using namespace bulkhead::differential;
 using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
 
 struct Options {
     std::vector<std::string> gpus = {"sim:h200"};
     std::uint64_t seed = 1, first = 0, programs = 10000, print = 0;
-    unsigned batch = 200, workers = 1, show = 5;
+    unsigned batch = 200, workers = 1, show = 5, seconds = 0;
     std::string json;
 };
+
+constexpr std::uint64_t kNoEnd = std::uint64_t{1} << 62;
+
+/// Where a worker of a real GPU waits for ever, nobody else does.
+constexpr unsigned kPatienceSeconds = 120;
 
 /// What a worker found, and what all of them did together.
 struct Tally {
@@ -74,14 +81,18 @@ class Worker {
         }
     }
 
-    Json run(std::uint64_t first, std::uint64_t count) {
-        for (std::uint64_t done = 0; done < count; done += options_.batch) {
-            const std::uint64_t size = std::min<std::uint64_t>(options_.batch, count - done);
+    /// Every so many-th batch, beginning with this worker's.
+    Json run(unsigned worker) {
+        const std::uint64_t stride = std::uint64_t{options_.batch} * options_.workers;
+        const auto end = Clock::now() + std::chrono::seconds(options_.seconds);
+        for (std::uint64_t at = std::uint64_t{options_.batch} * worker; at < options_.programs; at += stride) {
+            if (options_.seconds && Clock::now() >= end) break;
+            const std::uint64_t first = options_.first + at;
+            const std::uint64_t size = std::min<std::uint64_t>(options_.batch, options_.programs - at);
             try {
-                runBatch(first + done, size);
+                runBatch(first, size);
             } catch (const std::exception& error) {
-                tally_.failure =
-                    fmt::format("programs {} to {}: {}", first + done, first + done + size - 1, error.what());
+                tally_.failure = fmt::format("programs {} to {}: {}", first, first + size - 1, error.what());
                 break;
             }
         }
@@ -127,9 +138,9 @@ class Worker {
     Tally tally_;
 };
 
-Json work(const Options& options, std::uint64_t first, std::uint64_t count) {
+Json work(const Options& options, unsigned worker) {
     try {
-        return Worker(options).run(first, count);
+        return Worker(options).run(worker);
     } catch (const std::exception& error) {
         Tally tally;
         tally.failure = error.what();
@@ -141,15 +152,14 @@ Json work(const Options& options, std::uint64_t first, std::uint64_t count) {
 Tally runWorkers(const Options& options) {
     std::vector<std::pair<pid_t, int>> children;
     for (unsigned w = 0; w < options.workers; ++w) {
-        const std::uint64_t begin = options.programs * w / options.workers,
-                            end = options.programs * (w + 1) / options.workers;
         int ends[2];
         if (pipe(ends) != 0) throw Error("cannot make a pipe");
         const pid_t child = fork();
         if (child < 0) throw Error("cannot make a process");
         if (child == 0) {
             close(ends[0]);
-            const std::string text = work(options, options.first + begin, end - begin).dump();
+            if (options.seconds) alarm(options.seconds + kPatienceSeconds);
+            const std::string text = jsonText(work(options, w));
             FILE* const pipe = fdopen(ends[1], "w");
             std::fwrite(text.data(), 1, text.size(), pipe);
             std::fclose(pipe);
@@ -176,9 +186,9 @@ Tally runWorkers(const Options& options) {
 }
 
 int run(const Options& options) {
-    const auto begun = std::chrono::steady_clock::now();
+    const auto begun = Clock::now();
     const Tally tally = runWorkers(options);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
     for (const Json& one : tally.differences)
         fmt::print(stderr, "{}, program {}: {}\nshrunken: {}\n{}\n", one["gpu"].get<std::string>(),
                    one["program"].get<std::uint64_t>(), one["difference"].get<std::string>(),
@@ -194,12 +204,12 @@ int run(const Options& options) {
     std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
     json["date"] = date;
     json.update(tally.json());
-    const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    const std::string text = jsonText(json, 2) + "\n";
     if (options.json.empty())
         fmt::print("{}", text);
     else
-        std::ofstream(options.json) << text;
-    const bool complete = tally.failure.empty() && tally.programs == options.programs;
+        writeFile(options.json, text);
+    const bool complete = tally.failure.empty() && (options.seconds || tally.programs == options.programs);
     return !complete ? 2 : tally.differing ? 1 : 0;
 }
 
@@ -211,15 +221,26 @@ int main(int argc, char** argv) {
     Options options;
     CLI::App app{"Random PTX programs on GPUs, against what they must give"};
     app.add_option("--gpu", options.gpus, "sim:NAME or cuda:N; several are compared one after the other");
-    app.add_option("--programs", options.programs, "how many")->check(CLI::PositiveNumber);
+    auto* const programs =
+        app.add_option("--programs", options.programs, "how many, if --seconds does not end them before")
+            ->check(CLI::Range(std::uint64_t{1}, kNoEnd));
+    auto* const seconds =
+        app.add_option("--seconds", options.seconds, "begin no batch after so long")->check(CLI::Range(1u, 1'000'000u));
     app.add_option("--seed", options.seed, "of the programs");
     app.add_option("--first", options.first, "number of the first program");
-    app.add_option("--batch", options.batch, "programs in one module")->check(CLI::PositiveNumber);
+    app.add_option("--batch", options.batch, "programs in one module")->check(CLI::Range(1, 10000));
     app.add_option("--workers", options.workers, "processes")->check(CLI::Range(1, 256));
     app.add_option("--show", options.show, "how many differences are told in full");
     app.add_option("--json", options.json, "a file for the summary, instead of standard output");
     auto* const print = app.add_option("--print", options.print, "print this program, and run nothing");
-    CLI11_PARSE(app, argc, argv);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == 0) return app.exit(error);  // --help
+        fmt::print(stderr, "bulkhead_differential: {}\n", error.what());
+        return 2;
+    }
+    if (*seconds && !*programs) options.programs = kNoEnd;
     try {
         if (*print) {
             fmt::print("{}", wholeText(generate(options.seed, options.print)));

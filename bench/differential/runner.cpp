@@ -26,8 +26,9 @@ std::vector<Outcome> Runner::run(std::span<const Program> programs) {
         if (programs.size() == 1) return {{{}, error.what()}};
     }
     // One of them failed, and all with it.
-    std::vector<Outcome> outcomes;
-    for (const Program& program : programs) outcomes.push_back(run({&program, 1})[0]);
+    const std::size_t half = programs.size() / 2;
+    std::vector<Outcome> outcomes = run(programs.first(half));
+    for (Outcome& outcome : run(programs.subspan(half))) outcomes.push_back(std::move(outcome));
     return outcomes;
 }
 
