@@ -10,21 +10,39 @@ namespace {
 constexpr const char* kControl = "nvidia-cuda-mps-control";
 constexpr double kStartSeconds = 15, kQuitSeconds = 25;
 
-/// Starts the daemon, says so, and waits until its own input ends, which is when we do, in whatever way. Then it ends
-/// the daemon and removes the folder ($0).
-constexpr const char* kGuard = R"(
-tenths() { n=0; until "$@"; do [ $n -lt 100 ] || return 1; sleep 0.1; n=$((n + 1)); done; }
-ended() { ! kill -0 "$daemon" 2> /dev/null; }
-ready() { [ -e "$0/pipe/control" ] || ended; }
+/// Ends the daemon of a folder ($0) and whatever servers it has, and removes the folder. A daemon that was killed can
+/// no longer be told to quit, and its server stays: they are known by the folder in their environment.
+constexpr const char* kEnd = R"sh(
+ours() {
+    for file in $(grep -lzxF "CUDA_MPS_PIPE_DIRECTORY=$0/pipe" /proc/[0-9]*/environ 2> /dev/null); do
+        process=${file%/environ}
+        read -r name 2> /dev/null < "$process/comm" || continue
+        case $name in nvidia-cuda-mps*) echo "${process#/proc/}" ;; esac
+    done
+}
+end() {
+    (echo quit | nvidia-cuda-mps-control) > /dev/null 2>&1 &
+    n=0
+    while left=$(ours) && [ -n "$left" ]; do
+        if [ $n -ge 100 ] || ! lives; then kill -KILL $left 2> /dev/null; fi
+        sleep 0.1
+        n=$((n + 1))
+    done
+    rm -rf -- "$0"
+}
+lives() { [ -z "$daemon" ] || ours | grep -qx "$daemon"; }
+)sh";
+
+/// Starts the daemon, says so, and waits until its own input ends, which is when we do, in whatever way.
+constexpr const char* kGuard = R"sh(
 nvidia-cuda-mps-control -f < /dev/null > /dev/null 2>&1 &
 daemon=$!
 trap '' HUP INT TERM
-tenths ready
-if [ -e "$0/pipe/control" ] && ! ended; then echo ready; cat > /dev/null; fi
-(echo quit | nvidia-cuda-mps-control) > /dev/null 2>&1 &
-tenths ended || kill -KILL "$daemon"
-rm -rf -- "$0"
-)";
+n=0
+while kill -0 $daemon 2> /dev/null && [ ! -e "$0/pipe/control" ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n + 1)); done
+if [ -e "$0/pipe/control" ] && lives; then echo ready; cat > /dev/null; fi
+end
+)sh";
 
 }  // namespace
 
@@ -34,8 +52,8 @@ MpsDaemon::MpsDaemon() {
     folder_ = name;
     std::filesystem::create_directory(folder_ / "log");
     std::filesystem::create_directory(folder_ / "pipe");
-    guard_ = std::make_unique<ChildProcess>(std::vector<std::string>{"/bin/sh", "-c", kGuard, name}, environment(),
-                                            false, ChildProcess::Dies::whenItsInputEnds);
+    guard_ = std::make_unique<ChildProcess>(std::vector<std::string>{"/bin/sh", "-c", std::string(kEnd) + kGuard, name},
+                                            environment(), false, ChildProcess::Dies::whenItsInputEnds);
     try {
         guard_->readLine(kStartSeconds);
     } catch (const Error&) {
@@ -44,7 +62,11 @@ MpsDaemon::MpsDaemon() {
 }
 
 MpsDaemon::~MpsDaemon() {
-    guard_->wait(kQuitSeconds);
+    if (guard_->wait(kQuitSeconds) == 0) return;
+    // Somebody killed the guard.
+    ChildProcess(std::vector<std::string>{"/bin/sh", "-c", std::string(kEnd) + "end", folder_.string()}, environment(),
+                 true)
+        .wait(kQuitSeconds);
 }
 
 ChildProcess::Environment MpsDaemon::environment() const {

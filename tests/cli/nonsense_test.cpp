@@ -118,6 +118,7 @@ class Nonsense : public testing::Test {
             {"isolate plan", {{{}, {}, {{"--partitions", "a=50%,b=50%"}}}}},
             {"isolate set", {{{}, {}, {{"--partitions", "a=50%,b=50%"}, {"--leases", path("leases")}}}}},
             {"isolate run", {{{}, {"/bin/true"}, {{"--partition", "a"}, {"--leases", path("leases")}}}}},
+            {"isolate stop", {{{}, {}, {{"--partition", "a"}, {"--leases", path("leases")}}}}},
         };
         std::vector<Start> all;
         const std::function<void(const Words&)> visit = [&](const Words& verb) {

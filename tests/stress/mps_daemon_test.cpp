@@ -37,6 +37,13 @@ class Mps : public ::testing::Test {
         std::ifstream(folder_ / "pid") >> pid;
         return pid;
     }
+    static pid_t parentOf(pid_t pid) {
+        std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+        std::string number, name, state;
+        pid_t parent = 0;
+        stat >> number >> name >> state >> parent;
+        return parent;
+    }
     template <class Gone>
     static bool soon(Gone gone) {
         for (int i = 0; i < 500; ++i) {
@@ -105,6 +112,35 @@ TEST_F(Mps, EndsWithAProcessThatIsKilled) {
     ASSERT_GT(pid, 0);
     EXPECT_TRUE(goneSoon(pid));
     ASSERT_FALSE(folderOfDaemon().empty());
+    EXPECT_TRUE(goneSoon(folderOfDaemon()));
+}
+
+TEST_F(Mps, AGuardThatIsKilledLeavesNothingBehind) {
+    install(standIn());
+    pid_t pid = 0;
+    {
+        const MpsDaemon daemon;
+        pid = daemonProcess();
+        ASSERT_GT(pid, 0);
+        ASSERT_EQ(kill(parentOf(pid), SIGKILL), 0);
+    }
+    EXPECT_TRUE(goneSoon(pid));
+    EXPECT_TRUE(goneSoon(folderOfDaemon()));
+}
+
+TEST_F(Mps, AServerDoesNotOutliveADaemonThatIsKilled) {
+    // A server is a process of its own, which its daemon starts for the first client.
+    std::ofstream(folder_ / "nvidia-cuda-mps-server")
+        << "#!/bin/sh\necho $$ > '" << (folder_ / "server").string() << "'\nwhile :; do sleep 0.02; done\n";
+    std::filesystem::permissions(folder_ / "nvidia-cuda-mps-server", std::filesystem::perms::owner_all);
+    install("[ \"$1\" = -f ] && { nvidia-cuda-mps-server & }\n" + standIn());
+    pid_t server = 0;
+    {
+        const MpsDaemon daemon;
+        ASSERT_TRUE(soon([&] { return static_cast<bool>(std::ifstream(folder_ / "server") >> server); }));
+        ASSERT_EQ(kill(daemonProcess(), SIGKILL), 0);
+    }
+    EXPECT_TRUE(goneSoon(server));
     EXPECT_TRUE(goneSoon(folderOfDaemon()));
 }
 
