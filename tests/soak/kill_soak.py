@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Kills tenants, the tool itself and its workers at random moments, and looks for what is left behind.
 
-kill_soak.py --bulkhead PROGRAM --tenant PROGRAM [--gpu sim:gtx1080] [--kills 1000] [--jobs 2] [--seed 1] [--json FILE]
+kill_soak.py --bulkhead PROGRAM --tenant PROGRAM [--gpu sim:gtx1080] [--kills 1000] [--jobs 2] [--seed 1]
+             [--seconds N] [--json FILE]
 
 Every process that is started carries a mark in its environment, and all have one folder for what is temporary: what
 still carries the mark, or lies in the folder, once they have been given time to end was left behind. Ends with 1 if
@@ -10,6 +11,7 @@ anything was, if a partition could not be joined again, or if a tenant saw a wro
 
 import argparse
 import collections
+import datetime
 import json
 import os
 import random
@@ -36,14 +38,19 @@ class Soak:
         self.problems = []
         self.slowest = 0.0
         self.left = options.kills
+        self.deadline = time.monotonic() + options.seconds
         self.mark = f"{os.getpid()}-{options.seed}"
         self.temporary = os.path.join(self.folder, "tmp")
         self.leases = os.path.join(self.folder, "leases")
+        self.place = ["--gpu", options.gpu, "--leases", self.leases]
         os.mkdir(self.temporary)
 
-    def environment(self, worker):
-        environment = dict(os.environ, TMPDIR=self.temporary, XDG_CACHE_HOME=os.path.join(self.folder, f"cache-{worker}"))
+    def environment(self, worker, kind="tenant"):
+        environment = dict(os.environ, TMPDIR=self.temporary)
+        environment["XDG_CACHE_HOME"] = os.path.join(self.folder, f"cache-{worker}")
         environment[MARK] = f"{self.mark}-{worker}"
+        if kind == "tool":  # which then has a daemon of its own
+            environment.pop("CUDA_MPS_PIPE_DIRECTORY", None)
         return environment
 
     def problem(self, text):
@@ -54,16 +61,16 @@ class Soak:
     def take(self):
         with self.lock:
             self.left -= 1
-            return self.left >= 0
+            return self.left >= 0 and time.monotonic() < self.deadline
 
     # What is started, and how long it may live: some of it ends by itself before.
 
     def tenant(self, draw, worker):
         partition = draw.choice(sorted(PARTITIONS))
-        rounds, length = draw.choice([(1000, 16), (1000, 400), (40, 4000 if self.real else 40)])
-        words = [self.options.bulkhead, "isolate", "run", "--gpu", self.options.gpu, "--leases", self.leases,
-                 "--partition", partition, "--", self.options.tenant, str(rounds), str(length)]
-        return "tenant", words, 2.5 if self.real else 0.25
+        work = draw.choice([["1000", "16"], ["1000", "400"], ["1000", "16", "200000000" if self.real else "2000"]])
+        words = [self.options.bulkhead, "isolate", "run", *self.place, "--partition", partition, "--",
+                 self.options.tenant, *work]
+        return "tenant", words, 1.2 if self.real else 0.25
 
     def tool(self, draw, worker):
         gpu = self.options.gpu
@@ -73,11 +80,11 @@ class Soak:
             ["stress", "--gpu", gpu, "--victim", "random", "--aggressors", "compute,evict-random", "--samples", "2",
              "--accesses", "2048", "--json", os.path.join(self.folder, f"stress-{worker}.json")]
             + (["--placement", "mps"] if self.real else []),
-            ["isolate", "list", "--gpu", gpu, "--leases", self.leases],
+            ["isolate", "list", *self.place],
         ]
         if not self.real:
             choices.append(["compare", "--workloads", "ATAX,MVT", "--size", "test", "--jobs", "2"])
-        return "tool", [self.options.bulkhead] + draw.choice(choices), 4.0 if self.real else 0.8
+        return "tool", [self.options.bulkhead] + draw.choice(choices), 2.5 if self.real else 1.5
 
     # The kernel's own view of what lives.
 
@@ -102,7 +109,7 @@ class Soak:
         """Kills the process itself or, now and then, one of those that it started."""
         victim = process.pid
         children = [pid for pid in self.marked(worker) if pid != process.pid] if kind == "tool" else []
-        if children and draw.random() < 0.4:
+        if children and draw.random() < 0.8:
             kind, victim = "worker", draw.choice(children)
         try:
             os.kill(victim, signal.SIGKILL)
@@ -141,7 +148,7 @@ class Soak:
         draw = random.Random(self.options.seed * 1000 + worker)
         while self.take():
             kind, words, life = (self.tenant if draw.random() < 0.6 else self.tool)(draw, worker)
-            process = subprocess.Popen(words, env=self.environment(worker), stdin=subprocess.DEVNULL,
+            process = subprocess.Popen(words, env=self.environment(worker, kind), stdin=subprocess.DEVNULL,
                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             output = []
             reader = threading.Thread(target=lambda: output.append(process.stdout.read()))
@@ -171,12 +178,11 @@ class Soak:
             left = sorted(os.listdir(self.temporary))
         if left:
             self.problem(f"left in the folder for temporary files: {left}")
-        listed = json.loads(self.run(["isolate", "list", "--gpu", self.options.gpu, "--leases", self.leases, "--json", "-"]))
+        listed = json.loads(self.run(["isolate", "list", *self.place, "--json", "-"]))
         if listed["rows"]:
             self.problem(f"still listed as inside: {listed['rows']}")
         for partition in PARTITIONS:  # all of its SMs and pages
-            self.run(["isolate", "run", "--gpu", self.options.gpu, "--leases", self.leases, "--partition", partition, "--",
-                      self.options.tenant, "2"])
+            self.run(["isolate", "run", *self.place, "--partition", partition, "--", self.options.tenant, "2"])
         # Files of leases whose holders have ended mean nothing, and go when partitions are set.
         self.setPartitions()
         files = [file for _, _, files in os.walk(self.leases) for file in files]
@@ -195,7 +201,7 @@ class Soak:
 
     def setPartitions(self):
         shares = ",".join(f"{name}={share}" for name, share in PARTITIONS.items())
-        self.run(["isolate", "set", "--gpu", self.options.gpu, "--leases", self.leases, "--partitions", shares])
+        self.run(["isolate", "set", *self.place, "--partitions", shares])
 
     def soak(self):
         self.setPartitions()
@@ -208,10 +214,29 @@ class Soak:
         seconds = time.monotonic() - start
         self.expectNothingLeft()
         shutil.rmtree(self.folder, ignore_errors=True)
-        return {"gpu": self.options.gpu, "seed": self.options.seed, "seconds": round(seconds, 1),
-                "kills": dict(sorted(self.kills.items())), "kills_in_all": sum(self.kills.values()),
-                "ended_before": dict(sorted(self.ends.items())), "slowest_to_be_gone_s": round(self.slowest, 3),
-                "problems": self.problems}
+        return self.result(seconds)
+
+    def result(self, seconds):
+        lines = [(f"{kind}s killed", self.kills[kind], "") for kind in ("tenant", "tool", "worker")]
+        lines += [(f"ended before, status {how}", count, "") for how, count in sorted(self.ends.items())]
+        lines += [("longest until a killed one and its children were gone", round(self.slowest, 3), "s"),
+                  ("in all", round(seconds), "s"),
+                  ("processes, daemons, folders or leases left, wrong results, partitions not to be had again",
+                   len(self.problems), "")]
+        options = self.options
+        device = "simulated"
+        if self.real:
+            query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+            device = subprocess.run(query, text=True, capture_output=True).stdout.split("\n")[0]
+            device = device.replace(", ", ", driver ")
+        version = subprocess.run([options.bulkhead, "--version"], text=True, capture_output=True).stdout.split()[-1]
+        return {"title": "SIGKILL at random moments, and what is left",
+                "provenance": {"command": f"tests/soak/kill_soak.py --gpu {options.gpu} --kills {options.kills} "
+                                          f"--jobs {options.jobs} --seed {options.seed}",
+                               "gpu": options.gpu, "seed": options.seed, "version": version, "device": device,
+                               "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")},
+                "columns": [{"name": name, "unit": ""} for name in ("what", "value", "unit")],
+                "rows": [dict(zip(("what", "value", "unit"), line)) for line in lines]}
 
 
 def main():
@@ -222,15 +247,17 @@ def main():
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="at most, without the last checks")
     parser.add_argument("--json")
     options = parser.parse_args()
-    found = Soak(options).soak()
+    soak = Soak(options)
+    found = soak.soak()
     text = json.dumps(found, indent=2)
     print(text)
     if options.json:
         with open(options.json, "w") as file:
             file.write(text + "\n")
-    return 1 if found["problems"] else 0
+    return 1 if soak.problems else 0
 
 
 if __name__ == "__main__":
