@@ -60,5 +60,4 @@ __global__ void arithmetic(float* out, int iterations) {
     }
     out[i] = x + y;
 }
-
 }

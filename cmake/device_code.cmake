@@ -42,6 +42,5 @@ function(bulkhead_device_code target source)
         ${dependencies}
         COMMENT "Compiling device code ${name}.cu"
         VERBATIM)
-    target_sources(${target} PRIVATE ${header})
-    target_include_directories(${target} PUBLIC ${folder})
+    bulkhead_generated(${target} ${header})
 endfunction()

@@ -45,6 +45,5 @@ foreach(part Js Css)
         DEPENDS ${bundle}/report.${extension} cmake/embed_text.cmake
         COMMENT "Embedding report.${extension}"
         VERBATIM)
-    target_sources(bulkhead_report PRIVATE ${header})
+    bulkhead_generated(bulkhead_report ${header})
 endforeach()
-target_include_directories(bulkhead_report PRIVATE ${web_build})

@@ -10,7 +10,7 @@ namespace bulkhead::driver {
 namespace {
 
 constexpr unsigned kCreateDefaultStream = 1;
-constexpr unsigned kIgnoreCoscheduling = 1;  ///< CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING
+constexpr unsigned kIgnoreCoscheduling = 1;          ///< CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING
 constexpr std::uint32_t kSignature = 0x42'4b'48'44;  ///< tells a resource of this driver's from bytes left unset
 
 /// How many SMs a share has at least, and in what multiples they are given out, as the driver API documents it by

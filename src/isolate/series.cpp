@@ -63,8 +63,8 @@ class Scene {
     std::vector<Neighbourhood> neighbourhoods_;
 };
 
-/// What neighbours have begun on a simulated GPU is of no more use and takes long to simulate, and whatever is destroyed
-/// waits for it: it ends with the process instead.
+/// What neighbours have begun on a simulated GPU is of no more use and takes long to simulate, and whatever is
+/// destroyed waits for it: it ends with the process instead.
 void abandon(std::unique_ptr<Scene> scene) {
     static auto* const scenes = new std::vector<std::unique_ptr<Scene>>;
     scenes->push_back(std::move(scene));

@@ -68,8 +68,8 @@ struct SeriesFigures {
     static SeriesFigures fromJson(const nlohmann::json&, const std::string& where);
 };
 
-/// Measures it here. On simulated GPUs caches are cold in every first sample. Throws Error, also where the application's
-/// result differs from the CPU's.
+/// Measures it here. On simulated GPUs caches are cold in every first sample. Throws Error, also where the
+/// application's result differs from the CPU's.
 SeriesFigures execute(const SeriesSpec&);
 
 }  // namespace bulkhead::isolate

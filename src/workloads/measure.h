@@ -36,9 +36,9 @@ struct Measurement {
     double sharedMemoryShare() const;
 };
 
-/// Runs it once and waits for its end. Throws Error if a kernel fails; the result is not checked. Architects look at the
-/// beginning of workloads that would take hours: a simulated GPU can stop after that many warp instructions (0: it does
-/// not), and is then of no use for another run.
+/// Runs it once and waits for its end. Throws Error if a kernel fails; the result is not checked. Architects look at
+/// the beginning of workloads that would take hours: a simulated GPU can stop after that many warp instructions (0: it
+/// does not), and is then of no use for another run.
 Measurement measure(gpu::Gpu&, gpu::Stream&, Instance&, std::uint64_t warpInstructions = 0);
 
 }  // namespace bulkhead::workloads

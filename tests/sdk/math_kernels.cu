@@ -2,24 +2,24 @@
 
 #include <cuda_runtime.h>
 
-#define ONE(T, name, expression)                                                          \
-    extern "C" __global__ void name(const T* in, const T*, T* out, int n) {               \
-        const int i = blockIdx.x * blockDim.x + threadIdx.x;                              \
-        if (i >= n) return;                                                               \
-        const T x = in[i];                                                                \
-        out[i] = expression;                                                              \
+#define ONE(T, name, expression)                                            \
+    extern "C" __global__ void name(const T* in, const T*, T* out, int n) { \
+        const int i = blockIdx.x * blockDim.x + threadIdx.x;                \
+        if (i >= n) return;                                                 \
+        const T x = in[i];                                                  \
+        out[i] = expression;                                                \
     }
-#define TWO(T, name, expression)                                                          \
-    extern "C" __global__ void name(const T* in, const T* in2, T* out, int n) {           \
-        const int i = blockIdx.x * blockDim.x + threadIdx.x;                              \
-        if (i >= n) return;                                                               \
-        const T x = in[i], y = in2[i];                                                    \
-        out[i] = expression;                                                              \
+#define TWO(T, name, expression)                                                \
+    extern "C" __global__ void name(const T* in, const T* in2, T* out, int n) { \
+        const int i = blockIdx.x * blockDim.x + threadIdx.x;                    \
+        if (i >= n) return;                                                     \
+        const T x = in[i], y = in2[i];                                          \
+        out[i] = expression;                                                    \
     }
-#define BOTH_ONE(name)             \
+#define BOTH_ONE(name)                   \
     ONE(float, name##_float, name##f(x)) \
     ONE(double, name##_double, name(x))
-#define BOTH_TWO(name)                \
+#define BOTH_TWO(name)                      \
     TWO(float, name##_float, name##f(x, y)) \
     TWO(double, name##_double, name(x, y))
 

@@ -1,5 +1,6 @@
-// A tenant that works until it is killed: fills memory, changes it by kernels of different lengths, looks at every word.
-// tenant [ROUNDS [LENGTH [CYCLES]]] ends with 0 after so many rounds, with 1 at a wrong word, with 3 where CUDA says no.
+// A tenant that works until it is killed: fills memory, changes it by kernels of different lengths, looks at every
+// word. tenant [ROUNDS [LENGTH [CYCLES]]] ends with 0 after so many rounds, with 1 at a wrong word, with 3 where CUDA
+// says no.
 
 #include <cstdio>
 #include <cstdlib>

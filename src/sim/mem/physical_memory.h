@@ -18,9 +18,9 @@ class PhysicalMemory {
 
     explicit PhysicalMemory(const arch::DeviceProfile&);
 
-    /// Enough pages for `bytes`, of these colors, or of any where none is named. Contiguous pages are physically adjacent
-    /// where no color is asked for, and come in the order of their addresses where some are. Throws Error if there are
-    /// not enough, and then takes none.
+    /// Enough pages for `bytes`, of these colors, or of any where none is named. Contiguous pages are physically
+    /// adjacent where no color is asked for, and come in the order of their addresses where some are. Throws Error if
+    /// there are not enough, and then takes none.
     std::vector<arch::PhysicalAddress> allocate(Bytes bytes, Bytes pageBytes, Placement, const Colors& = {});
     void release(const std::vector<arch::PhysicalAddress>& pages, Bytes pageBytes);
 

@@ -37,8 +37,7 @@ class Bicg final : public Instance {
     }
 
     void check() override {
-        expectNear("s", rounded(transposedProduct(hostA_, widened(hostR_))), s_.take(), sumTolerance(hostA_.rows),
-                   0);
+        expectNear("s", rounded(transposedProduct(hostA_, widened(hostR_))), s_.take(), sumTolerance(hostA_.rows), 0);
         expectNear("q", rounded(product(hostA_, widened(hostP_))), q_.take(), sumTolerance(hostA_.columns), 0);
     }
 

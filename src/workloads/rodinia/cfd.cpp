@@ -1,16 +1,16 @@
 // Rodinia's CFD (euler3d): air flowing round an obstacle, by finite volumes on an unstructured mesh.
-#include "workloads/compare.h"
-#include "workloads/host_code.h"
-#include "workloads/reference.h"
 #include "workloads/rodinia/cfd.h"
-#include "workloads/rodinia/cfd_mesh.h"
-#include "workloads/workload.h"
 
 #include <array>
 #include <cmath>
 #include <string_view>
 
 #include "cfd.ptx.h"
+#include "workloads/compare.h"
+#include "workloads/host_code.h"
+#include "workloads/reference.h"
+#include "workloads/rodinia/cfd_mesh.h"
+#include "workloads/workload.h"
 
 namespace bulkhead::workloads {
 namespace {
