@@ -59,7 +59,7 @@ CUdeviceptr Tenant::allocate(Bytes bytes) {
     } else {
         address = allocatePages(bytes);
     }
-    allocations_.emplace(address, std::move(allocation));
+    allocations_.emplace(address, allocation);
     used_ += bytes;
     return address;
 }

@@ -203,7 +203,7 @@ TEST_F(Leases, AForkDoesNotGiveAwayItsParentsLease) {
 TEST_F(Leases, FilesThatNobodyLocksMeanNothing) {
     book().setPartitions(parsePartitions("A=100%"));
     std::ofstream(directory_.path() / "test" / "123-0.lease") << "{\"process\": 1";
-    std::ofstream(directory_.path() / "test" / "124-0.lease");
+    std::ofstream(directory_.path() / "test" / "124-0.lease") << "";
     EXPECT_EQ(refusal([&] { return book().join("A", divide); }), "joined");
 }
 

@@ -1,0 +1,106 @@
+# Sourced by ./test: everything that finds faults, one step after the other. A step that fails does not keep the next ones
+# from being made, unless nothing could be built.
+
+results=$root/build/results
+failed_steps=()
+
+# step WORDS COMMAND...: says what is done and how long it took, and keeps whether it went well.
+step() {
+    local words=$1 begun=$SECONDS
+    shift
+    say "$words"
+    if "$@"; then
+        say "$words: passed ($((SECONDS - begun)) s)"
+    else
+        say "$words: FAILED ($((SECONDS - begun)) s)"
+        failed_steps+=("$words")
+    fi
+}
+
+# run_tests BUILD NAME ARGUMENT...: what ctest finds goes into the sum at the end.
+run_tests() {
+    local folder=$root/build/$1 name=$2
+    shift 2
+    ctest --test-dir "$folder" --output-on-failure --output-junit "$results/$name.xml" -j "$(nproc)" "$@"
+}
+
+# build_sanitized PRESET TARGET...: beside the release build, of which it takes what need not be checked.
+build_sanitized() {
+    local preset=$1
+    shift
+    (cd "$root" && quietly cmake --preset "$preset") && quietly cmake --build "$root/build/$preset" --target "$@"
+}
+
+formatted() {
+    (cd "$root" && find src tests bench examples -regex '.*\.\(cpp\|h\|hpp\|cu\|cuh\)' -print0 |
+        xargs -0 -P "$(nproc)" -n 64 clang-format-14 --dry-run -Werror)
+}
+
+# Everything that has tests of its own; the long ones are left to test_long.
+address_tests=(base report arch ptx exec sim driver gpu dissect workloads walls libcuda differential stress compare isolate)
+thread_tests=(driver libcuda walls)
+
+test_under_address() {
+    build_sanitized address "${address_tests[@]/#/test_}" fuzzers || return 1
+    ASAN_OPTIONS=detect_leaks=0 run_tests address "$@"
+}
+
+test_under_threads() {
+    build_sanitized thread "${thread_tests[@]/#/test_}" || return 1
+    run_tests thread thread -R "^($(IFS='|' && echo "${thread_tests[*]}"))\\."
+}
+
+prepare() {
+    install_missing "$root/scripts/packages" "$root/scripts/test-packages"
+    rm -rf "$results"
+    mkdir -p "$results"
+}
+
+# The sum over all builds, then the verdict.
+finish() {
+    /usr/bin/python3 "$root/scripts/sum-of-tests" "$results" || failed_steps+=("the sum of all tests")
+    if [ ${#failed_steps[@]} -gt 0 ]; then
+        printf 'bulkhead: FAILED: %s\n' "${failed_steps[@]}"
+        exit 1
+    fi
+    say "everything passed in $((SECONDS / 60)) min"
+    exit 0
+}
+
+test_all() {
+    [ $# -eq 0 ] || { say "--all takes no argument, but got $1"; exit 2; }
+    prepare
+    step "format" formatted
+    build_release all
+    step "tests" run_tests release release
+    step "clang-tidy over what changed" "$root/scripts/clang-check" tidy
+    step "tests under address and undefined-behaviour sanitizers" test_under_address address -LE long
+    step "tests under the thread sanitizer" test_under_threads
+    step "syntax by clang" "$root/scripts/clang-check" syntax
+    finish
+}
+
+kill_at_random() {
+    "$build/bulkhead" cc "$root/tests/soak/tenant.cu" -o "$1/tenant" &&
+        /usr/bin/python3 "$root/tests/soak/kill_soak.py" --bulkhead "$build/bulkhead" --tenant "$1/tenant" --kills 1000 \
+            --json "$1/kill-soak.json"
+}
+
+test_long() {
+    [ $# -le 1 ] || { say "--long takes a folder alone, but got $2"; exit 2; }
+    local folder
+    folder=$(realpath -m -- "${1-$root/build/long}")
+    mkdir -p "$folder"
+    prepare
+    step "format" formatted
+    build_release all
+    step "tests" run_tests release release
+    step "clang-tidy over everything" "$root/scripts/clang-check" tidy --everything
+    step "every test under address and undefined-behaviour sanitizers" test_under_address address
+    step "tests under the thread sanitizer" test_under_threads
+    step "syntax by clang" "$root/scripts/clang-check" syntax
+    step "processes killed at random" kill_at_random "$folder"
+    step "long fuzzing" "$root/scripts/fuzz-long" --differential 1000000 --jobs "$(nproc)" --out "$folder/fuzz"
+    cp -r "$results" "$folder"
+    finish
+}
