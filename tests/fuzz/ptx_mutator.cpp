@@ -1,4 +1,4 @@
-// Bytes changed at random are hardly ever PTX. Half of the inputs are made by changes that mean something there: whole
+// Bytes changed at random are hardly ever PTX. Two thirds of the inputs are made by changes that mean something: whole
 // lines come, go and change places, and words take the place of others.
 
 #include <algorithm>
