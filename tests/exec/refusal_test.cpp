@@ -90,6 +90,8 @@ TEST(Refused, MistakesInOperands) {
         {"add.u32 %r1, %r2, 1.5;", "a real number where .u32 is wanted"},
         {"add.u32 %p1, %r2, %r3;", "'%p1' is .pred"},
         {"setp.nan.f64 %p1, %ctaid.x, %fd1;", "'%ctaid.x' is .u32, but the instruction wants .f64"},
+        {"mov.e32 %r1, %tid.x;", "mov.e32 cannot have this operand"},
+        {"mov.f16x32 %r1, out_param;", "mov.f16x32 cannot have this operand"},
         {"mov.u64 %rd1, %tid.x;", "'%tid.x' is .u32, but the instruction wants .b64"},
         {"mov.u32 %r1, %clock64;", "'%clock64' is .u64, but the instruction wants .b32"},
     };

@@ -25,6 +25,14 @@ std::uint64_t windowOf(Space space) {
     }
 }
 
+/// The bits of a special register or an address that mov gives such a type; none if it does not.
+Type movedAs(std::string_view type) {
+    if (type.starts_with('b') || type.starts_with('u') || type.starts_with('s'))
+        for (const Type bits : {Type::b16, Type::b32, Type::b64})
+            if (type.substr(1) == nameOf(bits).substr(1)) return bits;
+    return type == "f32" ? Type::b32 : type == "f64" ? Type::b64 : Type::none;
+}
+
 Space spaceNamed(std::string_view name) {
     if (name == "global") return Space::global;
     if (name == "const") return Space::constant;
@@ -135,9 +143,9 @@ bool FunctionLowering::lowerMove(Instr& i) {
     }
     if (current_->modifiers.size() != 1) refuse("mov has one type");
     const std::string& type = current_->modifiers[0];
-    const unsigned bits = type.ends_with("64") ? 64 : type.ends_with("32") ? 32 : type.ends_with("16") ? 16 : 0;
-    if (bits == 0 || type == "f16" || type == "bf16") refuse(fmt::format("mov.{} cannot have this operand", type));
-    const Type wanted = bits == 64 ? Type::b64 : bits == 32 ? Type::b32 : Type::b16;
+    const Type wanted = movedAs(type);
+    if (wanted == Type::none) refuse(fmt::format("mov.{} cannot have this operand", type));
+    const unsigned bits = ptx::bitsOf(wanted);
     i.dst[0] = result(to, wanted);
     if (from.kind == Operand::Kind::sreg) {
         i.run = specialRegister(from, wanted);
