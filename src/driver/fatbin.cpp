@@ -62,6 +62,12 @@ std::optional<Fatbin::Entry> readEntry(std::span<const std::uint8_t>& rest) {
     return entry;
 }
 
+/// What so many bytes can unpack to at most: a byte of LZ4 stands for 255, the four of the shortest zstd block for 128
+/// KB.
+Bytes mostFrom(Fatbin::Packing packing, Bytes packed) {
+    return packing == Fatbin::Packing::lz4 ? 255 * packed : (packed / 4 + 1) * 128_KiB;
+}
+
 std::string unpackLz4(std::span<const std::uint8_t> packed, Bytes bytes) {
     std::string text(bytes, '\0');
     const int got = LZ4_decompress_safe(reinterpret_cast<const char*>(packed.data()), text.data(),
@@ -143,7 +149,7 @@ std::string Fatbin::text(const Entry& entry) {
     if (entry.packing == Packing::none) {
         text.assign(reinterpret_cast<const char*>(entry.payload.data()), entry.payload.size());
     } else {
-        if (entry.unpackedBytes > kMostText)
+        if (entry.unpackedBytes > std::min(kMostText, mostFrom(entry.packing, entry.payload.size())))
             throw Error("an entry of a fatbin claims to unpack to {} bytes", entry.unpackedBytes);
         text = entry.packing == Packing::lz4 ? unpackLz4(entry.payload, entry.unpackedBytes)
                                              : unpackZstd(entry.payload, entry.unpackedBytes);

@@ -206,6 +206,22 @@ TEST(FatbinReader, aBombIsRefused) {
     EXPECT_THROW(Fatbin::text(entry), Error);
 }
 
+TEST(FatbinReader, moreThanAPackingCanHoldIsRefusedBeforeItIsMade) {
+    const std::vector<std::uint8_t> packed(20);
+    for (const Fatbin::Packing packing : {Fatbin::Packing::lz4, Fatbin::Packing::zstd}) {
+        Fatbin::Entry entry;
+        entry.packing = packing;
+        entry.payload = packed;
+        entry.unpackedBytes = Bytes{8} << 20;
+        try {
+            Fatbin::text(entry);
+            FAIL() << "20 bytes are no 8 MB";
+        } catch (const Error& error) {
+            EXPECT_STREQ(error.what(), "an entry of a fatbin claims to unpack to 8388608 bytes");
+        }
+    }
+}
+
 TEST(ReadableMemory, endsWhereAPageCannotBeRead) {
     AtTheEdge edge(100);
     const std::vector<std::uint8_t> bytes(100, 1);
