@@ -86,6 +86,10 @@ kill_at_random() {
             --json "$1/kill-soak.json"
 }
 
+fuzz_for_long() {
+    build_sanitized fuzz fuzzers && "$root/scripts/fuzz-long" --build "$root/build/fuzz" --jobs "$(nproc)" --out "$1"
+}
+
 test_long() {
     [ $# -le 1 ] || { say "--long takes a folder alone, but got $2"; exit 2; }
     local folder
@@ -100,7 +104,7 @@ test_long() {
     step "tests under the thread sanitizer" test_under_threads
     step "syntax by clang" "$root/scripts/clang-check" syntax
     step "processes killed at random" kill_at_random "$folder"
-    step "long fuzzing" "$root/scripts/fuzz-long" --differential 1000000 --jobs "$(nproc)" --out "$folder/fuzz"
+    step "long fuzzing" fuzz_for_long "$folder/fuzz"
     cp -r "$results" "$folder"
     finish
 }
