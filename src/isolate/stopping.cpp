@@ -43,7 +43,10 @@ bool leave(const LeaseBook& book, const std::string& partition, std::chrono::mil
 
 std::vector<Holder> stopHolders(const LeaseBook& book, const std::string& partition) {
     const std::vector<Holder> holders = holdersOf(book, partition);
-    if (holders.empty()) throw Error("nobody is in partition {}", partition);
+    if (holders.empty()) {
+        book.partitions();  // or an Error that says more
+        throw Error("nobody is in partition {}", partition);
+    }
     for (const Holder& holder : holders)
         if (holder.process == 0)
             throw Error("partition {} is held by a process that cannot be seen from here", partition);
