@@ -10,6 +10,7 @@ using In = const std::uint64_t*;
 using Word = std::uint64_t;
 
 constexpr Source kWord{Width::b32, Literal::integer};
+constexpr Source kPlace{Width::b32};  ///< of a bit field: NVIDIA's assembler takes no literals above 255
 
 Width widthOf(unsigned bits) {
     return bits == 64 ? Width::b64 : bits == 16 ? Width::b16 : Width::b32;
@@ -186,14 +187,14 @@ Family bitOperations() {
         c.op("clz." + type, Width::b32, {r},
              [bits](In in) { return static_cast<Word>(std::countl_zero(in[0])) - (64 - bits); });
         c.op("brev." + type, w, {r}, [bits](In in) { return reversed(in[0], bits); });
-        addField(c, "bfi." + type, w, {r, r, kWord, kWord},
+        addField(c, "bfi." + type, w, {r, r, kPlace, kPlace},
                  [bits](In in) { return insertField(in[0], in[1], in[2], in[3], bits); });
     }
     for (const IntegerType& t : {kU32, kS32, kU64, kS64}) {
         const Source r{t.width()};
         c.op(std::string("bfind.") + t.name, Width::b32, {r}, [t](In in) { return findBit(in[0], t, false); });
         c.op(std::string("bfind.shiftamt.") + t.name, Width::b32, {r}, [t](In in) { return findBit(in[0], t, true); });
-        addField(c, std::string("bfe.") + t.name, t.width(), {r, kWord, kWord},
+        addField(c, std::string("bfe.") + t.name, t.width(), {r, kPlace, kPlace},
                  [t](In in) { return extractField(in[0], in[1], in[2], t.bits, t.isSigned); });
     }
     addShifts(c);

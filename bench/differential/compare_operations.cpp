@@ -111,9 +111,11 @@ void addSets(Collector& c) {
                 if (one.type[0] == 'b' && name[0] != 'e' && name[0] != 'n') continue;
                 const Word yes = result[0] == 'f' ? 0x3f800000 : 0xffffffff;
                 c.op(std::string("set.") + name + one.before + "." + result + "." + one.type, Width::b32,
-                     {one.source, one.source}, [compare = one.compare, name = std::string(name), yes](In in) {
+                     {one.source, one.source},
+                     [compare = one.compare, name = std::string(name), yes](In in) {
                          return holds(name, compare(in[0], in[1])) ? yes : 0;
-                     });
+                     })
+                    .noGuard = result[0] == 'f' && one.type[0] != 'f';
             }
     }
 }
@@ -166,8 +168,12 @@ void addFloatTests(Collector& c) {
     for (const Test& test : tests) {
         const std::string name = std::string("testp.") + test.name;
         const auto holds = test.holds;
-        c.op(name + ".f32", Width::pred, {{Width::b32}}, [holds](In in) { return Word{holds(FloatType::f32, in[0])}; });
-        c.op(name + ".f64", Width::pred, {{Width::b64}}, [holds](In in) { return Word{holds(FloatType::f64, in[0])}; });
+        c.op(name + ".f32", Width::pred, {{Width::b32}}, [holds](In in) {
+             return Word{holds(FloatType::f32, in[0])};
+         }).noGuard = true;
+        c.op(name + ".f64", Width::pred, {{Width::b64}}, [holds](In in) {
+             return Word{holds(FloatType::f64, in[0])};
+         }).noGuard = true;
     }
 }
 

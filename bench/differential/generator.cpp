@@ -176,7 +176,7 @@ class Generator {
         if (masked) instruction.sources.push_back(use(maskRegister(mask)));
         for (const Width width : what.results) instruction.results.push_back(freshResult(instruction, width, what));
         if (what.constantCount) instruction.constant = what.constantStep * random_.below(what.constantCount);
-        if (!masked && chance(6)) {
+        if (!masked && chance(6) && !what.noGuard) {
             instruction.guard = anyPredicate();
             instruction.guardNegated = chance(2);
             // A line of several instructions must not change its own guard half-way.

@@ -84,9 +84,8 @@ class Worker {
     /// Every so many-th batch, beginning with this worker's.
     Json run(unsigned worker) {
         const std::uint64_t stride = std::uint64_t{options_.batch} * options_.workers;
-        const auto end = Clock::now() + std::chrono::seconds(options_.seconds);
         for (std::uint64_t at = std::uint64_t{options_.batch} * worker; at < options_.programs; at += stride) {
-            if (options_.seconds && Clock::now() >= end) break;
+            if (isOver()) break;
             const std::uint64_t first = options_.first + at;
             const std::uint64_t size = std::min<std::uint64_t>(options_.batch, options_.programs - at);
             try {
@@ -100,6 +99,8 @@ class Worker {
     }
 
   private:
+    bool isOver() const { return options_.seconds && Clock::now() >= end_; }
+
     void runBatch(std::uint64_t first, std::uint64_t count) {
         std::vector<Program> programs;
         std::vector<Data> expected;
@@ -122,7 +123,7 @@ class Worker {
     void report(Runner& runner, std::uint64_t index, const Program& program, const std::string& difference) {
         if (++tally_.differing > options_.show) return;
         const Program small = shrink(program, [&](const Program& candidate) {
-            return !differenceOf(evaluate(candidate), runner.run({&candidate, 1})[0]).empty();
+            return !isOver() && !differenceOf(evaluate(candidate), runner.run({&candidate, 1})[0]).empty();
         });
         tally_.differences.push_back(
             {{"gpu", runner.gpu().name()},
@@ -134,6 +135,7 @@ class Worker {
     }
 
     const Options& options_;
+    const Clock::time_point end_ = Clock::now() + std::chrono::seconds(options_.seconds);
     std::vector<std::unique_ptr<Runner>> runners_;
     Tally tally_;
 };

@@ -67,6 +67,7 @@ struct Operation {
     bool crossThread = false;  ///< reads or changes other threads' memory
     bool ownResults = false;   ///< results must not share registers with sources
     bool wholeWarp = false;    ///< every thread of the warp must take part
+    bool noGuard = false;      ///< NVIDIA's assembler guards only a part of what it makes of it
 };
 
 /// Operations of one family; each is as likely as the others of its family.
