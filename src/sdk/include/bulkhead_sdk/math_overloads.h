@@ -18,17 +18,13 @@
     }
 
 /// X(name) for functions of one argument that have a version for each real type.
-#define BULKHEAD_ONE_ARGUMENT(X)                                                                               \
-    X(fabs)                                                                                                    \
-    X(floor)                                                                                                   \
-    X(ceil)                                                                                                    \
-    X(trunc)                                                                                                   \
-    X(rint)                                                                                                    \
-    X(nearbyint)                                                                                               \
-    X(round)                                                                                                   \
-    X(sqrt)                                                                                                    \
-    X(logb) X(exp) X(exp2) X(log) X(log2) X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(tanh) X(erf) \
-        X(expm1) X(log1p) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(cbrt) X(erfc)
+// It would be formatted anew each time.
+// clang-format off
+#define BULKHEAD_ONE_ARGUMENT(X)                                                                                \
+    X(fabs) X(floor) X(ceil) X(trunc) X(rint) X(nearbyint) X(round) X(sqrt) X(logb) X(exp) X(exp2) X(log)       \
+    X(log2) X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(tanh) X(erf) X(expm1) X(log1p) X(sinh)      \
+    X(cosh) X(asinh) X(acosh) X(atanh) X(cbrt) X(erfc)
+// clang-format on
 #define BULKHEAD_TWO_ARGUMENTS(X) \
     X(fmin) X(fmax) X(copysign) X(fdim) X(nextafter) X(fmod) X(remainder) X(pow) X(atan2) X(hypot)
 
