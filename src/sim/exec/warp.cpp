@@ -183,7 +183,7 @@ void Warp::popEntry() {
             pc_ = e.pc;
             reconverge_ = e.reconverge;
             active_ = e.mask;
-            if (pc_ >= kSetAside && pc_ != kNever) [[unlikely]]
+            if (isSetAside(pc_)) [[unlikely]]
                 resumeCall(e);
         } else if (!callers_.empty()) {
             // Every lane has left the function: its caller goes on.

@@ -229,6 +229,7 @@ class Warp {
     friend class Block;
     static constexpr std::uint32_t kNever = ~std::uint32_t{0};  ///< a pc that is never reached
     static constexpr std::uint32_t kSetAside = 1u << 31;        ///< from here on, a pc stands for a call set aside
+    static constexpr bool isSetAside(std::uint32_t pc) { return pc >= kSetAside && pc != kNever; }
     static constexpr std::uint32_t kMappingHints = 8;
 
     /// Lanes that wait for their turn or for others to join them. The running ones are pc_, reconverge_, active_.

@@ -140,7 +140,7 @@ bool Warp::giveTurn() {
             pc_ = next.pc;
             reconverge_ = next.reconverge;
             active_ = next.mask;
-            if (pc_ >= kSetAside) resumeCall(next);
+            if (isSetAside(pc_)) resumeCall(next);
             return true;
         }
         above |= next.mask;
@@ -151,7 +151,7 @@ bool Warp::giveTurn() {
 /// Whether lanes on the stack could go on, rather than wait at a barrier.
 bool Warp::waitsForTurn(const Entry& entry, const Code& code) const {
     return std::none_of(early_.begin(), early_.end(), [&](const EarlyLanes& e) {
-        const bool there = entry.pc >= kSetAside || e.at == &code.instrs[entry.pc];
+        const bool there = isSetAside(entry.pc) || e.at == &code.instrs[entry.pc];
         return !e.released && there && (e.lanes & entry.mask) != 0;
     });
 }
