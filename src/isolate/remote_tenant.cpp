@@ -28,8 +28,10 @@ json requestOf(const SeriesSpec& spec, unsigned partition, const std::string& ap
 
 class RemoteTenant final : public Tenant {
   public:
-    RemoteTenant(const json& request, const stress::ChildProcess::Environment& environment)
+    RemoteTenant(const json& request, const stress::MpsDaemon& daemon,
+                 const stress::ChildProcess::Environment& environment)
         : process_({"/proc/self/exe", "isolate", "worker"}, environment) {
+        process_.whileWaiting([&daemon] { daemon.throwIfEnded(); });
         ask(request, kSetUpSeconds);
     }
     double time(unsigned runs, const Tenants&) override {
@@ -92,8 +94,11 @@ struct Served {
 }  // namespace
 
 std::unique_ptr<Tenant> makeRemoteTenant(const SeriesSpec& spec, unsigned partition, const std::string& application,
-                                         std::uint64_t seed, const stress::ChildProcess::Environment& environment) {
-    return std::make_unique<RemoteTenant>(requestOf(spec, partition, application, seed), environment);
+                                         std::uint64_t seed, const stress::MpsDaemon& daemon) {
+    stress::ChildProcess::Environment environment = daemon.environment();
+    if (spec.method == Method::mps)
+        environment.emplace_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", fmt::format("{}", 100 / spec.partitions));
+    return std::make_unique<RemoteTenant>(requestOf(spec, partition, application, seed), daemon, environment);
 }
 
 int serveTenant() {

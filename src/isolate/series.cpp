@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "isolate/floor.h"
 #include "isolate/tenant.h"
-#include "stress/mps_daemon.h"
 
 namespace bulkhead::isolate {
 namespace {
@@ -40,10 +39,7 @@ class Scene {
     std::unique_ptr<Tenant> moveIn(unsigned partition, const std::string& name) {
         const std::uint64_t seed = spec_.seed + partition;
         if (floor_) return makeLocalTenant(*floor_, partition, name, spec_.size, seed);
-        stress::ChildProcess::Environment environment = daemon_->environment();
-        if (spec_.method == Method::mps)
-            environment.emplace_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", fmt::format("{}", 100 / spec_.partitions));
-        return makeRemoteTenant(spec_, partition, name, seed, environment);
+        return makeRemoteTenant(spec_, partition, name, seed, *daemon_);
     }
     Neighbourhood neighbourhood(const std::string& name) {
         Neighbourhood n;

@@ -125,7 +125,10 @@ std::string ChildProcess::readLine(double limitSeconds) {
         throwIfInterrupted();
         if (Clock::now() >= end) throw Error("{} said nothing for {} s", name_, limitSeconds);
         pollfd ready = {output_, POLLIN, 0};
-        if (poll(&ready, 1, kPollMs) <= 0) continue;
+        if (poll(&ready, 1, kPollMs) <= 0) {
+            check_();
+            continue;
+        }
         char buffer[4096];
         const ssize_t n = read(output_, buffer, sizeof buffer);
         if (n <= 0) {

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,9 +26,12 @@ class ChildProcess {
     ChildProcess(const ChildProcess&) = delete;
     ChildProcess& operator=(const ChildProcess&) = delete;
 
+    /// What readLine asks all the while: it throws once no answer can come any more.
+    void whileWaiting(std::function<void()> check) { check_ = std::move(check); }
+
     /// Throws Error if it is no longer there.
     void writeLine(const std::string&);
-    /// Throws Error if it ends, or says nothing for that long; and Interrupted.
+    /// Throws Error if it ends, or says nothing for that long; Interrupted; and what is asked while waiting throws.
     std::string readLine(double limitSeconds);
     void closeInput();
     /// Waits for its end; kills it after that long. Its exit status, 128 and more for a signal.
@@ -40,6 +44,7 @@ class ChildProcess {
     int input_ = -1, output_ = -1;
     int status_ = -1;
     std::string pending_;
+    std::function<void()> check_ = [] {};
 };
 
 }  // namespace bulkhead::stress

@@ -17,8 +17,12 @@ class MpsDaemon {
 
     /// What makes a process a client of this daemon.
     ChildProcess::Environment environment() const;
+    /// A client would wait for ever for a daemon that somebody ended. Throws Error then.
+    void throwIfEnded() const;
 
   private:
+    void end();
+
     std::filesystem::path folder_;
     std::unique_ptr<ChildProcess> guard_;
 };

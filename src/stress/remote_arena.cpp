@@ -16,11 +16,16 @@ using nlohmann::json;
 
 constexpr double kSetupSeconds = 120, kAnswerSeconds = 60;
 
+ChildProcess::Environment environmentOf(const MpsDaemon* daemon) {
+    return daemon ? daemon->environment() : ChildProcess::Environment();
+}
+
 /// One side of the arena, asked through its process.
 class Worker {
   public:
-    Worker(const char* role, const ArenaSpec& spec, const ChildProcess::Environment& environment)
-        : process_({"/proc/self/exe", "stress", "--worker"}, environment) {
+    Worker(const char* role, const ArenaSpec& spec, const MpsDaemon* daemon)
+        : process_({"/proc/self/exe", "stress", "--worker"}, environmentOf(daemon)) {
+        if (daemon) process_.whileWaiting([daemon] { daemon->throwIfEnded(); });
         change(role, spec);
     }
     /// Another task for the same process.
@@ -41,8 +46,8 @@ class Worker {
 
 class RemoteVictim final : public Victim {
   public:
-    RemoteVictim(const ArenaSpec& spec, const ChildProcess::Environment& environment)
-        : worker_("victim", spec, environment), limit_(spec.victim.limitSeconds + kAnswerSeconds) {}
+    RemoteVictim(const ArenaSpec& spec, const MpsDaemon* daemon)
+        : worker_("victim", spec, daemon), limit_(spec.victim.limitSeconds + kAnswerSeconds) {}
     std::optional<VictimRun> run() override {
         const json answer = worker_.ask({{"do", "run"}}, limit_);
         if (answer.contains("hung")) return std::nullopt;
@@ -58,8 +63,7 @@ class RemoteVictim final : public Victim {
 
 class RemoteAggressor final : public Assault {
   public:
-    RemoteAggressor(const ArenaSpec& spec, const ChildProcess::Environment& environment)
-        : worker_("aggressor", spec, environment) {}
+    RemoteAggressor(const ArenaSpec& spec, const MpsDaemon* daemon) : worker_("aggressor", spec, daemon) {}
     void start(double limitSeconds) override {
         worker_.ask({{"do", "start"}, {"limit_s", limitSeconds}}, limitSeconds + kAnswerSeconds);
     }
@@ -77,10 +81,11 @@ class RemoteArena final : public Arena {
     explicit RemoteArena(const ArenaSpec& spec)
         : spec_(spec),
           daemon_(spec.placement == Placement::mps ? std::make_unique<MpsDaemon>() : nullptr),
-          victim_(isProgram(spec.victim.name)
-                      ? makeProgramVictim(wordsOf(spec.victim.name), environment(), spec.victim.limitSeconds)
-                      : std::make_unique<RemoteVictim>(spec, environment())),
-          aggressor_(spec, environment()) {}
+          victim_(
+              isProgram(spec.victim.name)
+                  ? makeProgramVictim(wordsOf(spec.victim.name), environmentOf(daemon_.get()), spec.victim.limitSeconds)
+                  : std::make_unique<RemoteVictim>(spec, daemon_.get())),
+          aggressor_(spec, daemon_.get()) {}
     Victim& victim() override { return *victim_; }
     Assault& aggressor() override { return aggressor_; }
     void setAggressor(const AggressorSpec& aggressor) override {
@@ -89,10 +94,6 @@ class RemoteArena final : public Arena {
     }
 
   private:
-    ChildProcess::Environment environment() const {
-        return daemon_ ? daemon_->environment() : ChildProcess::Environment();
-    }
-
     ArenaSpec spec_;
     std::unique_ptr<MpsDaemon> daemon_;  // goes last: after its clients
     std::unique_ptr<Victim> victim_;

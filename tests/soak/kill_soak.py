@@ -34,6 +34,7 @@ class Soak:
         self.folder = tempfile.mkdtemp(prefix="bulkhead-soak-")
         self.lock = threading.Lock()
         self.kills = collections.Counter()
+        self.workers = collections.Counter()  # killed, by name
         self.ends = collections.Counter()  # of those that ended before they could be killed
         self.problems = []
         self.slowest = 0.0
@@ -43,6 +44,7 @@ class Soak:
         self.temporary = os.path.join(self.folder, "tmp")
         self.leases = os.path.join(self.folder, "leases")
         self.place = ["--gpu", options.gpu, "--leases", self.leases]
+        self.strangers = {name for name in os.listdir("/proc") if name.isdigit()}  # and this process
         os.mkdir(self.temporary)
 
     def environment(self, worker, kind="tenant"):
@@ -92,7 +94,7 @@ class Soak:
         wanted = f"{MARK}={self.mark}-{'' if worker is None else worker}".encode()
         found = []
         for name in os.listdir("/proc"):
-            if not name.isdigit() or int(name) == os.getpid():
+            if not name.isdigit() or name in self.strangers:
                 continue
             try:
                 with open(f"/proc/{name}/environ", "rb") as file:
@@ -105,42 +107,50 @@ class Soak:
                 found.append(int(name))
         return found
 
+    @staticmethod
+    def name(pid):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                return file.read().replace(b"\0", b" ").decode(errors="replace").strip()
+        except OSError:
+            return "one that has ended"
+
     def kill(self, process, kind, worker, draw):
-        """Kills the process itself or, now and then, one of those that it started."""
+        """Kills the process itself or, now and then, one of those that it started. The name of whom it killed."""
         victim = process.pid
         children = [pid for pid in self.marked(worker) if pid != process.pid] if kind == "tool" else []
         if children and draw.random() < 0.8:
             kind, victim = "worker", draw.choice(children)
+        name = self.name(victim)
         try:
             os.kill(victim, signal.SIGKILL)
         except ProcessLookupError:
-            return False
+            return ""
         with self.lock:
             self.kills[kind] += 1
+            if kind == "worker":
+                self.workers[os.path.basename(name.split()[0]) if name else "another"] += 1
         if kind == "worker":  # the tool notices, says so and ends
             try:
                 process.wait(60)
             except subprocess.TimeoutExpired:
-                self.problem(f"the tool did not end when its worker was killed: {process.args}")
+                self.problem(f"the tool did not end when {name} was killed: {' '.join(process.args[1:])}")
                 process.kill()
-        return True
+        return name
 
     def expectGone(self, worker, what):
         start = time.monotonic()
         while self.marked(worker):
             if time.monotonic() - start > 30:
-                names = {}
-                for pid in self.marked(worker):
+                left = {pid: self.name(pid) for pid in self.marked(worker)}
+                self.problem(f"processes left behind by {what}: {left}")
+                for pid in left:
                     try:
-                        with open(f"/proc/{pid}/cmdline", "rb") as file:
-                            names[pid] = file.read().replace(b"\0", b" ").decode(errors="replace")
-                    except OSError:
+                        os.kill(pid, signal.SIGKILL)
+                    except ProcessLookupError:
                         pass
-                self.problem(f"processes left behind by {what}: {names}")
-                for pid in names:
-                    os.kill(pid, signal.SIGKILL)
                 return
-            time.sleep(0.01)
+            time.sleep(0.03)
         with self.lock:
             self.slowest = max(self.slowest, time.monotonic() - start)
 
@@ -155,13 +165,13 @@ class Soak:
             reader.start()
             if kind == "tool" and draw.random() < 0.5:  # many end before they would be met with workers
                 while process.poll() is None and self.marked(worker) == [process.pid]:
-                    time.sleep(0.002)
+                    time.sleep(0.005)
                 life /= 10
             try:
                 process.wait(draw.uniform(0, life))
             except subprocess.TimeoutExpired:
                 pass
-            killed = process.poll() is None and self.kill(process, kind, worker, draw)
+            killed = self.kill(process, kind, worker, draw) if process.poll() is None else ""
             process.wait()
             if not killed:
                 with self.lock:
@@ -170,7 +180,7 @@ class Soak:
                 if kind == "tenant" and process.returncode == 1:
                     reader.join(5)
                     self.problem(f"a tenant saw a wrong result: {b''.join(output)[-500:]}")
-            self.expectGone(worker, " ".join(words[1:4]))
+            self.expectGone(worker, f"{' '.join(words[1:4])}, where {killed or 'nobody'} was killed")
             reader.join(5)
 
     def expectNothingLeft(self):
@@ -224,6 +234,7 @@ class Soak:
 
     def result(self, seconds):
         lines = [(f"{kind}s killed", self.kills[kind], "") for kind in ("tenant", "tool", "worker")]
+        lines += [(f"of the workers: {name}", count, "") for name, count in sorted(self.workers.items())]
         lines += [(f"ended before, status {how}", count, "") for how, count in sorted(self.ends.items())]
         lines += [("longest until a killed one and its children were gone", round(self.slowest, 3), "s"),
                   ("in all", round(seconds), "s"),

@@ -46,6 +46,7 @@ L:  mov.u64 %rd3, %clock64;
 \0"""
 
 SHORT, LONG = 200_000, 50_000_000_000  # cycles
+NO_ANSWER_SECONDS = 8
 
 
 class Refused(Exception):
@@ -154,9 +155,10 @@ class Process:
 
 
 class Scenario:
-    def __init__(self, name, environment, control):
-        self.name, self.environment, self.control = name, environment, control
-        self.row = {"what one program does": NAMES[name], "MPS": "yes" if control else "no"}
+    def __init__(self, name, daemon=None):
+        self.name, self.daemon = name, daemon
+        self.environment = daemon.environment if daemon else dict(os.environ)
+        self.row = {"what one program does": NAMES[name], "MPS": "yes" if daemon else "no"}
 
     def start(self, role):
         return Process(role, self.environment)
@@ -166,12 +168,12 @@ class Scenario:
         begun, refusals, worked = time.monotonic(), [], []
         while time.monotonic() - begun < 4 and len(worked) < 2:
             newcomer = self.start("newcomer")
-            words = [newcomer.line(), newcomer.line()]
+            words = [newcomer.line(NO_ANSWER_SECONDS), newcomer.line(NO_ANSWER_SECONDS)]
             newcomer.gone()
             if words == ["open", "fine"]:
                 worked.append(time.monotonic() - begun)
             else:
-                refusals.append(words[0] if words[0] != "open" else words[1] or "no answer")
+                refusals.append((words[0] if words[0] != "open" else words[1]) or f"no answer in {NO_ANSWER_SECONDS} s")
         self.row["newcomers refused"] = len(refusals)
         self.row["with"] = ", ".join(sorted(set(refusals)))
         if worked:
@@ -219,7 +221,7 @@ class Scenario:
         victim = self.start("busy")
         victim.line(), victim.line()
         time.sleep(0.2)
-        self.control(f"terminate_client {self.server()} {victim.pid}")
+        self.daemon.control(f"terminate_client {self.server()} {victim.pid}")
         victim.gone()
         self.newcomers()
 
@@ -243,8 +245,14 @@ class Scenario:
         os.kill(int(self.server()), signal.SIGKILL)
         self.newcomers()
 
+    def kill_daemon(self):
+        server = int(self.server())
+        self.daemon.process.kill()
+        self.newcomers()
+        os.kill(server, signal.SIGKILL)
+
     def server(self):
-        return self.control("get_server_list").split()[0]
+        return self.daemon.control("get_server_list").split()[0]
 
 
 NAMES = {
@@ -256,8 +264,9 @@ NAMES = {
     "fault": "writes to an illegal address",
     "traps": "executes a trap",
     "kill-server": "is the MPS server, and is killed",
+    "kill-daemon": "is the MPS daemon, and is killed",  # the last: it is not started again
 }
-OF_MPS = {"stop-busy", "kill-server"}
+OF_MPS = {"stop-busy", "kill-server", "kill-daemon"}
 COLUMNS = ["what one program does", "MPS", "a bystander", "and then", "while it lives", "newcomers refused", "with",
            "first that worked"]
 
@@ -277,7 +286,8 @@ class Daemon:
                               env=self.environment, timeout=20).stdout.strip()
 
     def __exit__(self, *_):
-        self.control("quit")
+        if self.process.poll() is None:
+            self.control("quit")
         try:
             self.process.wait(10)
         except subprocess.TimeoutExpired:
@@ -299,8 +309,8 @@ def main():
     chosen = options.scenarios or list(NAMES)
     rows = []
     with Daemon() as daemon:
-        rows += [Scenario(name, daemon.environment, daemon.control).run() for name in chosen]
-    rows += [Scenario(name, dict(os.environ), None).run() for name in chosen if name not in OF_MPS]
+        rows += [Scenario(name, daemon).run() for name in chosen]
+    rows += [Scenario(name).run() for name in chosen if name not in OF_MPS]
     units = {"first that worked": "s"}
     result = {
         "title": "What the end or the fault of one program does to others",

@@ -144,6 +144,36 @@ TEST_F(Mps, AServerDoesNotOutliveADaemonThatIsKilled) {
     EXPECT_TRUE(goneSoon(folderOfDaemon()));
 }
 
+TEST_F(Mps, AGuardThatIsKilledBeforeTheDaemonIsReadyLeavesNothingBehind) {
+    const std::string beginsSlowly = "[ \"$1\" = -f ] && { echo $$ > '" + (folder_ / "pid").string() +
+                                     "'; echo \"$CUDA_MPS_PIPE_DIRECTORY\" > '" + (folder_ / "pipe").string() +
+                                     "'; sleep 3; }\n";
+    install(beginsSlowly + standIn());
+    std::thread killer([&] {
+        ASSERT_TRUE(soon([&] { return daemonProcess() > 0 && !folderOfDaemon().empty(); }));
+        ASSERT_EQ(kill(parentOf(daemonProcess()), SIGKILL), 0);
+    });
+    EXPECT_THROW(MpsDaemon(), Error);
+    killer.join();
+    EXPECT_TRUE(goneSoon(daemonProcess()));
+    EXPECT_TRUE(goneSoon(folderOfDaemon()));
+}
+
+TEST_F(Mps, WhoWaitsForAClientLearnsThatTheDaemonWasKilled) {
+    install(standIn());
+    const MpsDaemon daemon;
+    ChildProcess client({"cat"}, daemon.environment());
+    client.whileWaiting([&] { daemon.throwIfEnded(); });
+    EXPECT_NO_THROW(daemon.throwIfEnded());
+    ASSERT_EQ(kill(daemonProcess(), SIGKILL), 0);
+    try {
+        client.readLine(30);
+        FAIL() << "a client that says nothing said something";
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("MPS daemon"), std::string::npos) << error.what();
+    }
+}
+
 TEST_F(Mps, ADaemonThatEndsAtOnceIsReported) {
     install("exit 1\n");
     EXPECT_THROW(MpsDaemon(), Error);
