@@ -11,7 +11,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -37,8 +40,8 @@ struct Options {
 
 constexpr std::uint64_t kNoEnd = std::uint64_t{1} << 62;
 
-/// Where a worker of a real GPU waits for ever, nobody else does.
-constexpr unsigned kPatienceSeconds = 120;
+/// A program that a real GPU is not done with after so long ends its worker, and no other.
+constexpr unsigned kPatienceSeconds = 60;
 
 /// What a worker found, and what all of them did together.
 struct Tally {
@@ -60,7 +63,10 @@ struct Tally {
         for (const Json& one : other["differences"])
             if (differences.size() < most) differences.push_back(one);
         if (gpus.empty()) gpus = other["gpus"];
-        if (failure.empty()) failure = other["failure"].get<std::string>();
+        fail(other["failure"].get<std::string>());
+    }
+    void fail(const std::string& why) {
+        if (!why.empty()) failure += (failure.empty() ? "" : "; ") + why;
     }
 };
 
@@ -72,7 +78,8 @@ std::string wholeText(const Program& program) {
 
 class Worker {
   public:
-    explicit Worker(const Options& options) : options_(options) {
+    /// `say` is told before every batch what was found so far.
+    Worker(const Options& options, std::function<void(const Tally&)> say) : options_(options), say_(std::move(say)) {
         for (const std::string& name : options.gpus) {
             runners_.push_back(std::make_unique<Runner>(name));
             int version = 0;
@@ -82,20 +89,24 @@ class Worker {
     }
 
     /// Every so many-th batch, beginning with this worker's.
-    Json run(unsigned worker) {
+    Tally run(unsigned worker) {
         const std::uint64_t stride = std::uint64_t{options_.batch} * options_.workers;
         for (std::uint64_t at = std::uint64_t{options_.batch} * worker; at < options_.programs; at += stride) {
             if (isOver()) break;
             const std::uint64_t first = options_.first + at;
             const std::uint64_t size = std::min<std::uint64_t>(options_.batch, options_.programs - at);
+            const std::string which = fmt::format("programs {} to {}", first, first + size - 1);
+            tally_.failure = which + ": the worker was ended";  // unless it goes on
+            say_(tally_);
             try {
                 runBatch(first, size);
+                tally_.failure.clear();
             } catch (const std::exception& error) {
-                tally_.failure = fmt::format("programs {} to {}: {}", first, first + size - 1, error.what());
+                tally_.failure = which + ": " + error.what();
                 break;
             }
         }
-        return tally_.json();
+        return tally_;
     }
 
   private:
@@ -110,7 +121,7 @@ class Worker {
             tally_.instructions += programs.back().instructions();
         }
         for (const std::unique_ptr<Runner>& runner : runners_) {
-            const std::vector<Outcome> outcomes = runner->run(programs);
+            const std::vector<Outcome> outcomes = outcomesOf(*runner, programs);
             tally_.values += count * kValues;
             for (std::uint64_t i = 0; i < count; ++i) {
                 const std::string difference = differenceOf(expected[i], outcomes[i]);
@@ -120,34 +131,66 @@ class Worker {
         tally_.programs += count;
     }
 
+    std::vector<Outcome> outcomesOf(Runner& runner, std::span<const Program> programs) const {
+        if (options_.seconds) alarm(kPatienceSeconds);
+        std::vector<Outcome> outcomes = runner.run(programs);
+        alarm(0);
+        return outcomes;
+    }
+
     void report(Runner& runner, std::uint64_t index, const Program& program, const std::string& difference) {
         if (++tally_.differing > options_.show) return;
         const Program small = shrink(program, [&](const Program& candidate) {
-            return !isOver() && !differenceOf(evaluate(candidate), runner.run({&candidate, 1})[0]).empty();
+            return !isOver() && !differenceOf(evaluate(candidate), outcomesOf(runner, {&candidate, 1})[0]).empty();
         });
         tally_.differences.push_back(
             {{"gpu", runner.gpu().name()},
              {"program", index},
              {"difference", difference},
-             {"shrunken difference", differenceOf(evaluate(small), runner.run({&small, 1})[0])},
+             {"shrunken difference", differenceOf(evaluate(small), outcomesOf(runner, {&small, 1})[0])},
              {"shrunken", wholeText(small)},
              {"ptx", wholeText(program)}});
     }
 
     const Options& options_;
+    const std::function<void(const Tally&)> say_;
     const Clock::time_point end_ = Clock::now() + std::chrono::seconds(options_.seconds);
     std::vector<std::unique_ptr<Runner>> runners_;
     Tally tally_;
 };
 
-Json work(const Options& options, unsigned worker) {
+/// A line of JSON for what was found so far, again and again: the last one counts, also where a worker is ended.
+void work(const Options& options, unsigned worker, int pipe) {
+    const auto say = [pipe](const Tally& tally) {
+        const std::string line = jsonText(tally.json()) + "\n";
+        for (std::size_t done = 0; done < line.size();) {
+            const ssize_t written = write(pipe, line.data() + done, line.size() - done);
+            if (written < 0) _exit(1);
+            done += static_cast<std::size_t>(written);
+        }
+    };
     try {
-        return Worker(options).run(worker);
+        say(Worker(options, say).run(worker));
     } catch (const std::exception& error) {
         Tally tally;
         tally.failure = error.what();
-        return tally.json();
+        say(tally);
     }
+}
+
+/// What a worker said last, and all of it.
+Json lastSaid(int pipe) {
+    std::string text;
+    char part[65536];
+    for (ssize_t got; (got = read(pipe, part, sizeof part)) > 0;) {
+        text.append(part, static_cast<std::size_t>(got));
+        const std::size_t end = text.rfind('\n');
+        if (end == std::string::npos || end == 0) continue;
+        const std::size_t before = text.rfind('\n', end - 1);
+        if (before != std::string::npos) text.erase(0, before + 1);
+    }
+    const std::size_t end = text.find('\n');
+    return end == std::string::npos ? Json() : Json::parse(text.substr(0, end));
 }
 
 /// Each worker is a process: one driver compiles for one of them at a time, and a GPU that fails takes only one down.
@@ -160,29 +203,27 @@ Tally runWorkers(const Options& options) {
         if (child < 0) throw Error("cannot make a process");
         if (child == 0) {
             close(ends[0]);
-            if (options.seconds) alarm(options.seconds + kPatienceSeconds);
-            const std::string text = jsonText(work(options, w));
-            FILE* const pipe = fdopen(ends[1], "w");
-            std::fwrite(text.data(), 1, text.size(), pipe);
-            std::fclose(pipe);
+            work(options, w, ends[1]);
             _exit(0);
         }
         close(ends[1]);
         children.emplace_back(child, ends[0]);
     }
+    std::vector<Json> said(children.size());
+    {
+        std::vector<std::jthread> readers;
+        for (std::size_t i = 0; i < children.size(); ++i)
+            readers.emplace_back([&, i] { said[i] = lastSaid(children[i].second); });
+    }
     Tally tally;
-    for (const auto& [child, end] : children) {
-        std::string text;
-        char part[65536];
-        for (ssize_t got; (got = read(end, part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(got));
-        close(end);
+    for (std::size_t i = 0; i < children.size(); ++i) {
+        close(children[i].second);
         int status = 0;
-        waitpid(child, &status, 0);
-        const Json json = Json::parse(text, nullptr, false);
-        if (json.is_discarded())
-            tally.failure = fmt::format("a worker ended with status {}", status);
+        waitpid(children[i].first, &status, 0);
+        if (said[i].is_null())
+            tally.fail(fmt::format("a worker ended with status {}", status));
         else
-            tally.add(json, options.show);
+            tally.add(said[i], options.show);
     }
     return tally;
 }
