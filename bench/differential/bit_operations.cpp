@@ -10,6 +10,10 @@ using In = const std::uint64_t*;
 using Word = std::uint64_t;
 
 constexpr Source kWord{Width::b32, Literal::integer};
+/// How far something is shifted. Of a literal NVIDIA's assembler takes the low half where the operand has 16 bits.
+constexpr Source shiftOf(unsigned bits) {
+    return {Width::b32, bits == 16 ? Literal::none : Literal::integer};
+}
 constexpr Source kPlace{Width::b32};  ///< of a bit field: NVIDIA's assembler takes no literals above 255
 
 Width widthOf(unsigned bits) {
@@ -72,13 +76,13 @@ void addLogic(Collector& c, unsigned bits) {
     c.op("not." + type, w, {r}, [](In in) { return ~in[0]; });
     c.op("cnot." + type, w, {r}, [](In in) { return Word{in[0] == 0}; });
     c.op("mov." + type, w, {s}, [](In in) { return in[0]; });
-    c.op("shl." + type, w, {r, kWord}, [bits](In in) { return in[1] >= bits ? 0 : in[0] << in[1]; });
-    c.op("shr." + type, w, {r, kWord}, [bits](In in) { return in[1] >= bits ? 0 : in[0] >> in[1]; });
+    c.op("shl." + type, w, {r, shiftOf(bits)}, [bits](In in) { return in[1] >= bits ? 0 : in[0] << in[1]; });
+    c.op("shr." + type, w, {r, shiftOf(bits)}, [bits](In in) { return in[1] >= bits ? 0 : in[0] >> in[1]; });
 }
 
 void addShifts(Collector& c) {
     for (const IntegerType& t : kIntegerTypes)
-        c.op(std::string("shr.") + t.name, t.width(), {{t.width()}, kWord}, [t](In in) {
+        c.op(std::string("shr.") + t.name, t.width(), {{t.width()}, shiftOf(t.bits)}, [t](In in) {
             const auto by = std::min<Word>(in[1], t.isSigned ? t.bits - 1 : t.bits);
             return static_cast<Word>(t.value(in[0]) >> by);
         });

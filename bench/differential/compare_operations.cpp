@@ -115,7 +115,7 @@ void addSets(Collector& c) {
                      [compare = one.compare, name = std::string(name), yes](In in) {
                          return holds(name, compare(in[0], in[1])) ? yes : 0;
                      })
-                    .noGuard = result[0] == 'f' && one.type[0] != 'f';
+                    .noGuard = true;
             }
     }
 }

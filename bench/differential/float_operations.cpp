@@ -100,6 +100,7 @@ void addExtremes(Collector& c, const std::string& type, FloatType format, Source
                              const Modifiers m{ftz};
                              return extreme(format, greatest, nan, m.operand(format, in[0]), m.operand(format, in[1]));
                          });
+                operation.twoSources = true;
                 if (format == FloatType::f64) operation.openNan = OpenNan::f64;
             }
 }

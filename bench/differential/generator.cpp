@@ -171,6 +171,8 @@ class Generator {
             const bool literal = source.literal != Literal::none && (i > 0 || what.sources.size() == 1) && chance(5);
             Operand operand{literal, anyRegister(source.width), literal ? drawLiteral(source) : 0};
             if (literal && what.divides && operand.literal == 0) operand.literal = 7;
+            while (what.twoSources && i == 1 && !literal && operand.reg == instruction.sources[0].reg)
+                operand.reg = anyRegister(source.width);
             instruction.sources.push_back(operand);
         }
         if (masked) instruction.sources.push_back(use(maskRegister(mask)));

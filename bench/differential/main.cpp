@@ -1,20 +1,21 @@
 // Random PTX programs on GPUs, simulated or real, against what they must give by the definition of PTX:
 //   bulkhead_differential --gpu sim:h200 --programs 100000 --workers 2
 //   bulkhead_differential --gpu cuda:0 --gpu sim:h200 --seconds 300 --workers 16 --json FILE
-// Ends with 1 if anything differs.
+// Ends with 1 if anything differs or is not answered.
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -40,20 +41,21 @@ struct Options {
 
 constexpr std::uint64_t kNoEnd = std::uint64_t{1} << 62;
 
-/// A program that a real GPU is not done with after so long ends its worker, and no other.
-constexpr unsigned kPatienceSeconds = 60;
+/// A worker whose batch takes a real GPU longer is ended, and another one goes on after that batch.
+constexpr unsigned kPatienceSeconds = 30;
+constexpr std::size_t kMostUnanswered = 200;
 
-/// What a worker found, and what all of them did together.
+/// What workers found.
 struct Tally {
     std::uint64_t programs = 0, instructions = 0, values = 0, differing = 0;
     Json differences = Json::array();
     Json gpus = Json::array();
-    std::string failure;
+    Json unanswered = Json::array();  ///< batches that ended their worker, and how
 
     Json json() const {
-        return {{"programs", programs},   {"instructions", instructions}, {"values", values},
-                {"differing", differing}, {"differences", differences},   {"gpus", gpus},
-                {"failure", failure}};
+        return {
+            {"programs", programs},       {"instructions", instructions}, {"values", values}, {"differing", differing},
+            {"differences", differences}, {"unanswered", unanswered},     {"gpus", gpus}};
     }
     void add(const Json& other, unsigned most) {
         programs += other["programs"].get<std::uint64_t>();
@@ -62,11 +64,6 @@ struct Tally {
         differing += other["differing"].get<std::uint64_t>();
         for (const Json& one : other["differences"])
             if (differences.size() < most) differences.push_back(one);
-        if (gpus.empty()) gpus = other["gpus"];
-        fail(other["failure"].get<std::string>());
-    }
-    void fail(const std::string& why) {
-        if (!why.empty()) failure += (failure.empty() ? "" : "; ") + why;
     }
 };
 
@@ -76,41 +73,43 @@ std::string wholeText(const Program& program) {
     return modulePrologue() + textOf(program, "k0");
 }
 
+/// Takes one batch after the other to the GPUs, in a process of its own: a driver compiles for one thread of a process
+/// at a time, and a GPU that fails takes only one worker down. Says in lines of JSON what it does and what it found.
 class Worker {
   public:
-    /// `say` is told before every batch what was found so far.
-    Worker(const Options& options, std::function<void(const Tally&)> say) : options_(options), say_(std::move(say)) {
-        for (const std::string& name : options.gpus) {
-            runners_.push_back(std::make_unique<Runner>(name));
-            int version = 0;
-            runners_.back()->gpu().api().cuDriverGetVersion(&version);
-            tally_.gpus.push_back({{"gpu", name}, {"name", runners_.back()->gpu().info().name}, {"driver", version}});
+    Worker(const Options& options, Clock::time_point end, int pipe) : options_(options), end_(end), pipe_(pipe) {}
+
+    /// Every so many-th batch from this one on.
+    void run(std::uint64_t at) {
+        for (const std::string& name : options_.gpus) open(name);
+        for (; at < options_.programs && !isOver(); at += std::uint64_t{options_.batch} * options_.workers) {
+            say({{"at", at}});
+            runBatch(options_.first + at, std::min<std::uint64_t>(options_.batch, options_.programs - at));
+            say(tally_.json());
+            tally_ = {};
         }
+        say({{"at", kNoEnd}});
     }
 
-    /// Every so many-th batch, beginning with this worker's.
-    Tally run(unsigned worker) {
-        const std::uint64_t stride = std::uint64_t{options_.batch} * options_.workers;
-        for (std::uint64_t at = std::uint64_t{options_.batch} * worker; at < options_.programs; at += stride) {
-            if (isOver()) break;
-            const std::uint64_t first = options_.first + at;
-            const std::uint64_t size = std::min<std::uint64_t>(options_.batch, options_.programs - at);
-            const std::string which = fmt::format("programs {} to {}", first, first + size - 1);
-            tally_.failure = which + ": the worker was ended";  // unless it goes on
-            say_(tally_);
-            try {
-                runBatch(first, size);
-                tally_.failure.clear();
-            } catch (const std::exception& error) {
-                tally_.failure = which + ": " + error.what();
-                break;
-            }
+    void say(const Json& json) const {
+        const std::string line = jsonText(json) + "\n";
+        for (std::size_t done = 0; done < line.size();) {
+            const ssize_t written = write(pipe_, line.data() + done, line.size() - done);
+            if (written < 0) _exit(1);
+            done += static_cast<std::size_t>(written);
         }
-        return tally_;
     }
 
   private:
-    bool isOver() const { return options_.seconds && Clock::now() >= end_; }
+    bool isOver() const { return Clock::now() >= end_; }
+
+    void open(const std::string& name) {
+        runners_.push_back(std::make_unique<Runner>(name));
+        runners_.back()->tell = [this](const char* doing) { say({{"doing", doing}}); };
+        int version = 0;
+        runners_.back()->gpu().api().cuDriverGetVersion(&version);
+        say({{"gpu", {{"gpu", name}, {"name", runners_.back()->gpu().info().name}, {"driver", version}}}});
+    }
 
     void runBatch(std::uint64_t first, std::uint64_t count) {
         std::vector<Program> programs;
@@ -153,77 +152,94 @@ class Worker {
     }
 
     const Options& options_;
-    const std::function<void(const Tally&)> say_;
-    const Clock::time_point end_ = Clock::now() + std::chrono::seconds(options_.seconds);
+    const Clock::time_point end_;
+    const int pipe_;
     std::vector<std::unique_ptr<Runner>> runners_;
     Tally tally_;
 };
 
-/// A line of JSON for what was found so far, again and again: the last one counts, also where a worker is ended.
-void work(const Options& options, unsigned worker, int pipe) {
-    const auto say = [pipe](const Tally& tally) {
-        const std::string line = jsonText(tally.json()) + "\n";
-        for (std::size_t done = 0; done < line.size();) {
-            const ssize_t written = write(pipe, line.data() + done, line.size() - done);
-            if (written < 0) _exit(1);
-            done += static_cast<std::size_t>(written);
-        }
-    };
-    try {
-        say(Worker(options, say).run(worker));
-    } catch (const std::exception& error) {
-        Tally tally;
-        tally.failure = error.what();
-        say(tally);
-    }
-}
+/// A worker as the process that started it sees it.
+struct Child {
+    pid_t process = -1;
+    int pipe = -1;
+    std::string text;      ///< of a line that is not complete
+    std::uint64_t at = 0;  ///< the batch that it has begun; kNoEnd after its last one
+    std::string doing = "began";
 
-/// What a worker said last, and all of it.
-Json lastSaid(int pipe) {
-    std::string text;
-    char part[65536];
-    for (ssize_t got; (got = read(pipe, part, sizeof part)) > 0;) {
-        text.append(part, static_cast<std::size_t>(got));
-        const std::size_t end = text.rfind('\n');
-        if (end == std::string::npos || end == 0) continue;
-        const std::size_t before = text.rfind('\n', end - 1);
-        if (before != std::string::npos) text.erase(0, before + 1);
-    }
-    const std::size_t end = text.find('\n');
-    return end == std::string::npos ? Json() : Json::parse(text.substr(0, end));
-}
-
-/// Each worker is a process: one driver compiles for one of them at a time, and a GPU that fails takes only one down.
-Tally runWorkers(const Options& options) {
-    std::vector<std::pair<pid_t, int>> children;
-    for (unsigned w = 0; w < options.workers; ++w) {
+    Child(const Options& options, Clock::time_point end, std::uint64_t first) : at(first) {
         int ends[2];
-        if (pipe(ends) != 0) throw Error("cannot make a pipe");
-        const pid_t child = fork();
-        if (child < 0) throw Error("cannot make a process");
-        if (child == 0) {
+        if (::pipe(ends) != 0) throw Error("cannot make a pipe");
+        process = fork();
+        if (process < 0) throw Error("cannot make a process");
+        if (process == 0) {
             close(ends[0]);
-            work(options, w, ends[1]);
+            const auto worker = std::make_unique<Worker>(options, end, ends[1]);
+            try {
+                worker->run(first);
+            } catch (const std::exception& error) {
+                worker->say({{"doing", std::string("failed: ") + error.what()}});
+            }
             _exit(0);
         }
         close(ends[1]);
-        children.emplace_back(child, ends[0]);
+        pipe = ends[0];
     }
-    std::vector<Json> said(children.size());
-    {
-        std::vector<std::jthread> readers;
-        for (std::size_t i = 0; i < children.size(); ++i)
-            readers.emplace_back([&, i] { said[i] = lastSaid(children[i].second); });
+
+    /// False when the worker has ended.
+    bool listen(Tally& tally, unsigned most) {
+        char part[65536];
+        const ssize_t got = read(pipe, part, sizeof part);
+        if (got <= 0) {
+            close(pipe);
+            waitpid(process, nullptr, 0);
+            return false;
+        }
+        text.append(part, static_cast<std::size_t>(got));
+        for (std::size_t end; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1))
+            hear(Json::parse(text.substr(0, end)), tally, most);
+        return true;
     }
+
+  private:
+    void hear(const Json& said, Tally& tally, unsigned most) {
+        if (said.contains("at")) at = said["at"];
+        if (said.contains("doing")) doing = said["doing"];
+        if (said.contains("gpu") && std::ranges::find(tally.gpus, said["gpu"]) == tally.gpus.end())
+            tally.gpus.push_back(said["gpu"]);
+        if (said.contains("programs")) tally.add(said, most);
+    }
+};
+
+/// Waits until one of them says something or ends; its place in the list.
+std::size_t nextToSpeak(const std::vector<Child>& children) {
+    std::vector<pollfd> files;
+    for (const Child& child : children) files.push_back({child.pipe, POLLIN, 0});
+    while (poll(files.data(), files.size(), -1) < 0)
+        if (errno != EINTR) throw Error("cannot wait for workers");
+    return static_cast<std::size_t>(std::ranges::find_if(files, [](const pollfd& file) { return file.revents != 0; }) -
+                                    files.begin());
+}
+
+Tally runWorkers(const Options& options) {
+    const Clock::time_point end =
+        options.seconds ? Clock::now() + std::chrono::seconds(options.seconds) : Clock::time_point::max();
+    std::vector<Child> children;
+    for (unsigned w = 0; w < options.workers; ++w)
+        children.emplace_back(options, end, std::uint64_t{options.batch} * w);
     Tally tally;
-    for (std::size_t i = 0; i < children.size(); ++i) {
-        close(children[i].second);
-        int status = 0;
-        waitpid(children[i].first, &status, 0);
-        if (said[i].is_null())
-            tally.fail(fmt::format("a worker ended with status {}", status));
-        else
-            tally.add(said[i], options.show);
+    while (!children.empty()) {
+        const std::size_t i = nextToSpeak(children);
+        if (children[i].listen(tally, options.show)) continue;
+        const Child ended = std::move(children[i]);
+        children.erase(children.begin() + static_cast<std::ptrdiff_t>(i));
+        if (tally.gpus.empty()) throw Error("a worker {}", ended.doing);
+        if (ended.at == kNoEnd) continue;
+        tally.unanswered.push_back({{"first", options.first + ended.at},
+                                    {"programs", std::min<std::uint64_t>(options.batch, options.programs - ended.at)},
+                                    {"worker", ended.doing}});
+        const std::uint64_t next = ended.at + std::uint64_t{options.batch} * options.workers;
+        if (next < options.programs && Clock::now() < end && tally.unanswered.size() < kMostUnanswered)
+            children.emplace_back(options, end, next);
     }
     return tally;
 }
@@ -236,7 +252,10 @@ int run(const Options& options) {
         fmt::print(stderr, "{}, program {}: {}\nshrunken: {}\n{}\n", one["gpu"].get<std::string>(),
                    one["program"].get<std::uint64_t>(), one["difference"].get<std::string>(),
                    one["shrunken difference"].get<std::string>(), one["shrunken"].get<std::string>());
-    if (!tally.failure.empty()) fmt::print(stderr, "bulkhead_differential: {}\n", tally.failure);
+    for (const Json& one : tally.unanswered)
+        fmt::print(stderr, "bulkhead_differential: {} programs from {} on: no answer; the worker {}\n",
+                   one["programs"].get<std::uint64_t>(), one["first"].get<std::uint64_t>(),
+                   one["worker"].get<std::string>());
     Json json = {{"version", BULKHEAD_VERSION},
                  {"seed", options.seed},
                  {"first", options.first},
@@ -252,8 +271,7 @@ int run(const Options& options) {
         fmt::print("{}", text);
     else
         writeFile(options.json, text);
-    const bool complete = tally.failure.empty() && (options.seconds || tally.programs == options.programs);
-    return !complete ? 2 : tally.differing ? 1 : 0;
+    return tally.differing || !tally.unanswered.empty() ? 1 : 0;
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ struct Operation {
     bool ownResults = false;   ///< results must not share registers with sources
     bool wholeWarp = false;    ///< every thread of the warp must take part
     bool noGuard = false;      ///< NVIDIA's assembler guards only a part of what it makes of it
+    bool twoSources = false;   ///< it takes `min x, x` for x, also where that is a NaN
 };
 
 /// Operations of one family; each is as likely as the others of its family.

@@ -21,7 +21,10 @@ class Filling {
     std::string text() {
         const Operation& operation = *instruction_.operation;
         if (operation.divides) divisor();
+        typed_ = floatResult();
         body(operation.body);
+        if (!typed_.empty())
+            line(fmt::format("mov.b{} {}, {}", bitsOf(operation.results[0]), nameOf(instruction_.results[0]), typed_));
         if (operation.openNan != OpenNan::none) canonical(operation.openNan);
         return std::move(text_);
     }
@@ -41,6 +44,7 @@ class Filling {
     std::string filled(std::string_view word) const {
         if (word.size() == 1 && word[0] >= 'a' && word[0] <= 'd')
             return source(static_cast<std::size_t>(word[0] - 'a'));
+        if (word == "o0" && !typed_.empty()) return typed_;
         if (word.size() == 2 && word[0] == 'o')
             return nameOf(instruction_.results[static_cast<std::size_t>(word[1] - '0')]);
         if (word == "k") return std::to_string(instruction_.constant);
@@ -84,8 +88,30 @@ class Filling {
         line(fmt::format("selp.b{} {}, {}, {}, %zp", bits, result, nan, result));
     }
 
+    /// A register of the type of a result that is a float; empty if there is none. NVIDIA's assembler converts the
+    /// number where an instruction gives a register of no type a float, and another takes a narrower integer from it.
+    std::string floatResult() const {
+        const Operation& operation = *instruction_.operation;
+        if (operation.results.size() != 1 || operation.results[0] == Width::pred) return {};
+        const std::string& text = operation.body;
+        const std::size_t result = text.find("%o0");
+        const std::size_t before = text.rfind(';', result), first = before == std::string::npos ? 0 : before + 2;
+        std::size_t dot = text.find('.', first);
+        while (dot < result) {
+            const std::size_t end = text.find_first_of(". ", dot + 1);
+            const std::string word = text.substr(dot + 1, end - dot - 1);
+            if (word == "f16" || word == "f32" || word == "f64") return "%z" + word;
+            const bool otherType = word.size() > 1 &&
+                                   std::string_view("busf").find(word[0]) != std::string_view::npos &&
+                                   (std::isdigit(static_cast<unsigned char>(word[1])) || word.starts_with("bf"));
+            if (otherType || text[end] == ' ') return {};
+            dot = end;
+        }
+        return {};
+    }
+
     const Instruction& instruction_;
-    std::string text_, divisor_;
+    std::string text_, divisor_, typed_;
 };
 
 std::string functionName(const std::string& kernel, unsigned function) {
@@ -100,7 +126,7 @@ std::string bodyText(const Body& body, const std::string& kernel) {
 
 const char* const kRegisters =
     "    .reg .pred %p<{}>, %zp;\n    .reg .b16 %h<{}>, %z16;\n    .reg .b32 %r<{}>, %z32, %y<4>;\n"
-    "    .reg .b64 %d<{}>, %z64;\n";
+    "    .reg .b64 %d<{}>, %z64;\n    .reg .f16 %zf16;\n    .reg .f32 %zf32;\n    .reg .f64 %zf64;\n";
 
 std::string registers() {
     return fmt::format(fmt::runtime(kRegisters), kAllPredicates, kHalves, kAllWords, kDoubles);

@@ -56,7 +56,9 @@ std::vector<Outcome> Runner::runTogether(std::span<const Program> programs) {
         input_ = context.allocate(bytes);
         output_ = context.allocate(bytes);
     }
+    tell("compiled");
     const gpu::Module module = context.load(text.c_str());
+    tell("ran");
     input_.copyIn(data.data(), bytes);
     output_.copyIn(data.data(), bytes);
     for (std::size_t i = 0; i < programs.size(); ++i)

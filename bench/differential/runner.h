@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "gpu/gpu.h"
@@ -21,6 +22,8 @@ class Runner {
     /// Throws Error if the GPU is lost: a real one does nothing more after a fault.
     std::vector<Outcome> run(std::span<const Program>);
     gpu::Gpu& gpu() { return gpu_; }
+
+    std::function<void(const char* doing)> tell = [](const char*) {};
 
   private:
     bool isAlive();
