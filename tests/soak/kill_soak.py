@@ -25,6 +25,7 @@ import time
 
 MARK = "BULKHEAD_SOAK"
 PARTITIONS = {"A": "50%", "B": "50%"}
+ENDS_SECONDS = 180
 
 
 class Soak:
@@ -49,7 +50,7 @@ class Soak:
 
     def environment(self, worker, kind="tenant"):
         environment = dict(os.environ, TMPDIR=self.temporary)
-        environment["XDG_CACHE_HOME"] = os.path.join(self.folder, f"cache-{worker}")
+        environment["XDG_CACHE_HOME"] = os.path.join(self.folder, "cache")  # one for all, who are killed as they write
         environment[MARK] = f"{self.mark}-{worker}"
         if kind == "tool":  # which then has a daemon of its own
             environment.pop("CUDA_MPS_PIPE_DIRECTORY", None)
@@ -62,8 +63,10 @@ class Soak:
 
     def take(self):
         with self.lock:
+            if self.left <= 0 or time.monotonic() >= self.deadline:
+                return False
             self.left -= 1
-            return self.left >= 0 and time.monotonic() < self.deadline
+            return True
 
     # What is started, and how long it may live: some of it ends by itself before.
 
@@ -130,13 +133,24 @@ class Soak:
             self.kills[kind] += 1
             if kind == "worker":
                 self.workers[os.path.basename(name.split()[0]) if name else "another"] += 1
-        if kind == "worker":  # the tool notices, says so and ends
-            try:
-                process.wait(60)
-            except subprocess.TimeoutExpired:
-                self.problem(f"the tool did not end when {name} was killed: {' '.join(process.args[1:])}")
-                process.kill()
+        if kind == "worker":
+            self.expectEnd(process, name, draw)
         return name
+
+    def expectEnd(self, process, name, draw):
+        """The tool notices that its worker is gone, says so when the others are done, and ends, unless it is killed."""
+        patient = draw.random() < 0.3
+        try:
+            process.wait(ENDS_SECONDS if patient else draw.uniform(0, 5))
+            return
+        except subprocess.TimeoutExpired:
+            process.kill()
+        if patient:
+            self.problem(f"the tool did not end when {name} was killed: {' '.join(process.args[1:])}")
+            return
+        with self.lock:
+            self.kills["tool"] += 1
+            self.left -= 1
 
     def expectGone(self, worker, what):
         start = time.monotonic()
