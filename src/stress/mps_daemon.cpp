@@ -1,7 +1,13 @@
 #include "stress/mps_daemon.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <thread>
 
 #include "base/error.h"
@@ -11,6 +17,7 @@ namespace bulkhead::stress {
 namespace {
 
 constexpr const char* kControl = "nvidia-cuda-mps-control";
+constexpr const char* kFolder = "bulkhead-mps-";
 constexpr double kStartSeconds = 15, kQuitSeconds = 25;
 constexpr std::chrono::milliseconds kStartOfAProcess{200};
 
@@ -40,7 +47,9 @@ lives() { [ -z "$daemon" ] || ours | grep -qx "$daemon"; }
 /// Starts the daemon, says so, and waits until the daemon ends or its own input does, which is when we do, in whatever
 /// way.
 constexpr const char* kGuard = R"sh(
-nvidia-cuda-mps-control -f < /dev/null > /dev/null 2>&1 &
+exec 9< "$0/owner"
+flock -s 9
+nvidia-cuda-mps-control -f < /dev/null > /dev/null 2>&1 9<&- &
 daemon=$!
 trap '' HUP INT TERM
 n=0
@@ -55,14 +64,64 @@ fi
 end
 )sh";
 
+/// A file that whoever answers for a daemon holds locked: its guard, and the process that started it.
+class Owner {
+  public:
+    explicit Owner(const std::filesystem::path& folder, int more = 0)
+        : file_(open((folder / "owner").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | more, 0600)) {}
+    ~Owner() {
+        if (file_ >= 0) close(file_);
+    }
+    Owner(const Owner&) = delete;
+    Owner& operator=(const Owner&) = delete;
+
+    bool lock(int how) const { return file_ >= 0 && flock(file_, how) == 0; }
+    /// Since it was made, which is a moment before it is locked.
+    bool isOld() const {
+        struct stat status = {};
+        constexpr std::time_t kMomentSeconds = 10;
+        return fstat(file_, &status) == 0 && status.st_uid == geteuid() &&
+               std::time(nullptr) - status.st_mtime > kMomentSeconds;
+    }
+
+  private:
+    const int file_;
+};
+
+ChildProcess::Environment environmentIn(const std::filesystem::path& folder) {
+    return {{"CUDA_MPS_PIPE_DIRECTORY", (folder / "pipe").string()},
+            {"CUDA_MPS_LOG_DIRECTORY", (folder / "log").string()}};
+}
+
+void endDaemonOf(const std::filesystem::path& folder) {
+    ChildProcess(std::vector<std::string>{"/bin/sh", "-c", std::string(kEnd) + "end", folder.string()},
+                 environmentIn(folder), true)
+        .wait(kQuitSeconds);
+}
+
+/// Those whose guard was killed, and who started them too.
+void endAbandonedDaemons() {
+    std::error_code failed;
+    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::temp_directory_path(), failed)) {
+        const std::filesystem::path& folder = entry.path();
+        if (!folder.filename().string().starts_with(kFolder) || entry.is_symlink(failed)) continue;
+        const Owner owner(folder);
+        if (owner.lock(LOCK_EX | LOCK_NB) && owner.isOld()) endDaemonOf(folder);
+    }
+}
+
 }  // namespace
 
 MpsDaemon::MpsDaemon() {
-    std::string name = (std::filesystem::temp_directory_path() / "bulkhead-mps-XXXXXX").string();
+    endAbandonedDaemons();
+    std::string name = (std::filesystem::temp_directory_path() / (std::string(kFolder) + "XXXXXX")).string();
     if (!mkdtemp(name.data())) throw Error("cannot make a folder for the MPS daemon");
     folder_ = name;
     std::filesystem::create_directory(folder_ / "log");
     std::filesystem::create_directory(folder_ / "pipe");
+    const auto owner = std::make_shared<Owner>(folder_, O_CREAT | O_EXCL);
+    if (!owner->lock(LOCK_SH)) throw Error("cannot make a folder for the MPS daemon");
+    owner_ = owner;
     guard_ = std::make_unique<ChildProcess>(std::vector<std::string>{"/bin/sh", "-c", std::string(kEnd) + kGuard, name},
                                             environment(), false, ChildProcess::Dies::whenItsInputEnds);
     try {
@@ -86,14 +145,11 @@ void MpsDaemon::end() {
     if (guard_->wait(kQuitSeconds) == 0) return;
     // Somebody killed the guard, perhaps before what it had just started became the daemon.
     std::this_thread::sleep_for(kStartOfAProcess);
-    ChildProcess(std::vector<std::string>{"/bin/sh", "-c", std::string(kEnd) + "end", folder_.string()}, environment(),
-                 true)
-        .wait(kQuitSeconds);
+    endDaemonOf(folder_);
 }
 
 ChildProcess::Environment MpsDaemon::environment() const {
-    return {{"CUDA_MPS_PIPE_DIRECTORY", (folder_ / "pipe").string()},
-            {"CUDA_MPS_LOG_DIRECTORY", (folder_ / "log").string()}};
+    return environmentIn(folder_);
 }
 
 }  // namespace bulkhead::stress

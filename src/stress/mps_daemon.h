@@ -8,7 +8,8 @@
 namespace bulkhead::stress {
 
 /// NVIDIA's Multi-Process Service, started for this run alone, with directories of its own. It ends with this object or
-/// with this process, however that ends, and its directories go with it.
+/// with this process, however that ends, and its directories go with it. Where both its guard and this process are
+/// killed, it ends when another one is started.
 class MpsDaemon {
   public:
     /// Throws Error if it cannot be started.
@@ -24,6 +25,7 @@ class MpsDaemon {
     void end();
 
     std::filesystem::path folder_;
+    std::shared_ptr<void> owner_;  ///< says that somebody answers for the daemon
     std::unique_ptr<ChildProcess> guard_;
 };
 

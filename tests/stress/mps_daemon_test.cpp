@@ -3,8 +3,10 @@
 
 #include "stress/mps_daemon.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -157,6 +159,29 @@ TEST_F(Mps, AGuardThatIsKilledBeforeTheDaemonIsReadyLeavesNothingBehind) {
     killer.join();
     EXPECT_TRUE(goneSoon(daemonProcess()));
     EXPECT_TRUE(goneSoon(folderOfDaemon()));
+}
+
+TEST_F(Mps, OneThatNobodyAnswersForEndsWhenAnotherStarts) {
+    install(standIn());
+    const pid_t starter = fork();
+    if (starter == 0) {
+        const MpsDaemon daemon;
+        kill(parentOf(daemonProcess()), SIGKILL);
+        raise(SIGKILL);
+    }
+    waitpid(starter, nullptr, 0);
+    const pid_t pid = daemonProcess();
+    const std::filesystem::path folder = folderOfDaemon();
+    ASSERT_GT(pid, 0);
+    ASSERT_EQ(kill(pid, 0), 0);
+    { const MpsDaemon another; }  // just made: it might be about to be locked
+    EXPECT_EQ(kill(pid, 0), 0);
+    const timespec long_ago[2] = {{1, 0}, {1, 0}};
+    ASSERT_EQ(utimensat(AT_FDCWD, (folder / "owner").c_str(), long_ago, 0), 0);
+    const MpsDaemon another;
+    EXPECT_TRUE(goneSoon(pid));
+    EXPECT_TRUE(goneSoon(folder));
+    EXPECT_NO_THROW(another.throwIfEnded());
 }
 
 TEST_F(Mps, WhoWaitsForAClientLearnsThatTheDaemonWasKilled) {
