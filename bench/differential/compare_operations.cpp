@@ -110,12 +110,13 @@ void addSets(Collector& c) {
             for (const char* name : {"eq", "ne", "lt", "le", "gt", "ge"}) {
                 if (one.type[0] == 'b' && name[0] != 'e' && name[0] != 'n') continue;
                 const Word yes = result[0] == 'f' ? 0x3f800000 : 0xffffffff;
-                c.op(std::string("set.") + name + one.before + "." + result + "." + one.type, Width::b32,
-                     {one.source, one.source},
-                     [compare = one.compare, name = std::string(name), yes](In in) {
-                         return holds(name, compare(in[0], in[1])) ? yes : 0;
-                     })
-                    .noGuard = true;
+                Operation& set =
+                    c.op(std::string("set.") + name + one.before + "." + result + "." + one.type, Width::b32,
+                         {one.source, one.source}, [compare = one.compare, name = std::string(name), yes](In in) {
+                             return holds(name, compare(in[0], in[1])) ? yes : 0;
+                         });
+                set.noGuard = true;
+                set.misassembled = result[0] == 'f';  // as the number 1 where an integer conversion follows
             }
     }
 }

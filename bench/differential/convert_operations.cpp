@@ -37,7 +37,10 @@ void addIntegers(Collector& c) {
             c.op(cvt("", to.name, from.name), to.width(), {{from.width()}}, extended);
             // Only cvt takes registers wider than its types: what is narrower is extended as its type says.
             if (to.bits < 64) c.op(cvt("", to.name, from.name), Width::b64, {{Width::b64}}, extended);
-            if (to.bits == 8) c.op(cvt("", to.name, from.name), Width::b16, {{from.width()}}, extended);
+            // Nothing is cut off where a conversion to f16 goes before.
+            if (to.bits == 8)
+                c.op(cvt("", to.name, from.name), Width::b16, {{from.width()}}, extended).misassembled =
+                    from.bits == 16;
             const bool fits = to.isSigned == from.isSigned ? to.bits >= from.bits : to.isSigned && to.bits > from.bits;
             if (fits) continue;
             c.op(cvt(".sat", to.name, from.name), to.width(), {{from.width()}},

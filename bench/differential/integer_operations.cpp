@@ -46,8 +46,11 @@ void addArithmetic(Collector& c, IntegerType t) {
     c.op(named("div.", t), w, {s, s}, [t](In in) { return word(t.value(in[0]) / t.value(in[1])); }).divides = true;
     c.op(named("rem.", t), w, {s, s}, [t](In in) { return word(t.value(in[0]) % t.value(in[1])); }).divides = true;
     if (t.isSigned) {
-        c.op(named("abs.", t), w, {s}, [t](In in) { return word(t.value(in[0]) < 0 ? -t.value(in[0]) : in[0]); });
-        c.op(named("neg.", t), w, {s}, [](In in) { return 0 - in[0]; });
+        // Of -32768, a division that follows gets 32768.
+        c.op(named("abs.", t), w, {s}, [t](In in) {
+             return word(t.value(in[0]) < 0 ? -t.value(in[0]) : in[0]);
+         }).misassembled = t.bits == 16;
+        c.op(named("neg.", t), w, {s}, [](In in) { return 0 - in[0]; }).misassembled = t.bits == 16;
     }
     if (t.bits < 64) {
         const Width wide = t.bits == 16 ? Width::b32 : Width::b64;

@@ -47,18 +47,19 @@ constexpr std::size_t kMostUnanswered = 200;
 
 /// What workers found.
 struct Tally {
-    std::uint64_t programs = 0, instructions = 0, values = 0, differing = 0;
+    std::uint64_t programs = 0, leftOut = 0, instructions = 0, values = 0, differing = 0;
     Json differences = Json::array();
     Json gpus = Json::array();
     Json unanswered = Json::array();  ///< batches that ended their worker, and how
 
     Json json() const {
         return {
-            {"programs", programs},       {"instructions", instructions}, {"values", values}, {"differing", differing},
-            {"differences", differences}, {"unanswered", unanswered},     {"gpus", gpus}};
+            {"programs", programs},   {"left out", leftOut},        {"instructions", instructions}, {"values", values},
+            {"differing", differing}, {"differences", differences}, {"unanswered", unanswered},     {"gpus", gpus}};
     }
     void add(const Json& other, unsigned most) {
         programs += other["programs"].get<std::uint64_t>();
+        leftOut += other["left out"].get<std::uint64_t>();
         instructions += other["instructions"].get<std::uint64_t>();
         values += other["values"].get<std::uint64_t>();
         differing += other["differing"].get<std::uint64_t>();
@@ -114,20 +115,26 @@ class Worker {
     void runBatch(std::uint64_t first, std::uint64_t count) {
         std::vector<Program> programs;
         std::vector<Data> expected;
-        for (std::uint64_t i = 0; i < count; ++i) {
-            programs.push_back(generate(options_.seed, first + i));
-            expected.push_back(evaluate(programs.back()));
-            tally_.instructions += programs.back().instructions();
+        std::vector<std::uint64_t> numbers;
+        for (std::uint64_t number = first; number < first + count; ++number) {
+            Program program = generate(options_.seed, number);
+            if (hasRealGpu_ && program.isMisassembled()) continue;
+            numbers.push_back(number);
+            expected.push_back(evaluate(program));
+            tally_.instructions += program.instructions();
+            programs.push_back(std::move(program));
         }
+        tally_.programs += programs.size();
+        tally_.leftOut += count - programs.size();
+        if (programs.empty()) return;
         for (const std::unique_ptr<Runner>& runner : runners_) {
             const std::vector<Outcome> outcomes = outcomesOf(*runner, programs);
-            tally_.values += count * kValues;
-            for (std::uint64_t i = 0; i < count; ++i) {
+            tally_.values += programs.size() * kValues;
+            for (std::size_t i = 0; i < programs.size(); ++i) {
                 const std::string difference = differenceOf(expected[i], outcomes[i]);
-                if (!difference.empty()) report(*runner, first + i, programs[i], difference);
+                if (!difference.empty()) report(*runner, numbers[i], programs[i], difference);
             }
         }
-        tally_.programs += count;
     }
 
     std::vector<Outcome> outcomesOf(Runner& runner, std::span<const Program> programs) const {
@@ -152,6 +159,8 @@ class Worker {
     }
 
     const Options& options_;
+    const bool hasRealGpu_ =
+        std::ranges::any_of(options_.gpus, [](const std::string& name) { return name.starts_with("cuda:"); });
     const Clock::time_point end_;
     const int pipe_;
     std::vector<std::unique_ptr<Runner>> runners_;

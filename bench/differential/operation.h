@@ -62,13 +62,14 @@ struct Operation {
     std::function<void(WarpEvaluation&)> evaluateWarp;
     std::uint32_t constantStep = 0, constantCount = 0;  ///< %k is a multiple of the step below step * count
     OpenNan openNan = OpenNan::none;
-    bool divides = false;      ///< by %b, which must not be zero
-    bool usesMemory = false;   ///< of its thread
-    bool crossThread = false;  ///< reads or changes other threads' memory
-    bool ownResults = false;   ///< results must not share registers with sources
-    bool wholeWarp = false;    ///< every thread of the warp must take part
-    bool noGuard = false;      ///< NVIDIA's assembler guards only a part of what it makes of it
-    bool twoSources = false;   ///< it takes `min x, x` for x, also where that is a NaN
+    bool divides = false;       ///< by %b, which must not be zero
+    bool usesMemory = false;    ///< of its thread
+    bool crossThread = false;   ///< reads or changes other threads' memory
+    bool ownResults = false;    ///< results must not share registers with sources
+    bool wholeWarp = false;     ///< every thread of the warp must take part
+    bool noGuard = false;       ///< NVIDIA's assembler guards only a part of what it makes of it
+    bool misassembled = false;  ///< by NVIDIA's assembler, beside others: such programs are for simulated GPUs
+    bool twoSources = false;    ///< it takes `min x, x` for x, also where that is a NaN
 };
 
 /// Operations of one family; each is as likely as the others of its family.

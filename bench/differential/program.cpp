@@ -2,9 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace bulkhead::differential {
+
+bool Program::isMisassembled() const {
+    const auto has = [](const Body& list) {
+        return std::ranges::any_of(list, [](const Instruction& i) { return i.operation && i.operation->misassembled; });
+    };
+    return has(body) || std::ranges::any_of(functions, has);
+}
 
 std::size_t Program::instructions() const {
     std::size_t count = 0;

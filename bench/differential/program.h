@@ -74,6 +74,7 @@ struct Program {
     Data input;
 
     std::size_t instructions() const;
+    bool isMisassembled() const;
 };
 
 /// A kernel of that name, after the functions it calls; `prologue` goes in front of the first kernel of a module.
