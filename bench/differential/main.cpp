@@ -222,6 +222,7 @@ struct Child {
 /// Waits until one of them says something or ends; its place in the list.
 std::size_t nextToSpeak(const std::vector<Child>& children) {
     std::vector<pollfd> files;
+    files.reserve(children.size());
     for (const Child& child : children) files.push_back({child.pipe, POLLIN, 0});
     while (poll(files.data(), files.size(), -1) < 0)
         if (errno != EINTR) throw Error("cannot wait for workers");
