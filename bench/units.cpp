@@ -56,8 +56,7 @@ void tags(benchmark::State& state) {
         const auto set = static_cast<std::uint32_t>(++line & 63);
         if (cache.find(set, line) == sim::CacheTags::kNoWay) {
             const std::uint32_t way = cache.victim(set);
-            cache.place(way, line, 0);
-            cache.touch(set, way);
+            cache.place(set, way, line, 0);
         }
     }
 }

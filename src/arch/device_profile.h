@@ -95,11 +95,16 @@ struct DeviceProfile {
     enum class SetHash : std::uint8_t { linear, xorFold };
     enum class Allocate : std::uint8_t { onMiss, onFill };
 
+    /// Which line of a set makes room for another: sim/mem/replacement_policy.h has what each does.
+    enum class Replacement : std::uint8_t { lru, fifo, treePlru, srrip, random };
+    static constexpr std::string_view kReplacementNames[] = {"lru", "fifo", "tree-plru", "srrip", "random"};
+
     struct L1 {
         bool cachesGlobal = true;  ///< plain ld.global goes through L1D (not so on some Maxwell and Pascal parts)
         std::int64_t bytes = 0, lineBytes = 128, sectorBytes = 32, ways = 0;
         SetHash setHash = SetHash::linear;
         Allocate allocate = Allocate::onMiss;
+        Replacement replacement = Replacement::lru;
         bool localWriteBack = true;  ///< local stores stay in L1D; global stores always write through
         std::int64_t hitLatency = 0, mshrs = 0, mshrMerges = 0;
         std::int64_t queue = 4;  ///< memory instructions waiting in front of L1D
@@ -115,10 +120,15 @@ struct DeviceProfile {
         std::int64_t sliceQueue = 16;  ///< requests a slice can hold before its tags
     } crossbar;
 
+    enum class L2Write : std::uint8_t { back, through };
+    static constexpr std::string_view kL2WriteNames[] = {"write-back", "write-through"};
+
     struct L2 {
         std::int64_t bytes = 0, lineBytes = 128, sectorBytes = 32, ways = 0;
         std::int64_t hitLatency = 0;             ///< core cycles, load-to-use
         std::int64_t mshrs = 0, mshrMerges = 0;  ///< per slice
+        Replacement replacement = Replacement::lru;
+        L2Write writePolicy = L2Write::back;
         std::int64_t writeRetention = 0;  ///< a line brought in by a write counts as this many set accesses younger
         std::int64_t responseQueue = 8;   ///< responses a slice can hold before its port
         std::int64_t atomicInterval = 1;  ///< L2 cycles a slice is busy with one atomic sector
@@ -127,13 +137,25 @@ struct DeviceProfile {
         std::int64_t halfLatency = 0;     ///< the same for the other half of a side
     } l2;
 
+    enum class DramScheduler : std::uint8_t { frFcfs, fcfs, frFcfsCap, parBs };
+    static constexpr std::string_view kDramSchedulerNames[] = {"fr-fcfs", "fcfs", "fr-fcfs-cap", "par-bs"};
+    enum class RowPolicy : std::uint8_t { open, closed, timeout };
+    static constexpr std::string_view kRowPolicyNames[] = {"open", "closed", "timeout"};
+
     struct Dram {
         std::int64_t bytes = 0;
         std::int64_t latency = 0;  ///< core cycles, load-to-use, bank precharged
         std::int64_t rowBytes = 2048;
         std::int64_t burstBytes = 32;  ///< moved by one column command
-        std::int64_t queue = 64;       ///< requests a channel reorders (FR-FCFS)
-        std::int64_t ageLimit = 4000;  ///< core cycles after which a request waits for no more hits of another row
+        std::int64_t queue = 64;       ///< requests a channel reorders
+        DramScheduler scheduler = DramScheduler::frFcfs;
+        std::int64_t hitCap = 4;    ///< fr-fcfs-cap: requests for an open row that pass an older one
+        std::int64_t batchCap = 5;  ///< par-bs: requests of a kernel for a bank in a batch
+        RowPolicy rowPolicy = RowPolicy::open;
+        std::int64_t rowTimeout = 100;     ///< timeout: memory cycles without use after which a row is closed
+        std::int64_t tREFI = 0, tRFC = 0;  ///< memory cycles between refreshes, 0 for none; and that one takes
+        std::int64_t ageLimit =
+            4000;  ///< fr-fcfs: core cycles after which a request waits for no more hits of another row
         std::int64_t tRCD = 0, tRP = 0, tCL = 0, tRAS = 0, tCCD = 0, tWR = 0;  ///< memory-clock cycles
     };
     Dram dram;

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -45,6 +46,12 @@ Descriptor fraction(std::string key, std::string meaning, F field) {
     Descriptor d = number(std::move(key), "", 0, kMillion, std::move(meaning), field);
     d.kind = Descriptor::Kind::decimal;
     return d;
+}
+
+const char* const kAssumedLru = "assumed: least recently used";
+
+std::vector<std::string> namesOf(std::span<const std::string_view> names) {
+    return {names.begin(), names.end()};
 }
 
 Descriptor optional(Descriptor d, std::string source) {
@@ -179,6 +186,9 @@ std::vector<Descriptor> makeTable() {
         choice("l1.setHash", {"linear", "xor"}, "set index: address bits, or XOR-folded", FIELD(l1.setHash)),
         choice("l1.allocate", {"miss", "fill"}, "a line is taken at the miss or when the data come",
                FIELD(l1.allocate)),
+        optional(choice("l1.replacement", namesOf(Profile::kReplacementNames), "which line of a set makes room",
+                        FIELD(l1.replacement)),
+                 kAssumedLru),
         flag("l1.localWriteBack", "local stores stay in L1D (global stores always write through)",
              FIELD(l1.localWriteBack)),
         number("l1.hitLatency", "cycles", 1, kCycles, "load-to-use", FIELD(l1.hitLatency)),
@@ -206,8 +216,15 @@ std::vector<Descriptor> makeTable() {
         number("l2.hitLatency", "cycles", 1, kCycles, "load-to-use, core clock", FIELD(l2.hitLatency)),
         number("l2.mshrs", "", 1, 65536, "outstanding missed lines of a slice", FIELD(l2.mshrs)),
         number("l2.mshrMerges", "", 1, 65536, "requests that one outstanding line can hold", FIELD(l2.mshrMerges)),
+        optional(choice("l2.replacement", namesOf(Profile::kReplacementNames), "which line of a set makes room",
+                        FIELD(l2.replacement)),
+                 kAssumedLru),
+        optional(choice("l2.writePolicy", namesOf(Profile::kL2WriteNames), "when what is written goes to DRAM",
+                        FIELD(l2.writePolicy)),
+                 "assumed: what is written twice costs DRAM one write"),
         number("l2.writeRetention", "", 0, kCycles,
-               "a line brought in by a write counts as this many set accesses younger", FIELD(l2.writeRetention)),
+               "write-back: a line brought in by a write counts as this many set accesses younger",
+               FIELD(l2.writeRetention)),
         number("l2.responseQueue", "", 1, 65536, "responses a slice can hold before its port", FIELD(l2.responseQueue)),
         number("l2.atomicInterval", "L2 cycles", 1, kCycles, "a slice is busy with one atomic sector",
                FIELD(l2.atomicInterval)),
@@ -221,10 +238,31 @@ std::vector<Descriptor> makeTable() {
         number("dram.latency", "cycles", 1, kCycles, "load-to-use, core clock, bank precharged", FIELD(dram.latency)),
         number("dram.rowBytes", "B", 64, 1 << 20, "row of a bank", FIELD(dram.rowBytes)),
         number("dram.burstBytes", "B", 1, 4096, "moved by one column command", FIELD(dram.burstBytes)),
-        number("dram.queue", "", 1, 65536, "requests a channel reorders (FR-FCFS)", FIELD(dram.queue)),
+        number("dram.queue", "", 1, 65536, "requests a channel reorders", FIELD(dram.queue)),
+        optional(choice("dram.scheduler", namesOf(Profile::kDramSchedulerNames), "which request a channel serves next",
+                        FIELD(dram.scheduler)),
+                 "assumed: what controllers of GPUs do is not published"),
         optional(number("dram.ageLimit", "cycles", 1, kCycles,
-                        "after which a request waits for no more hits of another row", FIELD(dram.ageLimit)),
+                        "fr-fcfs: after which a request waits for no more hits of another row", FIELD(dram.ageLimit)),
                  "assumed: controllers bound what first-ready adds to a wait; by how much is not published"),
+        optional(number("dram.hitCap", "", 1, 65536, "fr-fcfs-cap: requests for an open row that pass an older one",
+                        FIELD(dram.hitCap)),
+                 "assumed: few, so that fairness gains and row hits are kept"),
+        optional(number("dram.batchCap", "", 1, 65536, "par-bs: requests of a kernel for a bank in a batch",
+                        FIELD(dram.batchCap)),
+                 "assumed: few, so that a batch is soon done"),
+        optional(choice("dram.rowPolicy", namesOf(Profile::kRowPolicyNames),
+                        "when a row that nothing waits for is closed", FIELD(dram.rowPolicy)),
+                 "assumed: open rows"),
+        optional(number("dram.rowTimeout", "memory cycles", 1, kCycles,
+                        "timeout: without use, after which a row is closed", FIELD(dram.rowTimeout)),
+                 "assumed: some times what opening a row takes"),
+        optional(
+            number("dram.tREFI", "memory cycles", 0, kCycles, "between two refreshes; 0 for none", FIELD(dram.tREFI)),
+            "assumed: none"),
+        optional(number("dram.tRFC", "memory cycles", 0, kCycles, "a refresh, in which a channel does nothing else",
+                        FIELD(dram.tRFC)),
+                 "assumed: none"),
         number("dram.tRCD", "memory cycles", 1, 10000, "activate to column command", FIELD(dram.tRCD)),
         number("dram.tRP", "memory cycles", 1, 10000, "precharge to activate", FIELD(dram.tRP)),
         number("dram.tCL", "memory cycles", 1, 10000, "column read to data", FIELD(dram.tCL)),

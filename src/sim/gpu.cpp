@@ -21,8 +21,7 @@ Gpu::Gpu(arch::DeviceProfile profile, Options options)
     sim_.storesUnderWay.push_back(0);
     launches_.emplace_back();
     const StageLatencies stages = stageLatencies(profile_);
-    for (std::uint32_t c = 0; c < profile_.map.channels(); ++c)
-        channels_.push_back(std::make_unique<DramChannel>(sim_, c));
+    for (std::uint32_t c = 0; c < profile_.map.channels(); ++c) channels_.push_back(makeDramChannel(sim_, c));
     const std::uint32_t perChannel = profile_.map.slices() / profile_.map.channels();
     for (std::uint32_t s = 0; s < profile_.map.slices(); ++s) {
         slices_.push_back(std::make_unique<L2Slice>(sim_, s, crossbar_, *channels_[s / perChannel]));

@@ -359,6 +359,24 @@ TEST(L2, dirtyLinesAreWrittenBackWhenTheyAreEvicted) {
     EXPECT_LE(c.bytesDram, 1536u << 10);
 }
 
+TEST(L2, writeThroughSendsEveryWriteToDramAndTakesNoLine) {
+    // Every word of 64 KB is written twice: 2 writes of every sector, and the lines are not there afterwards.
+    for (const bool through : {false, true}) {
+        Harness h("gtx480", {through ? "l2.writePolicy=write-through" : "l2.writePolicy=write-back"});
+        const VirtualAddress a = h.buffer(64_KiB);
+        const std::string write =
+            "mov.u32 %r1, %ctaid.x; mov.u32 %r3, %tid.x; mad.lo.u32 %r4, %r1, 256, %r3; mul.wide.u32 %rd4, %r4, 4;\n"
+            "add.u64 %rd5, %rd1, %rd4; st.global.u32 [%rd5], %r4; membar.gl; st.global.u32 [%rd5], %r3;";
+        const Counters c = h.gpu.counters(h.run(kernelText(write), {{64}, {256}}, {a}));
+        // The kernel does not wait for what is still in the queues of the channels.
+        EXPECT_LE(c.bytesDram, through ? 2u * 64 * 1024 : 0u);
+        EXPECT_GE(c.bytesDram, through ? 3u * 32 * 1024 : 0u);
+        EXPECT_EQ(h.data<std::uint32_t>(a, 300)[299], 299u % 256);
+        const std::string read = "ld.global.cg.u32 %r1, [%rd1]; add.s32 %r2, %r1, 1;";
+        EXPECT_EQ(h.gpu.counters(h.run(kernelText(read), kOneThread, {a})).l2Hits, through ? 0u : 1u);
+    }
+}
+
 TEST(L2, aPartlyWrittenSectorIsFetchedOnlyWhenItIsRead) {
     Harness h;
     const VirtualAddress a = h.buffer(128);

@@ -18,21 +18,10 @@ using test::profileWith;
 
 // ---- tags
 
-TEST(CacheTags, theLeastRecentlyUsedWayIsReplaced) {
-    CacheTags tags(1, 3);
-    for (std::uint32_t i = 0; i < 3; ++i) {
-        const std::uint32_t way = tags.victim(0);
-        tags.place(way, 100 + i, 0);
-        tags.touch(0, way);
-    }
-    tags.touch(0, tags.find(0, 100));
-    EXPECT_EQ(tags.line(tags.victim(0)), 101u);
-}
-
 TEST(CacheTags, aWayWhoseDataAreUnderWayIsNotReplaced) {
     CacheTags tags(1, 2);
     for (std::uint32_t i = 0; i < 2; ++i) {
-        tags.place(tags.victim(0), i, 0);
+        tags.place(0, tags.victim(0), i, 0);
         tags.state(tags.find(0, i)).pending = 1;
     }
     EXPECT_EQ(tags.victim(0), CacheTags::kNoWay);
@@ -44,15 +33,13 @@ TEST(CacheTags, aLineMadeYoungerOutlivesThatManyAccesses) {
     // Two ways. Line 0 counts as three accesses younger: stamp 1 + 3 = 4. Lines 1, 2, 3 come with stamps 2, 3, 4 and
     // replace each other, not line 0; another use of line 3 makes its stamp 5, and line 0 is the older one.
     CacheTags tags(1, 2);
-    tags.place(tags.victim(0), 0, 0);
-    tags.touch(0, tags.find(0, 0), 3);
+    tags.place(0, tags.victim(0), 0, 0, 3);
     for (std::uint64_t line = 1; line <= 3; ++line) {
         const std::uint32_t way = tags.victim(0);
         EXPECT_NE(tags.line(way), 0u) << line;
-        tags.place(way, line, 0);
-        tags.touch(0, way);
+        tags.place(0, way, line, 0);
     }
-    tags.touch(0, tags.find(0, 3));
+    tags.use(0, tags.find(0, 3));
     EXPECT_EQ(tags.line(tags.victim(0)), 0u);
 }
 
@@ -212,142 +199,6 @@ TEST(SharedBanks, oneWordServesAllLanesButAnAtomicTakesAPassALane) {
 
 TEST(SharedBanks, eightBytesALaneTakeTwoPasses) {
     EXPECT_EQ(bankPasses(accessOf(8, AccessKind::load, [](unsigned l) { return 8 * l; }), 32, 4), 2u);
-}
-
-// ---- DRAM: memory clock = core clock here, so that cycles are cycles.
-
-class Dram : public ::testing::Test {
-  protected:
-    // tRCD 12, tRP 12, tCL 12, tRAS 28, tCCD 2, tWR 12 (Table I of CIAO and GPGPU-Sim's GTX 480), 64 B a burst.
-    arch::DeviceProfile profile = profileWith("gtx480", {"clock.memoryMHz=700", "dram.latency=400"});
-    SimContext sim{profile};
-    DramChannel channel{sim, 0};
-    std::map<RequestId, Cycles> done;
-
-    Dram() { sim.counters.emplace_back(); }
-
-    RequestId add(std::uint32_t bank, std::uint64_t row, RequestKind kind = RequestKind::fill,
-                  std::uint16_t bytes = 64) {
-        const RequestId id = sim.requests.take();
-        Request& request = sim.requests[id];
-        request.kind = kind;
-        request.bank = bank;
-        request.row = row;
-        request.bytes = bytes;
-        channel.enqueue(id);
-        return id;
-    }
-    void runUntil(Cycles end) {
-        for (sim.now = std::min(sim.events.next(), end); sim.now < end; sim.now = std::min(sim.events.next(), end)) {
-            sim.events.advance(sim.now);
-            Event event;
-            while (sim.events.popAt(sim.now, event)) {
-                if (event.kind == EventKind::channelStep) channel.step();
-                if (event.kind == EventKind::dramDone) done[event.subject] = sim.now;
-            }
-        }
-        sim.events.advance(sim.now = end);
-    }
-};
-
-TEST_F(Dram, aClosedBankTakesActivateReadAndTransfer) {
-    const RequestId a = add(0, 1);
-    runUntil(1000);
-    EXPECT_EQ(done[a], 12u + 12 + 2);  // tRCD + tCL + tCCD
-    EXPECT_EQ(sim.counters[0].dramRowMisses, 1u);
-}
-
-TEST_F(Dram, aRowHitSavesTheActivate) {
-    add(0, 1);
-    runUntil(1000);
-    const RequestId b = add(0, 1);
-    runUntil(2000);
-    EXPECT_EQ(done[b] - 1000, 12u + 2);  // tCL + tCCD
-    EXPECT_EQ(sim.counters[0].dramRowHits, 1u);
-}
-
-TEST_F(Dram, aRowConflictPrechargesFirst) {
-    add(0, 1);
-    runUntil(1000);
-    const RequestId b = add(0, 2);
-    runUntil(2000);
-    EXPECT_EQ(done[b] - 1000, 12u + 12 + 12 + 2);  // tRP + tRCD + tCL + tCCD
-    EXPECT_EQ(sim.counters[0].dramRowConflicts, 1u);
-}
-
-TEST_F(Dram, aRowStaysOpenForTras) {
-    const RequestId a = add(0, 1), b = add(0, 2);
-    runUntil(1000);
-    EXPECT_EQ(done[a], 26u);
-    // Activated at 0: precharge not before tRAS = 28; then tRP + tRCD + tCL + tCCD.
-    EXPECT_EQ(done[b], 28u + 12 + 12 + 12 + 2);
-}
-
-TEST_F(Dram, aWriteHoldsItsRowForTwr) {
-    add(0, 1, RequestKind::writeback);
-    const RequestId b = add(0, 2);
-    runUntil(1000);
-    // The write's data end at 12 + 12 + 2 = 26; + tWR 12 = 38 is later than tRAS; then tRP + tRCD + tCL + tCCD.
-    EXPECT_EQ(done[b], 38u + 12 + 12 + 12 + 2);
-}
-
-TEST_F(Dram, banksWorkSideBySideAndShareTheBus) {
-    std::vector<RequestId> ids;
-    for (std::uint32_t bank = 0; bank < 4; ++bank) ids.push_back(add(bank, 1));
-    runUntil(1000);
-    for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(done[ids[i]], 26u + 2 * i);  // a tCCD apart
-}
-
-TEST_F(Dram, aRequestForTheOpenRowOvertakesAnOlderOneForAnother) {
-    const RequestId first = add(0, 1), other = add(0, 2), hit = add(0, 1);
-    runUntil(1000);
-    EXPECT_EQ(done[first], 26u);
-    EXPECT_EQ(done[hit], 28u);
-    EXPECT_GT(done[other], done[hit]);
-}
-
-TEST_F(Dram, hitsOvertakeAnOlderRequestOnlyUntilItsAgeLimit) {
-    profile.dram.ageLimit = 100;
-    DramChannel limited(sim, 0);
-    const auto enqueue = [&](std::uint64_t row) {
-        const RequestId id = sim.requests.take();
-        sim.requests[id].kind = RequestKind::fill;
-        sim.requests[id].row = row;
-        sim.requests[id].bytes = 64;
-        limited.enqueue(id);
-        return id;
-    };
-    enqueue(1);
-    const RequestId old = enqueue(2);
-    Cycles served = 0;
-    // There is always one more hit of row 1 in the queue.
-    for (Cycles at = 0; at < 1000 && served == 0; ++at) {
-        sim.now = at;
-        sim.events.advance(at);
-        if (limited.room() > 4) enqueue(1);
-        Event event;
-        while (sim.events.popAt(at, event)) {
-            if (event.kind == EventKind::channelStep) limited.step();
-            if (event.kind == EventKind::dramDone && event.subject == old) served = at;
-        }
-    }
-    EXPECT_GT(served, 100u);
-    // The column command under way when it became overdue; then tRP + tRCD + tCL + tCCD, and cycles of rounding.
-    EXPECT_LT(served, 100u + 2 + 12 + 12 + 12 + 2 + 4);
-}
-
-TEST_F(Dram, aLargerRequestTakesMoreBursts) {
-    const RequestId a = add(0, 1, RequestKind::fill, 128);
-    runUntil(1000);
-    EXPECT_EQ(done[a], 12u + 12 + 2 * 2);
-}
-
-TEST_F(Dram, theQueueHoldsWhatTheProfileSays) {
-    ASSERT_EQ(channel.room(), static_cast<std::size_t>(profile.dram.queue));
-    for (std::int64_t i = 0; i < profile.dram.queue; ++i) add(0, static_cast<std::uint64_t>(i));
-    EXPECT_EQ(channel.room(), 0u);
-    runUntil(30);
-    EXPECT_EQ(channel.room(), 1u);
 }
 
 // ---- physical pages

@@ -1,32 +1,30 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
+
+#include "sim/mem/replacement/lru.h"
 
 namespace bulkhead::sim {
 
-/// Tags of a set-associative, sectored cache with LRU replacement. Data live in the functional memory; this decides
-/// only what is present. Ways of a set lie side by side in each array.
+/// Tags of a set-associative, sectored cache. Data live in the functional memory; this decides only what is present.
+/// Ways are counted over all sets; those of a set lie side by side in each array.
 class CacheTags {
   public:
-    CacheTags(std::uint32_t sets, std::uint32_t ways)
+    using Replacement = arch::DeviceProfile::Replacement;
+    using State = LineState;
+
+    CacheTags(std::uint32_t sets, std::uint32_t ways, Replacement replacement = Replacement::lru)
         : sets_(sets),
           ways_(ways),
           line_(std::size_t{sets} * ways, kNoLine),
-          lastUse_(line_.size(), 0),
           state_(line_.size()),
-          clock_(sets, 0) {}
-
-    struct State {
-        std::uint8_t valid = 0;    ///< sectors present
-        std::uint8_t dirty = 0;    ///< sectors newer than below; may be dirty without being valid (written in part)
-        std::uint8_t pending = 0;  ///< sectors on their way
-        std::uint8_t pad = 0;
-        std::uint32_t owner = 0;  ///< who brought it in
-    };
+          replacement_(makeReplacementPolicy(replacement, sets, ways)),
+          lru_(replacement == Replacement::lru ? static_cast<Lru*>(replacement_.get()) : nullptr) {}
 
     static constexpr std::uint64_t kNoLine = ~std::uint64_t{0};
-    static constexpr std::uint32_t kNoWay = ~std::uint32_t{0};
+    static constexpr std::uint32_t kNoWay = ReplacementPolicy::kNoWay;
 
     std::uint32_t sets() const { return sets_; }
     std::uint32_t ways() const { return ways_; }
@@ -39,33 +37,30 @@ class CacheTags {
         return kNoWay;
     }
 
-    /// The way to replace: an empty one, else the least recently used that waits for nothing; kNoWay if all wait.
-    std::uint32_t victim(std::uint32_t set) const {
-        const std::uint32_t base = set * ways_;
-        std::uint32_t best = kNoWay;
-        for (std::uint32_t i = base; i < base + ways_; ++i) {
-            if (line_[i] == kNoLine) return i;
-            if (state_[i].pending) continue;
-            if (best == kNoWay || lastUse_[i] < lastUse_[best]) best = i;
-        }
-        return best;
+    /// The way to replace: an empty one, else one that the policy chooses and that waits for nothing; kNoWay if all
+    /// wait.
+    std::uint32_t victim(std::uint32_t set) {
+        const std::span<const State> lines(&state_[std::size_t{set} * ways_], ways_);
+        if (lru_) return lru_->victim(set, lines);
+        const std::uint32_t empty = find(set, kNoLine);
+        return empty != kNoWay ? empty : replacement_->victim(set, lines);
     }
 
-    /// Marks a use; `younger` makes it count as that many set accesses more recent.
-    void touch(std::uint32_t set, std::uint32_t way, std::uint64_t younger = 0) {
-        const std::uint64_t stamp = ++clock_[set] + younger;
-        if (stamp > lastUse_[way]) lastUse_[way] = stamp;
-    }
+    /// A line that is there is used.
+    void use(std::uint32_t set, std::uint32_t way) { lru_ ? lru_->use(set, way) : replacement_->use(set, way); }
 
-    void place(std::uint32_t way, std::uint64_t line, std::uint32_t owner) {
+    /// A line is brought in, which is its first use; `younger` makes it count as that many set accesses more recent.
+    void place(std::uint32_t set, std::uint32_t way, std::uint64_t line, std::uint32_t owner,
+               std::uint64_t younger = 0) {
         line_[way] = line;
-        lastUse_[way] = 0;
         state_[way] = {};
         state_[way].owner = owner;
+        lru_ ? lru_->bring(set, way, younger) : replacement_->bring(set, way, younger);
     }
     void drop(std::uint32_t way) {
         line_[way] = kNoLine;
         state_[way] = {};
+        lru_ ? lru_->forget(way) : replacement_->forget(way);
     }
 
     std::uint64_t line(std::uint32_t way) const { return line_[way]; }
@@ -79,9 +74,10 @@ class CacheTags {
 
   private:
     std::uint32_t sets_, ways_;
-    std::vector<std::uint64_t> line_, lastUse_;
+    std::vector<std::uint64_t> line_;
     std::vector<State> state_;
-    std::vector<std::uint64_t> clock_;  ///< accesses per set
+    std::unique_ptr<ReplacementPolicy> replacement_;
+    Lru* lru_;  ///< the same, where it is this one
 };
 
 }  // namespace bulkhead::sim

@@ -1,58 +1,85 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
+#include "sim/mem/row_policy.h"
 #include "sim/sim_context.h"
 
 namespace bulkhead::sim {
 
 class L2Slice;
 
-/// One DRAM channel: a queue that is reordered first-ready first-come first-served, up to an age, banks with a row
-/// buffer each, one data bus. Times inside are memory-clock cycles. Commands are placed when they become possible, so
-/// that an idle channel costs nothing; the command bus itself is taken to be free.
+/// A bank with its row buffer, and the requests that wait for it. Times are cycles of the memory clock.
+struct DramBank {
+    static constexpr std::uint64_t kClosed = ~std::uint64_t{0};
+
+    RequestId first = kNoRequest, last = kNoRequest;  ///< waiting, oldest first
+    RequestId hit = kNoRequest;                       ///< the one of those for the open row that is served next
+    std::uint64_t openRow = kClosed;
+    std::uint64_t columnReady = 0;     ///< first cycle for a column command
+    std::uint64_t prechargeReady = 0;  ///< first cycle for a precharge: tRAS and tWR kept
+    std::uint64_t activateReady = 0;   ///< first cycle for an activate where the row was closed before it was needed
+    std::uint64_t lastColumn = 0;      ///< cycle of the last column command
+    std::uint32_t passed = 0;  ///< requests served since the row was opened while an older one wanted another row
+};
+
+/// One DRAM channel: a queue that a scheduler reorders, banks with a row buffer each, one data bus, refresh. Times
+/// inside are memory-clock cycles. Commands are placed when they become possible, so that an idle channel costs
+/// nothing; the command bus itself is taken to be free.
 class DramChannel {
   public:
     DramChannel(SimContext&, std::uint32_t index);
+    virtual ~DramChannel() = default;
 
     std::size_t room() const { return capacity_ - queued_; }
     /// A fill or a write-back; `room()` must not be 0.
-    void enqueue(RequestId);
+    virtual void enqueue(RequestId) = 0;
     /// Slices that found no room are told when there is some.
     void notifyWhenRoom(L2Slice& slice) { slices_.push_back(&slice); }
 
-    void step();  ///< on EventKind::channelStep
+    virtual void step() = 0;  ///< on EventKind::channelStep
 
-  private:
-    struct Bank {
-        RequestId first = kNoRequest, last = kNoRequest;  ///< waiting, oldest first
-        RequestId hit = kNoRequest;                       ///< the oldest that wants the open row
-        std::uint64_t openRow = kClosed;
-        std::uint64_t columnReady = 0;     ///< first cycle for a column command
-        std::uint64_t prechargeReady = 0;  ///< first cycle for a precharge: tRAS and tWR kept
-    };
-    static constexpr std::uint64_t kClosed = ~std::uint64_t{0};
-
-    bool overdue(const Bank&) const;
-    void refuseHits();
-    void openRows(std::uint64_t cycle);
-    bool issueColumn(std::uint64_t cycle);
+  protected:
+    void append(DramBank&, RequestId);
+    void unlink(DramBank&, RequestId);
     void schedule(std::uint64_t cycle);
-    RequestId findHit(const Bank&, RequestId from) const;
-    void remove(Bank&, RequestId);
+    void refresh(std::uint64_t cycle);
+    /// What the row policy did to a bank that had nothing to do.
+    void settleRow(DramBank&, std::uint64_t cycle) const;
     void offerRoom();
 
     SimContext& sim_;
     std::uint32_t index_;
     std::size_t capacity_, queued_ = 0;
-    Cycles ageLimit_;
-    std::vector<Bank> banks_;
+    std::vector<DramBank> banks_;
     std::vector<std::uint64_t> waiting_, hits_;  ///< bit per bank: has requests; has one for its open row
     std::uint64_t busFree_ = 0;                  ///< first cycle for the next column command
     std::uint64_t scheduled_ = kNever;           ///< memory cycle of the next step
+    const std::uint64_t refreshInterval_, refreshCycles_;
+    std::uint64_t refreshes_ = 0;
+    const std::unique_ptr<RowPolicy> rowPolicy_;  ///< null where rows stay open
     std::vector<L2Slice*> slices_;
     std::size_t turn_ = 0;  ///< the slice that is offered room first
 };
+
+/// A row of the table of schedulers: what makes a channel of that kind.
+struct DramSchedulerChoice {
+    std::string_view name, meaning;
+    std::unique_ptr<DramChannel> (*make)(SimContext&, std::uint32_t index);
+};
+
+/// In the order of the profile's choices.
+std::span<const DramSchedulerChoice> dramSchedulers();
+/// With the scheduler that the profile names.
+std::unique_ptr<DramChannel> makeDramChannel(SimContext&, std::uint32_t index);
+
+std::unique_ptr<DramChannel> makeFrFcfs(SimContext&, std::uint32_t index);
+std::unique_ptr<DramChannel> makeFcfs(SimContext&, std::uint32_t index);
+std::unique_ptr<DramChannel> makeFrFcfsCap(SimContext&, std::uint32_t index);
+std::unique_ptr<DramChannel> makeParBs(SimContext&, std::uint32_t index);
 
 }  // namespace bulkhead::sim

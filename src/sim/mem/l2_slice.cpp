@@ -1,18 +1,31 @@
 #include "sim/mem/l2_slice.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "sim/mem/crossbar.h"
 #include "sim/mem/dram_channel.h"
 
 namespace bulkhead::sim {
+
+std::span<const L2Slice::WriteChoice> L2Slice::writePolicies() {
+    static constexpr std::array kPolicies = {
+        WriteChoice{"write-back", "a write takes a line, which goes to DRAM when it is evicted", &L2Slice::writeBack},
+        WriteChoice{"write-through", "a write goes to DRAM at once, and takes no line", &L2Slice::writeThrough},
+    };
+    static_assert(std::ranges::equal(kPolicies, arch::DeviceProfile::kL2WriteNames, {}, &WriteChoice::name));
+    return kPolicies;
+}
+
 L2Slice::L2Slice(SimContext& sim, std::uint32_t index, Crossbar& crossbar, DramChannel& channel)
     : sim_(sim),
       index_(index),
       crossbar_(crossbar),
       channel_(channel),
-      tags_(sim.profile.map.setsPerSlice(), static_cast<std::uint32_t>(sim.profile.l2.ways)),
+      tags_(sim.profile.map.setsPerSlice(), static_cast<std::uint32_t>(sim.profile.l2.ways),
+            sim.profile.l2.replacement),
+      serveWrite_(writePolicies()[static_cast<std::size_t>(sim.profile.l2.writePolicy)].serve),
       mshrs_(static_cast<std::uint32_t>(sim.profile.l2.mshrs), static_cast<std::uint32_t>(sim.profile.l2.mshrMerges)),
       queue_(crossbar.placesPerSlice()),
       responseBacklog_(static_cast<std::uint64_t>(sim.profile.l2.responseQueue) *
@@ -96,7 +109,7 @@ L2Slice::Served L2Slice::serve(RequestId id, std::uint64_t edge) {
         service = static_cast<std::uint64_t>(sim_.profile.l2.atomicInterval) *
                   static_cast<std::uint64_t>(std::popcount(request.sectors));
     }
-    const Served served = writes ? serveWrite(id, way) : serveRead(id, way);
+    const Served served = writes ? (this->*serveWrite_)(id, way) : serveRead(id, way);
     if (served == Served::yes) busyUntil_ = edge + service;
     return served;
 }
@@ -112,7 +125,7 @@ L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
             ++counters.l2Atomics;
             tags_.state(way).dirty |= request.sectors;
         }
-        tags_.touch(request.set, way);
+        tags_.use(request.set, way);
         finish(id);
         return Served::yes;
     }
@@ -135,36 +148,15 @@ L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
     if (missing == 0) ++counters.l2Merges;
     if (newLine) {
         evict(way, request);
-        tags_.place(way, request.line, request.launch);
+        tags_.place(request.set, way, request.line, request.launch);
+    } else {
+        tags_.use(request.set, way);
     }
-    tags_.touch(request.set, way);
     tags_.state(way).pending |= missing;
     if (entry == MshrFile::kNone) entry = mshrs_.allocate(request.line);
     mshrs_[entry].pending |= missing;
     mshrs_.wait(entry, id, static_cast<std::uint8_t>(request.sectors & ~tags_.state(way).valid));
     if (missing) sendFill(request, missing);
-    return Served::yes;
-}
-
-L2Slice::Served L2Slice::serveWrite(RequestId id, std::uint32_t way) {
-    Request& request = sim_.requests[id];
-    Counters& counters = sim_.counters[request.launch];
-    std::uint64_t retention = 0;
-    if (way == CacheTags::kNoWay) {
-        way = tags_.victim(request.set);
-        if (way == CacheTags::kNoWay) return Served::lineBusy;
-        if (tags_.state(way).dirty && channel_.room() == 0) return Served::dramFull;
-        ++counters.l2Misses;
-        evict(way, request);
-        tags_.place(way, request.line, request.launch);
-        retention = static_cast<std::uint64_t>(sim_.profile.l2.writeRetention);
-    } else {
-        ++counters.l2Hits;
-    }
-    tags_.touch(request.set, way, retention);
-    tags_.state(way).dirty |= request.sectors;
-    tags_.state(way).valid |= request.complete;
-    finish(id);
     return Served::yes;
 }
 
@@ -177,16 +169,20 @@ void L2Slice::evict(std::uint32_t way, const Request& by) {
     if (!state.dirty) return;
     ++counters.l2Writebacks;
     const arch::AddressMap::Location where = sim_.profile.map.locate(tags_.line(way));
-    const std::uint32_t launch = by.launch;
+    sendWriteback(tags_.line(way), where.bank, where.row, state.dirty, by.launch);
+}
+
+void L2Slice::sendWriteback(std::uint64_t line, std::uint32_t bank, std::uint64_t row, std::uint8_t sectors,
+                            std::uint32_t launch) {
     const RequestId id = sim_.requests.take();
     Request& writeback = sim_.requests[id];
     writeback.kind = RequestKind::writeback;
-    writeback.line = tags_.line(way);
+    writeback.line = line;
     writeback.slice = index_;
-    writeback.bank = where.bank;
-    writeback.row = where.row;
-    writeback.sectors = state.dirty;
-    writeback.bytes = bytesOf(state.dirty);
+    writeback.bank = bank;
+    writeback.row = row;
+    writeback.sectors = sectors;
+    writeback.bytes = bytesOf(sectors);
     writeback.launch = launch;
     channel_.enqueue(id);
 }

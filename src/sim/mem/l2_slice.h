@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "sim/mem/cache_tags.h"
 #include "sim/mem/mshr.h"
@@ -12,10 +14,19 @@ namespace bulkhead::sim {
 class Crossbar;
 class DramChannel;
 
-/// One slice of the L2 cache: a queue of requests, tags, MSHRs and a response port. Write-back, write-allocate, LRU; a
-/// line brought in by a write is kept longer than one brought in by a read (Fractional GPUs, appendix B).
+/// One slice of the L2 cache: a queue of requests, tags, MSHRs and a response port.
 class L2Slice {
+    enum class Served : std::uint8_t { yes, mshrFull, responseFull, dramFull, lineBusy };
+
   public:
+    /// A row of the table of write policies: what serves a write, given the way of its line.
+    struct WriteChoice {
+        std::string_view name, meaning;
+        Served (L2Slice::*serve)(RequestId, std::uint32_t way);
+    };
+    /// In the order of the profile's choices.
+    static std::span<const WriteChoice> writePolicies();
+
     L2Slice(SimContext&, std::uint32_t index, Crossbar&, DramChannel&);
 
     void arrive(RequestId);                    ///< a request comes out of the crossbar
@@ -31,16 +42,17 @@ class L2Slice {
     CacheTags& tags() { return tags_; }
 
   private:
-    enum class Served : std::uint8_t { yes, mshrFull, responseFull, dramFull, lineBusy };
-
     Served serve(RequestId, std::uint64_t edge);
     Served serveRead(RequestId, std::uint32_t way);
-    Served serveWrite(RequestId, std::uint32_t way);
+    Served writeBack(RequestId, std::uint32_t way);
+    Served writeThrough(RequestId, std::uint32_t way);
     void noteStall(std::uint32_t launch);
     void finish(RequestId);
     void respond(RequestId);
     void evict(std::uint32_t way, const Request& by);
     void sendFill(const Request& by, std::uint8_t sectors);
+    void sendWriteback(std::uint64_t line, std::uint32_t bank, std::uint64_t row, std::uint8_t sectors,
+                       std::uint32_t launch);
     std::uint16_t bytesOf(std::uint8_t sectors) const;
     void schedule(Cycles when);
     void retry() {
@@ -52,6 +64,7 @@ class L2Slice {
     Crossbar& crossbar_;
     DramChannel& channel_;
     CacheTags tags_;
+    Served (L2Slice::*serveWrite_)(RequestId, std::uint32_t way);
     MshrFile mshrs_;
     Ring<RequestId> queue_;
     std::uint64_t busyUntil_ = 0;  ///< L2 edge at which the tags are free

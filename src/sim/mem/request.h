@@ -31,11 +31,12 @@ struct Request {
     std::uint32_t launch = 0;  ///< for whose counters
     std::uint32_t token = 0;   ///< the asker's: which miss or load it answers
     RequestId next = kNoRequest;
-    std::uint16_t bytes = 0;     ///< payload
-    std::uint8_t sectors = 0;    ///< wanted or written
-    std::uint8_t complete = 0;   ///< write: sectors written whole
-    std::uint8_t remaining = 0;  ///< sectors still to come while it waits for a fill
+    std::uint16_t bytes = 0;    ///< payload
+    std::uint8_t sectors = 0;   ///< wanted or written
+    std::uint8_t complete = 0;  ///< write: sectors written whole
     std::uint8_t warp = 0;
+    bool opensRow = false;  ///< in DRAM: its row was opened for it
+    bool inBatch = false;   ///< in DRAM: for schedulers that have batches
     RequestKind kind = RequestKind::read;
 };
 

@@ -25,7 +25,7 @@ LoadStore::LoadStore(SimContext& sim, Crossbar& crossbar, Sm& sm, std::uint32_t 
       lineShift_(static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(sim.profile.l1.lineBytes)))),
       coalescer_(sim.profile.l2.lineBytes, sim.profile.l2.sectorBytes),
       tags_(setsOf(sim.profile.l1.bytes, sim.profile.l1.lineBytes, sim.profile.l1.ways),
-            static_cast<std::uint32_t>(sim.profile.l1.ways)),
+            static_cast<std::uint32_t>(sim.profile.l1.ways), sim.profile.l1.replacement),
       constants_(setsOf(sim.profile.constant.bytes, sim.profile.constant.lineBytes, sim.profile.constant.ways),
                  static_cast<std::uint32_t>(sim.profile.constant.ways)),
       mshrs_(static_cast<std::uint32_t>(sim.profile.l1.mshrs), static_cast<std::uint32_t>(sim.profile.l1.mshrMerges)),
@@ -46,7 +46,8 @@ void LoadStore::blockStarted(std::uint32_t block, std::uint32_t sharedBytes) {
 
 void LoadStore::setCapacity(std::int64_t l1Bytes) {
     const std::uint32_t sets = setsOf(l1Bytes, sim_.profile.l1.lineBytes, sim_.profile.l1.ways);
-    if (sets != tags_.sets()) tags_ = CacheTags(sets, static_cast<std::uint32_t>(sim_.profile.l1.ways));
+    if (sets != tags_.sets())
+        tags_ = CacheTags(sets, static_cast<std::uint32_t>(sim_.profile.l1.ways), sim_.profile.l1.replacement);
 }
 
 std::uint32_t LoadStore::takeLoad() {
@@ -144,7 +145,7 @@ LoadStore::Passed LoadStore::passConstant(Operation& op, const Transaction& t) {
     std::uint32_t way = constants_.find(set, t.line);
     if (way != CacheTags::kNoWay) {
         ++counters.constantHits;
-        constants_.touch(set, way);
+        constants_.use(set, way);
         lineDone(op.load, sim_.now - 1 + static_cast<Cycles>(sim_.profile.constant.hitLatency));
         return Passed::yes;
     }
@@ -153,8 +154,7 @@ LoadStore::Passed LoadStore::passConstant(Operation& op, const Transaction& t) {
     // The tag is taken at once: a second miss on the line does not ask again, and is answered no earlier than the
     // hit latency allows.
     way = constants_.victim(set);
-    constants_.place(way, t.line, op.slot);
-    constants_.touch(set, way);
+    constants_.place(set, way, t.line, op.slot);
     const auto l2LineBytes = static_cast<std::uint64_t>(sim_.profile.l2.lineBytes);
     const std::uint64_t line = t.line / l2LineBytes * l2LineBytes;
     const auto sector = (t.line - line) / static_cast<std::uint64_t>(sim_.profile.l2.sectorBytes);
@@ -201,7 +201,7 @@ void LoadStore::unblock() {
 LoadStore::Passed LoadStore::passHit(Operation& op, std::uint32_t set, std::uint32_t way) {
     ++sim_.counters[op.launch].l1Hits;
     sm_.l1Hit(op.slot);
-    tags_.touch(set, way);
+    tags_.use(set, way);
     lineDone(op.load, hitAt());
     return Passed::yes;
 }
@@ -244,11 +244,12 @@ LoadStore::Passed LoadStore::passLoad(Operation& op, const Transaction& t) {
     const std::uint8_t elsewhere = Beside ? shared_->valid(t.line) : std::uint8_t{0};
     const auto fetched = static_cast<std::uint8_t>(missing & ~elsewhere);
     if (fetched && !crossbar_.canSend(port_)) return Passed::port;
-    if (way == CacheTags::kNoWay && sim_.profile.l1.allocate == arch::DeviceProfile::Allocate::onMiss) {
+    const bool wasHere = way != CacheTags::kNoWay;
+    if (!wasHere && sim_.profile.l1.allocate == arch::DeviceProfile::Allocate::onMiss) {
         way = tags_.victim(set);
         if (way == CacheTags::kNoWay) return Passed::line;
         if (!makeRoom(way, op)) return Passed::port;
-        tags_.place(way, t.line, op.slot);
+        tags_.place(set, way, t.line, op.slot);
         if (fetched &&
             !crossbar_.canSend(port_)) {  // the write-back took the last place; the line is ours when we come again
             tags_.drop(way);
@@ -267,7 +268,7 @@ LoadStore::Passed LoadStore::passLoad(Operation& op, const Transaction& t) {
     mshrs_[entry].pending |= under;
     std::uint8_t valid = 0;
     if (way != CacheTags::kNoWay) {
-        tags_.touch(set, way);
+        if (wasHere) tags_.use(set, way);
         tags_.state(way).pending |= under;
         valid = tags_.state(way).valid;
     }
@@ -345,12 +346,13 @@ LoadStore::Passed LoadStore::passStore(Operation& op, const Transaction& t) {
             way = tags_.victim(set);
             if (way == CacheTags::kNoWay) return Passed::line;
             if (!makeRoom(way, op)) return Passed::port;
-            tags_.place(way, t.line, op.slot);
+            tags_.place(set, way, t.line, op.slot);
+        } else {
+            tags_.use(set, way);
         }
         tags_.state(way).dirty |= t.sectors;
         // What a lane's own local variable does not cover is not read before it is written: the sector is good.
         tags_.state(way).valid |= t.sectors;
-        tags_.touch(set, way);
         return Passed::yes;
     }
     if (!crossbar_.canSend(port_)) return Passed::port;
@@ -434,8 +436,7 @@ void LoadStore::fillL1(const Request& request) {
         op.slot = request.warp;
         op.launch = request.launch;
         if (way == CacheTags::kNoWay || !makeRoom(way, op)) return;  // the data go to the registers alone
-        tags_.place(way, request.line, request.warp);
-        tags_.touch(set, way);
+        tags_.place(set, way, request.line, request.warp);
     }
     tags_.state(way).valid |= request.sectors;
     tags_.state(way).pending &= static_cast<std::uint8_t>(~request.sectors);
