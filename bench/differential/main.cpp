@@ -35,14 +35,12 @@ using Clock = std::chrono::steady_clock;
 struct Options {
     std::vector<std::string> gpus = {"sim:h200"};
     std::uint64_t seed = 1, first = 0, programs = 10000, print = 0;
-    unsigned batch = 200, workers = 1, show = 5, seconds = 0;
+    unsigned batch = 200, workers = 1, show = 5, seconds = 0, patience = 30;
     std::string json;
 };
 
 constexpr std::uint64_t kNoEnd = std::uint64_t{1} << 62;
 
-/// A worker whose batch takes a real GPU longer is ended, and another one goes on after that batch.
-constexpr unsigned kPatienceSeconds = 30;
 constexpr std::size_t kMostUnanswered = 200;
 
 /// What workers found.
@@ -138,7 +136,7 @@ class Worker {
     }
 
     std::vector<Outcome> outcomesOf(Runner& runner, std::span<const Program> programs) const {
-        if (options_.seconds) alarm(kPatienceSeconds);
+        if (options_.seconds) alarm(options_.patience);
         std::vector<Outcome> outcomes = runner.run(programs);
         alarm(0);
         return outcomes;
@@ -254,18 +252,38 @@ Tally runWorkers(const Options& options) {
     return tally;
 }
 
+/// Of a batch that was not answered, the programs that are not answered by themselves either.
+Json unansweredAlone(const Options& options, std::uint64_t first, std::uint64_t count) {
+    Json found = Json::array();
+    for (std::uint64_t number = first; number < first + count; ++number) {
+        Options one = options;
+        one.first = number;
+        one.programs = one.batch = one.workers = 1;
+        Tally tally;
+        Child child(one, Clock::now() + std::chrono::seconds(options.patience), 0);
+        while (child.listen(tally, options.show)) {
+        }
+        if (child.at != kNoEnd)
+            found.push_back(
+                {{"program", number}, {"worker", child.doing}, {"ptx", wholeText(generate(options.seed, number))}});
+    }
+    return found;
+}
+
 int run(const Options& options) {
     const auto begun = Clock::now();
-    const Tally tally = runWorkers(options);
+    Tally tally = runWorkers(options);
+    for (Json& batch : tally.unanswered) batch["alone"] = unansweredAlone(options, batch["first"], batch["programs"]);
     const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
     for (const Json& one : tally.differences)
         fmt::print(stderr, "{}, program {}: {}\nshrunken: {}\n{}\n", one["gpu"].get<std::string>(),
                    one["program"].get<std::uint64_t>(), one["difference"].get<std::string>(),
                    one["shrunken difference"].get<std::string>(), one["shrunken"].get<std::string>());
     for (const Json& one : tally.unanswered)
-        fmt::print(stderr, "bulkhead_differential: {} programs from {} on: no answer; the worker {}\n",
+        fmt::print(stderr,
+                   "bulkhead_differential: {} programs from {} on: no answer; the worker {}; alone, {} of them\n",
                    one["programs"].get<std::uint64_t>(), one["first"].get<std::uint64_t>(),
-                   one["worker"].get<std::string>());
+                   one["worker"].get<std::string>(), one["alone"].size());
     Json json = {{"version", BULKHEAD_VERSION},
                  {"seed", options.seed},
                  {"first", options.first},
@@ -301,6 +319,9 @@ int main(int argc, char** argv) {
     app.add_option("--first", options.first, "number of the first program");
     app.add_option("--batch", options.batch, "programs in one module")->check(CLI::Range(1, 10000));
     app.add_option("--workers", options.workers, "processes")->check(CLI::Range(1, 256));
+    app.add_option("--patience", options.patience,
+                   "seconds that a batch may take, with --seconds; its worker is ended then")
+        ->check(CLI::Range(1u, 3600u));
     app.add_option("--show", options.show, "how many differences are told in full");
     app.add_option("--json", options.json, "a file for the summary, instead of standard output");
     auto* const print = app.add_option("--print", options.print, "print this program, and run nothing");
