@@ -40,7 +40,7 @@ BENCHMARK(coalesce)->ArgName("stride")->Arg(4)->Arg(8)->Arg(128)->Arg(4096);
 void events(benchmark::State& state) {
     sim::EventQueue queue;
     Cycles now = 0;
-    for (int i = 0; i < 64; ++i) queue.push(static_cast<Cycles>(i * 5), sim::EventKind::respond, 0);
+    for (Cycles i = 0; i < 64; ++i) queue.push(i * 5, sim::EventKind::respond, 0);
     sim::Event event{};
     for (auto _ : state) {
         while (!queue.popAt(now, event)) queue.advance(now = queue.next());
