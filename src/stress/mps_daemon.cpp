@@ -55,11 +55,21 @@ trap '' HUP INT TERM
 n=0
 while kill -0 $daemon 2> /dev/null && [ ! -e "$0/pipe/control" ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n + 1)); done
 if [ -e "$0/pipe/control" ] && lives; then
-    trap : USR1
     exec 3<&0
-    (cat <&3; read -r _ _ _ parent _ < /proc/self/stat; [ "$parent" != $$ ] || kill -USR1 $$) > /dev/null &
+    cat <&3 > /dev/null &
+    input=$!
+    (
+        while read -r _ _ state _ < /proc/$daemon/stat && [ "$state" != Z ]; do
+            read -r _ _ _ parent _ < /proc/self/stat
+            [ "$parent" = $$ ] || exit
+            sleep 0.2
+        done
+        kill -KILL $input
+    ) < /dev/null > /dev/null 2>&1 &
+    watcher=$!
     echo ready
-    wait $daemon 2> /dev/null
+    wait $input 2> /dev/null
+    kill -KILL $watcher 2> /dev/null
 fi
 end
 )sh";

@@ -10,10 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 #include "base/error.h"
 #include "temporary_directory.h"
@@ -45,6 +47,16 @@ class Mps : public ::testing::Test {
         pid_t parent = 0;
         stat >> number >> name >> state >> parent;
         return parent;
+    }
+    /// In the order of their numbers.
+    static std::vector<pid_t> childrenOf(pid_t parent) {
+        std::vector<pid_t> children;
+        for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+            const pid_t pid = std::atoi(entry.path().filename().c_str());
+            if (pid > 0 && parentOf(pid) == parent) children.push_back(pid);
+        }
+        std::ranges::sort(children);
+        return children;
     }
     template <class Gone>
     static bool soon(Gone gone) {
@@ -159,6 +171,24 @@ TEST_F(Mps, AGuardThatIsKilledBeforeTheDaemonIsReadyLeavesNothingBehind) {
     killer.join();
     EXPECT_TRUE(goneSoon(daemonProcess()));
     EXPECT_TRUE(goneSoon(folderOfDaemon()));
+}
+
+TEST_F(Mps, HelpersOfTheGuardThatAreKilledLeaveNothingBehind) {
+    // One waits for our end, one for the daemon's.
+    for (const bool last : {false, true}) {
+        install(standIn());
+        pid_t pid = 0;
+        {
+            const MpsDaemon daemon;
+            pid = daemonProcess();
+            std::vector<pid_t> helpers;
+            ASSERT_TRUE(soon([&] { return (helpers = childrenOf(parentOf(pid))).size() == 3; }));
+            std::erase(helpers, pid);
+            ASSERT_EQ(kill(last ? helpers.back() : helpers.front(), SIGKILL), 0);
+        }
+        EXPECT_TRUE(goneSoon(pid)) << last;
+        EXPECT_TRUE(goneSoon(folderOfDaemon())) << last;
+    }
 }
 
 TEST_F(Mps, OneThatNobodyAnswersForEndsWhenAnotherStarts) {
