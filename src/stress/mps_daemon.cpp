@@ -56,7 +56,7 @@ n=0
 while kill -0 $daemon 2> /dev/null && [ ! -e "$0/pipe/control" ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n + 1)); done
 if [ -e "$0/pipe/control" ] && lives; then
     exec 3<&0
-    cat <&3 > /dev/null &
+    cat <&3 > /dev/null 9<&- &
     input=$!
     (
         while read -r _ _ state _ < /proc/$daemon/stat && [ "$state" != Z ]; do
@@ -65,7 +65,7 @@ if [ -e "$0/pipe/control" ] && lives; then
             sleep 0.2
         done
         kill -KILL $input
-    ) < /dev/null > /dev/null 2>&1 &
+    ) < /dev/null > /dev/null 2>&1 9<&- &
     watcher=$!
     echo ready
     wait $input 2> /dev/null

@@ -33,8 +33,14 @@ class Mps : public ::testing::Test {
     void SetUp() override {
         before_ = std::getenv("PATH");
         setenv("PATH", (folder_.path().string() + ":" + before_).c_str(), 1);
+        // A daemon ends others that nobody answers for: not those of tests beside this one.
+        std::filesystem::create_directory(folder_ / "temporary");
+        setenv("TMPDIR", (folder_ / "temporary").c_str(), 1);
     }
-    void TearDown() override { setenv("PATH", before_.c_str(), 1); }
+    void TearDown() override {
+        setenv("PATH", before_.c_str(), 1);
+        unsetenv("TMPDIR");
+    }
     /// The process that the stand-in says it is, once it has.
     pid_t daemonProcess() const {
         pid_t pid = 0;
