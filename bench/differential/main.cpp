@@ -252,28 +252,41 @@ Tally runWorkers(const Options& options) {
     return tally;
 }
 
-/// Of a batch that was not answered, the programs that are not answered by themselves either.
-Json unansweredAlone(const Options& options, std::uint64_t first, std::uint64_t count) {
-    Json found = Json::array();
-    for (std::uint64_t number = first; number < first + count; ++number) {
-        Options one = options;
-        one.first = number;
-        one.programs = one.batch = one.workers = 1;
-        Tally tally;
-        Child child(one, Clock::now() + std::chrono::seconds(options.patience), 0);
-        while (child.listen(tally, options.show)) {
-        }
-        if (child.at != kNoEnd)
-            found.push_back(
-                {{"program", number}, {"worker", child.doing}, {"ptx", wholeText(generate(options.seed, number))}});
+/// Runs the programs of batches that were not answered again, each by itself, and keeps those that are not answered
+/// then either with their batches.
+void tryAlone(const Options& options, Json& batches) {
+    std::vector<std::pair<Json*, std::uint64_t>> programs;  // with their batches
+    for (Json& batch : batches) {
+        batch["alone"] = Json::array();
+        for (std::uint64_t i = 0; i < batch["programs"]; ++i)
+            programs.emplace_back(&batch["alone"], batch["first"].get<std::uint64_t>() + i);
     }
-    return found;
+    std::vector<Child> children;
+    std::vector<std::size_t> places;  // of their programs
+    for (std::size_t next = 0; next < programs.size() || !children.empty();) {
+        while (next < programs.size() && children.size() < options.workers) {
+            Options one = options;
+            one.first = programs[next].second;
+            one.programs = one.batch = one.workers = 1;
+            children.emplace_back(one, Clock::now() + std::chrono::seconds(options.patience), 0);
+            places.push_back(next++);
+        }
+        const auto i = static_cast<std::ptrdiff_t>(nextToSpeak(children));
+        Child& child = children[static_cast<std::size_t>(i)];
+        if (Tally tally; child.listen(tally, options.show)) continue;
+        const auto& [alone, number] = programs[places[static_cast<std::size_t>(i)]];
+        if (child.at != kNoEnd)
+            alone->push_back(
+                {{"program", number}, {"worker", child.doing}, {"ptx", wholeText(generate(options.seed, number))}});
+        children.erase(children.begin() + i);
+        places.erase(places.begin() + i);
+    }
 }
 
 int run(const Options& options) {
     const auto begun = Clock::now();
     Tally tally = runWorkers(options);
-    for (Json& batch : tally.unanswered) batch["alone"] = unansweredAlone(options, batch["first"], batch["programs"]);
+    tryAlone(options, tally.unanswered);
     const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
     for (const Json& one : tally.differences)
         fmt::print(stderr, "{}, program {}: {}\nshrunken: {}\n{}\n", one["gpu"].get<std::string>(),

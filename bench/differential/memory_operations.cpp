@@ -106,13 +106,14 @@ void addVectors(Collector& c, const Way& way) {
         const std::string at = std::string("[") + way.address + "+%k]";
         const std::string type = ".v" + std::to_string(v.count) + "." + v.type;
         const bool four = v.count == 4;
-        placed(c.add(opcode("ld", way, "") + type + (four ? " {%o0, %o1, %o2, %o3}, " : " {%o0, %o1}, ") + at + ";",
-                     std::vector<Width>(v.count, v.width), {},
-                     [way, v](Evaluation& e) {
-                         for (unsigned i = 0; i < v.count; ++i)
-                             e.out[i] = load(way.slot(e) + e.constant + i * v.bytes, v.bytes);
-                     }),
-               v.bytes * v.count, kSlotBytes / (v.bytes * v.count));
+        Operation& loading =
+            c.add(opcode("ld", way, "") + type + (four ? " {%o0, %o1, %o2, %o3}, " : " {%o0, %o1}, ") + at + ";",
+                  std::vector<Width>(v.count, v.width), {}, [way, v](Evaluation& e) {
+                      for (unsigned i = 0; i < v.count; ++i)
+                          e.out[i] = load(way.slot(e) + e.constant + i * v.bytes, v.bytes);
+                  });
+        placed(loading, v.bytes * v.count, kSlotBytes / (v.bytes * v.count));
+        loading.misassembled = v.type[0] == 'f';  // as the number where a narrower integer is taken from it
         placed(c.add(opcode("st", way, "") + type + " " + at + (four ? ", {%a, %b, %c, %d};" : ", {%a, %b};"), {},
                      std::vector<Source>(v.count, {v.width}),
                      [way, v](Evaluation& e) {
@@ -135,6 +136,11 @@ struct Atomic {
         const char letter =
             name == "add" || name == "min" || name == "max" || name == "inc" || name == "dec" ? type.name[0] : 'b';
         return "." + name + "." + letter + std::to_string(type.bits);
+    }
+    /// NVIDIA's GPUs have no such instruction: until nobody came between, a load, the operation and a compare-and-swap.
+    /// If all threads go round a loop alike, its assembler counts for all of them at once, in that inner loop too.
+    bool retries(std::string_view space) const {
+        return space == ".shared" && (swaps ? type.bits == 16 : type.bits == 64 && name != "exch");
     }
 };
 
@@ -171,11 +177,13 @@ void addAtomics(Collector& c, const Way& way) {
         const Width w = atomic.type.width();
         const std::vector<Source> sources(atomic.swaps ? 2 : 1, {w});
         const std::string at = std::string("[") + way.address + "+%k]", values = atomic.swaps ? ", %a, %b;" : ", %a;";
-        placed(c.add("atom" + std::string(way.space) + atomic.text() + " %o0, " + at + values, {w}, sources, change),
-               bytes, kSlotBytes / bytes);
-        if (atomic.swaps || atomic.name == "exch") continue;
-        placed(c.add("red" + std::string(way.space) + atomic.text() + " " + at + values, {}, sources, change), bytes,
-               kSlotBytes / bytes);
+        const auto add = [&](const std::string& words, const std::vector<Width>& results) {
+            Operation& operation = c.add(words + at + values, results, sources, change);
+            placed(operation, bytes, kSlotBytes / bytes);
+            operation.misassembledInLoops = atomic.retries(way.space);
+        };
+        add("atom" + std::string(way.space) + atomic.text() + " %o0, ", {w});
+        if (!atomic.swaps && atomic.name != "exch") add("red" + std::string(way.space) + atomic.text() + " ", {});
     }
 }
 
@@ -242,6 +250,7 @@ Family crossThreadOperations() {
                       });
             placed(operation, bytes, kAllBytes / bytes);
             operation.crossThread = true;
+            operation.misassembledInLoops = atomic.retries(base.space);
         }
     }
     return c.take();

@@ -69,7 +69,8 @@ struct Operation {
     bool wholeWarp = false;     ///< every thread of the warp must take part
     bool noGuard = false;       ///< NVIDIA's assembler guards only a part of what it makes of it
     bool misassembled = false;  ///< by NVIDIA's assembler, beside others: such programs are for simulated GPUs
-    bool twoSources = false;    ///< it takes `min x, x` for x, also where that is a NaN
+    bool misassembledInLoops = false;
+    bool twoSources = false;  ///< it takes `min x, x` for x, also where that is a NaN
 };
 
 /// Operations of one family; each is as likely as the others of its family.

@@ -7,11 +7,35 @@
 
 namespace bulkhead::differential {
 
+namespace {
+
+bool any(const Body& body, bool Operation::*property) {
+    return std::ranges::any_of(body, [&](const Instruction& i) { return i.operation && i.operation->*property; });
+}
+
+/// The instructions between labels and the branches back to them, those of called functions included.
+Body inLoops(const Program& program) {
+    Body found;
+    for (auto branch = program.body.begin(); branch != program.body.end(); ++branch) {
+        if (branch->kind != Instruction::Kind::branch) continue;
+        const auto head = std::find_if(program.body.begin(), branch, [&](const Instruction& i) {
+            return i.kind == Instruction::Kind::label && i.labels == branch->labels;
+        });
+        for (auto i = head; i != branch; ++i) {
+            found.push_back(*i);
+            if (i->kind != Instruction::Kind::call) continue;
+            const Body& function = program.functions[i->function];
+            found.insert(found.end(), function.begin(), function.end());
+        }
+    }
+    return found;
+}
+
+}  // namespace
+
 bool Program::isMisassembled() const {
-    const auto has = [](const Body& list) {
-        return std::ranges::any_of(list, [](const Instruction& i) { return i.operation && i.operation->misassembled; });
-    };
-    return has(body) || std::ranges::any_of(functions, has);
+    const auto has = [](const Body& list) { return any(list, &Operation::misassembled); };
+    return has(body) || std::ranges::any_of(functions, has) || any(inLoops(*this), &Operation::misassembledInLoops);
 }
 
 std::size_t Program::instructions() const {

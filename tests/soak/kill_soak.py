@@ -25,7 +25,7 @@ import time
 
 MARK = "BULKHEAD_SOAK"
 PARTITIONS = {"A": "50%", "B": "50%"}
-ENDS_SECONDS = 180
+ENDS_SECONDS = 300  # two set-ups may take 120 each, where others keep the driver of a real GPU busy
 
 
 class Soak:
@@ -39,6 +39,7 @@ class Soak:
         self.ends = collections.Counter()  # of those that ended before they could be killed
         self.problems = []
         self.slowest = 0.0
+        self.ended_after = 0.0  # the longest that a tool went on without one of its workers
         self.left = options.kills
         self.deadline = time.monotonic() + options.seconds
         self.mark = f"{os.getpid()}-{options.seed}"
@@ -90,7 +91,10 @@ class Soak:
         ]
         if not self.real:
             choices.append(["compare", "--workloads", "ATAX,MVT", "--size", "test", "--jobs", "2"])
-        return "tool", [self.options.bulkhead] + draw.choice(choices), 2.5 if self.real else 1.5
+        words = draw.choice(choices)
+        if words[:2] != ["isolate", "list"]:  # another each time, or what was kept of the last one is all there is to do
+            words += ["--seed", str(draw.randrange(1, 10**6))]
+        return "tool", [self.options.bulkhead] + words, 2.5 if self.real else 1.5
 
     # The kernel's own view of what lives.
 
@@ -135,21 +139,44 @@ class Soak:
             if kind == "worker":
                 self.workers[os.path.basename(name.split()[0]) if name else "another"] += 1
         if kind == "worker":
-            self.expectEnd(process, name, draw)
+            self.expectEnd(process, worker, name, draw)
         return name
 
-    def expectEnd(self, process, name, draw):
+    @staticmethod
+    def state(pid):
+        """What a process is about: its age, and where in the kernel each of its threads waits."""
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                began = int(file.read().rsplit(b")", 1)[1].split()[19]) / os.sysconf("SC_CLK_TCK")
+            with open("/proc/uptime", "rb") as file:
+                age = float(file.read().split()[0]) - began
+            waits = []
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{thread}/wchan", "rb") as file:
+                    waits.append(file.read().decode() or "runs")
+            return f"{age:.0f} s old, {' '.join(sorted(waits))}"
+        except OSError:
+            return "ended"
+
+    def expectEnd(self, process, worker, name, draw):
         """The tool notices that its worker is gone, says so when the others are done, and ends, unless it is killed."""
         # A daemon of MPS stays if both its guard and the tool are killed, until the next one is started.
         patient = draw.random() < 0.3 or name.startswith("/bin/sh")
+        start = time.monotonic()
         try:
             process.wait(ENDS_SECONDS if patient else draw.uniform(0, 5))
+            with self.lock:
+                self.ended_after = max(self.ended_after, time.monotonic() - start)
             return
         except subprocess.TimeoutExpired:
-            process.kill()
+            pass
         if patient:
-            self.problem(f"the tool did not end when {name} was killed: {' '.join(process.args[1:])}")
+            there = [f"{pid} {self.name(pid)[:200]} ({self.state(pid)})" for pid in sorted(self.marked(worker))]
+            self.problem(f"the tool did not end when {name} was killed: {' '.join(process.args[1:])}; "
+                         f"still there: {'; '.join(there)}")
+            process.kill()
             return
+        process.kill()
         with self.lock:
             self.kills["tool"] += 1
             self.left -= 1
@@ -253,6 +280,7 @@ class Soak:
         lines += [(f"of the workers: {name}", count, "") for name, count in sorted(self.workers.items())]
         lines += [(f"ended before, status {how}", count, "") for how, count in sorted(self.ends.items())]
         lines += [("longest until a killed one and its children were gone", round(self.slowest, 3), "s"),
+                  ("longest until a tool ended whose worker was killed", round(self.ended_after, 3), "s"),
                   ("in all", round(seconds), "s"),
                   ("processes, daemons, folders or leases left, wrong results, partitions not to be had again",
                    len(self.problems), "")]
