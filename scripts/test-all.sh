@@ -36,7 +36,7 @@ formatted() {
         xargs -0 -P "$(nproc)" -n 64 clang-format-14 --dry-run -Werror)
 }
 
-address_tests=(base report arch ptx exec sim driver gpu dissect workloads walls libcuda differential stress compare isolate)
+address_tests=(base experiment report arch ptx exec sim driver gpu dissect workloads walls libcuda differential stress compare isolate)
 thread_tests=(driver libcuda walls)
 
 # Simulation takes thirty times as long under the sanitizers. These tests have little of it; the others are test_long's.
@@ -45,7 +45,7 @@ short_tests=(
     'sim\.(Dram|L1|L2|PersistentBlocks|Pipeline|Coalescer|AddressTranslation|SharedCache|PhysicalMemory|VictimTagArray|CacheTags)'
     'sim\.(SharedBanks|Occupancy|EventQueue|ClockDomain|MshrFile|Interference|Smmt|Spinning|ContextMemory|Constant)'
     'walls\.(ColoredHeaps|SliceLayouts|NoWalledDriver)'
-    'compare\.(Workers|Verdicts|ResultFolders)' 'isolate\.(HostileLeases|LeaseMarks|DefaultFolder|Leases|Partitions|Plan)\.'
+    'experiment\.' 'compare\.(Verdicts|ResultFolders)' 'isolate\.(HostileLeases|LeaseMarks|DefaultFolder|Leases|Partitions|Plan)\.'
 )
 # g++ knows an attribute in nlohmann's ordered_map that clang does not, so that objects of tests, by g++, and libraries, by
 # clang, free it by different sizes. Leaks are looked for nowhere: it takes seconds a process.

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "cli/laboratory_options.h"
+#include "cli/batch_options.h"
 #include "cli/verbs.h"
 #include "compare/comparison.h"
 #include "report/report.h"
@@ -14,7 +14,7 @@ namespace bulkhead::cli {
 namespace {
 
 struct Options {
-    LaboratoryOptions laboratory;
+    BatchOptions batch;
     std::vector<std::string> schedulers = {"gto", "ccws", "best-swl", "statpcal", "ciao-t", "ciao-p", "ciao-c"};
     std::vector<std::string> workloads;
     std::vector<std::string> settings;
@@ -57,8 +57,8 @@ compare::Plan planOf(const Options& o) {
 int run(const Options& o) {
     const compare::Plan plan = planOf(o);
     expectOutputs({o.json, o.csv, o.html});
-    compare::Laboratory laboratory = openLaboratory(o.laboratory);
-    const compare::Comparison comparison = compare::compare(laboratory, plan);
+    compare::RunBatch batch = openBatch(o.batch);
+    const compare::Comparison comparison = compare::compare(batch, plan);
 
     std::vector<Result> results = {compare::gainTable(comparison), compare::runTable(comparison)};
     for (Result& result : results) fillProvenance(result, o.gpu, o.seed);
@@ -95,7 +95,7 @@ Action setUpCompare(CLI::App& app) {
     app.add_option("--json", o->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
     app.add_option("--csv", o->csv, "write a row for each run, likewise")->type_name("FILE");
     app.add_option("--html", o->html, "write a page, likewise")->type_name("FILE");
-    addLaboratoryOptions(app, o->laboratory);
+    addBatchOptions(app, o->batch);
     return [o] { return run(*o); };
 }
 

@@ -4,24 +4,24 @@
 #include <memory>
 
 #include "base/error.h"
-#include "cli/laboratory_options.h"
+#include "cli/batch_options.h"
 #include "cli/style.h"
 #include "cli/verbs.h"
 #include "compare/comparison.h"
-#include "compare/workers.h"
 #include "dissect/dissect.h"
+#include "experiment/interruption.h"
+#include "experiment/process_pool.h"
 #include "isolate/evaluation.h"
 #include "report/report.h"
 #include "stress/scenario.h"
 #include "stress/stress.h"
-#include "stress/waiting.h"
 
 namespace bulkhead::cli {
 namespace {
 
 struct DemoOptions {
     std::string gpu, out = "bulkhead-report.html";
-    LaboratoryOptions laboratory;
+    BatchOptions batch;
 };
 
 bool isReal(const std::string& gpu) {
@@ -104,7 +104,7 @@ class Demo {
         begin("Wall it off", "two partitions: multiprocessors apart (cp), then L2 and DRAM apart as well (cmp):",
               fmt::format("bulkhead isolate evaluate --gpu {} --applications {} --neighbours {}", spec.common.gpu,
                           fmt::join(spec.applications, ","), spec.neighbours.front()));
-        const isolate::SeriesStore store(storeFolder(options_.laboratory), thisProgram(), warnOnce);
+        const isolate::SeriesStore store(storeFolder(options_.batch), thisProgram(), warnOnce);
         const isolate::Evaluation evaluation = isolate::evaluate(spec, store, jobs(), showProgress);
         for (const std::string& failure : evaluation.failures()) throw Error("demo: {}", failure);
         Result variation = evaluation.variationTable(spec);
@@ -129,8 +129,8 @@ class Demo {
         plan.variants = {{"gto", "gto"}, {"ciao-c", "ciao-c"}};
         begin("Design it away", "a kernel whose warps thrash L1D, under a usual scheduler and under CIAO's:",
               "bulkhead compare --workloads ATAX --schedulers gto,ciao-c --size paper --limit 10000000");
-        compare::Laboratory laboratory = openLaboratory(options_.laboratory);
-        const compare::Comparison comparison = compare::compare(laboratory, plan);
+        compare::RunBatch batch = openBatch(options_.batch);
+        const compare::Comparison comparison = compare::compare(batch, plan);
         for (const std::string& failure : comparison.failures()) throw Error("demo: {}", failure);
         // CIAO, V-B: the mean over 21 workloads.
         addSummary("IPC under CIAO-C over GTO, ATAX; the paper's is the mean of 21", plan.common.gpu,
@@ -152,7 +152,7 @@ class Demo {
     }
 
   private:
-    unsigned jobs() const { return options_.laboratory.jobs ? options_.laboratory.jobs : compare::processors(); }
+    unsigned jobs() const { return options_.batch.jobs ? options_.batch.jobs : experiment::processors(); }
 
     void begin(const std::string& name, const std::string& question, const std::string& command) {
         command_ = command;
@@ -197,9 +197,9 @@ class Demo {
 int run(const DemoOptions& o) {
     if (!o.gpu.empty()) gpu::Gpu::open(o.gpu);  // refuses an unknown one before anything is said
     expectOutputs({o.out});
-    openLaboratory(o.laboratory);  // likewise, a folder that cannot keep runs
+    openBatch(o.batch);  // likewise, a folder that cannot keep runs
     stress::loadModulesEagerly();
-    stress::catchInterrupts();
+    experiment::catchInterrupts();
     Demo demo(o);
     demo.see();
     demo.cause();
@@ -216,7 +216,7 @@ Action setUpDemo(CLI::App& app) {
     const auto o = std::make_shared<DemoOptions>();
     app.add_option("--gpu", o->gpu, "a real GPU, cuda:N, or one simulated GPU for all [one that suits each question]");
     app.add_option("--out", o->out, "write the report to FILE")->type_name("FILE")->capture_default_str();
-    addLaboratoryOptions(app, o->laboratory);
+    addBatchOptions(app, o->batch);
     return [o] { return run(*o); };
 }
 

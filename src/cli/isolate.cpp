@@ -9,10 +9,10 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/suggest.h"
-#include "cli/laboratory_options.h"
+#include "cli/batch_options.h"
 #include "cli/verbs.h"
-#include "compare/workers.h"
 #include "dissect/map_file.h"
+#include "experiment/process_pool.h"
 #include "gate/gate.h"
 #include "isolate/evaluation.h"
 #include "isolate/leases.h"
@@ -36,7 +36,7 @@ struct PlanOptions {
 };
 
 struct EvaluateOptions {
-    LaboratoryOptions laboratory;
+    BatchOptions batch;
     std::string gpu = "sim:gtx1080", map, placement = "usual", size = "default", json, csv, html;
     std::vector<std::string> settings, methods = {"cp", "cmp"};
     std::vector<std::string> applications = isolate::EvaluationSpec().applications;
@@ -175,9 +175,9 @@ isolate::EvaluationSpec specOf(const EvaluateOptions& o) {
 int evaluate(const EvaluateOptions& o) {
     const isolate::EvaluationSpec spec = specOf(o);
     expectOutputs({o.json, o.csv, o.html});
-    const isolate::SeriesStore store(storeFolder(o.laboratory), thisProgram(), warnOnce);
+    const isolate::SeriesStore store(storeFolder(o.batch), thisProgram(), warnOnce);
     const isolate::Evaluation evaluation =
-        isolate::evaluate(spec, store, o.laboratory.jobs ? o.laboratory.jobs : compare::processors(), showProgress);
+        isolate::evaluate(spec, store, o.batch.jobs ? o.batch.jobs : experiment::processors(), showProgress);
     if (evaluation.runtimeTable().rows.empty() && !evaluation.failures().empty())
         throw Error("isolate: nothing could be measured: {}", evaluation.failures().front());
     std::vector<Result> results = {evaluation.variationTable(spec), evaluation.runtimeTable(),
@@ -321,7 +321,7 @@ void setUpEvaluate(CLI::App& app, const Chosen& chosen) {
     sub->add_flag("--processes", o->processes, "of a real GPU: a process each, under MPS");
     sub->add_option("--seed", o->seed, "what the input is made from")->capture_default_str();
     addOutputs(*sub, *o);
-    addLaboratoryOptions(*sub, o->laboratory);
+    addBatchOptions(*sub, o->batch);
     sub->callback([=] { *chosen = [=] { return evaluate(*o); }; });
 }
 

@@ -9,11 +9,11 @@
 
 #include "arch/device_profile.h"
 #include "base/error.h"
-#include "cli/laboratory_options.h"
+#include "cli/batch_options.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "compare/store.h"
-#include "compare/workers.h"
+#include "experiment/process_pool.h"
 #include "report/report.h"
 #include "reproduce/ciao.h"
 #include "reproduce/fgpu.h"
@@ -28,7 +28,7 @@ namespace {
 constexpr std::uint64_t kInstructions = 10'000'000;
 
 struct Options {
-    LaboratoryOptions laboratory;
+    BatchOptions batch;
     std::string paper;
     std::vector<std::string> figures;
     std::vector<std::string> settings;
@@ -53,16 +53,16 @@ std::vector<Figure> ciao(const Options& o) {
     common.seed = o.seed;
     common.warpInstructions = o.instructions;
     common.toJson();  // refuses unknown profiles and settings before anything runs
-    const auto laboratory = std::make_shared<compare::Laboratory>(openLaboratory(o.laboratory));
+    const auto batch = std::make_shared<compare::RunBatch>(openBatch(o.batch));
     std::vector<Figure> all;
     for (const reproduce::CiaoFigure& figure : reproduce::ciaoFigures())
         all.push_back({std::string(figure.name), std::string(figure.title), o.gpu,
-                       [=, make = figure.make] { return make(*laboratory, common); }});
+                       [=, make = figure.make] { return make(*batch, common); }});
     return all;
 }
 
 /// What `make` makes, once: a figure that the folder has is taken from there. The other papers keep single runs.
-std::vector<Result> keptFigure(const compare::ResultFolder& folder, const nlohmann::ordered_json& spec,
+std::vector<Result> keptFigure(const experiment::ResultFolder& folder, const nlohmann::ordered_json& spec,
                                const std::function<std::vector<Result>()>& make) {
     const std::string name = "figure";
     if (const std::optional<nlohmann::json> kept = folder.find(name, spec)) {
@@ -90,7 +90,7 @@ std::vector<Figure> interference(const Options& o) {
         arch::DeviceProfile profile = arch::findProfile(options.gpu);
         arch::applySettings(profile, options.settings);
     }
-    const compare::ResultFolder folder(storeFolder(o.laboratory), thisProgram(), warnOnce);
+    const experiment::ResultFolder folder(storeFolder(o.batch), thisProgram(), warnOnce);
     std::vector<Figure> all;
     for (const reproduce::InterferenceFigure& figure : reproduce::interferenceFigures()) {
         const auto make = [=, make = figure.make] { return make(options); };
@@ -114,9 +114,9 @@ std::vector<Figure> fgpu(const Options& o) {
     // Smaller inputs would leave nothing to interfere with, so fewer applications save the time.
     if (o.quick) options.applications = {"SP", "VA"};
     options.common.seed = o.seed;
-    options.jobs = o.laboratory.jobs ? o.laboratory.jobs : compare::processors();
+    options.jobs = o.batch.jobs ? o.batch.jobs : experiment::processors();
     options.progress = showProgress;
-    const auto store = std::make_shared<isolate::SeriesStore>(storeFolder(o.laboratory), thisProgram(), warnOnce);
+    const auto store = std::make_shared<isolate::SeriesStore>(storeFolder(o.batch), thisProgram(), warnOnce);
     std::vector<Figure> all;
     for (const reproduce::FgpuFigure& figure : reproduce::fgpuFigures())
         all.push_back({std::string(figure.name), std::string(figure.title), "sim:gtx1080, sim:v100",
@@ -188,7 +188,7 @@ int run(Options o) {
     const std::vector<Paper> papers = chosenPapers(o.paper);
     if (papers.size() > 1 && o.gpuGiven) throw Error("reproduce all: every paper has GPUs of its own; leave out --gpu");
     workloads::parseSize(o.size);  // not every paper has a use for it, or for the store
-    openLaboratory(o.laboratory);
+    openBatch(o.batch);
     expectOutputs({o.json, o.html});
     if (o.quick) shorten(o);
     const std::vector<Figure> figures = chosenFigures(papers, o);
@@ -244,7 +244,7 @@ Action setUpReproduce(CLI::App& app) {
     app.add_option("--seed", o->seed, "what the workloads' input is made from")->capture_default_str();
     app.add_option("--json", o->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
     app.add_option("--html", o->html, "write a page, likewise")->type_name("FILE");
-    addLaboratoryOptions(app, o->laboratory);
+    addBatchOptions(app, o->batch);
     return [o, gpu, size, &app] {
         const std::string where = "reproduce " + o->paper;
         if (o->paper == "interference") refuseGiven(app, {"--limit", "--size"}, where);

@@ -5,8 +5,8 @@
 
 #include "base/files.h"
 #include "base/result.h"
+#include "cli/batch_options.h"
 #include "cli/counters_json.h"
-#include "cli/laboratory_options.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
 #include "report/report.h"
@@ -48,8 +48,8 @@ std::string withWarpLimit(const RunOptions& options, workloads::Size size) {
     spec.scheduler = options.scheduler;
     compare::expectScheduler(spec.scheduler);
     if (!compare::lacksWarpLimit(spec.scheduler)) return spec.scheduler;
-    compare::Laboratory laboratory = openLaboratory({});
-    return compare::withWarpLimits(laboratory, {spec}).front().scheduler;
+    compare::RunBatch batch = openBatch({});
+    return compare::withWarpLimits(batch, {spec}).front().scheduler;
 }
 
 }  // namespace

@@ -10,12 +10,12 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "cli/laboratory_options.h"
+#include "cli/batch_options.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
+#include "experiment/interruption.h"
 #include "report/report.h"
 #include "stress/scenario.h"
-#include "stress/waiting.h"
 #include "stress/worker.h"
 #include "workloads/workload.h"
 
@@ -197,7 +197,7 @@ int run(const StressOptions& o, const CLI::App& app) {
     const stress::Options options = optionsOf(o, app);
     stress::validate(options);
     expectPrograms(options);
-    stress::catchInterrupts();
+    experiment::catchInterrupts();
     const bool quiet = o.json == "-" || o.csv == "-" || o.html == "-";
     stress::Outcome outcome;
     bool interrupted = false;
@@ -205,7 +205,7 @@ int run(const StressOptions& o, const CLI::App& app) {
         stress::stress(options, outcome, [timeLeft = TimeLeft()](const std::string& what, double fraction) {
             if (isatty(2)) fmt::print(stderr, "{}{}\n", what, timeLeft.words(fraction));
         });
-    } catch (const stress::Interrupted&) {
+    } catch (const experiment::Interrupted&) {
         interrupted = true;
         fmt::print(stderr, "bulkhead: interrupted; what was measured is kept\n");
     }

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/result.h"
-#include "cli/laboratory_options.h"
+#include "cli/batch_options.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "report/report.h"

@@ -16,7 +16,7 @@ std::string classOf(const std::string& workload) {
 
 }  // namespace
 
-Comparison compare(Laboratory& laboratory, const Plan& plan) {
+Comparison compare(RunBatch& batch, const Plan& plan) {
     Comparison c;
     c.plan = plan;
     for (const std::string& workload : plan.workloads)
@@ -27,8 +27,8 @@ Comparison compare(Laboratory& laboratory, const Plan& plan) {
             spec.settings.insert(spec.settings.end(), variant.settings.begin(), variant.settings.end());
             c.specs.push_back(spec);
         }
-    c.specs = withWarpLimits(laboratory, std::move(c.specs));
-    c.outcomes = laboratory.run(c.specs);
+    c.specs = withWarpLimits(batch, std::move(c.specs));
+    c.outcomes = batch.run(c.specs);
     return c;
 }
 

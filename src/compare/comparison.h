@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "compare/laboratory.h"
+#include "compare/warp_limits.h"
 
 namespace bulkhead::compare {
 
@@ -42,7 +42,7 @@ struct Comparison {
 };
 
 /// Every workload under every variant. Schedulers that need a number of warps get it by profiling.
-Comparison compare(Laboratory&, const Plan&);
+Comparison compare(RunBatch&, const Plan&);
 
 /// The workloads of the CIAO paper's Table II that are in these classes (empty: all), in its order.
 std::vector<std::string> ciaoWorkloads(const std::vector<std::string>& classes = {});

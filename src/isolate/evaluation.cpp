@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/statistics.h"
-#include "compare/workers.h"
 #include "isolate/applications.h"
 
 namespace bulkhead::isolate {
@@ -90,7 +89,7 @@ void Evaluation::add(const SeriesSpec& spec, const SeriesFigures& figures) {
 }
 
 void Evaluation::fail(const SeriesSpec& spec, const std::string& why) {
-    failures_.push_back(fmt::format("{}: {}", spec.label(), why));
+    failures_.push_back(fmt::format("{}: {}", labelOf(spec), why));
 }
 
 std::optional<double> Evaluation::seconds(const Key& key) const {
@@ -198,38 +197,20 @@ Result Evaluation::overheadTable(const EvaluationSpec& spec) const {
 }
 
 Evaluation evaluate(const EvaluationSpec& spec, const SeriesStore& store, unsigned jobs,
-                    const std::function<void(const compare::Progress&)>& progress) {
+                    const experiment::ShowProgress& progress) {
     for (const std::string& name : spec.applications) expectApplication(name);
     for (const std::string& name : spec.neighbours) expectApplication(name);
+    const std::vector<SeriesSpec> all = seriesOf(spec);
+    experiment::RunBatch<SeriesSpec, SeriesFigures> batch(store, isReal(spec.common.gpu) ? 1 : jobs, progress);
+    const std::vector<experiment::Outcome<SeriesFigures>> outcomes = batch.run(all);
     Evaluation evaluation;
-    std::vector<SeriesSpec> missing;
-    for (const SeriesSpec& series : seriesOf(spec)) {
-        if (const auto kept = store.find(series)) {
-            evaluation.add(series, *kept);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (outcomes[i].ok()) {
+            evaluation.add(all[i], outcomes[i].figures);
         } else {
-            missing.push_back(series);
+            evaluation.fail(all[i], outcomes[i].failure);
         }
     }
-    const auto begin = std::chrono::steady_clock::now();
-    std::size_t done = 0;
-    compare::inProcesses(
-        missing.size(), isReal(spec.common.gpu) ? 1 : jobs,
-        [&](std::size_t n) { return jsonText(execute(missing[n]).toJson()); },
-        [&](std::size_t n, const compare::WorkResult& result) {
-            ++done;
-            if (result.why.empty()) {
-                const auto figures = SeriesFigures::fromJson(parseJson(result.found, "a series"), "a series");
-                store.keep(missing[n], figures);
-                evaluation.add(missing[n], figures);
-            } else {
-                evaluation.fail(missing[n], result.why);
-            }
-            if (!progress) return;
-            const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-            progress({done, missing.size(),
-                      elapsed / static_cast<double>(done) * static_cast<double>(missing.size() - done),
-                      missing[n].label()});
-        });
     return evaluation;
 }
 

@@ -7,13 +7,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "compare/laboratory.h"
-#include "compare/store.h"
+#include "experiment/run_batch.h"
 #include "isolate/series.h"
 
 namespace bulkhead::isolate {
 
-using SeriesStore = compare::StoreOf<SeriesSpec, SeriesFigures>;
+using SeriesStore = experiment::StoreOf<SeriesSpec, SeriesFigures>;
 
 /// What is to be evaluated on one GPU.
 struct EvaluationSpec {
@@ -64,6 +63,6 @@ class Evaluation {
 /// Does what the store does not have, `jobs` at a time in processes of their own, and keeps it as it ends. A real GPU
 /// takes one at a time.
 Evaluation evaluate(const EvaluationSpec&, const SeriesStore&, unsigned jobs,
-                    const std::function<void(const compare::Progress&)>& progress = {});
+                    const experiment::ShowProgress& progress = {});
 
 }  // namespace bulkhead::isolate

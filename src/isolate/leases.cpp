@@ -256,7 +256,7 @@ LeaseFolder::File LeaseBook::lockBook(const LeaseFolder& folder) const {
 /// each other but by their folder.
 std::string LeaseBook::markPlace() const {
     if (gpu_.real) return plain(gpu_.name);
-    return compare::fingerprint(gpu_.name + "\n" + std::filesystem::weakly_canonical(base_).string());
+    return experiment::fingerprint(gpu_.name + "\n" + std::filesystem::weakly_canonical(base_).string());
 }
 
 /// Those who have a mark, but no lease among these.
@@ -336,7 +336,7 @@ void LeaseBook::setPartitions(const std::vector<Partition>& partitions, const st
     sweep(folder);
     if (!mapFile.empty()) {
         // By content, so that it is whole before anything names it.
-        const std::string name = fmt::format("map-{}.json", compare::fingerprint(map));
+        const std::string name = fmt::format("map-{}.json", experiment::fingerprint(map));
         folder.replace(name, map);
         json["map"] = name;
     }

@@ -1,8 +1,7 @@
-#include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "base/json.h"
+#include "experiment/json_worker.h"
 #include "isolate/floor.h"
 #include "isolate/tenant.h"
 
@@ -12,7 +11,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kSetUpSeconds = 120, kAnswerSeconds = 60;
-const std::string kRequest = "request", kAnswer = "a tenant's answer";
+const std::string kAnswer = "a tenant's answer";
 
 json requestOf(const SeriesSpec& spec, unsigned partition, const std::string& application, std::uint64_t seed) {
     return {{"gpu", spec.gpu},
@@ -28,10 +27,10 @@ json requestOf(const SeriesSpec& spec, unsigned partition, const std::string& ap
 
 class RemoteTenant final : public Tenant {
   public:
-    RemoteTenant(const json& request, const stress::MpsDaemon& daemon,
-                 const stress::ChildProcess::Environment& environment)
-        : process_({"/proc/self/exe", "isolate", "worker"}, environment) {
-        process_.whileWaiting([&daemon] { daemon.throwIfEnded(); });
+    RemoteTenant(const json& request, const experiment::MpsDaemon& daemon,
+                 const experiment::ChildProcess::Environment& environment)
+        : worker_({"isolate", "worker"}, environment, "a tenant's process") {
+        worker_.whileWaiting([&daemon] { daemon.throwIfEnded(); });
         ask(request, kSetUpSeconds);
     }
     double time(unsigned runs, const Tenants&) override {
@@ -44,19 +43,13 @@ class RemoteTenant final : public Tenant {
     Place place() override { return Place::fromJson(ask({{"do", "place"}}), kAnswer); }
 
   private:
-    json ask(const json& request, double limitSeconds = kAnswerSeconds) {
-        process_.writeLine(jsonText(request));
-        json answer = parseJson(process_.readLine(limitSeconds), "a tenant's process");
-        JsonObject said(answer, "a tenant's process");
-        if (!said.get<bool>("ok")) throw Error("{}", said.get<std::string>("why"));
-        return answer;
-    }
+    json ask(const json& request, double limitSeconds = kAnswerSeconds) { return worker_.ask(request, limitSeconds); }
     template <class T>
     T number(const json& request, const char* key) {
         const json answer = ask(request);
         return JsonObject(answer, kAnswer).get<T>(key);
     }
-    stress::ChildProcess process_;
+    experiment::JsonWorker worker_;
 };
 
 /// What a tenant's process holds.
@@ -94,8 +87,8 @@ struct Served {
 }  // namespace
 
 std::unique_ptr<Tenant> makeRemoteTenant(const SeriesSpec& spec, unsigned partition, const std::string& application,
-                                         std::uint64_t seed, const stress::MpsDaemon& daemon) {
-    stress::ChildProcess::Environment environment = daemon.environment();
+                                         std::uint64_t seed, const experiment::MpsDaemon& daemon) {
+    experiment::ChildProcess::Environment environment = daemon.environment();
     if (spec.method == Method::mps)
         environment.emplace_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", fmt::format("{}", 100 / spec.partitions));
     return std::make_unique<RemoteTenant>(requestOf(spec, partition, application, seed), daemon, environment);
@@ -103,23 +96,11 @@ std::unique_ptr<Tenant> makeRemoteTenant(const SeriesSpec& spec, unsigned partit
 
 int serveTenant() {
     std::unique_ptr<Served> served;
-    for (std::string line; std::getline(std::cin, line);) {
-        json answer = json::object();
-        try {
-            const json parsed = parseJson(line, kRequest);
-            const JsonObject request(parsed, kRequest);
-            if (served) {
-                answer = served->carryOut(request);
-            } else {
-                served = std::make_unique<Served>(request);
-            }
-            answer["ok"] = true;
-        } catch (const std::exception& e) {
-            answer = {{"ok", false}, {"why", e.what()}};
-        }
-        std::cout << jsonText(answer) << std::endl;
-    }
-    return 0;
+    return experiment::serveJson([&](const JsonObject& request) {
+        if (served) return served->carryOut(request);
+        served = std::make_unique<Served>(request);
+        return json::object();
+    });
 }
 
 }  // namespace bulkhead::isolate

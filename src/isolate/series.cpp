@@ -23,7 +23,7 @@ class Scene {
   public:
     explicit Scene(const SeriesSpec& spec) : spec_(spec) {
         if (spec.gpu.starts_with("cuda:") && (spec.processes || spec.method == Method::mps) && spec.partitions > 1) {
-            daemon_ = std::make_unique<stress::MpsDaemon>();
+            daemon_ = std::make_unique<experiment::MpsDaemon>();
         } else {
             floor_ = std::make_unique<Floor>(spec);
         }
@@ -53,7 +53,7 @@ class Scene {
     }
 
     SeriesSpec spec_;
-    std::unique_ptr<stress::MpsDaemon> daemon_;  // goes last: after its clients
+    std::unique_ptr<experiment::MpsDaemon> daemon_;  // goes last: after its clients
     std::unique_ptr<Floor> floor_;
     std::unique_ptr<Tenant> application_;
     std::vector<Neighbourhood> neighbourhoods_;
@@ -125,8 +125,8 @@ nlohmann::ordered_json SeriesSpec::toJson() const {
     return json;
 }
 
-std::string SeriesSpec::label() const {
-    return fmt::format("{} {} {}/{}", gpu, application, methodName(method), partitions);
+std::string labelOf(const SeriesSpec& spec) {
+    return fmt::format("{} {} {}/{}", spec.gpu, spec.application, methodName(spec.method), spec.partitions);
 }
 
 std::string nameOf(const SeriesSpec& spec) {

@@ -40,11 +40,11 @@ struct SeriesSpec {
 
     /// Everything that determines what it finds, but for the program itself.
     nlohmann::ordered_json toJson() const;
-    std::string label() const;
 };
 
 /// What the name of a file with its figures begins with.
 std::string nameOf(const SeriesSpec&);
+std::string labelOf(const SeriesSpec&);
 
 /// The walls around an application.
 struct Place {

@@ -3,10 +3,10 @@
 #include <thread>
 
 #include "base/error.h"
-#include "compare/workers.h"
+#include "experiment/process_pool.h"
 #include "gpu/gpu.h"
 #include "gpu/real_driver.h"
-#include "stress/mps_control.h"
+#include "experiment/mps_control.h"
 
 namespace bulkhead::isolate {
 namespace {
@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kPause(100);
 /// What is wrong with it, seen by a process that ends afterwards; empty where nothing is.
 std::string faultOf(const std::string& name) {
     std::string fault;
-    compare::inProcesses(
+    experiment::inProcesses(
         1, 1,
         [&](std::size_t) {
             gpu::Gpu gpu = gpu::Gpu::open(name);
@@ -25,7 +25,7 @@ std::string faultOf(const std::string& name) {
             gpu.context().synchronize();
             return std::string();
         },
-        [&](std::size_t, const compare::WorkResult& result) { fault = result.why; });
+        [&](std::size_t, const experiment::WorkResult& result) { fault = result.why; });
     return fault;
 }
 
@@ -46,12 +46,12 @@ void waitForServer(const std::string& gpu, std::chrono::milliseconds patience) {
     if (!gpu.starts_with("cuda:") || !gpu::underMps()) return;
     std::string fault = faultAfter(gpu, patience);
     if (fault.empty()) return;
-    const stress::MpsServer server = stress::askMpsServer();
+    const experiment::MpsServer server = experiment::askMpsServer();
     if (server.process.empty()) throw Error("{}", fault);
     if (!server.clients.empty())
         throw Error("{}; MPS server {} is in state {} and waits for its clients to end: process {}", fault,
                     server.process, server.status, fmt::join(server.clients, ", "));
-    stress::replaceMpsServer(server);
+    experiment::replaceMpsServer(server);
     fault = faultAfter(gpu, patience);
     if (!fault.empty()) throw Error("{}; MPS server {} was replaced, which did not help", fault, server.process);
 }

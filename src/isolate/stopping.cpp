@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "gpu/real_driver.h"
-#include "stress/mps_control.h"
+#include "experiment/mps_control.h"
 
 namespace bulkhead::isolate {
 namespace {
@@ -51,8 +51,8 @@ std::vector<Holder> stopHolders(const LeaseBook& book, const std::string& partit
         if (holder.process == 0)
             throw Error("partition {} is held by a process that cannot be seen from here", partition);
     if (book.gpu().real && gpu::underMps()) {
-        const stress::MpsServer server = stress::askMpsServer();
-        for (const Holder& holder : holders) stress::terminateMpsClient(server, holder.process);
+        const experiment::MpsServer server = experiment::askMpsServer();
+        for (const Holder& holder : holders) experiment::terminateMpsClient(server, holder.process);
     }
     for (const Holder& holder : holders) send(holder, SIGTERM);
     if (!leave(book, partition, 5s)) {

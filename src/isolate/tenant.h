@@ -7,7 +7,7 @@
 
 #include "isolate/floor.h"
 #include "isolate/series.h"
-#include "stress/mps_daemon.h"
+#include "experiment/mps_daemon.h"
 
 namespace bulkhead::isolate {
 
@@ -59,7 +59,7 @@ std::unique_ptr<Tenant> makeLocalTenant(Floor&, unsigned partition, const std::s
 /// In a process of its own, in one of the partitions that the series asks for, as a client of the daemon, which must
 /// outlive it.
 std::unique_ptr<Tenant> makeRemoteTenant(const SeriesSpec&, unsigned partition, const std::string& application,
-                                         std::uint64_t seed, const stress::MpsDaemon&);
+                                         std::uint64_t seed, const experiment::MpsDaemon&);
 
 /// The other end of a remote tenant: reads requests from standard input, one JSON object a line, and answers on
 /// standard output, until its input ends. Returns an exit code.

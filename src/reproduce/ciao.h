@@ -12,7 +12,7 @@ namespace bulkhead::reproduce {
 struct CiaoFigure {
     std::string_view name;  ///< "8a", "table2", "overhead"
     std::string_view title;
-    std::vector<Result> (*make)(compare::Laboratory&, const compare::RunSpec& common);
+    std::vector<Result> (*make)(compare::RunBatch&, const compare::RunSpec& common);
 };
 
 /// In the order of the paper.
@@ -20,7 +20,7 @@ const std::vector<CiaoFigure>& ciaoFigures();
 /// Throws Error that lists the names.
 const CiaoFigure& findCiaoFigure(std::string_view name);
 
-using MakeFigure = std::vector<Result>(compare::Laboratory&, const compare::RunSpec& common);
+using MakeFigure = std::vector<Result>(compare::RunBatch&, const compare::RunSpec& common);
 // ciao_motivation.cpp
 MakeFigure interferenceInBackprop, limitingInBackprop, interferenceInKmeans, spreadOfInterference;
 // ciao_performance.cpp

@@ -6,11 +6,11 @@
 namespace bulkhead::reproduce {
 namespace {
 
-compare::RunFigures observed(compare::Laboratory& laboratory, compare::RunSpec spec, const char* workload) {
+compare::RunFigures observed(compare::RunBatch& batch, compare::RunSpec spec, const char* workload) {
     spec.workload = workload;
     spec.scheduler = "gto";
     spec.observe = true;
-    const compare::Outcome outcome = laboratory.run(spec);
+    const compare::Outcome outcome = batch.run(spec);
     if (!outcome.ok()) throw Error("{} under gto: {}", workload, outcome.failure);
     return outcome.figures;
 }
@@ -42,30 +42,29 @@ Result pairTable(const compare::RunFigures& f, const std::string& title) {
 
 }  // namespace
 
-std::vector<Result> interferenceInBackprop(compare::Laboratory& laboratory, const compare::RunSpec& common) {
-    return {pairTable(observed(laboratory, common, "Backprop"),
+std::vector<Result> interferenceInBackprop(compare::RunBatch& batch, const compare::RunSpec& common) {
+    return {pairTable(observed(batch, common, "Backprop"),
                       "Backprop on SM 0 (paper: a few warps, W16, W18 and W23, interfere most, and with one another)")};
 }
 
-std::vector<Result> interferenceInKmeans(compare::Laboratory& laboratory, const compare::RunSpec& common) {
-    return {pairTable(observed(laboratory, common, "Kmeans"),
+std::vector<Result> interferenceInKmeans(compare::RunBatch& batch, const compare::RunSpec& common) {
+    return {pairTable(observed(batch, common, "Kmeans"),
                       "Kmeans on SM 0 (paper: W32 interferes with W34 more than 2000 times, W2 never)")};
 }
 
-std::vector<Result> limitingInBackprop(compare::Laboratory& laboratory, const compare::RunSpec& common) {
+std::vector<Result> limitingInBackprop(compare::RunBatch& batch, const compare::RunSpec& common) {
     const compare::Comparison c =
-        compare::compare(laboratory, {{"Backprop"}, schedulers({"gto", "best-swl", "ccws"}), common});
+        compare::compare(batch, {{"Backprop"}, schedulers({"gto", "best-swl", "ccws"}), common});
     return {compare::runTable(c)};
 }
 
-std::vector<Result> spreadOfInterference(compare::Laboratory& laboratory, const compare::RunSpec& common) {
+std::vector<Result> spreadOfInterference(compare::RunBatch& batch, const compare::RunSpec& common) {
     Result r;
     r.title = "VTA hits between two warps of SM 0 (the paper has bars without numbers)";
     r.columns = {{"workload", ""}, {"pairs of warps that miss", ""}, {"least", ""}, {"mean", ""}, {"most", ""}};
     compare::RunSpec watched = common;
     watched.observe = true;
-    const compare::Comparison c =
-        compare::compare(laboratory, {compare::ciaoWorkloads(), schedulers({"gto"}), watched});
+    const compare::Comparison c = compare::compare(batch, {compare::ciaoWorkloads(), schedulers({"gto"}), watched});
     for (std::size_t w = 0; w < c.plan.workloads.size(); ++w) {
         const compare::RunFigures& f = c.at(w, 0).figures;
         std::uint64_t least = ~std::uint64_t{0}, most = 0, sum = 0, pairs = 0;

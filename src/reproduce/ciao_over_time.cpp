@@ -35,21 +35,21 @@ Result overTime(const compare::Comparison& c, std::size_t workload) {
     return r;
 }
 
-compare::Comparison watch(compare::Laboratory& laboratory, compare::RunSpec common,
-                          const std::vector<std::string>& workloads, const std::vector<std::string>& names) {
+compare::Comparison watch(compare::RunBatch& batch, compare::RunSpec common, const std::vector<std::string>& workloads,
+                          const std::vector<std::string>& names) {
     common.observe = true;
-    return compare::compare(laboratory, {workloads, schedulers(names), common});
+    return compare::compare(batch, {workloads, schedulers(names), common});
 }
 
 }  // namespace
 
-std::vector<Result> awarenessOverTime(compare::Laboratory& laboratory, const compare::RunSpec& common) {
-    const compare::Comparison c = watch(laboratory, common, {"ATAX", "Backprop"}, {"best-swl", "ccws", "ciao-t"});
+std::vector<Result> awarenessOverTime(compare::RunBatch& batch, const compare::RunSpec& common) {
+    const compare::Comparison c = watch(batch, common, {"ATAX", "Backprop"}, {"best-swl", "ccws", "ciao-t"});
     return {overTime(c, 0), overTime(c, 1), compare::runTable(c)};
 }
 
-std::vector<Result> workingSetsOverTime(compare::Laboratory& laboratory, const compare::RunSpec& common) {
-    const compare::Comparison c = watch(laboratory, common, {"SYRK", "KMN"}, {"ciao-t", "ciao-p", "ciao-c"});
+std::vector<Result> workingSetsOverTime(compare::RunBatch& batch, const compare::RunSpec& common) {
+    const compare::Comparison c = watch(batch, common, {"SYRK", "KMN"}, {"ciao-t", "ciao-p", "ciao-c"});
     return {overTime(c, 0), overTime(c, 1), ratioTable("beside the paper's", c, kFigure10Ratios), compare::runTable(c)};
 }
 

@@ -17,7 +17,7 @@ std::int64_t bitsToCount(std::int64_t values) {
 
 /// What CIAO keeps on an SM, in bits, from the sizes of the structures that the simulator uses. The paper gives bits
 /// for the two lists and the counters, and for the rest areas (CACTI) and gates, which do not follow from a simulator.
-std::vector<Result> storageOverhead(compare::Laboratory&, const compare::RunSpec& common) {
+std::vector<Result> storageOverhead(compare::RunBatch&, const compare::RunSpec& common) {
     arch::DeviceProfile profile = arch::findProfile(common.gpu);
     arch::applySettings(profile, common.settings);
     const std::int64_t warps = profile.maxWarps();

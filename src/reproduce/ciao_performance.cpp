@@ -4,9 +4,9 @@
 namespace bulkhead::reproduce {
 namespace {
 
-compare::Comparison compareAll(compare::Laboratory& laboratory, const compare::RunSpec& common,
+compare::Comparison compareAll(compare::RunBatch& batch, const compare::RunSpec& common,
                                const std::vector<std::string>& names) {
-    return compare::compare(laboratory, {compare::ciaoWorkloads(), schedulers(names), common});
+    return compare::compare(batch, {compare::ciaoWorkloads(), schedulers(names), common});
 }
 
 double share(double part, double whole) {
@@ -15,15 +15,15 @@ double share(double part, double whole) {
 
 }  // namespace
 
-std::vector<Result> performance(compare::Laboratory& laboratory, const compare::RunSpec& common) {
+std::vector<Result> performance(compare::RunBatch& batch, const compare::RunSpec& common) {
     const compare::Comparison c =
-        compareAll(laboratory, common, {"gto", "ccws", "best-swl", "statpcal", "ciao-t", "ciao-p", "ciao-c"});
+        compareAll(batch, common, {"gto", "ccws", "best-swl", "statpcal", "ciao-t", "ciao-p", "ciao-c"});
     return {compare::gainTable(c), ratioTable("geometric means beside the paper's", c, kFigure8Ratios),
             compare::runTable(c)};
 }
 
-std::vector<Result> sharedMemoryUse(compare::Laboratory& laboratory, const compare::RunSpec& common) {
-    const compare::Comparison c = compareAll(laboratory, common, {"gto", "ciao-p", "ciao-c"});
+std::vector<Result> sharedMemoryUse(compare::RunBatch& batch, const compare::RunSpec& common) {
+    const compare::Comparison c = compareAll(batch, common, {"gto", "ciao-p", "ciao-c"});
     arch::DeviceProfile profile = arch::findProfile(common.gpu);
     arch::applySettings(profile, common.settings);
     const auto bytes = static_cast<double>(profile.sm.sharedBytes);
@@ -58,8 +58,8 @@ std::vector<Result> sharedMemoryUse(compare::Laboratory& laboratory, const compa
 }
 
 /// Table II: N_wrp is what profiling for Best-SWL finds.
-std::vector<Result> characteristics(compare::Laboratory& laboratory, const compare::RunSpec& common) {
-    const compare::Comparison c = compareAll(laboratory, common, {"gto", "best-swl"});
+std::vector<Result> characteristics(compare::RunBatch& batch, const compare::RunSpec& common) {
+    const compare::Comparison c = compareAll(batch, common, {"gto", "best-swl"});
     Result r;
     r.title = "Table II, ours beside the paper's";
     r.columns = {{"workload", ""}, {"class", ""},           {"APKI", ""},  {"paper's APKI", ""},

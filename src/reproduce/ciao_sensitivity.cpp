@@ -8,9 +8,9 @@ namespace bulkhead::reproduce {
 namespace {
 
 /// The memory-intensive workloads: LWS and SWS.
-compare::Comparison compareMemoryIntensive(compare::Laboratory& laboratory, const compare::RunSpec& common,
+compare::Comparison compareMemoryIntensive(compare::RunBatch& batch, const compare::RunSpec& common,
                                            std::vector<compare::Variant> variants) {
-    return compare::compare(laboratory, {compare::ciaoWorkloads({"LWS", "SWS"}), std::move(variants), common});
+    return compare::compare(batch, {compare::ciaoWorkloads({"LWS", "SWS"}), std::move(variants), common});
 }
 
 /// How far IPC is from the first variant's in any workload, and in the mean.
@@ -42,34 +42,34 @@ const std::vector<std::string> kTwiceTheBandwidth = {"dram.burstBytes=128"};
 
 }  // namespace
 
-std::vector<Result> epochs(compare::Laboratory& laboratory, const compare::RunSpec& common) {
+std::vector<Result> epochs(compare::RunBatch& batch, const compare::RunSpec& common) {
     std::vector<compare::Variant> variants;
     for (int epoch : {5000, 1000, 10000, 50000})
         variants.push_back({fmt::format("{}K", epoch / 1000), "ciao-c", {fmt::format("ciao.highEpoch={}", epoch)}});
-    const compare::Comparison c = compareMemoryIntensive(laboratory, common, std::move(variants));
+    const compare::Comparison c = compareMemoryIntensive(batch, common, std::move(variants));
     return {compare::gainTable(c), changeTable(c, 15)};
 }
 
-std::vector<Result> cutoffs(compare::Laboratory& laboratory, const compare::RunSpec& common) {
+std::vector<Result> cutoffs(compare::RunBatch& batch, const compare::RunSpec& common) {
     std::vector<compare::Variant> variants;
     for (const auto& [high, low] : {std::pair("0.01", "0.005"), std::pair("0.005", "0.0025"), std::pair("0.02", "0.01"),
                                     std::pair("0.04", "0.02")})
         variants.push_back({fmt::format("cut-off {}", high),
                             "ciao-c",
                             {fmt::format("ciao.highCutoff={}", high), fmt::format("ciao.lowCutoff={}", low)}});
-    const compare::Comparison c = compareMemoryIntensive(laboratory, common, std::move(variants));
+    const compare::Comparison c = compareMemoryIntensive(batch, common, std::move(variants));
     return {compare::gainTable(c), changeTable(c, 5)};
 }
 
-std::vector<Result> cacheConfigurations(compare::Laboratory& laboratory, const compare::RunSpec& common) {
+std::vector<Result> cacheConfigurations(compare::RunBatch& batch, const compare::RunSpec& common) {
     const compare::Comparison c = compareMemoryIntensive(
-        laboratory, common,
+        batch, common,
         {{"GTO", "gto"}, {"GTO-cap", "gto", kLargeL1}, {"GTO-8way", "gto", kEightWays}, {"CIAO-C", "ciao-c"}});
     return {compare::gainTable(c), ratioTable("beside the paper's", c, kFigure12aRatios)};
 }
 
-std::vector<Result> dramConfigurations(compare::Laboratory& laboratory, const compare::RunSpec& common) {
-    const compare::Comparison c = compareMemoryIntensive(laboratory, common,
+std::vector<Result> dramConfigurations(compare::RunBatch& batch, const compare::RunSpec& common) {
+    const compare::Comparison c = compareMemoryIntensive(batch, common,
                                                          {{"GTO", "gto"},
                                                           {"statPCAL-2X", "statpcal", kTwiceTheBandwidth},
                                                           {"CIAO-C", "ciao-c"},

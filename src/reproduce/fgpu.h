@@ -12,7 +12,7 @@ namespace bulkhead::reproduce {
 struct FgpuOptions {
     isolate::SeriesSpec common;  ///< size, seed and samples
     unsigned jobs = 1;
-    std::function<void(const compare::Progress&)> progress;
+    std::function<void(const experiment::Progress&)> progress;
     std::vector<std::string> applications = isolate::EvaluationSpec().applications;
 };
 

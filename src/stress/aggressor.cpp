@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/suggest.h"
+#include "experiment/interruption.h"
 #include "sim/gpu.h"
 
 namespace bulkhead::stress {
@@ -310,7 +311,7 @@ void Aggressor::start(double limitSeconds) {
     running_ = true;
     const Deadline deadline(context_, limitSeconds);
     while (!kernel_->placed()) {
-        throwIfInterrupted();
+        experiment::throwIfInterrupted();
         if (ended() || deadline.passed()) {
             stop();
             throw Error("aggressor {}: its {} blocks did not all get a place in {} s", describe(spec_.kind).name,

@@ -6,29 +6,30 @@
 #include <thread>
 
 #include "base/error.h"
+#include "experiment/interruption.h"
 #include "stress/victim.h"
-#include "stress/waiting.h"
 
 namespace bulkhead::stress {
 namespace {
 
 class ProgramVictim final : public Victim {
   public:
-    ProgramVictim(std::vector<std::string> command, ChildProcess::Environment environment, double limitSeconds)
+    ProgramVictim(std::vector<std::string> command, experiment::ChildProcess::Environment environment,
+                  double limitSeconds)
         : command_(std::move(command)), environment_(std::move(environment)), limit_(limitSeconds) {}
     std::optional<VictimRun> run() override {
         const auto begin = std::chrono::steady_clock::now();
         const auto taken = [&] {
             return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         };
-        ChildProcess process(command_, environment_, true);
+        experiment::ChildProcess process(command_, environment_, true);
         process.closeInput();
-        while (!process.ended() && !isInterrupted() && taken() < limit_)
+        while (!process.ended() && !experiment::isInterrupted() && taken() < limit_)
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
         VictimRun run;
         run.seconds = taken();
         const int status = process.wait(0);  // ends it where it has not ended
-        throwIfInterrupted();
+        experiment::throwIfInterrupted();
         if (run.seconds >= limit_) return std::nullopt;
         if (status == kNotStarted) throw Error("cannot run {}", command_.front());
         if (status != 0) throw Error("{} ended with status {}", command_.front(), status);
@@ -39,7 +40,7 @@ class ProgramVictim final : public Victim {
   private:
     static constexpr int kNotStarted = 127;
     std::vector<std::string> command_;
-    ChildProcess::Environment environment_;
+    experiment::ChildProcess::Environment environment_;
     double limit_;
 };
 
@@ -65,7 +66,8 @@ std::vector<std::string> wordsOf(const std::string& victim) {
 }
 
 std::unique_ptr<Victim> makeProgramVictim(std::vector<std::string> command,
-                                          const ChildProcess::Environment& environment, double limitSeconds) {
+                                          const experiment::ChildProcess::Environment& environment,
+                                          double limitSeconds) {
     return std::make_unique<ProgramVictim>(std::move(command), environment, limitSeconds);
 }
 

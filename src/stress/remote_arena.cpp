@@ -1,10 +1,9 @@
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "base/json.h"
+#include "experiment/json_worker.h"
+#include "experiment/mps_daemon.h"
 #include "stress/beside.h"
-#include "stress/child_process.h"
-#include "stress/mps_daemon.h"
 #include "stress/protocol.h"
 #include "stress/scenario.h"
 #include "stress/worker.h"
@@ -16,37 +15,31 @@ using nlohmann::json;
 
 constexpr double kSetupSeconds = 120, kAnswerSeconds = 60;
 
-ChildProcess::Environment environmentOf(const MpsDaemon* daemon) {
-    return daemon ? daemon->environment() : ChildProcess::Environment();
+experiment::ChildProcess::Environment environmentOf(const experiment::MpsDaemon* daemon) {
+    return daemon ? daemon->environment() : experiment::ChildProcess::Environment();
 }
 
 /// One side of the arena, asked through its process.
 class Worker {
   public:
-    Worker(const char* role, const ArenaSpec& spec, const MpsDaemon* daemon)
-        : process_({"/proc/self/exe", "stress", "--worker"}, environmentOf(daemon)) {
-        if (daemon) process_.whileWaiting([daemon] { daemon->throwIfEnded(); });
+    Worker(const char* role, const ArenaSpec& spec, const experiment::MpsDaemon* daemon)
+        : worker_({"stress", "--worker"}, environmentOf(daemon), "a process of the arena") {
+        if (daemon) worker_.whileWaiting([daemon] { daemon->throwIfEnded(); });
         change(role, spec);
     }
     /// Another task for the same process.
     void change(const char* role, const ArenaSpec& spec) {
         ask({{"role", role}, {"arena", toJson(spec)}}, kSetupSeconds);
     }
-    json ask(const json& request, double limitSeconds) {
-        process_.writeLine(jsonText(request));
-        json answer = parseJson(process_.readLine(limitSeconds), "a process of the arena");
-        JsonObject said(answer, "a process of the arena");
-        if (!said.get<bool>("ok")) throw Error("{}", said.get<std::string>("why"));
-        return answer;
-    }
+    json ask(const json& request, double limitSeconds) { return worker_.ask(request, limitSeconds); }
 
   private:
-    ChildProcess process_;
+    experiment::JsonWorker worker_;
 };
 
 class RemoteVictim final : public Victim {
   public:
-    RemoteVictim(const ArenaSpec& spec, const MpsDaemon* daemon)
+    RemoteVictim(const ArenaSpec& spec, const experiment::MpsDaemon* daemon)
         : worker_("victim", spec, daemon), limit_(spec.victim.limitSeconds + kAnswerSeconds) {}
     std::optional<VictimRun> run() override {
         const json answer = worker_.ask({{"do", "run"}}, limit_);
@@ -63,7 +56,7 @@ class RemoteVictim final : public Victim {
 
 class RemoteAggressor final : public Assault {
   public:
-    RemoteAggressor(const ArenaSpec& spec, const MpsDaemon* daemon) : worker_("aggressor", spec, daemon) {}
+    RemoteAggressor(const ArenaSpec& spec, const experiment::MpsDaemon* daemon) : worker_("aggressor", spec, daemon) {}
     void start(double limitSeconds) override {
         worker_.ask({{"do", "start"}, {"limit_s", limitSeconds}}, limitSeconds + kAnswerSeconds);
     }
@@ -80,7 +73,7 @@ class RemoteArena final : public Arena {
   public:
     explicit RemoteArena(const ArenaSpec& spec)
         : spec_(spec),
-          daemon_(spec.placement == Placement::mps ? std::make_unique<MpsDaemon>() : nullptr),
+          daemon_(spec.placement == Placement::mps ? std::make_unique<experiment::MpsDaemon>() : nullptr),
           victim_(
               isProgram(spec.victim.name)
                   ? makeProgramVictim(wordsOf(spec.victim.name), environmentOf(daemon_.get()), spec.victim.limitSeconds)
@@ -95,7 +88,7 @@ class RemoteArena final : public Arena {
 
   private:
     ArenaSpec spec_;
-    std::unique_ptr<MpsDaemon> daemon_;  // goes last: after its clients
+    std::unique_ptr<experiment::MpsDaemon> daemon_;  // goes last: after its clients
     std::unique_ptr<Victim> victim_;
     RemoteAggressor aggressor_;
 };

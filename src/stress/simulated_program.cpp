@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "stress/beside.h"
-#include "stress/child_process.h"
+#include "experiment/child_process.h"
 
 namespace bulkhead::stress {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "experiment/child_process.h"
 #include "gpu/gpu.h"
 #include "sim/counters.h"
-#include "stress/child_process.h"
 #include "stress/placed_kernel.h"
 #include "stress/rings.h"
 
@@ -59,8 +59,8 @@ class Victim {
 bool isProgram(const std::string& victim);
 /// Its name and arguments, which spaces separate where there are no "quotation marks" around them. Throws Error.
 std::vector<std::string> wordsOf(const std::string& victim);
-std::unique_ptr<Victim> makeProgramVictim(std::vector<std::string> command, const ChildProcess::Environment&,
-                                          double limitSeconds);
+std::unique_ptr<Victim> makeProgramVictim(std::vector<std::string> command,
+                                          const experiment::ChildProcess::Environment&, double limitSeconds);
 
 /// `watch`: that of a simulated GPU.
 std::unique_ptr<Victim> makeVictim(gpu::Gpu&, gpu::Context, const CacheShape&, const VictimSpec&,

@@ -1,18 +1,11 @@
 #include "stress/waiting.h"
 
-#include <csignal>
-
 #include "driver/simulator_api.h"
+#include "experiment/interruption.h"
 #include "sim/gpu.h"
 
 namespace bulkhead::stress {
 namespace {
-
-volatile std::sig_atomic_t interrupted = 0;
-
-void note(int) {
-    interrupted = 1;
-}
 
 const sim::Gpu* machineOf(gpu::Context& context) {
     if (&context.api() != &driver::simulatedDriver()) return nullptr;
@@ -38,7 +31,7 @@ bool Deadline::passed() const {
 bool waitFor(gpu::Context& context, gpu::Stream& stream, double limitSeconds) {
     const Deadline deadline(context, limitSeconds);
     while (true) {
-        throwIfInterrupted();
+        experiment::throwIfInterrupted();
         context.makeCurrent();
         const driver::CUresult result = context.api().cuStreamQuery(stream.handle());
         if (result != driver::CUDA_ERROR_NOT_READY) break;
@@ -46,19 +39,6 @@ bool waitFor(gpu::Context& context, gpu::Stream& stream, double limitSeconds) {
     }
     stream.synchronize();  // says what went wrong, if anything did
     return true;
-}
-
-void catchInterrupts() {
-    std::signal(SIGINT, note);
-    std::signal(SIGTERM, note);
-}
-
-bool isInterrupted() {
-    return interrupted != 0;
-}
-
-void throwIfInterrupted() {
-    if (isInterrupted()) throw Interrupted();
 }
 
 }  // namespace bulkhead::stress

@@ -22,12 +22,4 @@ class Deadline {
 /// is not done when the time is over. Throws Error if a kernel failed, and Interrupted.
 bool waitFor(gpu::Context&, gpu::Stream&, double limitSeconds);
 
-/// Ctrl-C was typed: what is under way is taken down in order, and the program ends.
-class Interrupted {};
-
-/// From here on Ctrl-C and a request to terminate are noted rather than deadly.
-void catchInterrupts();
-bool isInterrupted();
-void throwIfInterrupted();
-
 }  // namespace bulkhead::stress

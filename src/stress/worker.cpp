@@ -1,10 +1,9 @@
 #include "stress/worker.h"
 
-#include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "base/json.h"
+#include "experiment/json_worker.h"
 #include "stress/protocol.h"
 #include "stress/scenario.h"
 
@@ -64,18 +63,7 @@ class Side {
 
 int serveWorker() {
     Side side;
-    for (std::string line; std::getline(std::cin, line);) {
-        json answer;
-        try {
-            const json request = parseJson(line, "request");
-            answer = side.carryOut(JsonObject(request, "request"));
-            answer["ok"] = true;
-        } catch (const std::exception& e) {
-            answer = {{"ok", false}, {"why", e.what()}};
-        }
-        std::cout << jsonText(answer) << std::endl;
-    }
-    return 0;
+    return experiment::serveJson([&](const JsonObject& request) { return side.carryOut(request); });
 }
 
 }  // namespace bulkhead::stress

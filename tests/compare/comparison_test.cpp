@@ -67,11 +67,11 @@ TEST(Comparison, theWorkloadsOfThePaperComeClassByClass) {
 
 TEST(Comparison, variantsAddTheirSettingsToTheCommonOnes) {
     const TemporaryDirectory folder;
-    Laboratory laboratory(Store(folder.path(), "1"), 2);
+    RunBatch batch(Store(folder.path(), "1"), 2);
     RunSpec common;
     common.size = workloads::Size::test;
     common.settings = {"l1.mshrs=16"};
-    const Comparison c = compare(laboratory, {{"NN"}, {{"a", "gto"}, {"b", "gto", {"dram.latency=2000"}}}, common});
+    const Comparison c = compare(batch, {{"NN"}, {{"a", "gto"}, {"b", "gto", {"dram.latency=2000"}}}, common});
     EXPECT_EQ(c.spec(0, 1).settings, (std::vector<std::string>{"l1.mshrs=16", "dram.latency=2000"}));
     // The same program, which does little but wait for DRAM.
     EXPECT_EQ(c.at(0, 0).figures.counters.warpInstructions, c.at(0, 1).figures.counters.warpInstructions);
@@ -106,8 +106,8 @@ TEST(Reproduce, aFigureThatThePaperDoesNotHaveIsRefused) {
 // V-F: 48 sets of 8 tags, 48 counters of 32 bits, entries of 6 + 2 and 6 + 6 bits, 64 bytes for the MSHRs' addresses.
 TEST(Reproduce, storageFollowsFromTheStructures) {
     const TemporaryDirectory folder;
-    compare::Laboratory laboratory(compare::Store(folder.path(), "1"), 1);
-    const Result r = storageOverhead(laboratory, {}).front();
+    compare::RunBatch batch(compare::Store(folder.path(), "1"), 1);
+    const Result r = storageOverhead(batch, {}).front();
     std::map<std::string, std::pair<std::int64_t, std::int64_t>> sizes;
     for (const auto& row : r.rows)
         if (std::holds_alternative<std::int64_t>(row[1]))
@@ -125,11 +125,11 @@ class EveryFigure : public testing::TestWithParam<const char*> {};
 
 TEST_P(EveryFigure, isMade) {
     const TemporaryDirectory folder;
-    compare::Laboratory laboratory(compare::Store(folder.path(), "1"), 2);
+    compare::RunBatch batch(compare::Store(folder.path(), "1"), 2);
     compare::RunSpec common;
     common.size = workloads::Size::test;
     common.warpInstructions = 2000;
-    const std::vector<Result> results = findCiaoFigure(GetParam()).make(laboratory, common);
+    const std::vector<Result> results = findCiaoFigure(GetParam()).make(batch, common);
     ASSERT_FALSE(results.empty());
     for (const Result& result : results) EXPECT_FALSE(result.columns.empty());
     EXPECT_FALSE(results.back().rows.empty());

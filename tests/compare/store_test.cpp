@@ -100,7 +100,7 @@ std::string flipped(std::string bytes, std::size_t bit) {
 TEST(ResultFolders, everyFlippedBitIsAMiss) {
     const TemporaryDirectory folder;
     std::size_t warnings = 0;
-    const ResultFolder results(folder.path(), "1", [&](const std::string&) { ++warnings; });
+    const experiment::ResultFolder results(folder.path(), "1", [&](const std::string&) { ++warnings; });
     const nlohmann::ordered_json spec = {{"seed", 7}}, figures = {{"cycles", 1234}, {"seconds", 0.5}};
     results.keep("x", spec, figures);
     ASSERT_EQ(results.find("x", spec), nlohmann::json(figures));
@@ -140,7 +140,7 @@ TEST(Store, everyCutIsAMiss) {
 
 TEST(Store, figuresOfAnotherFormAreAMissThoughTheFileIsWhole) {
     const TemporaryDirectory folder;
-    ResultFolder(folder.path(), "1").keep(nameOf(atax()), atax().toJson(), {{"cycles", -1}});
+    experiment::ResultFolder(folder.path(), "1").keep(nameOf(atax()), atax().toJson(), {{"cycles", -1}});
     const Warned warned(folder.path());
     expectRightOrMissing(warned);
     EXPECT_FALSE(warned.lines.empty());
@@ -249,9 +249,9 @@ TEST(Store, aFileInItsPlaceIsRefused) {
 
 // The published values of 64-bit FNV-1a.
 TEST(Store, fingerprints) {
-    EXPECT_EQ(fingerprint(""), "cbf29ce484222325");
-    EXPECT_EQ(fingerprint("a"), "af63dc4c8601ec8c");
-    EXPECT_EQ(fingerprint("foobar"), "85944171f73967e8");
+    EXPECT_EQ(experiment::fingerprint(""), "cbf29ce484222325");
+    EXPECT_EQ(experiment::fingerprint("a"), "af63dc4c8601ec8c");
+    EXPECT_EQ(experiment::fingerprint("foobar"), "85944171f73967e8");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ using namespace bulkhead;
 
 void read(const std::string& text) {
     fuzz::tryReading([&] {
-        const compare::StoredResult stored = compare::readStored(text, "<fuzzer>");
+        const experiment::StoredResult stored = experiment::readStored(text, "<fuzzer>");
         fuzz::tryReading([&] { compare::RunFigures::fromJson(stored.figures, "figures"); });
         fuzz::tryReading([&] { isolate::SeriesFigures::fromJson(stored.figures, "figures"); });
     });
@@ -23,6 +23,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     read(text);
     // The same behind a checksum that is right, but for the brace that opens it.
     const std::string rest = text.substr(std::min<std::size_t>(size, 1));
-    read(R"({"checksum":")" + compare::fingerprint(rest) + R"(",)" + rest);
+    read(R"({"checksum":")" + experiment::fingerprint(rest) + R"(",)" + rest);
     return 0;
 }

@@ -200,7 +200,7 @@ TEST(Evaluation, GoesOnWhereItWas) {
     spec.applications = {"VA"};
     spec.neighbours = {"MM"};
     std::size_t made = 0;
-    const auto count = [&](const compare::Progress& p) { made = p.of; };
+    const auto count = [&](const experiment::Progress& p) { made = p.of; };
     const SeriesStore store(folder.path(), "this program");
     const auto first = evaluate(spec, store, 1, count).variation(Method::cp, 2, "VA");
     EXPECT_EQ(made, 4u);  // the baseline, its walls, idle and MM

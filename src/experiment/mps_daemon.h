@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "stress/child_process.h"
+#include "experiment/child_process.h"
 
-namespace bulkhead::stress {
+namespace bulkhead::experiment {
 
 /// NVIDIA's Multi-Process Service, started for this run alone, with directories of its own. It ends with this object or
 /// with this process, however that ends, and its directories go with it. Where both its guard and this process are
@@ -29,4 +29,4 @@ class MpsDaemon {
     std::unique_ptr<ChildProcess> guard_;
 };
 
-}  // namespace bulkhead::stress
+}  // namespace bulkhead::experiment

@@ -1,7 +1,7 @@
 // Starting and ending the MPS daemon. NVIDIA's program is not everywhere: a script stands in for it that does what ours
 // relies on. It makes the control file, and ends when another one is told to quit.
 
-#include "stress/mps_daemon.h"
+#include "experiment/mps_daemon.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "temporary_directory.h"
 
-namespace bulkhead::stress {
+namespace bulkhead::experiment {
 namespace {
 
 class Mps : public ::testing::Test {
@@ -241,4 +241,4 @@ TEST_F(Mps, ADaemonThatEndsAtOnceIsReported) {
 }
 
 }  // namespace
-}  // namespace bulkhead::stress
+}  // namespace bulkhead::experiment

@@ -1,4 +1,4 @@
-#include "cli/laboratory_options.h"
+#include "cli/batch_options.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
-#include "compare/workers.h"
+#include "experiment/process_pool.h"
 #include "report/report.h"
 
 namespace bulkhead::cli {
@@ -47,16 +47,16 @@ void warnOnce(const std::string& line) {
     fmt::print(stderr, "{}bulkhead: {}\n", clear, line);
 }
 
-std::filesystem::path storeFolder(const LaboratoryOptions& o) {
+std::filesystem::path storeFolder(const BatchOptions& o) {
     return o.store.empty() ? defaultStore() : std::filesystem::path(o.store);
 }
 
 /// A build whose simulator differs gives other results, whatever its version says: the program's own bytes tell.
 std::string thisProgram() {
-    return version() + " " + compare::fingerprint(readFile("/proc/self/exe", 4_GiB));
+    return version() + " " + experiment::fingerprint(readFile("/proc/self/exe", 4_GiB));
 }
 
-void showProgress(const compare::Progress& p) {
+void showProgress(const experiment::Progress& p) {
     if (isatty(STDERR_FILENO) == 0) return;
     if (p.done == p.of) {
         fmt::print(stderr, "\r\x1b[K");
@@ -66,7 +66,7 @@ void showProgress(const compare::Progress& p) {
     std::fflush(stderr);
 }
 
-void addLaboratoryOptions(CLI::App& app, LaboratoryOptions& o) {
+void addBatchOptions(CLI::App& app, BatchOptions& o) {
     app.add_option(
            "--store", o.store,
            "folder that keeps runs as they end, so that the same command goes on where it was [the user's cache]")
@@ -74,9 +74,9 @@ void addLaboratoryOptions(CLI::App& app, LaboratoryOptions& o) {
     app.add_option("--jobs", o.jobs, "runs at a time [one a core]")->check(positive());
 }
 
-compare::Laboratory openLaboratory(const LaboratoryOptions& o) {
+compare::RunBatch openBatch(const BatchOptions& o) {
     return {compare::Store(storeFolder(o), compare::simulatorSources(), warnOnce),
-            o.jobs ? o.jobs : compare::processors(), showProgress};
+            o.jobs ? o.jobs : experiment::processors(), showProgress};
 }
 
 void fillProvenance(Result& result, const std::string& gpu, std::uint64_t seed) {

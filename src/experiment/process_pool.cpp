@@ -1,4 +1,4 @@
-#include "compare/workers.h"
+#include "experiment/process_pool.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 
-namespace bulkhead::compare {
+namespace bulkhead::experiment {
 namespace {
 
 struct Worker {
@@ -136,4 +136,4 @@ unsigned processors() {
     return static_cast<unsigned>(std::max(CPU_COUNT(&set), 1));
 }
 
-}  // namespace bulkhead::compare
+}  // namespace bulkhead::experiment

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace bulkhead::stress {
+namespace bulkhead::experiment {
 
 /// A program that runs beside this one, with its standard input and output in our hands. It ends when this object goes,
 /// and when this process dies.
@@ -47,4 +47,4 @@ class ChildProcess {
     std::function<void()> check_ = [] {};
 };
 
-}  // namespace bulkhead::stress
+}  // namespace bulkhead::experiment

@@ -1,12 +1,12 @@
-#include "stress/mps_control.h"
+#include "experiment/mps_control.h"
 
 #include <algorithm>
 #include <sstream>
 
 #include "base/error.h"
-#include "stress/child_process.h"
+#include "experiment/child_process.h"
 
-namespace bulkhead::stress {
+namespace bulkhead::experiment {
 namespace {
 
 constexpr double kAnswerSeconds = 5;
@@ -51,4 +51,4 @@ void replaceMpsServer(const MpsServer& server) {
     ask("shutdown_server " + server.process + " -f");
 }
 
-}  // namespace bulkhead::stress
+}  // namespace bulkhead::experiment

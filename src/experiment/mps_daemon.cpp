@@ -1,4 +1,4 @@
-#include "stress/mps_daemon.h"
+#include "experiment/mps_daemon.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "base/error.h"
-#include "stress/waiting.h"
+#include "experiment/interruption.h"
 
-namespace bulkhead::stress {
+namespace bulkhead::experiment {
 namespace {
 
 constexpr const char* kControl = "nvidia-cuda-mps-control";
@@ -162,4 +162,4 @@ ChildProcess::Environment MpsDaemon::environment() const {
     return environmentIn(folder_);
 }
 
-}  // namespace bulkhead::stress
+}  // namespace bulkhead::experiment

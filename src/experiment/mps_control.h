@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace bulkhead::stress {
+namespace bulkhead::experiment {
 
 /// What the MPS daemon that this process would be a client of says of its server.
 struct MpsServer {
@@ -21,4 +21,4 @@ void terminateMpsClient(const MpsServer&, pid_t);
 /// Ends a server, for the daemon to start another one with the next client. Throws Error.
 void replaceMpsServer(const MpsServer&);
 
-}  // namespace bulkhead::stress
+}  // namespace bulkhead::experiment

@@ -1,4 +1,4 @@
-#include "stress/child_process.h"
+#include "experiment/child_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -15,9 +15,9 @@
 #include <thread>
 
 #include "base/error.h"
-#include "stress/waiting.h"
+#include "experiment/interruption.h"
 
-namespace bulkhead::stress {
+namespace bulkhead::experiment {
 namespace {
 
 constexpr double kGraceSeconds = 5;
@@ -140,4 +140,4 @@ std::string ChildProcess::readLine(double limitSeconds) {
     }
 }
 
-}  // namespace bulkhead::stress
+}  // namespace bulkhead::experiment

@@ -7,29 +7,29 @@
 #include <vector>
 
 #include "base/result.h"
-#include "compare/laboratory.h"
+#include "compare/warp_limits.h"
 
 namespace bulkhead::cli {
 
 /// What every verb that does many simulated runs can be told.
-struct LaboratoryOptions {
+struct BatchOptions {
     std::string store;  ///< empty: the user's cache
     unsigned jobs = 0;  ///< 0: a core each
 };
 
-void addLaboratoryOptions(CLI::App&, LaboratoryOptions&);
+void addBatchOptions(CLI::App&, BatchOptions&);
 
 /// Where it keeps runs, and what tells apart builds of this program whose results may differ. A folder of the user's
 /// choice must be one; where the usual one cannot be made, that is told and the name is empty: nothing is kept.
-std::filesystem::path storeFolder(const LaboratoryOptions&);
+std::filesystem::path storeFolder(const BatchOptions&);
 std::string thisProgram();
 /// On standard error, a line each, and the same line once.
 void warnOnce(const std::string& line);
 /// On a terminal, in one line.
-void showProgress(const compare::Progress&);
+void showProgress(const experiment::Progress&);
 
 /// With progress on a terminal.
-compare::Laboratory openLaboratory(const LaboratoryOptions&);
+compare::RunBatch openBatch(const BatchOptions&);
 
 void fillProvenance(Result&, const std::string& gpu, std::uint64_t seed);
 nlohmann::ordered_json resultsJson(const std::vector<Result>&);

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-namespace bulkhead::compare {
+namespace bulkhead::experiment {
 
 /// What became of a piece of work.
 struct WorkResult {
@@ -21,4 +21,4 @@ void inProcesses(std::size_t count, unsigned jobs, const std::function<std::stri
 /// As many as this process may use.
 unsigned processors();
 
-}  // namespace bulkhead::compare
+}  // namespace bulkhead::experiment
