@@ -84,9 +84,10 @@ class Soak:
             ["isolate", "evaluate", "--gpu", gpu, "--size", "test", "--applications", "VA" if self.real else "VA,MM",
              "--neighbours", "VA", "--jobs", "2", "--samples", "1"]
             + (["--processes", "--methods", "cmp"] if self.real else []),
-            ["stress", "--gpu", gpu, "--victim", "random", "--aggressors", "compute,evict-random", "--samples", "2",
-             "--accesses", "2048", "--json", os.path.join(self.folder, f"stress-{worker}.json")]
-            + (["--placement", "mps"] if self.real else []),
+            ["stress", "--gpu", gpu, "--json", os.path.join(self.folder, f"stress-{worker}.json")]
+            + (["--victim", "random", "--aggressors", "compute,evict-random", "--samples", "2", "--accesses", "2048",
+                "--placement", "mps"] if self.real else
+               ["--victim", "latency", "--aggressors", "compute,stream-read", "--samples", "1", "--accesses", "64"]),
             ["isolate", "list", *self.place],
         ]
         if not self.real:
