@@ -66,8 +66,8 @@ class Demo {
         options.arena.victim.limitSeconds = real ? 60 : 0.25;
         options.victims = {real ? "latency" : "random"};
         for (const char* name : {"compute", "evict-random"}) {
-            stress::AggressorSpec spec;
-            spec.kind = stress::parseAggressor(name);
+            corun::AggressorSpec spec;
+            spec.kind = corun::findAggressor(name).name;
             options.aggressors.push_back(spec);
         }
         options.samples = real ? 20 : 2;
@@ -198,7 +198,7 @@ int run(const DemoOptions& o) {
     if (!o.gpu.empty()) gpu::Gpu::open(o.gpu);  // refuses an unknown one before anything is said
     expectOutputs({o.out});
     openBatch(o.batch);  // likewise, a folder that cannot keep runs
-    stress::loadModulesEagerly();
+    corun::loadModulesEagerly();
     experiment::catchInterrupts();
     Demo demo(o);
     demo.see();

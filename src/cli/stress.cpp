@@ -13,10 +13,10 @@
 #include "cli/batch_options.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
+#include "corun/worker.h"
 #include "experiment/interruption.h"
 #include "report/report.h"
 #include "stress/scenario.h"
-#include "stress/worker.h"
 #include "workloads/workload.h"
 
 namespace bulkhead::cli {
@@ -36,10 +36,10 @@ struct StressOptions {
 
 void list() {
     std::string out = "aggressors\n";
-    for (const stress::AggressorName& a : stress::aggressors())
+    for (const corun::AggressorType& a : corun::aggressors())
         out += fmt::format("  {:<18} {}{}\n", a.name, a.description, a.needsMap ? " (needs a map)" : "");
     out += fmt::format("victims\n  {}\n  any workload (bulkhead workloads), any CUDA program (./program args)\n",
-                       fmt::join(stress::ownVictims(), ", "));
+                       fmt::join(corun::ownVictims(), ", "));
     writeOutput("-", out + "placements\n  streams, processes, mps, green\n");
 }
 
@@ -47,7 +47,7 @@ void list() {
 std::vector<std::string> chosenVictims(const std::vector<std::string>& values) {
     std::vector<std::string> chosen;
     for (const std::string& value : values) {
-        if (stress::isProgram(value)) {
+        if (corun::isProgram(value)) {
             chosen.push_back(value);
             continue;
         }
@@ -57,36 +57,36 @@ std::vector<std::string> chosenVictims(const std::vector<std::string>& values) {
     return chosen;
 }
 
-std::vector<stress::AggressorSpec> chosenAggressors(const std::vector<std::string>& names,
-                                                    const stress::ArenaSpec& arena) {
-    std::vector<stress::AggressorSpec> specs;
-    const auto add = [&](stress::AggressorKind kind) {
-        stress::AggressorSpec spec;
+std::vector<corun::AggressorSpec> chosenAggressors(const std::vector<std::string>& names,
+                                                   const corun::ArenaSpec& arena) {
+    std::vector<corun::AggressorSpec> specs;
+    const auto add = [&](const std::string& kind) {
+        corun::AggressorSpec spec;
         spec.kind = kind;
         specs.push_back(spec);
     };
     const bool mapped = !arena.map.empty() || arena.gpu.starts_with("sim:");
     for (const std::string& name : names) {
         if (name != "all") {
-            add(stress::parseAggressor(name));
+            add(std::string(corun::findAggressor(name).name));
             continue;
         }
-        for (const stress::AggressorName& a : stress::aggressors())
-            if (mapped || !a.needsMap) add(a.kind);
+        for (const corun::AggressorType& a : corun::aggressors())
+            if (mapped || !a.needsMap) add(std::string(a.name));
     }
     return specs;
 }
 
-std::vector<stress::Placement> chosenPlacements(const std::vector<std::string>& names) {
-    std::vector<stress::Placement> chosen;
+std::vector<corun::Placement> chosenPlacements(const std::vector<std::string>& names) {
+    std::vector<corun::Placement> chosen;
     for (const std::string& name : names) {
-        if (name == "all") return stress::placements();
-        chosen.push_back(stress::parsePlacement(name));
+        if (name == "all") return corun::placements();
+        chosen.push_back(corun::parsePlacement(name));
     }
     return chosen;
 }
 
-void setLimit(stress::VictimSpec& victim, const StressOptions& o, const std::string& gpu) {
+void setLimit(corun::VictimSpec& victim, const StressOptions& o, const std::string& gpu) {
     // Simulated seconds are long: the longest run of the paper's tables takes a twentieth of one.
     const double usual = gpu.starts_with("sim:") ? 0.25 : 60;
     victim.limitSeconds = o.limit > 0 ? o.limit : usual;
@@ -101,7 +101,7 @@ struct Setting {
 
 template <class Change>
 void eachAggressor(stress::Options& to, const Change& change) {
-    for (stress::AggressorSpec& aggressor : to.aggressors) change(aggressor);
+    for (corun::AggressorSpec& aggressor : to.aggressors) change(aggressor);
 }
 
 /// In this order: some make use of those before them.
@@ -119,7 +119,7 @@ constexpr Setting kSettings[] = {
     {"--seed",
      [](const StressOptions& o, stress::Options& to) {
          to.arena.seed = to.arena.victim.seed = o.seed;
-         eachAggressor(to, [&](stress::AggressorSpec& a) { a.seed = o.seed; });
+         eachAggressor(to, [&](corun::AggressorSpec& a) { a.seed = o.seed; });
      }},
     {"--limit", [](const StressOptions& o, stress::Options& to) { setLimit(to.arena.victim, o, to.arena.gpu); }},
     {"--cell-limit", [](const StressOptions& o, stress::Options& to) { to.secondsPerCell = o.cellLimit; }},
@@ -130,37 +130,35 @@ constexpr Setting kSettings[] = {
     {"--cold", [](const StressOptions& o, stress::Options& to) { to.arena.victim.cold = o.cold; }},
     {"--sms",
      [](const StressOptions& o, stress::Options& to) {
-         eachAggressor(to, [&](stress::AggressorSpec& a) {
+         eachAggressor(to, [&](corun::AggressorSpec& a) {
              a.multiprocessors = o.sms;
              a.layout.multiprocessors.clear();
          });
      }},
     {"--blocks",
      [](const StressOptions& o, stress::Options& to) {
-         eachAggressor(to, [&](stress::AggressorSpec& a) { a.layout.blocks = o.blocks; });
+         eachAggressor(to, [&](corun::AggressorSpec& a) { a.layout.blocks = o.blocks; });
      }},
     {"--warps",
      [](const StressOptions& o, stress::Options& to) {
-         eachAggressor(to, [&](stress::AggressorSpec& a) { a.layout.warps = o.warps; });
+         eachAggressor(to, [&](corun::AggressorSpec& a) { a.layout.warps = o.warps; });
      }},
     {"--lanes", [](const StressOptions& o,
-                   stress::Options& to) { eachAggressor(to, [&](stress::AggressorSpec& a) { a.lanes = o.lanes; }); }},
+                   stress::Options& to) { eachAggressor(to, [&](corun::AggressorSpec& a) { a.lanes = o.lanes; }); }},
     {"--duty",
      [](const StressOptions& o, stress::Options& to) {
-         eachAggressor(to, [&](stress::AggressorSpec& a) { a.dutyPercent = o.duty; });
+         eachAggressor(to, [&](corun::AggressorSpec& a) { a.dutyPercent = o.duty; });
      }},
     {"--rate",
      [](const StressOptions& o, stress::Options& to) {
-         eachAggressor(to, [&](stress::AggressorSpec& a) { a.gigabytesPerSecond = o.rate; });
+         eachAggressor(to, [&](corun::AggressorSpec& a) { a.gigabytesPerSecond = o.rate; });
      }},
     {"--aggressor-bytes",
      [](const StressOptions& o, stress::Options& to) {
-         eachAggressor(to, [&](stress::AggressorSpec& a) { a.bytes = o.aggressorBytes; });
+         eachAggressor(to, [&](corun::AggressorSpec& a) { a.bytes = o.aggressorBytes; });
      }},
-    {"--target",
-     [](const StressOptions& o, stress::Options& to) {
-         eachAggressor(to, [&](stress::AggressorSpec& a) { a.target = o.target; });
-     }},
+    {"--target", [](const StressOptions& o,
+                    stress::Options& to) { eachAggressor(to, [&](corun::AggressorSpec& a) { a.target = o.target; }); }},
 };
 
 /// From the command line; of a scenario, what the command line does not say.
@@ -183,7 +181,7 @@ void expectAnyCell(const stress::Outcome& outcome) {
 void expectPrograms(const stress::Options& options) {
     if (options.arena.gpu.starts_with("cuda:")) return;
     for (const std::string& victim : options.victims)
-        if (stress::isProgram(victim)) expectProgram(stress::wordsOf(victim).front());
+        if (corun::isProgram(victim)) expectProgram(corun::wordsOf(victim).front());
 }
 
 int run(const StressOptions& o, const CLI::App& app) {
@@ -191,8 +189,8 @@ int run(const StressOptions& o, const CLI::App& app) {
         list();
         return kDone;
     }
-    stress::loadModulesEagerly();
-    if (o.worker) return stress::serveWorker();
+    corun::loadModulesEagerly();
+    if (o.worker) return corun::serveWorker();
     expectOutputs({o.json, o.csv, o.html});
     const stress::Options options = optionsOf(o, app);
     stress::validate(options);

@@ -6,13 +6,13 @@
 #include <thread>
 
 #include "base/environment.h"
-#include "stress/beside.h"
+#include "corun/beside.h"
 
 namespace bulkhead::libcuda {
 namespace {
 
 /// Never destroyed: programs may call the driver to the very end.
-stress::Beside* beside = nullptr;
+corun::Beside* beside = nullptr;
 pid_t process = 0;  ///< that which has the GPU: a child of it tells nothing
 
 void finish() {
@@ -32,11 +32,11 @@ void finish() {
 }  // namespace
 
 bool openBeside() {
-    const std::string text = environment(stress::kBesideVariable);
+    const std::string text = environment(corun::kBesideVariable);
     if (text.empty()) return false;
-    stress::BesideRequest request = stress::besideFromText(text);
-    stress::Beside::prepare(request);
-    beside = new stress::Beside(std::move(request));
+    corun::BesideRequest request = corun::besideFromText(text);
+    corun::Beside::prepare(request);
+    beside = new corun::Beside(std::move(request));
     process = ::getpid();
     return true;
 }

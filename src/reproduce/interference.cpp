@@ -8,51 +8,49 @@
 
 #include "base/error.h"
 #include "base/statistics.h"
+#include "corun/passes.h"
 #include "sim/gpu.h"
-#include "stress/passes.h"
 #include "stress/stress.h"
 
 namespace bulkhead::reproduce {
 namespace {
 
-using stress::AggressorKind;
-
 constexpr unsigned kArrays = 8, kEvictionWarps = 8;  // of 4.2.1
 constexpr std::uint64_t kPaperAccesses = 131072;     // of the applications
 
 gpu::Gpu openGpu(const InterferenceOptions& o, std::uint64_t seed) {
-    stress::loadModulesEagerly();
+    corun::loadModulesEagerly();
     gpu::SimulationOptions simulation;
     simulation.settings = o.settings;
     if (o.gpu.starts_with("sim:")) simulation.settings.push_back("memory.seed=" + std::to_string(seed));
     return gpu::Gpu::open(o.gpu, simulation);
 }
 
-stress::Ring wholeRing(const gpu::Buffer& buffer, const stress::CacheShape& shape) {
-    return stress::sequentialRing(buffer.address(), buffer.bytes(), shape.lineBytes);
+corun::Ring wholeRing(const gpu::Buffer& buffer, const corun::CacheShape& shape) {
+    return corun::sequentialRing(buffer.address(), buffer.bytes(), shape.lineBytes);
 }
 
 /// As large as the cache. Where that has two sides and keeps copies, a second pass over so much would find nothing left
 /// to be timed as a hit: a quarter then, which stays.
-Bytes bytesForHits(gpu::Gpu& gpu, const stress::CacheShape& shape) {
+Bytes bytesForHits(gpu::Gpu& gpu, const corun::CacheShape& shape) {
     return gpu.simulator() ? shape.bytes : shape.bytes / 4;
 }
 
 /// A scenario of Table 2 or 3: the application's times alone and beside an opponent.
 struct Scenario {
     std::string victim;
-    stress::Placement placement = stress::Placement::streams;
-    AggressorKind aggressor = AggressorKind::compute;
+    corun::Placement placement = corun::Placement::streams;
+    std::string aggressor = "compute";
     unsigned blocks = 1, warps = 1;  ///< no blocks: as many as fit, which are the paper's 2 or 4 on a TX2
     double paperMs = 0;
     bool cold = false;
 };
 
 stress::Cell measure(const InterferenceOptions& o, const Scenario& s) {
-    stress::loadModulesEagerly();
+    corun::loadModulesEagerly();
     stress::Options options;
     options.samples = o.samples;
-    stress::ArenaSpec arena;
+    corun::ArenaSpec arena;
     arena.gpu = o.gpu;
     arena.settings = o.settings;
     arena.seed = o.seed;
@@ -65,8 +63,7 @@ stress::Cell measure(const InterferenceOptions& o, const Scenario& s) {
     arena.aggressor.layout.warps = s.warps;
     const stress::Cell cell = stress::measureCell(arena, options);
     if (cell.pairing.pairs.empty())
-        throw Error("{} beside {}: {}", s.victim, stress::describe(s.aggressor).name,
-                    cell.refusal.empty() ? cell.pairing.why : cell.refusal);
+        throw Error("{} beside {}: {}", s.victim, s.aggressor, cell.refusal.empty() ? cell.pairing.why : cell.refusal);
     return cell;
 }
 
@@ -105,7 +102,7 @@ void addScenarios(Result& r, const InterferenceOptions& o, const std::string& al
     const double aloneMean = mean(baseline);
     r.add(executionRow(alone, baseline, aloneMean, paperAloneMs, paperAloneMs, ""));
     for (std::size_t i = 0; i < cells.size(); ++i) {
-        const stress::Pairing& p = cells[i].second.pairing;
+        const corun::Pairing& p = cells[i].second.pairing;
         const std::optional<bool> apart = p.onDisjointMultiprocessors();
         r.add(executionRow(cells[i].first, p.together(), aloneMean, scenarios[i].second.paperMs, paperAloneMs,
                            !apart   ? ""
@@ -127,7 +124,7 @@ Result cumulative(const std::vector<std::vector<double>>& arrays) {
     const double first = std::floor(minimum(all) / kStep) * kStep;
     for (double at = first; at <= last; at += kStep) {
         std::vector<double>& share = shares.emplace_back();
-        for (const std::vector<double>& times : arrays) share.push_back(100 * stress::hitShare(times, at + 0.5));
+        for (const std::vector<double>& times : arrays) share.push_back(100 * corun::hitShare(times, at + 0.5));
     }
     for (std::size_t i = 0; i < shares.size(); ++i) {
         // Where nothing happens for a while, the ends of that are enough.
@@ -142,7 +139,7 @@ Result cumulative(const std::vector<std::vector<double>>& arrays) {
     return r;
 }
 
-Result histogram(const stress::Passes& passes) {
+Result histogram(const corun::Passes& passes) {
     Result r;
     r.title = "histogram of access times";
     r.columns = {{"from", "cycles"}, {"to", "cycles"}, {"cold", ""}, {"warm", ""}};
@@ -176,19 +173,19 @@ const std::vector<InterferenceFigure>& interferenceFigures() {
 }
 
 std::vector<Result> accessTimes(const InterferenceOptions& o) {
-    stress::Passes all;
+    corun::Passes all;
     std::unique_ptr<gpu::Gpu> gpu;
     for (unsigned i = 0; i < o.samples; ++i) {
         // The pages of a simulated GPU follow from the seed; a real one need not be opened again.
         if (!gpu || gpu->simulator()) gpu = std::make_unique<gpu::Gpu>(openGpu(o, o.seed + i));
-        const stress::CacheShape shape = stress::CacheShape::of(*gpu);
+        const corun::CacheShape shape = corun::CacheShape::of(*gpu);
         const gpu::Buffer array = gpu->context().allocate(bytesForHits(*gpu, shape));
-        const stress::Passes passes = stress::timePasses(gpu->context(), wholeRing(array, shape), 1);
+        const corun::Passes passes = corun::timePasses(gpu->context(), wholeRing(array, shape), 1);
         all.cold.insert(all.cold.end(), passes.cold.begin(), passes.cold.end());
         all.warm.insert(all.warm.end(), passes.warm.begin(), passes.warm.end());
     }
     // As the paper does: times of the second pass that are in the range of misses are not hits.
-    const double threshold = stress::hitThreshold(all);
+    const double threshold = corun::hitThreshold(all);
     std::vector<double> hits;
     for (const double t : all.warm)
         if (t < threshold) hits.push_back(t);
@@ -219,7 +216,7 @@ std::vector<Result> accessTimes(const InterferenceOptions& o) {
 
 std::vector<Result> warmHits(const InterferenceOptions& o) {
     gpu::Gpu gpu = openGpu(o, o.seed);
-    const stress::CacheShape shape = stress::CacheShape::of(gpu);
+    const corun::CacheShape shape = corun::CacheShape::of(gpu);
     std::vector<std::vector<double>> warm;
     Result r;
     r.title = "hits of the second pass";
@@ -227,13 +224,13 @@ std::vector<Result> warmHits(const InterferenceOptions& o) {
     std::vector<gpu::Buffer> arrays;
     for (unsigned a = 0; a < kArrays; ++a) arrays.push_back(gpu.context().allocate(shape.bytes));
     for (unsigned a = 0; a < kArrays; ++a) {
-        const stress::Ring ring = wholeRing(arrays[a], shape);
-        const stress::Passes sequential = stress::timePasses(gpu.context(), ring, kEvictionWarps);
-        const stress::Passes random =
-            stress::timePasses(gpu.context(), stress::shuffled(ring, o.seed + a), kEvictionWarps);
+        const corun::Ring ring = wholeRing(arrays[a], shape);
+        const corun::Passes sequential = corun::timePasses(gpu.context(), ring, kEvictionWarps);
+        const corun::Passes random =
+            corun::timePasses(gpu.context(), corun::shuffled(ring, o.seed + a), kEvictionWarps);
         warm.push_back(sequential.warm);
-        r.add({std::int64_t{a + 1}, 100 * stress::hitShare(sequential.warm, stress::hitThreshold(sequential)),
-               100 * stress::hitShare(random.warm, stress::hitThreshold(random)), std::int64_t{36}, std::int64_t{55}});
+        r.add({std::int64_t{a + 1}, 100 * corun::hitShare(sequential.warm, corun::hitThreshold(sequential)),
+               100 * corun::hitShare(random.warm, corun::hitThreshold(random)), std::int64_t{36}, std::int64_t{55}});
     }
     r.charts.push_back({Chart::Kind::bar,
                         "share of lines still there in the second pass",
@@ -251,17 +248,17 @@ std::vector<Result> warmHits(const InterferenceOptions& o) {
 /// the 21.08 ms of Table 2 are what it takes when every line has to be fetched.
 std::vector<Result> multiProcess(const InterferenceOptions& o) {
     constexpr double kAlone = 21.08;
-    const auto scenario = [](AggressorKind kind, unsigned blocks, unsigned warps, double paperMs) {
-        return Scenario{"sequential", stress::Placement::processes, kind, blocks, warps, paperMs, true};
+    const auto scenario = [](const std::string& kind, unsigned blocks, unsigned warps, double paperMs) {
+        return Scenario{"sequential", corun::Placement::processes, kind, blocks, warps, paperMs, true};
     };
     Result r;
     r.title = "sequential application";
     r.columns = executionColumns();
     addScenarios(r, o, "None", kAlone,
-                 {{"Compute 1x1", scenario(AggressorKind::compute, 1, 1, 44.67)},
-                  {"Compute 4x32", scenario(AggressorKind::compute, 0, 32, 46.22)},
-                  {"Eviction 1x1", scenario(AggressorKind::evictRandom, 1, 1, 44.69)},
-                  {"Eviction 4x32", scenario(AggressorKind::evictRandom, 0, 32, 46.24)}});
+                 {{"Compute 1x1", scenario("compute", 1, 1, 44.67)},
+                  {"Compute 4x32", scenario("compute", 0, 32, 46.22)},
+                  {"Eviction 1x1", scenario("evict-random", 1, 1, 44.69)},
+                  {"Eviction 4x32", scenario("evict-random", 0, 32, 46.24)}});
     r.charts = executionCharts();
     return {r};
 }
@@ -272,12 +269,12 @@ std::vector<Result> singleProcess(const InterferenceOptions& o) {
     r.columns = executionColumns();
     const auto add = [&](const std::string& suffix, const std::string& victim, double alone, double compute,
                          double eviction) {
-        const auto scenario = [&](AggressorKind kind, double paperMs) {
-            return Scenario{victim, stress::Placement::streams, kind, 0, 32, paperMs};
+        const auto scenario = [&](const std::string& kind, double paperMs) {
+            return Scenario{victim, corun::Placement::streams, kind, 0, 32, paperMs};
         };
         addScenarios(r, o, "None-" + suffix, alone,
-                     {{"Compute-" + suffix, scenario(AggressorKind::compute, compute)},
-                      {"Eviction-" + suffix, scenario(AggressorKind::evictRandom, eviction)}});
+                     {{"Compute-" + suffix, scenario("compute", compute)},
+                      {"Eviction-" + suffix, scenario("evict-random", eviction)}});
     };
     add("R", "random", 30.72, 30.97, 64.59);
     add("S", "sequential", 17.15, 17.36, 23.25);
@@ -288,27 +285,27 @@ std::vector<Result> singleProcess(const InterferenceOptions& o) {
 std::vector<Result> guidedCoverage(const InterferenceOptions& o) {
     gpu::Gpu gpu = openGpu(o, o.seed);
     if (!gpu.simulator()) return {};
-    const stress::CacheShape shape = stress::CacheShape::of(gpu);
+    const corun::CacheShape shape = corun::CacheShape::of(gpu);
     gpu::Buffer array = gpu.context().allocate(shape.bytes);
-    const stress::Passes naive = stress::timePasses(gpu.context(), wholeRing(array, shape), 1);
+    const corun::Passes naive = corun::timePasses(gpu.context(), wholeRing(array, shape), 1);
     const arch::AddressMap& map = gpu.simulator()->profile().map;
-    const auto memory = stress::mapSimulatedMemory(map)(gpu.context(), kArrays * shape.bytes);
+    const auto memory = corun::mapSimulatedMemory(map)(gpu.context(), kArrays * shape.bytes);
     const auto ways = static_cast<unsigned>(shape.bytes / shape.lineBytes / map.slices() / map.setsPerSlice());
     Result r;
     r.title = "share of the cache that a ring of lines holds";
     r.columns = {{"ring", ""}, {"lines", ""}, {"coverage", "%"}, {"lines missing", ""}};
-    const auto row = [&](const char* name, const stress::Passes& passes, std::size_t missing) {
-        const double hits = stress::hitShare(passes.warm, stress::hitThreshold(passes));
+    const auto row = [&](const char* name, const corun::Passes& passes, std::size_t missing) {
+        const double hits = corun::hitShare(passes.warm, corun::hitThreshold(passes));
         const double lines = static_cast<double>(passes.warm.size());
         r.add({name, static_cast<std::int64_t>(passes.warm.size()),
                100 * hits * lines / static_cast<double>(shape.bytes / shape.lineBytes),
                static_cast<std::int64_t>(missing)});
     };
     row("array as large as the cache", naive, 0);
-    for (const stress::Order order : {stress::Order::setBySet, stress::Order::rotating}) {
-        const stress::Cover cover = stress::coverCache(*memory, shape.lineBytes, ways, order);
-        row(order == stress::Order::rotating ? "map-guided, rotating" : "map-guided, set by set",
-            stress::timePasses(gpu.context(), cover.ring, 1), cover.missing);
+    for (const corun::Order order : {corun::Order::setBySet, corun::Order::rotating}) {
+        const corun::Cover cover = corun::coverCache(*memory, shape.lineBytes, ways, order);
+        row(order == corun::Order::rotating ? "map-guided, rotating" : "map-guided, set by set",
+            corun::timePasses(gpu.context(), cover.ring, 1), cover.missing);
     }
     r.charts.push_back({Chart::Kind::bar, r.title, "ring", {"coverage"}, {}, {}, "", false, false});
     return {r};

@@ -10,122 +10,18 @@
 #include "arch/device_profile.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "corun/spec_json.h"
 #include "dissect/map_file.h"
 #include "workloads/workload.h"
 
 namespace bulkhead::stress {
-namespace {
 
 using nlohmann::json;
-
-// Names of what a spec says; for reading and for writing.
-
-template <class Visit>
-void visitLayout(auto& layout, Visit& visit) {
-    visit("blocks", layout.blocks);
-    visit("warps", layout.warps);
-    visit("sms", layout.multiprocessors);
-}
-
-template <class Visit>
-void visitVictim(auto& spec, Visit visit) {
-    visit("name", spec.name);
-    visit("bytes", spec.bytes);
-    visit("accesses", spec.accesses);
-    visit("size", spec.size);
-    visit("seed", spec.seed);
-    visit("cold", spec.cold);
-    visit("limit_s", spec.limitSeconds);
-    visit("program_limit_s", spec.programLimitSeconds);
-    visitLayout(spec.layout, visit);
-}
-
-/// All but its kind.
-template <class Visit>
-void visitAggressor(auto& spec, Visit visit) {
-    visit("name", spec.name);
-    visit("sm_count", spec.multiprocessors);
-    visit("lanes", spec.lanes);
-    visit("duty_percent", spec.dutyPercent);
-    visit("gb_per_s", spec.gigabytesPerSecond);
-    visit("bytes", spec.bytes);
-    visit("target", spec.target);
-    visit("seed", spec.seed);
-    visitLayout(spec.layout, visit);
-}
-
-auto readingFrom(JsonObject& o) {
-    return [&o](const char* key, auto& value) { o.read(key, value); };
-}
-
-auto writingTo(json& j) {
-    return [&j](const char* key, const auto& value) { j[key] = value; };
-}
-
-void completeWarps(Layout& layout) {
-    if (layout.blocks && !layout.warps) layout.warps = 32;
-}
-
-void readVictim(const json& j, const std::string& where, VictimSpec& spec) {
-    JsonObject o(j, where);
-    visitVictim(spec, readingFrom(o));
-    o.finish();
-    completeWarps(spec.layout);
-}
-
-AggressorSpec readAggressor(const json& j, const std::string& where) {
-    AggressorSpec spec;
-    if (j.is_string()) {
-        spec.kind = parseAggressor(j.get<std::string>());
-        return spec;
-    }
-    JsonObject o(j, where);
-    std::string kind;
-    o.read("kind", kind);
-    spec.kind = parseAggressor(kind);
-    visitAggressor(spec, readingFrom(o));
-    o.finish();
-    completeWarps(spec.layout);
-    return spec;
-}
-
-void readCommon(JsonObject& o, ArenaSpec& spec) {
-    o.read("gpu", spec.gpu);
-    o.read("settings", spec.settings);
-    o.read("map", spec.map);
-    o.read("share_sms", spec.shareMultiprocessors);
-    o.read("seed", spec.seed);
-    if (const json* victim = o.find("victim")) readVictim(*victim, o.where() + ": victim", spec.victim);
-}
-
-}  // namespace
-
-json toJson(const ArenaSpec& spec) {
-    json victim, aggressor = {{"kind", describe(spec.aggressor.kind).name}};
-    visitVictim(spec.victim, writingTo(victim));
-    visitAggressor(spec.aggressor, writingTo(aggressor));
-    return {{"gpu", spec.gpu},   {"settings", spec.settings},
-            {"map", spec.map},   {"share_sms", spec.shareMultiprocessors},
-            {"seed", spec.seed}, {"placement", placementName(spec.placement)},
-            {"victim", victim},  {"aggressor", aggressor}};
-}
-
-ArenaSpec arenaFromJson(const json& j, const std::string& where) {
-    ArenaSpec spec;
-    JsonObject o(j, where);
-    readCommon(o, spec);
-    std::string placement(placementName(spec.placement));
-    o.read("placement", placement);
-    spec.placement = parsePlacement(placement);
-    if (const json* aggressor = o.find("aggressor")) spec.aggressor = readAggressor(*aggressor, where + ": aggressor");
-    o.finish();
-    return spec;
-}
 
 Options scenarioFromJson(const json& j, const std::string& where) {
     Options options;
     JsonObject o(j, where);
-    readCommon(o, options.arena);
+    corun::readCommon(o, options.arena);
     const json* victim = o.find("victim");
     const bool named = victim && victim->contains("name");
     if (named && o.find("victims")) throw Error("{}: victims names them, victim must not as well", where);
@@ -137,11 +33,11 @@ Options scenarioFromJson(const json& j, const std::string& where) {
     std::vector<std::string> names = {"streams"};
     o.read("placements", names);
     options.placements.clear();
-    for (const std::string& name : names) options.placements.push_back(parsePlacement(name));
+    for (const std::string& name : names) options.placements.push_back(corun::parsePlacement(name));
     const json* aggressorList = o.find("aggressors");
     if (!aggressorList || !aggressorList->is_array()) throw Error("{}: aggressors must be a list", where);
     for (const json& aggressor : *aggressorList)
-        options.aggressors.push_back(readAggressor(aggressor, where + ": aggressors"));
+        options.aggressors.push_back(corun::readAggressor(aggressor, where + ": aggressors"));
     o.finish();
     return options;
 }
@@ -153,10 +49,10 @@ Options readScenario(const std::string& path) {
 namespace {
 
 void validateProgram(const std::string& victim, const Options& options) {
-    for (const Placement placement : options.placements)
-        if (placement != Placement::processes && placement != Placement::mps)
+    for (const corun::Placement placement : options.placements)
+        if (placement != corun::Placement::processes && placement != corun::Placement::mps)
             throw Error("stress: {} is a process of its own: --placement processes or mps", victim);
-    const std::filesystem::path program = wordsOf(victim).front();
+    const std::filesystem::path program = corun::wordsOf(victim).front();
     std::error_code unknown;
     const char* const several = "; of several victims each has a --victim of its own where one is a program";
     if (!std::filesystem::exists(program, unknown))
@@ -168,28 +64,24 @@ void validateProgram(const std::string& victim, const Options& options) {
 }
 
 void validateVictim(const std::string& victim, const Options& options) {
-    const bool own = std::find(ownVictims().begin(), ownVictims().end(), victim) != ownVictims().end();
-    if (isProgram(victim)) {
+    const bool own =
+        std::find(corun::ownVictims().begin(), corun::ownVictims().end(), victim) != corun::ownVictims().end();
+    if (corun::isProgram(victim)) {
         validateProgram(victim, options);
     } else if (!own) {
         workloads::find(victim);
     }
 }
 
-void validateTarget(const AggressorSpec& aggressor, const arch::AddressMap& map) {
-    const std::uint64_t channels = map.channels();
-    const std::uint64_t targets = aggressor.kind == AggressorKind::slice     ? map.slices()
-                                  : aggressor.kind == AggressorKind::channel ? channels
-                                  : aggressor.kind == AggressorKind::bank    ? channels * map.banksPerChannel()
-                                                                             : std::uint64_t{aggressor.target} + 1;
-    if (aggressor.target >= targets)
-        throw Error("stress: no {} {}: there are {}, counted from 0", describe(aggressor.kind).name, aggressor.target,
-                    targets);
+void validateTarget(const corun::AggressorSpec& aggressor, const arch::AddressMap& map) {
+    const corun::AggressorType& type = corun::findAggressor(aggressor.kind);
+    if (type.targets && aggressor.target >= type.targets(map))
+        throw Error("stress: no {} {}: there are {}, counted from 0", type.name, aggressor.target, type.targets(map));
 }
 
-void validateLimits(const VictimSpec& victim) {
+void validateLimits(const corun::VictimSpec& victim) {
     constexpr std::uint64_t kMostAccesses = std::uint64_t{1} << 32;
-    expectBytes(victim.bytes);
+    corun::expectBytes(victim.bytes);
     if (victim.accesses > kMostAccesses)
         throw Error("stress: {} accesses: choose {} at most", victim.accesses, kMostAccesses);
     if (victim.layout.warps > 32) throw Error("stress: {} warps of a block: choose from 1 to 32", victim.layout.warps);
@@ -215,8 +107,8 @@ void validate(const Options& options) {
     if (!(options.exceedance > 0 && options.exceedance < 1))
         throw Error("stress: a probability of {} is not between 0 and 1", options.exceedance);
     for (const std::string& victim : options.victims) validateVictim(victim, options);
-    for (const AggressorSpec& aggressor : options.aggressors) {
-        validate(aggressor);
+    for (const corun::AggressorSpec& aggressor : options.aggressors) {
+        corun::validate(aggressor);
         if (map) validateTarget(aggressor, *map);
     }
     validateLimits(options.arena.victim);

@@ -7,11 +7,6 @@
 
 namespace bulkhead::stress {
 
-// Specs as JSON: of scenario files, and between the processes of one run. Keys that mean nothing are refused.
-
-nlohmann::json toJson(const ArenaSpec&);
-ArenaSpec arenaFromJson(const nlohmann::json&, const std::string& where);
-
 /// A JSON file that says everything of a run but where its results go. Throws Error, which begins with `where`.
 Options scenarioFromJson(const nlohmann::json&, const std::string& where);
 Options readScenario(const std::string& path);

@@ -22,33 +22,33 @@ std::int64_t whole(std::size_t n) {
 }
 
 /// Time that the victim lost for each byte that the aggressor moved meanwhile, in nanoseconds per MB.
-Value harmPerByte(const Pairing& pairing) {
+Value harmPerByte(const corun::Pairing& pairing) {
     double lost = 0, moved = 0;
-    for (const Pair& p : pairing.pairs) {
+    for (const corun::Pair& p : pairing.pairs) {
         lost += p.together.seconds - p.alone.seconds;
         moved += p.aggressor.bytesPerSecond() * p.together.seconds;
     }
     return moved > 0 ? Value(lost * 1e9 / (moved * 1e-6)) : Value();
 }
 
-double shareLost(const Pairing& pairing) {
+double shareLost(const corun::Pairing& pairing) {
     return mean(pairing.together()) / mean(pairing.alone()) - 1;
 }
 
-double aggressorRate(const Pairing& pairing) {
+double aggressorRate(const corun::Pairing& pairing) {
     double sum = 0;
-    for (const Pair& p : pairing.pairs) sum += p.aggressor.bytesPerSecond();
+    for (const corun::Pair& p : pairing.pairs) sum += p.aggressor.bytesPerSecond();
     return sum / static_cast<double>(pairing.pairs.size());
 }
 
-Value multiprocessors(const Pairing& pairing) {
+Value multiprocessors(const corun::Pairing& pairing) {
     const std::optional<bool> apart = pairing.onDisjointMultiprocessors();
     return apart ? Value(*apart ? "disjoint" : "shared") : Value();
 }
 
 std::vector<Value> cellRow(const Cell& cell, const Options& options) {
-    std::vector<Value> row = {cell.arena.victim.name, std::string(placementName(cell.arena.placement)),
-                              nameOf(cell.arena.aggressor), whole(cell.pairing.pairs.size()),
+    std::vector<Value> row = {cell.arena.victim.name, std::string(corun::placementName(cell.arena.placement)),
+                              corun::nameOf(cell.arena.aggressor), whole(cell.pairing.pairs.size()),
                               whole(cell.pairing.lost())};
     if (cell.pairing.pairs.empty()) {
         row.resize(kMatrixColumns);
@@ -107,9 +107,9 @@ Result bounds(const std::vector<Cell>& cells, const Options& options) {
                  {"Anderson-Darling", ""}, {"at most", ""},   {"bound", "ms"},   {"refused", ""}};
     const auto add = [&](const Cell& cell, const char* name, const Bound& b) {
         const bool fitted = b.critical > 0;
-        r.add({cell.arena.victim.name, std::string(placementName(cell.arena.placement)), nameOf(cell.arena.aggressor),
-               name, whole(b.count), fitted ? Value(b.distance) : Value(), fitted ? Value(b.critical) : Value(),
-               b.value ? Value(*b.value * 1e3) : Value(), b.refusal});
+        r.add({cell.arena.victim.name, std::string(corun::placementName(cell.arena.placement)),
+               corun::nameOf(cell.arena.aggressor), name, whole(b.count), fitted ? Value(b.distance) : Value(),
+               fitted ? Value(b.critical) : Value(), b.value ? Value(*b.value * 1e3) : Value(), b.refusal});
     };
     for (const Cell& cell : cells) {
         if (cell.pairing.pairs.empty()) continue;
@@ -131,8 +131,8 @@ Result times(const std::vector<Cell>& cells) {
     const auto add = [&](const Cell& cell, const char* run, const std::vector<double>& seconds) {
         const Summary s = summarize(seconds, cell.arena.seed);
         std::vector<Value> row = {cell.arena.victim.name,
-                                  std::string(placementName(cell.arena.placement)),
-                                  nameOf(cell.arena.aggressor),
+                                  std::string(corun::placementName(cell.arena.placement)),
+                                  corun::nameOf(cell.arena.aggressor),
                                   run,
                                   whole(s.count),
                                   s.minimum * 1e3,
@@ -149,9 +149,9 @@ Result times(const std::vector<Cell>& cells) {
     return r;
 }
 
-Result samples(const std::vector<Cell>& cells, const std::string& victim, Placement placement) {
+Result samples(const std::vector<Cell>& cells, const std::string& victim, corun::Placement placement) {
     Result r;
-    r.title = fmt::format("Samples of {}, {}", victim, placementName(placement));
+    r.title = fmt::format("Samples of {}, {}", victim, corun::placementName(placement));
     r.columns = {{"victim", ""},         {"placement", ""},       {"aggressor", ""},
                  {"sample", ""},         {"alone", "ms"},         {"together", "ms"},
                  {"alone cycles", ""},   {"together cycles", ""}, {"moved by aggressor", "bytes"},
@@ -159,15 +159,15 @@ Result samples(const std::vector<Cell>& cells, const std::string& victim, Placem
     for (const Cell& cell : cells) {
         if (cell.arena.victim.name != victim || cell.arena.placement != placement) continue;
         for (std::size_t i = 0; i < cell.pairing.pairs.size(); ++i) {
-            const Pair& p = cell.pairing.pairs[i];
-            r.add({cell.arena.victim.name, std::string(placementName(cell.arena.placement)),
-                   nameOf(cell.arena.aggressor), whole(i), p.alone.seconds * 1e3, p.together.seconds * 1e3,
+            const corun::Pair& p = cell.pairing.pairs[i];
+            r.add({cell.arena.victim.name, std::string(corun::placementName(cell.arena.placement)),
+                   corun::nameOf(cell.arena.aggressor), whole(i), p.alone.seconds * 1e3, p.together.seconds * 1e3,
                    whole(p.alone.cycles), whole(p.together.cycles), whole(p.aggressor.bytes),
                    static_cast<double>(p.aggressor.endNs - p.aggressor.startNs) * 1e-6});
         }
     }
     r.charts.push_back({Chart::Kind::cdf,
-                        fmt::format("Times of {} beside aggressors, {}", victim, placementName(placement)),
+                        fmt::format("Times of {} beside aggressors, {}", victim, corun::placementName(placement)),
                         "",
                         {"together"},
                         {"aggressor"},
@@ -176,7 +176,7 @@ Result samples(const std::vector<Cell>& cells, const std::string& victim, Placem
                         false,
                         false});
     r.charts.push_back({Chart::Kind::cdf,
-                        fmt::format("Times of {} alone, {}", victim, placementName(placement)),
+                        fmt::format("Times of {} alone, {}", victim, corun::placementName(placement)),
                         "",
                         {"alone"},
                         {},
@@ -194,17 +194,17 @@ Result causes(const std::vector<Cell>& cells) {
                  {"MSHR", "%"},         {"crossbar", "%"},       {"row conflicts", "%"}, {"bus", "%"},
                  {"time slicing", "%"}, {"multiprocessors", "%"}};
     for (const Cell& cell : cells) {
-        const Causes& c = cell.causes;
+        const corun::Causes& c = cell.causes;
         if (c.total() <= 0 || shareLost(cell.pairing) < kWorthExplaining) continue;
         const double percent = 100 / c.total();
-        r.add({cell.arena.victim.name, std::string(placementName(cell.arena.placement)), nameOf(cell.arena.aggressor),
-               c.setConflicts * percent, c.mshr * percent, c.crossbar * percent, c.rowConflicts * percent,
-               c.bus * percent, c.timeSlicing * percent, c.multiprocessors * percent});
+        r.add({cell.arena.victim.name, std::string(corun::placementName(cell.arena.placement)),
+               corun::nameOf(cell.arena.aggressor), c.setConflicts * percent, c.mshr * percent, c.crossbar * percent,
+               c.rowConflicts * percent, c.bus * percent, c.timeSlicing * percent, c.multiprocessors * percent});
     }
     return r;
 }
 
-void addCauses(Causes& sum, const Causes& c) {
+void addCauses(corun::Causes& sum, const corun::Causes& c) {
     sum.setConflicts += c.setConflicts;
     sum.mshr += c.mshr;
     sum.crossbar += c.crossbar;
@@ -215,31 +215,32 @@ void addCauses(Causes& sum, const Causes& c) {
 }
 
 /// Pairs on one arena, and their causes.
-void measureInto(Cell& cell, Arena& arena, unsigned count) {
-    const Pairing pairing = measurePairs(arena.victim(), arena.aggressor(), count);
-    for (const Pair& pair : pairing.pairs)
-        if (const std::optional<Causes> c = arena.explain(pair)) addCauses(cell.causes, *c);
+void measureInto(Cell& cell, corun::Arena& arena, unsigned count) {
+    const corun::Pairing pairing = corun::measurePairs(arena.victim(), arena.aggressor(), count);
+    for (const corun::Pair& pair : pairing.pairs)
+        if (const std::optional<corun::Causes> c = arena.explain(pair)) addCauses(cell.causes, *c);
     cell.pairing.add(pairing);
 }
 
 /// A simulated machine repeats itself exactly: every sample has its own pages and phase, on a machine of its own.
 void measureSimulated(Cell& cell, const Options& options, const std::function<bool()>& late) {
     for (unsigned i = 0; i < options.samples && !late(); ++i) {
-        ArenaSpec own = cell.arena;
+        corun::ArenaSpec own = cell.arena;
         own.seed += i;
         own.aggressor.seed += i;
-        measureInto(cell, *makeArena(own), 1);
+        measureInto(cell, *corun::makeArena(own), 1);
     }
 }
 
 /// `arena`: that of the cell before with the same victim and placement, if there is one. It is kept for the next, as
 /// starting processes, contexts and a daemon takes longer than most measurements.
-void measureReal(Cell& cell, const Options& options, std::unique_ptr<Arena>& arena, const std::function<bool()>& late) {
+void measureReal(Cell& cell, const Options& options, std::unique_ptr<corun::Arena>& arena,
+                 const std::function<bool()>& late) {
     for (unsigned i = 0; i < options.samples && !late() && cell.pairing.failed == 0; ++i) measureInto(cell, *arena, 1);
     if (cell.pairing.lost() > 0) arena.reset();  // a kernel that failed takes its context with it
 }
 
-void measureInto(Cell& cell, const Options& options, std::unique_ptr<Arena>& arena) {
+void measureInto(Cell& cell, const Options& options, std::unique_ptr<corun::Arena>& arena) {
     auto begin = std::chrono::steady_clock::now();
     const auto late = [&] {
         const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
@@ -253,7 +254,7 @@ void measureInto(Cell& cell, const Options& options, std::unique_ptr<Arena>& are
         if (arena) {
             arena->setAggressor(cell.arena.aggressor);
         } else {
-            arena = makeArena(cell.arena);
+            arena = corun::makeArena(cell.arena);
         }
         begin = std::chrono::steady_clock::now();
         measureReal(cell, options, arena, late);
@@ -272,10 +273,10 @@ void measureInto(Cell& cell, const Options& options, std::unique_ptr<Arena>& are
 
 }  // namespace
 
-Cell measureCell(const ArenaSpec& spec, const Options& options) {
+Cell measureCell(const corun::ArenaSpec& spec, const Options& options) {
     Cell cell;
     cell.arena = spec;
-    std::unique_ptr<Arena> arena;
+    std::unique_ptr<corun::Arena> arena;
     measureInto(cell, options, arena);
     return cell;
 }
@@ -290,7 +291,7 @@ std::vector<Result> Outcome::results(const Options& options) const {
 std::vector<Result> Outcome::details() const {
     std::vector<Result> all;
     if (Result r = times(cells); !r.rows.empty()) all.push_back(std::move(r));
-    std::set<std::pair<std::string, Placement>> done;
+    std::set<std::pair<std::string, corun::Placement>> done;
     for (const Cell& cell : cells) {
         if (!done.emplace(cell.arena.victim.name, cell.arena.placement).second) continue;
         Result r = stress::samples(cells, cell.arena.victim.name, cell.arena.placement);
@@ -303,15 +304,16 @@ void stress(const Options& options, Outcome& outcome, const Listener& listener) 
     const auto all =
         static_cast<double>(options.victims.size() * options.placements.size() * options.aggressors.size());
     for (const std::string& victim : options.victims)
-        for (const Placement placement : options.placements) {
-            std::unique_ptr<Arena> arena;
-            for (const AggressorSpec& aggressor : options.aggressors) {
-                ArenaSpec spec = options.arena;
+        for (const corun::Placement placement : options.placements) {
+            std::unique_ptr<corun::Arena> arena;
+            for (const corun::AggressorSpec& aggressor : options.aggressors) {
+                corun::ArenaSpec spec = options.arena;
                 spec.victim.name = victim;
                 spec.placement = placement;
                 spec.aggressor = aggressor;
                 if (listener)
-                    listener(fmt::format("{} beside {}, {}", victim, nameOf(aggressor), placementName(placement)),
+                    listener(fmt::format("{} beside {}, {}", victim, corun::nameOf(aggressor),
+                                         corun::placementName(placement)),
                              static_cast<double>(outcome.cells.size()) / all);
                 outcome.cells.emplace_back().arena = spec;
                 measureInto(outcome.cells.back(), options, arena);

@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "base/statistics.h"
+#include "corun/passes.h"
 #include "reproduce/interference.h"
 #include "sim/gpu.h"
-#include "stress/passes.h"
 #include "stress/stress.h"
 
 namespace bulkhead::stress {
@@ -17,8 +17,9 @@ double number(const Result& r, std::size_t row, std::size_t column) {
     return std::get<double>(r.rows.at(row).at(column));
 }
 
-ArenaSpec arena(Placement placement, const std::string& victim, AggressorKind aggressor, std::uint64_t accesses) {
-    ArenaSpec spec;
+corun::ArenaSpec arena(corun::Placement placement, const std::string& victim, const std::string& aggressor,
+                       std::uint64_t accesses) {
+    corun::ArenaSpec spec;
     spec.gpu = "sim:tx2";
     spec.placement = placement;
     spec.victim.name = victim;
@@ -27,7 +28,7 @@ ArenaSpec arena(Placement placement, const std::string& victim, AggressorKind ag
     return spec;
 }
 
-Cell measure(const ArenaSpec& spec, unsigned samples = 1) {
+Cell measure(const corun::ArenaSpec& spec, unsigned samples = 1) {
     Options options;
     options.samples = samples;
     return measureCell(spec, options);
@@ -82,7 +83,7 @@ TEST(Tx2, AMapFindsLinesThatCoverTheCache) {
 }
 
 TEST(Tx2, EvictionDoublesTheTimeOfARandomApplication) {
-    const Cell cell = measure(arena(Placement::streams, "random", AggressorKind::evictRandom, 16384));
+    const Cell cell = measure(arena(corun::Placement::streams, "random", "evict-random", 16384));
     ASSERT_EQ(cell.pairing.pairs.size(), 1u) << cell.refusal << cell.pairing.why;
     EXPECT_NEAR(factor(cell), 64.59 / 30.72, 0.1 * 64.59 / 30.72);
     EXPECT_EQ(cell.pairing.onDisjointMultiprocessors(), true);
@@ -92,26 +93,26 @@ TEST(Tx2, EvictionDoublesTheTimeOfARandomApplication) {
 }
 
 TEST(Tx2, EvictionHurtsASequentialApplicationLess) {
-    const Cell cell = measure(arena(Placement::streams, "sequential", AggressorKind::evictRandom, 32768));
+    const Cell cell = measure(arena(corun::Placement::streams, "sequential", "evict-random", 32768));
     ASSERT_EQ(cell.pairing.pairs.size(), 1u) << cell.refusal << cell.pairing.why;
     EXPECT_NEAR(factor(cell), 23.25 / 17.15, 0.1 * 23.25 / 17.15);
 }
 
 TEST(Tx2, ComputingBesideAnApplicationDoesNotSlowItDown) {
-    const Cell cell = measure(arena(Placement::streams, "random", AggressorKind::compute, 4096));
+    const Cell cell = measure(arena(corun::Placement::streams, "random", "compute", 4096));
     ASSERT_EQ(cell.pairing.pairs.size(), 1u) << cell.refusal << cell.pairing.why;
     EXPECT_NEAR(factor(cell), 1, 0.02);
 }
 
 TEST(Tx2, TimeSlicingDoublesTheTimeWhateverTheOtherProcessDoes) {
     // Half of the array: five slices of each process.
-    const auto sliced = [](AggressorKind kind) {
-        ArenaSpec spec = arena(Placement::processes, "sequential", kind, 65536);
+    const auto sliced = [](const std::string& kind) {
+        corun::ArenaSpec spec = arena(corun::Placement::processes, "sequential", kind, 65536);
         spec.victim.cold = true;
         spec.aggressor.layout = {1, 1, {}};
         return measure(spec);
     };
-    const Cell compute = sliced(AggressorKind::compute), eviction = sliced(AggressorKind::evictRandom);
+    const Cell compute = sliced("compute"), eviction = sliced("evict-random");
     ASSERT_EQ(compute.pairing.pairs.size(), 1u) << compute.refusal << compute.pairing.why;
     ASSERT_EQ(eviction.pairing.pairs.size(), 1u) << eviction.refusal << eviction.pairing.why;
     EXPECT_NEAR(factor(compute), 2.12, 0.212);

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "corun/access_pattern.h"
+
+// What the rows of the table of aggressors are made by, each in the file of its kernel.
+
+namespace bulkhead::corun {
+
+using Pattern = std::unique_ptr<AccessPattern>;
+
+Pattern computing(const PatternSite&);
+
+Pattern reading(const PatternSite&);
+Pattern writing(const PatternSite&);
+Pattern readingAndWriting(const PatternSite&);
+Pattern addingAtomically(const PatternSite&);
+
+Pattern chasingInOrder(const PatternSite&);
+Pattern chasingAtRandom(const PatternSite&);
+
+Pattern visitingSetBySet(const PatternSite&);
+Pattern visitingSetsInTurn(const PatternSite&);
+Pattern visitingFewest(const PatternSite&);
+Pattern visitingASlice(const PatternSite&);
+Pattern visitingABank(const PatternSite&);
+Pattern visitingAChannel(const PatternSite&);
+Pattern visitingHotSets(const PatternSite&);
+
+/// Memory of a pattern that needs no map: with something for every thread, and filled.
+gpu::Buffer plainMemory(const PatternSite&);
+
+}  // namespace bulkhead::corun

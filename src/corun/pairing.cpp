@@ -1,0 +1,94 @@
+#include "corun/pairing.h"
+
+#include "base/error.h"
+
+namespace bulkhead::corun {
+namespace {
+
+constexpr double kStartLimitSeconds = 10;
+
+/// Whether the aggressor ran from before the victim's start until after its end. A victim without a clock of its own
+/// was put into its stream after the aggressor's start, and the aggressor stopped after its end.
+bool overlapped(const VictimRun& victim, const AggressorReport& aggressor) {
+    return victim.endNs == 0 || (aggressor.startNs <= victim.startNs && aggressor.endNs >= victim.endNs);
+}
+
+/// One pair, into the pairing.
+void measurePair(Victim& victim, Assault& aggressor, Pairing& pairing) {
+    victim.prepare();
+    const std::optional<VictimRun> alone = victim.run();
+    if (!alone) {
+        victim.settle();
+        ++pairing.hung;
+        pairing.why = "the victim alone did not end within its limit";
+        return;
+    }
+    victim.prepare();
+    aggressor.start(kStartLimitSeconds);
+    std::optional<VictimRun> together;
+    AggressorReport report;
+    try {
+        together = victim.run();
+    } catch (...) {
+        aggressor.stop();
+        throw;
+    }
+    report = aggressor.stop();
+    if (!together) {
+        victim.settle();
+        ++pairing.hung;
+        pairing.why = "the victim beside the aggressor did not end within its limit";
+    } else if (!overlapped(*together, report)) {
+        ++pairing.apart;
+        pairing.why = "the aggressor did not run all the while";
+    } else {
+        pairing.pairs.push_back({*alone, *together, report});
+    }
+}
+
+}  // namespace
+
+void Pairing::add(const Pairing& other) {
+    pairs.insert(pairs.end(), other.pairs.begin(), other.pairs.end());
+    failed += other.failed;
+    hung += other.hung;
+    apart += other.apart;
+    if (!other.why.empty()) why = other.why;
+}
+
+std::vector<double> Pairing::alone() const {
+    std::vector<double> seconds;
+    for (const Pair& p : pairs) seconds.push_back(p.alone.seconds);
+    return seconds;
+}
+
+std::vector<double> Pairing::together() const {
+    std::vector<double> seconds;
+    for (const Pair& p : pairs) seconds.push_back(p.together.seconds);
+    return seconds;
+}
+
+std::optional<bool> Pairing::onDisjointMultiprocessors() const {
+    for (const Pair& p : pairs) {
+        if (p.together.multiprocessors.empty()) return std::nullopt;
+        if (!disjoint(p.together.multiprocessors, p.aggressor.multiprocessors)) return false;
+    }
+    return pairs.empty() ? std::nullopt : std::optional(true);
+}
+
+Pairing measurePairs(Victim& victim, Assault& aggressor, unsigned count) {
+    Pairing pairing;
+    for (unsigned i = 0; i < count; ++i) {
+        try {
+            measurePair(victim, aggressor, pairing);
+        } catch (const Error& e) {
+            // A failed kernel takes its context with it: no further run would tell anything.
+            ++pairing.failed;
+            pairing.why = e.what();
+            break;
+        }
+    }
+    return pairing;
+}
+
+}  // namespace bulkhead::corun

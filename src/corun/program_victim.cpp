@@ -1,0 +1,74 @@
+#include <cctype>
+#include <chrono>
+#include <cstdio>
+#include <iomanip>
+#include <sstream>
+#include <thread>
+
+#include "base/error.h"
+#include "corun/victim.h"
+#include "experiment/interruption.h"
+
+namespace bulkhead::corun {
+namespace {
+
+class ProgramVictim final : public Victim {
+  public:
+    ProgramVictim(std::vector<std::string> command, experiment::ChildProcess::Environment environment,
+                  double limitSeconds)
+        : command_(std::move(command)), environment_(std::move(environment)), limit_(limitSeconds) {}
+    std::optional<VictimRun> run() override {
+        const auto begin = std::chrono::steady_clock::now();
+        const auto taken = [&] {
+            return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        };
+        experiment::ChildProcess process(command_, environment_, true);
+        process.closeInput();
+        while (!process.ended() && !experiment::isInterrupted() && taken() < limit_)
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        VictimRun run;
+        run.seconds = taken();
+        const int status = process.wait(0);  // ends it where it has not ended
+        experiment::throwIfInterrupted();
+        if (run.seconds >= limit_) return std::nullopt;
+        if (status == kNotStarted) throw Error("cannot run {}", command_.front());
+        if (status != 0) throw Error("{} ended with status {}", command_.front(), status);
+        return run;
+    }
+    void settle() override {}  // a process that is late is ended at once
+
+  private:
+    static constexpr int kNotStarted = 127;
+    std::vector<std::string> command_;
+    experiment::ChildProcess::Environment environment_;
+    double limit_;
+};
+
+}  // namespace
+
+bool isProgram(const std::string& victim) {
+    return victim.find('/') != std::string::npos;
+}
+
+std::vector<std::string> wordsOf(const std::string& victim) {
+    std::vector<std::string> words;
+    std::istringstream in(victim);
+    for (std::string word; in >> std::ws, !in.eof();) {
+        const bool quoted = in.peek() == '"';
+        if (!(in >> std::quoted(word))) throw Error("{}: a quotation mark is not closed", victim);
+        const int next = in.peek();
+        if (quoted && next != EOF && !std::isspace(next))
+            throw Error("{}: a space is missing after a quotation mark", victim);
+        words.push_back(word);
+    }
+    if (words.empty()) throw Error("a program without a name");
+    return words;
+}
+
+std::unique_ptr<Victim> makeProgramVictim(std::vector<std::string> command,
+                                          const experiment::ChildProcess::Environment& environment,
+                                          double limitSeconds) {
+    return std::make_unique<ProgramVictim>(std::move(command), environment, limitSeconds);
+}
+
+}  // namespace bulkhead::corun
