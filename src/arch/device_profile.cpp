@@ -138,6 +138,10 @@ double DeviceProfile::dramGBps() const {
            static_cast<double>(clock.memoryMHz) / 1000.0;
 }
 
+std::string_view sourceKind(std::string_view from) {
+    return from.substr(0, from.find(':'));
+}
+
 std::vector<Figure> figures(const DeviceProfile& p) {
     std::vector<Figure> all;
     for (const Descriptor& d : figureTable()) {

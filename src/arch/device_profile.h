@@ -235,6 +235,9 @@ struct Figure {
 };
 std::vector<Figure> figures(const DeviceProfile&);
 
+/// What a source is, by its first word: published, measured or assumed.
+std::string_view sourceKind(std::string_view from);
+
 /// Applies "key=value" settings in order, then checks the whole profile.
 void applySettings(DeviceProfile&, const std::vector<std::string>& settings);
 

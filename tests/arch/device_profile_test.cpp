@@ -52,6 +52,16 @@ TEST_P(EveryProfileFile, SaysWhereEachFigureComesFrom) {
     }
 }
 
+TEST_P(EveryProfileFile, NamesSourcesThatCanBeLookedUpAndReasons) {
+    for (const auto& [key, from] : findProfile(GetParam()).provenance) {
+        EXPECT_EQ(from.find("memory, not looked up"), std::string::npos) << key << ": " << from;
+        EXPECT_EQ(from.find("from memory"), std::string::npos) << key << ": " << from;
+        // That no source is known is no reason for a value.
+        EXPECT_NE(from, "assumed: not published") << key;
+        EXPECT_NE(from, "assumed: not measured") << key;
+    }
+}
+
 TEST_P(EveryProfileFile, SurvivesJson) {
     const DeviceProfile p = findProfile(GetParam());
     const nlohmann::json once = p.toJson();
@@ -74,6 +84,20 @@ INSTANTIATE_TEST_SUITE_P(Profiles, EveryProfileFile, testing::ValuesIn(profileNa
 
 TEST(Profiles, AreTheSixOfTheDesign) {
     EXPECT_EQ(profileNames(), (std::vector<std::string>{"gtx1070", "gtx1080", "gtx480", "h200", "tx2", "v100"}));
+}
+
+TEST(Profiles, TheDocumentationListsEveryFigure) {
+    std::set<std::string> rows, wanted;
+    std::istringstream page(readFile(fs::path(BULKHEAD_SOURCE_DIR) / "docs" / "profiles.md"));
+    std::string line;
+    while (std::getline(page, line) && line != "## Every figure") {
+    }
+    while (std::getline(page, line))
+        if (line.starts_with("| `")) rows.insert(line);
+    for (const Figure& f : figures(findProfile("gtx480")))
+        wanted.insert("| `" + f.key + "` | " + f.unit + " | " + f.meaning + " | " + f.value + " | " +
+                      f.provenance.substr(0, f.provenance.find(':')) + " |");
+    EXPECT_EQ(rows, wanted);
 }
 
 TEST(Profiles, Gtx480IsTableOneOfCiao) {

@@ -73,12 +73,43 @@ TEST(Gpus, ListsAsJson) {
     EXPECT_EQ(j["provenance"]["command"], "bulkhead gpus --json -");
 }
 
-TEST(Gpus, ShowsEveryFigureAndItsSource) {
+/// The line of a table that begins with this key.
+std::string lineOf(const std::string& table, const std::string& key) {
+    const std::size_t begin = table.find("\n" + key + " ") + 1;
+    return table.substr(begin, table.find('\n', begin) - begin);
+}
+
+TEST(Gpus, ShowsEveryFigureWithTheKindOfItsSource) {
     const Outcome o = run({"gpus", "gtx1080"});
     EXPECT_EQ(o.exitCode, 0) << o.err;
-    for (const char* part : {"l2.ways", "published: Fractional GPUs (RTAS 2019), appendix B", "op.fp32.latency",
-                             "10,12,16,20,23,26,29,30", "colors by page size:  1 KB 8  2 KB 4  4 KB 2"})
+    EXPECT_TRUE(o.out.starts_with("gtx1080: NVIDIA GeForce GTX 1080 (Pascal GP104), 8 GB GDDR5X (320.3 GB/s)\n\nkey "));
+    for (const char* part :
+         {"op.fp32.latency", "10,12,16,20,23,26,29,30", "colors by page size:  1 KB 8  2 KB 4  4 KB 2"})
         EXPECT_NE(o.out.find(part), std::string::npos) << part;
+    EXPECT_NE(lineOf(o.out, "l2.ways").find("  published  associativity"), std::string::npos);
+    EXPECT_NE(lineOf(o.out, "clock.l2MHz").find("  assumed "), std::string::npos);
+    EXPECT_EQ(o.out.find("published: "), std::string::npos);
+}
+
+TEST(Gpus, ShowsSourcesInFullWhenAsked) {
+    const Outcome o = run({"gpus", "gtx1080", "--sources"});
+    EXPECT_EQ(o.exitCode, 0) << o.err;
+    EXPECT_TRUE(lineOf(o.out, "l2.ways").ends_with("  published: Fractional GPUs (RTAS 2019), appendix B"));
+    EXPECT_NE(o.out.find("source: published: documentation of the Fractional GPUs project"), std::string::npos);
+    expectRefused({"gpus", "--sources"}, "--sources needs the name of a GPU");
+    expectRefused({"gpus", "gtx1080", "--sources", "--json", "-"}, "gpus --json has no use for --sources");
+}
+
+TEST(Gpus, CountsFiguresByTheKindOfTheirSource) {
+    const std::string sources = run({"gpus", "h200", "--sources"}).out;
+    const auto linesWith = [&](const std::string& kind) {
+        std::size_t lines = 0;
+        for (std::size_t at = 0; (at = sources.find(" " + kind + ": ", at)) != std::string::npos; ++at) ++lines;
+        return std::to_string(lines) + " " + kind;
+    };
+    const std::string line = "\nsources: " + linesWith("published") + ", " + linesWith("measured") + ", " +
+                             linesWith("assumed") + "; --sources shows them in full\n";
+    EXPECT_NE(run({"gpus", "h200"}).out.find(line), std::string::npos) << line;
 }
 
 TEST(Gpus, ShowsAndReadsAChangedProfile) {
