@@ -15,7 +15,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "compare/store.h"
+#include "experiment/result_folder.h"
 #include "isolate/lease_marks.h"
 #include "isolate/lease_text.h"
 #include "isolate/processes.h"
