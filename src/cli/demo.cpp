@@ -9,9 +9,9 @@
 #include "cli/verbs.h"
 #include "compare/comparison.h"
 #include "dissect/dissect.h"
+#include "evaluation/evaluation.h"
 #include "experiment/interruption.h"
 #include "experiment/process_pool.h"
-#include "isolate/evaluation.h"
 #include "report/report.h"
 #include "stress/scenario.h"
 #include "stress/stress.h"
@@ -60,10 +60,10 @@ class Demo {
 
     void cause() {
         stress::Options options;
-        options.arena.gpu = options_.gpu.empty() ? "sim:tx2" : options_.gpu;
-        const bool real = isReal(options.arena.gpu);
-        options.arena.victim.accesses = real ? 0 : 4096;
-        options.arena.victim.limitSeconds = real ? 60 : 0.25;
+        options.pair.gpu = options_.gpu.empty() ? "sim:tx2" : options_.gpu;
+        const bool real = isReal(options.pair.gpu);
+        options.pair.victim.accesses = real ? 0 : 4096;
+        options.pair.victim.limitSeconds = real ? 60 : 0.25;
         options.victims = {real ? "latency" : "random"};
         for (const char* name : {"compute", "evict-random"}) {
             corun::AggressorSpec spec;
@@ -73,7 +73,7 @@ class Demo {
         options.samples = real ? 20 : 2;
         begin("Cause it", "a victim on one part of the GPU, an aggressor on another; they share only L2 and DRAM:",
               fmt::format("bulkhead stress --gpu {} --victim {} --aggressors compute,evict-random --samples {}{}",
-                          options.arena.gpu, options.victims.front(), options.samples, real ? "" : " --accesses 4096"));
+                          options.pair.gpu, options.victims.front(), options.samples, real ? "" : " --accesses 4096"));
         stress::Outcome outcome;
         stress::stress(options, outcome);
         for (const stress::Cell& cell : outcome.cells)
@@ -82,20 +82,20 @@ class Demo {
             const bool first = r.title.starts_with("Interference");
             if (first && !real) {
                 // Towards Demystifying Cache Interference, Table 3.
-                addSummary("slowdown beside pure computation", options.arena.gpu, cellOf(r, 0, "slowdown"), 1.0, "x",
+                addSummary("slowdown beside pure computation", options.pair.gpu, cellOf(r, 0, "slowdown"), 1.0, "x",
                            "Cache Interference, Table 3");
-                addSummary("slowdown beside random eviction", options.arena.gpu, cellOf(r, 1, "slowdown"), 2.1, "x",
+                addSummary("slowdown beside random eviction", options.pair.gpu, cellOf(r, 1, "slowdown"), 2.1, "x",
                            "Cache Interference, Table 3");
             }
             if (first)
-                show(std::move(r), options.arena.gpu);
+                show(std::move(r), options.pair.gpu);
             else
-                keep(std::move(r), options.arena.gpu);
+                keep(std::move(r), options.pair.gpu);
         }
     }
 
     void wallOff() {
-        isolate::EvaluationSpec spec;
+        evaluation::EvaluationSpec spec;
         spec.common.gpu = options_.gpu.empty() ? "sim:gtx1080" : options_.gpu;
         const bool real = isReal(spec.common.gpu);
         spec.common.samples = real ? 20 : 1;
@@ -104,8 +104,8 @@ class Demo {
         begin("Wall it off", "two partitions: multiprocessors apart (cp), then L2 and DRAM apart as well (cmp):",
               fmt::format("bulkhead isolate evaluate --gpu {} --applications {} --neighbours {}", spec.common.gpu,
                           fmt::join(spec.applications, ","), spec.neighbours.front()));
-        const isolate::SeriesStore store(storeFolder(options_.batch), thisProgram(), warnOnce);
-        const isolate::Evaluation evaluation = isolate::evaluate(spec, store, jobs(), showProgress);
+        const evaluation::SeriesStore store(storeFolder(options_.batch), thisProgram(), warnOnce);
+        const evaluation::Evaluation evaluation = evaluation::evaluate(spec, store, jobs(), showProgress);
         for (const std::string& failure : evaluation.failures()) throw Error("demo: {}", failure);
         Result variation = evaluation.variationTable(spec);
         if (!real) {

@@ -12,14 +12,13 @@
 #include "cli/batch_options.h"
 #include "cli/verbs.h"
 #include "dissect/map_file.h"
+#include "evaluation/evaluation.h"
 #include "experiment/process_pool.h"
 #include "gate/gate.h"
-#include "isolate/evaluation.h"
 #include "isolate/leases.h"
 #include "isolate/server_health.h"
 #include "isolate/stopping.h"
 #include "isolate/tenancy.h"
-#include "isolate/tenant.h"
 #include "report/report.h"
 
 namespace bulkhead::cli {
@@ -39,8 +38,8 @@ struct EvaluateOptions {
     BatchOptions batch;
     std::string gpu = "sim:gtx1080", map, placement = "usual", size = "default", json, csv, html;
     std::vector<std::string> settings, methods = {"cp", "cmp"};
-    std::vector<std::string> applications = isolate::EvaluationSpec().applications;
-    std::vector<std::string> neighbours = isolate::EvaluationSpec().neighbours;
+    std::vector<std::string> applications = evaluation::EvaluationSpec().applications;
+    std::vector<std::string> neighbours = evaluation::EvaluationSpec().neighbours;
     std::vector<unsigned> partitions = {2};
     std::uint64_t seed = 1;
     unsigned samples = 0;
@@ -146,8 +145,8 @@ int stop(const StopOptions& o) {
     return kDone;
 }
 
-isolate::EvaluationSpec specOf(const EvaluateOptions& o) {
-    isolate::EvaluationSpec spec;
+evaluation::EvaluationSpec specOf(const EvaluateOptions& o) {
+    evaluation::EvaluationSpec spec;
     spec.common.gpu = o.gpu;
     spec.common.map = o.map;
     spec.common.settings = o.settings;
@@ -161,7 +160,7 @@ isolate::EvaluationSpec specOf(const EvaluateOptions& o) {
     if (o.placement != "usual" && o.placement != "blocks" && o.placement != "driver")
         throw Error("isolate: no placement {}: there are usual, blocks and driver", o.placement);
     spec.methods.clear();
-    for (const std::string& name : o.methods) spec.methods.push_back(isolate::parseMethod(name));
+    for (const std::string& name : o.methods) spec.methods.push_back(evaluation::parseMethod(name));
     spec.partitions = o.partitions;
     for (const unsigned n : spec.partitions)
         if (n < 2 || n > 64) throw Error("isolate: {} partitions: choose from 2 to 64", n);
@@ -173,11 +172,11 @@ isolate::EvaluationSpec specOf(const EvaluateOptions& o) {
 }
 
 int evaluate(const EvaluateOptions& o) {
-    const isolate::EvaluationSpec spec = specOf(o);
+    const evaluation::EvaluationSpec spec = specOf(o);
     expectOutputs({o.json, o.csv, o.html});
-    const isolate::SeriesStore store(storeFolder(o.batch), thisProgram(), warnOnce);
-    const isolate::Evaluation evaluation =
-        isolate::evaluate(spec, store, o.batch.jobs ? o.batch.jobs : experiment::processors(), showProgress);
+    const evaluation::SeriesStore store(storeFolder(o.batch), thisProgram(), warnOnce);
+    const evaluation::Evaluation evaluation =
+        evaluation::evaluate(spec, store, o.batch.jobs ? o.batch.jobs : experiment::processors(), showProgress);
     if (evaluation.runtimeTable().rows.empty() && !evaluation.failures().empty())
         throw Error("isolate: nothing could be measured: {}", evaluation.failures().front());
     std::vector<Result> results = {evaluation.variationTable(spec), evaluation.runtimeTable(),
@@ -336,8 +335,6 @@ Action setUpIsolate(CLI::App& app) {
     setUpInside(app, chosen);
     setUpStop(app, chosen);
     setUpEvaluate(app, chosen);
-    // One tenant of an evaluation; for processes that evaluate starts.
-    app.add_subcommand("worker")->group("")->callback([=] { *chosen = isolate::serveTenant; });
     return [chosen] { return (*chosen)(); };
 }
 

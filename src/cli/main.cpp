@@ -19,6 +19,7 @@
 #include "cli/command_tree.h"
 #include "cli/style.h"
 #include "cli/verbs.h"
+#include "corun/worker.h"
 
 namespace bulkhead::cli {
 
@@ -110,6 +111,8 @@ void occupyStandardStreams() {
 
 int run(int count, char** arguments) {
     typedCommand = joined(count, arguments);
+    // Started by co-runs of this program, for an actor in a process of its own: no verb for users.
+    if (count == 2 && std::string_view(arguments[1]) == "actor") return corun::serveActor();
     CommandTree tree;
     CLI::App& app = tree.app;
     const std::vector<std::string> names = tree.names();

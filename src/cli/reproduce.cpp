@@ -116,7 +116,7 @@ std::vector<Figure> fgpu(const Options& o) {
     options.common.seed = o.seed;
     options.jobs = o.batch.jobs ? o.batch.jobs : experiment::processors();
     options.progress = showProgress;
-    const auto store = std::make_shared<isolate::SeriesStore>(storeFolder(o.batch), thisProgram(), warnOnce);
+    const auto store = std::make_shared<evaluation::SeriesStore>(storeFolder(o.batch), thisProgram(), warnOnce);
     std::vector<Figure> all;
     for (const reproduce::FgpuFigure& figure : reproduce::fgpuFigures())
         all.push_back({std::string(figure.name), std::string(figure.title), "sim:gtx1080, sim:v100",

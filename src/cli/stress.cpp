@@ -13,7 +13,6 @@
 #include "cli/batch_options.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
-#include "corun/worker.h"
 #include "experiment/interruption.h"
 #include "report/report.h"
 #include "stress/scenario.h"
@@ -31,7 +30,7 @@ struct StressOptions {
     unsigned samples = 30, sms = 0, blocks = 0, warps = 0, lanes = 2, duty = 100, target = 0;
     std::uint64_t seed = 1, victimBytes = 0, accesses = 0, aggressorBytes = 0;
     double exceedance = 1e-6, limit = 0, cellLimit = 0, rate = 0;
-    bool shared = false, cold = false, list = false, worker = false;
+    bool shared = false, cold = false, list = false;
 };
 
 void list() {
@@ -57,15 +56,14 @@ std::vector<std::string> chosenVictims(const std::vector<std::string>& values) {
     return chosen;
 }
 
-std::vector<corun::AggressorSpec> chosenAggressors(const std::vector<std::string>& names,
-                                                   const corun::ArenaSpec& arena) {
+std::vector<corun::AggressorSpec> chosenAggressors(const std::vector<std::string>& names, const corun::PairSpec& pair) {
     std::vector<corun::AggressorSpec> specs;
     const auto add = [&](const std::string& kind) {
         corun::AggressorSpec spec;
         spec.kind = kind;
         specs.push_back(spec);
     };
-    const bool mapped = !arena.map.empty() || arena.gpu.starts_with("sim:");
+    const bool mapped = !pair.map.empty() || pair.gpu.starts_with("sim:");
     for (const std::string& name : names) {
         if (name != "all") {
             add(std::string(corun::findAggressor(name).name));
@@ -77,11 +75,11 @@ std::vector<corun::AggressorSpec> chosenAggressors(const std::vector<std::string
     return specs;
 }
 
-std::vector<corun::Placement> chosenPlacements(const std::vector<std::string>& names) {
-    std::vector<corun::Placement> chosen;
+std::vector<std::string> chosenPlacements(const std::vector<std::string>& names) {
+    std::vector<std::string> chosen;
     for (const std::string& name : names) {
-        if (name == "all") return corun::placements();
-        chosen.push_back(corun::parsePlacement(name));
+        if (name == "all") return stress::placements();
+        chosen.push_back(stress::placementOf(name));
     }
     return chosen;
 }
@@ -106,28 +104,28 @@ void eachAggressor(stress::Options& to, const Change& change) {
 
 /// In this order: some make use of those before them.
 constexpr Setting kSettings[] = {
-    {"--gpu", [](const StressOptions& o, stress::Options& to) { to.arena.gpu = o.gpu; }},
-    {"--set", [](const StressOptions& o, stress::Options& to) { to.arena.settings = o.settings; }},
-    {"--map", [](const StressOptions& o, stress::Options& to) { to.arena.map = o.map; }},
-    {"--share-sms", [](const StressOptions& o, stress::Options& to) { to.arena.shareMultiprocessors = o.shared; }},
+    {"--gpu", [](const StressOptions& o, stress::Options& to) { to.pair.gpu = o.gpu; }},
+    {"--set", [](const StressOptions& o, stress::Options& to) { to.pair.settings = o.settings; }},
+    {"--map", [](const StressOptions& o, stress::Options& to) { to.pair.map = o.map; }},
+    {"--share-sms", [](const StressOptions& o, stress::Options& to) { to.pair.shareMultiprocessors = o.shared; }},
     {"--victim", [](const StressOptions& o, stress::Options& to) { to.victims = chosenVictims(o.victims); }},
     {"--aggressors",
-     [](const StressOptions& o, stress::Options& to) { to.aggressors = chosenAggressors(o.aggressors, to.arena); }},
+     [](const StressOptions& o, stress::Options& to) { to.aggressors = chosenAggressors(o.aggressors, to.pair); }},
     {"--placement",
      [](const StressOptions& o, stress::Options& to) { to.placements = chosenPlacements(o.placements); }},
     {"--samples", [](const StressOptions& o, stress::Options& to) { to.samples = o.samples; }},
     {"--seed",
      [](const StressOptions& o, stress::Options& to) {
-         to.arena.seed = to.arena.victim.seed = o.seed;
+         to.pair.seed = to.pair.victim.seed = o.seed;
          eachAggressor(to, [&](corun::AggressorSpec& a) { a.seed = o.seed; });
      }},
-    {"--limit", [](const StressOptions& o, stress::Options& to) { setLimit(to.arena.victim, o, to.arena.gpu); }},
+    {"--limit", [](const StressOptions& o, stress::Options& to) { setLimit(to.pair.victim, o, to.pair.gpu); }},
     {"--cell-limit", [](const StressOptions& o, stress::Options& to) { to.secondsPerCell = o.cellLimit; }},
     {"--exceedance", [](const StressOptions& o, stress::Options& to) { to.exceedance = o.exceedance; }},
-    {"--victim-bytes", [](const StressOptions& o, stress::Options& to) { to.arena.victim.bytes = o.victimBytes; }},
-    {"--accesses", [](const StressOptions& o, stress::Options& to) { to.arena.victim.accesses = o.accesses; }},
-    {"--size", [](const StressOptions& o, stress::Options& to) { to.arena.victim.size = o.size; }},
-    {"--cold", [](const StressOptions& o, stress::Options& to) { to.arena.victim.cold = o.cold; }},
+    {"--victim-bytes", [](const StressOptions& o, stress::Options& to) { to.pair.victim.bytes = o.victimBytes; }},
+    {"--accesses", [](const StressOptions& o, stress::Options& to) { to.pair.victim.accesses = o.accesses; }},
+    {"--size", [](const StressOptions& o, stress::Options& to) { to.pair.victim.size = o.size; }},
+    {"--cold", [](const StressOptions& o, stress::Options& to) { to.pair.victim.cold = o.cold; }},
     {"--sms",
      [](const StressOptions& o, stress::Options& to) {
          eachAggressor(to, [&](corun::AggressorSpec& a) {
@@ -179,7 +177,7 @@ void expectAnyCell(const stress::Outcome& outcome) {
 
 /// A program on a simulated GPU is run by bulkhead exec.
 void expectPrograms(const stress::Options& options) {
-    if (options.arena.gpu.starts_with("cuda:")) return;
+    if (options.pair.gpu.starts_with("cuda:")) return;
     for (const std::string& victim : options.victims)
         if (corun::isProgram(victim)) expectProgram(corun::wordsOf(victim).front());
 }
@@ -190,7 +188,6 @@ int run(const StressOptions& o, const CLI::App& app) {
         return kDone;
     }
     corun::loadModulesEagerly();
-    if (o.worker) return corun::serveWorker();
     expectOutputs({o.json, o.csv, o.html});
     const stress::Options options = optionsOf(o, app);
     stress::validate(options);
@@ -212,7 +209,7 @@ int run(const StressOptions& o, const CLI::App& app) {
     if (!quiet)
         for (const Result& result : results) writeOutput("-", report::text(result) + "\n");
     for (Result& more : outcome.details()) results.push_back(std::move(more));
-    for (Result& result : results) fillProvenance(result, options.arena.gpu, options.arena.seed);
+    for (Result& result : results) fillProvenance(result, options.pair.gpu, options.pair.seed);
     if (!o.json.empty()) writeJson(o.json, resultsJson(results));
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results.front()));
     if (!o.html.empty()) writeOutput(o.html, report::html("Interference", results));
@@ -258,7 +255,6 @@ Action setUpStress(CLI::App& app) {
     app.add_option("--csv", o->csv, "write the matrix as CSV, likewise")->type_name("FILE");
     app.add_option("--html", o->html, "write a page, likewise")->type_name("FILE");
     app.add_flag("--list", o->list, "list aggressors, victims and placements");
-    app.add_flag("--worker", o->worker)->group("");
 
     const char* const ofVictims = "The victim";
     app.add_option("--victim-bytes", o->victimBytes, "its working set; 0: what suits it")

@@ -121,7 +121,7 @@ void Aggressor::start(double limitSeconds) {
     }
 }
 
-AggressorReport Aggressor::stop() {
+ActorReport Aggressor::stop() {
     // A copy, not a fill: a fill is a kernel, which an aggressor on every multiprocessor would not let run.
     const std::uint32_t one = 1;
     context_.makeCurrent();
@@ -129,7 +129,7 @@ AggressorReport Aggressor::stop() {
     control_.synchronize();
     stream_.synchronize();
     running_ = false;
-    AggressorReport report;
+    ActorReport report;
     const std::vector<BlockLog> logs = kernel_->logs();
     report.multiprocessors = multiprocessorsOf(logs);
     for (const BlockLog& log : logs) {

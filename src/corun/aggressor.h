@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "corun/access_pattern.h"
+#include "corun/actor.h"
 #include "corun/waiting.h"
 #include "gpu/gpu.h"
 
@@ -14,28 +15,8 @@ std::string nameOf(const AggressorSpec&);
 /// Throws Error for what no GPU can do.
 void validate(const AggressorSpec&);
 
-/// What an aggressor did, from start() to stop().
-struct AggressorReport {
-    std::vector<unsigned> multiprocessors;
-    std::uint64_t startNs = 0, endNs = 0;  ///< when the last block began and the first one ended
-    std::uint64_t accesses = 0, bytes = 0;
-
-    double bytesPerSecond() const {
-        return endNs > startNs ? static_cast<double>(bytes) / (static_cast<double>(endNs - startNs) * 1e-9) : 0;
-    }
-};
-
-/// Something that can be set off and stopped, in this process or another.
-class Assault {
-  public:
-    virtual ~Assault() = default;
-    /// Returns when all of its blocks run. Throws Error if they do not within the time.
-    virtual void start(double limitSeconds) = 0;
-    virtual AggressorReport stop() = 0;
-};
-
 /// An aggressor in a context. Stopped at the latest when it goes.
-class Aggressor final : public Assault {
+class Aggressor final : public Actor {
   public:
     /// `mapMemory`: needed by the kinds that aim with a map; `victimLines`: by hot-sets.
     Aggressor(gpu::Context, const CacheShape&, AggressorSpec, const MapMemory& mapMemory,
@@ -48,7 +29,7 @@ class Aggressor final : public Assault {
     /// Lines of its ring; none where it follows no ring.
     const Ring& ring() const { return pattern_->ring(); }
     void start(double limitSeconds) override;
-    AggressorReport stop() override;
+    ActorReport stop() override;
     /// Whether it has ended by itself, which it does only if it failed. Lets a simulated GPU go on a little.
     bool ended() { return waitFor(context_, stream_, 0); }
 

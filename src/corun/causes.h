@@ -1,7 +1,7 @@
 #pragma once
 
 #include "arch/device_profile.h"
-#include "corun/pairing.h"
+#include "corun/pairs.h"
 
 namespace bulkhead::corun {
 

@@ -52,7 +52,7 @@ Cycles MachineWatch::awayBetween(Cycles from, Cycles to, Cycles home, Cycles swi
     return away + (active != own ? to - since : 0);
 }
 
-void addMachineSide(VictimRun& run, const sim::Gpu& machine, const MachineWatch& watch) {
+void addMachineSide(ActorRun& run, const sim::Gpu& machine, const MachineWatch& watch) {
     const auto switchCycles =
         static_cast<Cycles>(static_cast<double>(machine.profile().sharing.switchUs) * 1e3 * cyclesPerNs(machine));
     const Cycles start = cycleAt(machine, run.startNs), end = cycleAt(machine, run.endNs);
@@ -62,12 +62,12 @@ void addMachineSide(VictimRun& run, const sim::Gpu& machine, const MachineWatch&
     run.awayCycles = watch.awayBetween(std::min(began, start), end, end, switchCycles);
 }
 
-std::optional<VictimRun> runOfLaunches(const std::vector<sim::LaunchId>& launches, const sim::Gpu& machine,
-                                       const MachineWatch& watch) {
+std::optional<ActorRun> runOfLaunches(const std::vector<sim::LaunchId>& launches, const sim::Gpu& machine,
+                                      const MachineWatch& watch) {
     if (launches.empty()) return std::nullopt;
     Cycles first = machine.record(launches.front()).started, last = 0;
     std::set<unsigned> multiprocessors;
-    VictimRun run;
+    ActorRun run;
     for (const sim::LaunchId launch : launches) {
         const sim::LaunchRecord& record = machine.record(launch);
         first = std::min(first, record.started);

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "corun/victim.h"
+#include "corun/actor.h"
 #include "sim/gpu.h"
 #include "sim/observer.h"
 
@@ -32,8 +32,8 @@ class MachineWatch final : public sim::Observer {
 };
 
 /// What is known of a run whose clock is the GPU's: fills in what happened on the machine between its times.
-void addMachineSide(VictimRun&, const sim::Gpu&, const MachineWatch&);
+void addMachineSide(ActorRun&, const sim::Gpu&, const MachineWatch&);
 /// From the first launch's start to the last one's end. Nothing where there are none.
-std::optional<VictimRun> runOfLaunches(const std::vector<sim::LaunchId>&, const sim::Gpu&, const MachineWatch&);
+std::optional<ActorRun> runOfLaunches(const std::vector<sim::LaunchId>&, const sim::Gpu&, const MachineWatch&);
 
 }  // namespace bulkhead::corun

@@ -50,29 +50,29 @@ What readFields(JsonObject& o) {
 
 }  // namespace
 
-json toJson(const VictimRun& run) {
+json toJson(const ActorRun& run) {
     json j = written(run);
     sim::Counters counters = run.counters;
     counters.each([&](std::string_view name, std::uint64_t value) { j["counters"][std::string(name)] = value; });
     return j;
 }
 
-VictimRun runFromJson(const json& j, const std::string& where) {
+ActorRun runFromJson(const json& j, const std::string& where) {
     JsonObject o(j, where);
-    auto run = readFields<VictimRun>(o);
+    auto run = readFields<ActorRun>(o);
     JsonObject counters(o.at("counters"), where + ": counters");
     run.counters.each(
         [&](std::string_view name, std::uint64_t& value) { value = counters.get<std::uint64_t>(std::string(name)); });
     return run;
 }
 
-json toJson(const AggressorReport& report) {
+json toJson(const ActorReport& report) {
     return written(report);
 }
 
-AggressorReport reportFromJson(const json& j, const std::string& where) {
+ActorReport reportFromJson(const json& j, const std::string& where) {
     JsonObject o(j, where);
-    return readFields<AggressorReport>(o);
+    return readFields<ActorReport>(o);
 }
 
 }  // namespace bulkhead::corun

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+
 namespace bulkhead::corun {
 namespace {
 
@@ -43,6 +45,25 @@ void visitAggressor(auto& spec, Visit visit) {
     visitLayout(spec.layout, visit);
 }
 
+template <class Visit>
+void visitCoRun(auto& spec, Visit visit) {
+    visit("gpu", spec.gpu);
+    visit("settings", spec.settings);
+    visit("scheduler", spec.scheduler);
+    visit("watched", spec.watched);
+    visit("map", spec.map);
+    visit("share_sms", spec.shareMultiprocessors);
+}
+
+template <class Visit>
+void visitSharing(auto& spec, Visit visit) {
+    visit("way", spec.way);
+    visit("partitions", spec.partitions);
+    visit("limit_threads", spec.limitThreads);
+    visit("block_placement", spec.blockPlacement);
+    visit("processes", spec.processes);
+}
+
 auto readingFrom(JsonObject& o) {
     return [&o](const char* key, auto& value) { o.read(key, value); };
 }
@@ -55,14 +76,14 @@ void completeWarps(Layout& layout) {
     if (layout.blocks && !layout.warps) layout.warps = 32;
 }
 
+}  // namespace
+
 void readVictim(const json& j, const std::string& where, VictimSpec& spec) {
     JsonObject o(j, where);
     visitVictim(spec, readingFrom(o));
     o.finish();
     completeWarps(spec.layout);
 }
-
-}  // namespace
 
 AggressorSpec readAggressor(const json& j, const std::string& where) {
     AggressorSpec spec;
@@ -79,33 +100,75 @@ AggressorSpec readAggressor(const json& j, const std::string& where) {
     return spec;
 }
 
-void readCommon(JsonObject& o, ArenaSpec& spec) {
-    o.read("gpu", spec.gpu);
-    o.read("settings", spec.settings);
-    o.read("map", spec.map);
-    o.read("share_sms", spec.shareMultiprocessors);
-    o.read("seed", spec.seed);
-    if (const json* victim = o.find("victim")) readVictim(*victim, o.where() + ": victim", spec.victim);
+json toJson(const VictimSpec& spec) {
+    json j;
+    visitVictim(spec, writingTo(j));
+    return j;
 }
 
-json toJson(const ArenaSpec& spec) {
-    json victim, aggressor = {{"kind", spec.aggressor.kind}};
-    visitVictim(spec.victim, writingTo(victim));
-    visitAggressor(spec.aggressor, writingTo(aggressor));
-    return {{"gpu", spec.gpu},   {"settings", spec.settings},
-            {"map", spec.map},   {"share_sms", spec.shareMultiprocessors},
-            {"seed", spec.seed}, {"placement", placementName(spec.placement)},
-            {"victim", victim},  {"aggressor", aggressor}};
+json toJson(const AggressorSpec& spec) {
+    json j = {{"kind", spec.kind}};
+    visitAggressor(spec, writingTo(j));
+    return j;
 }
 
-ArenaSpec arenaFromJson(const json& j, const std::string& where) {
-    ArenaSpec spec;
+json toJson(const CoRunSpec& spec) {
+    json actors = json::array();
+    for (const ActorSpec& actor : spec.actors) {
+        json j = {{"partition", actor.partition}};
+        if (const auto* victim = std::get_if<VictimSpec>(&actor.what)) j["victim"] = toJson(*victim);
+        if (const auto* aggressor = std::get_if<AggressorSpec>(&actor.what)) j["aggressor"] = toJson(*aggressor);
+        if (const auto* application = std::get_if<ApplicationSpec>(&actor.what))
+            j["application"] = {{"name", application->name},
+                                {"size", workloads::sizeName(application->size)},
+                                {"seed", application->seed}};
+        actors.push_back(j);
+    }
+    json j = {{"actors", actors}}, sharing;
+    visitCoRun(spec, writingTo(j));
+    visitSharing(spec.sharing, writingTo(sharing));
+    j["sharing"] = sharing;
+    return j;
+}
+
+namespace {
+
+ApplicationSpec readApplication(const json& j, const std::string& where) {
     JsonObject o(j, where);
-    readCommon(o, spec);
-    std::string placement(placementName(spec.placement));
-    o.read("placement", placement);
-    spec.placement = parsePlacement(placement);
-    if (const json* aggressor = o.find("aggressor")) spec.aggressor = readAggressor(*aggressor, where + ": aggressor");
+    ApplicationSpec spec{o.get<std::string>("name"), workloads::parseSize(o.get<std::string>("size")),
+                         o.get<std::uint64_t>("seed")};
+    o.finish();
+    return spec;
+}
+
+ActorSpec readActor(const json& j, const std::string& where) {
+    ActorSpec spec;
+    JsonObject o(j, where);
+    o.read("partition", spec.partition);
+    if (const json* victim = o.find("victim")) {
+        VictimSpec what;
+        readVictim(*victim, where + ": victim", what);
+        spec.what = what;
+    } else if (const json* aggressor = o.find("aggressor")) {
+        spec.what = readAggressor(*aggressor, where + ": aggressor");
+    } else {
+        spec.what = readApplication(o.at("application"), where + ": application");
+    }
+    o.finish();
+    return spec;
+}
+
+}  // namespace
+
+CoRunSpec coRunFromJson(const json& j, const std::string& where) {
+    CoRunSpec spec;
+    JsonObject o(j, where);
+    visitCoRun(spec, readingFrom(o));
+    JsonObject sharing(o.at("sharing"), where + ": sharing");
+    visitSharing(spec.sharing, readingFrom(sharing));
+    sharing.finish();
+    findSharing(spec.sharing.way);
+    for (const json& actor : o.at("actors")) spec.actors.push_back(readActor(actor, where + ": actors"));
     o.finish();
     return spec;
 }

@@ -28,7 +28,7 @@ bool Deadline::passed() const {
     return now() >= end_;
 }
 
-bool waitFor(gpu::Context& context, gpu::Stream& stream, double limitSeconds) {
+bool waitFor(gpu::Context& context, gpu::Stream& stream, double limitSeconds, const std::function<void()>& meanwhile) {
     const Deadline deadline(context, limitSeconds);
     while (true) {
         experiment::throwIfInterrupted();
@@ -36,6 +36,7 @@ bool waitFor(gpu::Context& context, gpu::Stream& stream, double limitSeconds) {
         const driver::CUresult result = context.api().cuStreamQuery(stream.handle());
         if (result != driver::CUDA_ERROR_NOT_READY) break;
         if (deadline.passed()) return false;
+        if (meanwhile) meanwhile();
     }
     stream.synchronize();  // says what went wrong, if anything did
     return true;

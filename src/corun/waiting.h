@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 
 #include "gpu/gpu.h"
 
@@ -19,7 +20,8 @@ class Deadline {
 };
 
 /// Waits for a stream's work; looks once where the limit is 0, which lets a simulated GPU go on a little. False if it
-/// is not done when the time is over. Throws Error if a kernel failed, and Interrupted.
-bool waitFor(gpu::Context&, gpu::Stream&, double limitSeconds);
+/// is not done when the time is over. `meanwhile` is called again and again. Throws Error if a kernel failed, and
+/// Interrupted.
+bool waitFor(gpu::Context&, gpu::Stream&, double limitSeconds, const std::function<void()>& meanwhile = {});
 
 }  // namespace bulkhead::corun

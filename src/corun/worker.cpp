@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
+#include "corun/corun.h"
 #include "corun/protocol.h"
 #include "corun/spec_json.h"
 #include "experiment/json_worker.h"
@@ -12,58 +12,55 @@ namespace {
 
 using nlohmann::json;
 
-/// The side of an arena that a process was asked to be.
-class Side {
+/// The actor that a process was asked to be.
+class Served {
   public:
     json carryOut(JsonObject request) {
-        if (!request.find("role")) return act(request);
-        become(request);
-        return json::object();
+        const auto what = request.get<std::string>("do");
+        if (what == "be") {
+            be(coRunFromJson(request.at("corun"), "request"), request.get<std::size_t>("actor"));
+            return json::object();
+        }
+        if (!coRun_) throw Error("request: there is no actor yet");
+        Actor& actor = coRun_->actor(index_);
+        if (what == "run") {
+            const std::optional<ActorRun> run = actor.run({request.get<unsigned>("rounds"), {}});
+            return run ? toJson(*run) : json{{"hung", true}};
+        }
+        if (what == "stop") return toJson(actor.stop());
+        if (what == "completed") return {{"runs", actor.completed()}};
+        if (what == "place") return json(coRun_->place(index_).toJson());
+        if (what == "prepare") return done([&] { actor.prepare(); });
+        if (what == "check") return done([&] { actor.check(); });
+        if (what == "settle") return done([&] { actor.settle(); });
+        if (what == "start") return done([&] { actor.start(request.get<double>("limit_s")); });
+        throw Error("request: nothing that an actor does is called {}", what);
     }
 
   private:
-    void become(JsonObject& request) {
-        ArenaSpec spec = arenaFromJson(request.at("arena"), "request");
-        victim_.reset();
-        aggressor_.reset();
-        if (!gpu_) {
-            gpu::SimulationOptions options;
-            options.settings = spec.settings;
-            gpu_ = std::make_unique<gpu::Gpu>(gpu::Gpu::open(spec.gpu, options));
-        }
-        const CacheShape shape = CacheShape::of(*gpu_);
-        completeLayouts(spec, shape);
-        if (request.get<std::string>("role") == "victim") {
-            victim_ = makeVictim(*gpu_, gpu_->context(), shape, spec.victim);
-        } else {
-            aggressor_ =
-                std::make_unique<Aggressor>(gpu_->context(), shape, spec.aggressor, memoryMapper(*gpu_, spec.map));
-        }
-    }
-
-    json act(JsonObject& request) {
-        const auto what = request.get<std::string>("do");
-        if (victim_ && what == "run") {
-            const std::optional<VictimRun> run = victim_->run();
-            return run ? toJson(*run) : json{{"hung", true}};
-        }
-        if (victim_ && what == "prepare") victim_->prepare();
-        if (victim_ && what == "settle") victim_->settle();
-        if (aggressor_ && what == "start") aggressor_->start(request.get<double>("limit_s"));
-        if (aggressor_ && what == "stop") return toJson(aggressor_->stop());
+    static json done(const auto& action) {
+        action();
         return json::object();
     }
+    /// The first time, or another one in its place.
+    void be(const CoRunSpec& spec, std::size_t index) {
+        if (coRun_) {
+            coRun_->replace(index, spec.actors.at(index));
+        } else {
+            coRun_ = makeLocalCoRun(spec, index);
+        }
+        index_ = index;
+    }
 
-    std::unique_ptr<gpu::Gpu> gpu_;
-    std::unique_ptr<Victim> victim_;
-    std::unique_ptr<Aggressor> aggressor_;
+    std::unique_ptr<CoRun> coRun_;
+    std::size_t index_ = 0;
 };
 
 }  // namespace
 
-int serveWorker() {
-    Side side;
-    return experiment::serveJson([&](const JsonObject& request) { return side.carryOut(request); });
+int serveActor() {
+    Served served;
+    return experiment::serveJson([&](const JsonObject& request) { return served.carryOut(request); });
 }
 
 }  // namespace bulkhead::corun

@@ -6,13 +6,13 @@
 #include <thread>
 
 #include "base/environment.h"
-#include "corun/beside.h"
+#include "corun/in_process_aggressor.h"
 
 namespace bulkhead::libcuda {
 namespace {
 
 /// Never destroyed: programs may call the driver to the very end.
-corun::Beside* beside = nullptr;
+corun::InProcessAggressor* beside = nullptr;
 pid_t process = 0;  ///< that which has the GPU: a child of it tells nothing
 
 void finish() {
@@ -32,11 +32,11 @@ void finish() {
 }  // namespace
 
 bool openBeside() {
-    const std::string text = environment(corun::kBesideVariable);
+    const std::string text = environment(corun::kInProcessVariable);
     if (text.empty()) return false;
-    corun::BesideRequest request = corun::besideFromText(text);
-    corun::Beside::prepare(request);
-    beside = new corun::Beside(std::move(request));
+    corun::InProcessRequest request = corun::inProcessFromText(text);
+    corun::InProcessAggressor::prepare(request);
+    beside = new corun::InProcessAggressor(std::move(request));
     process = ::getpid();
     return true;
 }

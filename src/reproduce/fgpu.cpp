@@ -8,9 +8,9 @@
 namespace bulkhead::reproduce {
 namespace {
 
-using isolate::Evaluation;
-using isolate::EvaluationSpec;
-using isolate::Method;
+using evaluation::Evaluation;
+using evaluation::EvaluationSpec;
+using evaluation::Method;
 
 /// A row of Tables III and IV: variation in runtime, in percent.
 struct PaperVariation {
@@ -51,15 +51,15 @@ EvaluationSpec specOf(const FgpuOptions& o, const std::string& gpu, unsigned par
     return spec;
 }
 
-Evaluation evaluateAll(const isolate::SeriesStore& store, const FgpuOptions& o, const EvaluationSpec& spec) {
-    Evaluation evaluation = isolate::evaluate(spec, store, o.jobs, o.progress);
+Evaluation evaluateAll(const evaluation::SeriesStore& store, const FgpuOptions& o, const EvaluationSpec& spec) {
+    Evaluation evaluation = evaluation::evaluate(spec, store, o.jobs, o.progress);
     if (!evaluation.failures().empty()) throw Error("{}", evaluation.failures().front());
     return evaluation;
 }
 
 /// Average and maximum over the applications, ours beside the paper's.
-Result variationRows(const isolate::SeriesStore& store, const FgpuOptions& o, const std::vector<PaperVariation>& paper,
-                     unsigned partitions) {
+Result variationRows(const evaluation::SeriesStore& store, const FgpuOptions& o,
+                     const std::vector<PaperVariation>& paper, unsigned partitions) {
     Result r;
     r.title = "variation in runtime";
     r.columns = {{"GPU", ""},      {"partitions", ""},       {"method", ""},
@@ -95,17 +95,17 @@ Result runtimes(const Evaluation& evaluation) {
     return r;
 }
 
-std::vector<Result> figureOf(const isolate::SeriesStore& store, const FgpuOptions& o, const std::string& gpu,
+std::vector<Result> figureOf(const evaluation::SeriesStore& store, const FgpuOptions& o, const std::string& gpu,
                              unsigned partitions) {
     const EvaluationSpec spec = specOf(o, gpu, partitions);
     const Evaluation evaluation = evaluateAll(store, o, spec);
     return {runtimes(evaluation), evaluation.variationTable(spec), evaluation.overheadTable(spec)};
 }
 
-std::vector<Result> table3(const isolate::SeriesStore& store, const FgpuOptions& o) {
+std::vector<Result> table3(const evaluation::SeriesStore& store, const FgpuOptions& o) {
     return {variationRows(store, o, kTable3, 2)};
 }
-std::vector<Result> table4(const isolate::SeriesStore& store, const FgpuOptions& o) {
+std::vector<Result> table4(const evaluation::SeriesStore& store, const FgpuOptions& o) {
     return {variationRows(store, o, kTable4, 4)};
 }
 /// What V-A says of Figure 9a, in numbers: splitting bandwidth costs every application, also beside idle neighbours,
@@ -127,21 +127,21 @@ Result observations(const Evaluation& evaluation, const EvaluationSpec& spec) {
     return r;
 }
 
-std::vector<Result> figure9a(const isolate::SeriesStore& store, const FgpuOptions& o) {
+std::vector<Result> figure9a(const evaluation::SeriesStore& store, const FgpuOptions& o) {
     const EvaluationSpec spec = specOf(o, "sim:gtx1080", 2);
     std::vector<Result> results = figureOf(store, o, "sim:gtx1080", 2);
     results.push_back(observations(evaluateAll(store, o, spec), spec));
     return results;
 }
-std::vector<Result> figure9b(const isolate::SeriesStore& store, const FgpuOptions& o) {
+std::vector<Result> figure9b(const evaluation::SeriesStore& store, const FgpuOptions& o) {
     return figureOf(store, o, "sim:v100", 2);
 }
-std::vector<Result> figure11(const isolate::SeriesStore& store, const FgpuOptions& o) {
+std::vector<Result> figure11(const evaluation::SeriesStore& store, const FgpuOptions& o) {
     return figureOf(store, o, "sim:v100", 4);
 }
 
 /// Image classification beside itself and the others.
-std::vector<Result> figure10(const isolate::SeriesStore& store, const FgpuOptions& o) {
+std::vector<Result> figure10(const evaluation::SeriesStore& store, const FgpuOptions& o) {
     EvaluationSpec spec = specOf(o, "sim:gtx1080", 2);
     spec.applications = {"IC"};
     spec.neighbours.push_back("IC");

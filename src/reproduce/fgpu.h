@@ -4,23 +4,23 @@
 #include <string_view>
 #include <vector>
 
-#include "isolate/evaluation.h"
+#include "evaluation/evaluation.h"
 
 namespace bulkhead::reproduce {
 
 /// What the figures of the Fractional GPUs paper are made with.
 struct FgpuOptions {
-    isolate::SeriesSpec common;  ///< size, seed and samples
+    evaluation::SeriesSpec common;  ///< size, seed and samples
     unsigned jobs = 1;
     std::function<void(const experiment::Progress&)> progress;
-    std::vector<std::string> applications = isolate::EvaluationSpec().applications;
+    std::vector<std::string> applications = evaluation::EvaluationSpec().applications;
 };
 
 /// One table or figure of the paper, made again: ours, and the paper's numbers beside it where its text has them.
 struct FgpuFigure {
     std::string_view name;  ///< "table3", "9a"
     std::string_view title;
-    std::vector<Result> (*make)(const isolate::SeriesStore&, const FgpuOptions&);
+    std::vector<Result> (*make)(const evaluation::SeriesStore&, const FgpuOptions&);
 };
 
 /// In the order of the paper.

@@ -39,7 +39,7 @@ Bytes bytesForHits(gpu::Gpu& gpu, const corun::CacheShape& shape) {
 /// A scenario of Table 2 or 3: the application's times alone and beside an opponent.
 struct Scenario {
     std::string victim;
-    corun::Placement placement = corun::Placement::streams;
+    std::string placement = "streams";
     std::string aggressor = "compute";
     unsigned blocks = 1, warps = 1;  ///< no blocks: as many as fit, which are the paper's 2 or 4 on a TX2
     double paperMs = 0;
@@ -50,18 +50,18 @@ stress::Cell measure(const InterferenceOptions& o, const Scenario& s) {
     corun::loadModulesEagerly();
     stress::Options options;
     options.samples = o.samples;
-    corun::ArenaSpec arena;
-    arena.gpu = o.gpu;
-    arena.settings = o.settings;
-    arena.seed = o.seed;
-    arena.placement = s.placement;
-    arena.victim.name = s.victim;
-    arena.victim.accesses = o.accesses ? o.accesses : kPaperAccesses;
-    arena.victim.cold = s.cold;
-    arena.aggressor.kind = s.aggressor;
-    arena.aggressor.layout.blocks = s.blocks;
-    arena.aggressor.layout.warps = s.warps;
-    const stress::Cell cell = stress::measureCell(arena, options);
+    corun::PairSpec pair;
+    pair.gpu = o.gpu;
+    pair.settings = o.settings;
+    pair.seed = o.seed;
+    pair.placement = s.placement;
+    pair.victim.name = s.victim;
+    pair.victim.accesses = o.accesses ? o.accesses : kPaperAccesses;
+    pair.victim.cold = s.cold;
+    pair.aggressor.kind = s.aggressor;
+    pair.aggressor.layout.blocks = s.blocks;
+    pair.aggressor.layout.warps = s.warps;
+    const stress::Cell cell = stress::measureCell(pair, options);
     if (cell.pairing.pairs.empty())
         throw Error("{} beside {}: {}", s.victim, s.aggressor, cell.refusal.empty() ? cell.pairing.why : cell.refusal);
     return cell;
@@ -249,7 +249,7 @@ std::vector<Result> warmHits(const InterferenceOptions& o) {
 std::vector<Result> multiProcess(const InterferenceOptions& o) {
     constexpr double kAlone = 21.08;
     const auto scenario = [](const std::string& kind, unsigned blocks, unsigned warps, double paperMs) {
-        return Scenario{"sequential", corun::Placement::processes, kind, blocks, warps, paperMs, true};
+        return Scenario{"sequential", "processes", kind, blocks, warps, paperMs, true};
     };
     Result r;
     r.title = "sequential application";
@@ -270,7 +270,7 @@ std::vector<Result> singleProcess(const InterferenceOptions& o) {
     const auto add = [&](const std::string& suffix, const std::string& victim, double alone, double compute,
                          double eviction) {
         const auto scenario = [&](const std::string& kind, double paperMs) {
-            return Scenario{victim, corun::Placement::streams, kind, 0, 32, paperMs};
+            return Scenario{victim, "streams", kind, 0, 32, paperMs};
         };
         addScenarios(r, o, "None-" + suffix, alone,
                      {{"Compute-" + suffix, scenario("compute", compute)},

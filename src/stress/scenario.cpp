@@ -10,6 +10,7 @@
 #include "arch/device_profile.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "corun/aggressor.h"
 #include "corun/spec_json.h"
 #include "dissect/map_file.h"
 #include "workloads/workload.h"
@@ -18,14 +19,37 @@ namespace bulkhead::stress {
 
 using nlohmann::json;
 
+namespace {
+
+void readCommon(JsonObject& o, corun::PairSpec& spec) {
+    o.read("gpu", spec.gpu);
+    o.read("settings", spec.settings);
+    o.read("map", spec.map);
+    o.read("share_sms", spec.shareMultiprocessors);
+    o.read("seed", spec.seed);
+    if (const json* victim = o.find("victim")) corun::readVictim(*victim, o.where() + ": victim", spec.victim);
+}
+
+}  // namespace
+
+const std::vector<std::string>& placements() {
+    static const std::vector<std::string> all = {"streams", "processes", "mps", "green"};
+    return all;
+}
+
+std::string placementOf(const std::string& name) {
+    if (std::find(placements().begin(), placements().end(), name) != placements().end()) return name;
+    throw Error("no placement {}: there are streams, processes, mps and green", name);
+}
+
 Options scenarioFromJson(const json& j, const std::string& where) {
     Options options;
     JsonObject o(j, where);
-    corun::readCommon(o, options.arena);
+    readCommon(o, options.pair);
     const json* victim = o.find("victim");
     const bool named = victim && victim->contains("name");
     if (named && o.find("victims")) throw Error("{}: victims names them, victim must not as well", where);
-    if (named) options.victims = {options.arena.victim.name};
+    if (named) options.victims = {options.pair.victim.name};
     o.read("victims", options.victims);
     o.read("samples", options.samples);
     o.read("exceedance", options.exceedance);
@@ -33,7 +57,7 @@ Options scenarioFromJson(const json& j, const std::string& where) {
     std::vector<std::string> names = {"streams"};
     o.read("placements", names);
     options.placements.clear();
-    for (const std::string& name : names) options.placements.push_back(corun::parsePlacement(name));
+    for (const std::string& name : names) options.placements.push_back(placementOf(name));
     const json* aggressorList = o.find("aggressors");
     if (!aggressorList || !aggressorList->is_array()) throw Error("{}: aggressors must be a list", where);
     for (const json& aggressor : *aggressorList)
@@ -49,8 +73,8 @@ Options readScenario(const std::string& path) {
 namespace {
 
 void validateProgram(const std::string& victim, const Options& options) {
-    for (const corun::Placement placement : options.placements)
-        if (placement != corun::Placement::processes && placement != corun::Placement::mps)
+    for (const std::string& placement : options.placements)
+        if (placement != "processes" && placement != "mps")
             throw Error("stress: {} is a process of its own: --placement processes or mps", victim);
     const std::filesystem::path program = corun::wordsOf(victim).front();
     std::error_code unknown;
@@ -94,12 +118,12 @@ void validateLimits(const corun::VictimSpec& victim) {
 
 void validate(const Options& options) {
     std::optional<arch::AddressMap> map;
-    if (!options.arena.gpu.starts_with("cuda:")) {
-        arch::DeviceProfile profile = arch::findProfile(options.arena.gpu);
-        arch::applySettings(profile, options.arena.settings);
+    if (!options.pair.gpu.starts_with("cuda:")) {
+        arch::DeviceProfile profile = arch::findProfile(options.pair.gpu);
+        arch::applySettings(profile, options.pair.settings);
         map = profile.map;
     }
-    if (!options.arena.map.empty()) map = dissect::readMapFile(options.arena.map).map;
+    if (!options.pair.map.empty()) map = dissect::readMapFile(options.pair.map).map;
     if (options.samples == 0) throw Error("stress: 0 samples tell nothing");
     if (options.victims.empty() || options.aggressors.empty() || options.placements.empty())
         throw Error("stress: at least one victim, one aggressor and one placement");
@@ -111,7 +135,7 @@ void validate(const Options& options) {
         corun::validate(aggressor);
         if (map) validateTarget(aggressor, *map);
     }
-    validateLimits(options.arena.victim);
+    validateLimits(options.pair.victim);
 }
 
 }  // namespace bulkhead::stress

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/statistics.h"
+#include "corun/aggressor.h"
 #include "stress/extreme_value.h"
 #include "stress/summary.h"
 
@@ -47,17 +48,16 @@ Value multiprocessors(const corun::Pairing& pairing) {
 }
 
 std::vector<Value> cellRow(const Cell& cell, const Options& options) {
-    std::vector<Value> row = {cell.arena.victim.name, std::string(corun::placementName(cell.arena.placement)),
-                              corun::nameOf(cell.arena.aggressor), whole(cell.pairing.pairs.size()),
-                              whole(cell.pairing.lost())};
+    std::vector<Value> row = {cell.pair.victim.name, cell.pair.placement, corun::nameOf(cell.pair.aggressor),
+                              whole(cell.pairing.pairs.size()), whole(cell.pairing.lost())};
     if (cell.pairing.pairs.empty()) {
         row.resize(kMatrixColumns);
         row.back() = cell.refusal.empty() ? cell.pairing.why : cell.refusal;
         return row;
     }
     const std::vector<double> alone = cell.pairing.alone(), together = cell.pairing.together();
-    const Summary a = summarize(alone, cell.arena.seed), t = summarize(together, cell.arena.seed);
-    const Estimate s = slowdown(alone, together, cell.arena.seed);
+    const Summary a = summarize(alone, cell.pair.seed), t = summarize(together, cell.pair.seed);
+    const Estimate s = slowdown(alone, together, cell.pair.seed);
     const std::optional<double> bound = boundWorstCase(together, options.exceedance).value();
     const std::vector<Value> rest = {multiprocessors(cell.pairing),
                                      a.mean.value * 1e3,
@@ -81,7 +81,7 @@ std::vector<Value> cellRow(const Cell& cell, const Options& options) {
 
 Result matrix(const std::vector<Cell>& cells, const Options& options) {
     Result r;
-    r.title = fmt::format("Interference on {}", options.arena.gpu);
+    r.title = fmt::format("Interference on {}", options.pair.gpu);
     r.columns = {{"victim", ""},       {"placement", ""},
                  {"aggressor", ""},    {"samples", ""},
                  {"lost", ""},         {"SMs", ""},
@@ -107,9 +107,9 @@ Result bounds(const std::vector<Cell>& cells, const Options& options) {
                  {"Anderson-Darling", ""}, {"at most", ""},   {"bound", "ms"},   {"refused", ""}};
     const auto add = [&](const Cell& cell, const char* name, const Bound& b) {
         const bool fitted = b.critical > 0;
-        r.add({cell.arena.victim.name, std::string(corun::placementName(cell.arena.placement)),
-               corun::nameOf(cell.arena.aggressor), name, whole(b.count), fitted ? Value(b.distance) : Value(),
-               fitted ? Value(b.critical) : Value(), b.value ? Value(*b.value * 1e3) : Value(), b.refusal});
+        r.add({cell.pair.victim.name, cell.pair.placement, corun::nameOf(cell.pair.aggressor), name, whole(b.count),
+               fitted ? Value(b.distance) : Value(), fitted ? Value(b.critical) : Value(),
+               b.value ? Value(*b.value * 1e3) : Value(), b.refusal});
     };
     for (const Cell& cell : cells) {
         if (cell.pairing.pairs.empty()) continue;
@@ -129,14 +129,10 @@ Result times(const std::vector<Cell>& cells) {
     for (const char* name : {"mean", "median", "p95", "p99", "SD"})
         for (const char* which : {"", " low", " high"}) r.columns.push_back({std::string(name) + which, "ms"});
     const auto add = [&](const Cell& cell, const char* run, const std::vector<double>& seconds) {
-        const Summary s = summarize(seconds, cell.arena.seed);
-        std::vector<Value> row = {cell.arena.victim.name,
-                                  std::string(corun::placementName(cell.arena.placement)),
-                                  corun::nameOf(cell.arena.aggressor),
-                                  run,
-                                  whole(s.count),
-                                  s.minimum * 1e3,
-                                  s.maximum * 1e3};
+        const Summary s = summarize(seconds, cell.pair.seed);
+        std::vector<Value> row = {
+            cell.pair.victim.name, cell.pair.placement, corun::nameOf(cell.pair.aggressor), run, whole(s.count),
+            s.minimum * 1e3,       s.maximum * 1e3};
         for (const Estimate& e : {s.mean, s.median, s.p95, s.p99, s.deviation})
             row.insert(row.end(), {e.value * 1e3, e.interval.low * 1e3, e.interval.high * 1e3});
         r.add(std::move(row));
@@ -149,25 +145,24 @@ Result times(const std::vector<Cell>& cells) {
     return r;
 }
 
-Result samples(const std::vector<Cell>& cells, const std::string& victim, corun::Placement placement) {
+Result samples(const std::vector<Cell>& cells, const std::string& victim, const std::string& placement) {
     Result r;
-    r.title = fmt::format("Samples of {}, {}", victim, corun::placementName(placement));
+    r.title = fmt::format("Samples of {}, {}", victim, placement);
     r.columns = {{"victim", ""},         {"placement", ""},       {"aggressor", ""},
                  {"sample", ""},         {"alone", "ms"},         {"together", "ms"},
                  {"alone cycles", ""},   {"together cycles", ""}, {"moved by aggressor", "bytes"},
                  {"aggressor ran", "ms"}};
     for (const Cell& cell : cells) {
-        if (cell.arena.victim.name != victim || cell.arena.placement != placement) continue;
+        if (cell.pair.victim.name != victim || cell.pair.placement != placement) continue;
         for (std::size_t i = 0; i < cell.pairing.pairs.size(); ++i) {
             const corun::Pair& p = cell.pairing.pairs[i];
-            r.add({cell.arena.victim.name, std::string(corun::placementName(cell.arena.placement)),
-                   corun::nameOf(cell.arena.aggressor), whole(i), p.alone.seconds * 1e3, p.together.seconds * 1e3,
-                   whole(p.alone.cycles), whole(p.together.cycles), whole(p.aggressor.bytes),
-                   static_cast<double>(p.aggressor.endNs - p.aggressor.startNs) * 1e-6});
+            r.add({cell.pair.victim.name, cell.pair.placement, corun::nameOf(cell.pair.aggressor), whole(i),
+                   p.alone.seconds * 1e3, p.together.seconds * 1e3, whole(p.alone.cycles), whole(p.together.cycles),
+                   whole(p.aggressor.bytes), static_cast<double>(p.aggressor.endNs - p.aggressor.startNs) * 1e-6});
         }
     }
     r.charts.push_back({Chart::Kind::cdf,
-                        fmt::format("Times of {} beside aggressors, {}", victim, corun::placementName(placement)),
+                        fmt::format("Times of {} beside aggressors, {}", victim, placement),
                         "",
                         {"together"},
                         {"aggressor"},
@@ -176,7 +171,7 @@ Result samples(const std::vector<Cell>& cells, const std::string& victim, corun:
                         false,
                         false});
     r.charts.push_back({Chart::Kind::cdf,
-                        fmt::format("Times of {} alone, {}", victim, corun::placementName(placement)),
+                        fmt::format("Times of {} alone, {}", victim, placement),
                         "",
                         {"alone"},
                         {},
@@ -197,9 +192,9 @@ Result causes(const std::vector<Cell>& cells) {
         const corun::Causes& c = cell.causes;
         if (c.total() <= 0 || shareLost(cell.pairing) < kWorthExplaining) continue;
         const double percent = 100 / c.total();
-        r.add({cell.arena.victim.name, std::string(corun::placementName(cell.arena.placement)),
-               corun::nameOf(cell.arena.aggressor), c.setConflicts * percent, c.mshr * percent, c.crossbar * percent,
-               c.rowConflicts * percent, c.bus * percent, c.timeSlicing * percent, c.multiprocessors * percent});
+        r.add({cell.pair.victim.name, cell.pair.placement, corun::nameOf(cell.pair.aggressor), c.setConflicts * percent,
+               c.mshr * percent, c.crossbar * percent, c.rowConflicts * percent, c.bus * percent,
+               c.timeSlicing * percent, c.multiprocessors * percent});
     }
     return r;
 }
@@ -214,54 +209,55 @@ void addCauses(corun::Causes& sum, const corun::Causes& c) {
     sum.multiprocessors += c.multiprocessors;
 }
 
-/// Pairs on one arena, and their causes.
-void measureInto(Cell& cell, corun::Arena& arena, unsigned count) {
-    const corun::Pairing pairing = corun::measurePairs(arena.victim(), arena.aggressor(), count);
-    for (const corun::Pair& pair : pairing.pairs)
-        if (const std::optional<corun::Causes> c = arena.explain(pair)) addCauses(cell.causes, *c);
+/// Pairs in one co-run, and their causes.
+void measureInto(Cell& cell, corun::CoRun& coRun, unsigned count) {
+    const corun::Pairing pairing =
+        corun::measurePairs(coRun.actor(corun::kVictim), coRun.actor(corun::kAggressor), count);
+    if (const arch::DeviceProfile* profile = coRun.simulated())
+        for (const corun::Pair& pair : pairing.pairs) addCauses(cell.causes, explainPair(*profile, pair));
     cell.pairing.add(pairing);
 }
 
 /// A simulated machine repeats itself exactly: every sample has its own pages and phase, on a machine of its own.
 void measureSimulated(Cell& cell, const Options& options, const std::function<bool()>& late) {
     for (unsigned i = 0; i < options.samples && !late(); ++i) {
-        corun::ArenaSpec own = cell.arena;
+        corun::PairSpec own = cell.pair;
         own.seed += i;
         own.aggressor.seed += i;
-        measureInto(cell, *corun::makeArena(own), 1);
+        measureInto(cell, *makeCoRun(coRunOf(own)), 1);
     }
 }
 
-/// `arena`: that of the cell before with the same victim and placement, if there is one. It is kept for the next, as
+/// `coRun`: that of the cell before with the same victim and placement, if there is one. It is kept for the next, as
 /// starting processes, contexts and a daemon takes longer than most measurements.
-void measureReal(Cell& cell, const Options& options, std::unique_ptr<corun::Arena>& arena,
+void measureReal(Cell& cell, const Options& options, std::unique_ptr<corun::CoRun>& coRun,
                  const std::function<bool()>& late) {
-    for (unsigned i = 0; i < options.samples && !late() && cell.pairing.failed == 0; ++i) measureInto(cell, *arena, 1);
-    if (cell.pairing.lost() > 0) arena.reset();  // a kernel that failed takes its context with it
+    for (unsigned i = 0; i < options.samples && !late() && cell.pairing.failed == 0; ++i) measureInto(cell, *coRun, 1);
+    if (cell.pairing.lost() > 0) coRun.reset();  // a kernel that failed takes its context with it
 }
 
-void measureInto(Cell& cell, const Options& options, std::unique_ptr<corun::Arena>& arena) {
+void measureInto(Cell& cell, const Options& options, std::unique_ptr<corun::CoRun>& coRun) {
     auto begin = std::chrono::steady_clock::now();
     const auto late = [&] {
         const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
         return options.secondsPerCell > 0 && taken.count() > options.secondsPerCell && cell.pairing.measured() > 0;
     };
     try {
-        if (cell.arena.gpu.starts_with("sim:")) {
+        if (cell.pair.gpu.starts_with("sim:")) {
             measureSimulated(cell, options, late);
             return;
         }
-        if (arena) {
-            arena->setAggressor(cell.arena.aggressor);
+        if (coRun) {
+            coRun->replace(corun::kAggressor, actorOf(cell.pair.aggressor));
         } else {
-            arena = corun::makeArena(cell.arena);
+            coRun = makeCoRun(coRunOf(cell.pair));
         }
         begin = std::chrono::steady_clock::now();
-        measureReal(cell, options, arena, late);
+        measureReal(cell, options, coRun, late);
     } catch (const std::exception& e) {
         // Whatever it is, it must not cost what was measured before it.
         const std::string why = dynamic_cast<const std::bad_alloc*>(&e) ? "there is not enough memory" : e.what();
-        arena.reset();
+        coRun.reset();
         if (cell.pairing.measured() == 0) {
             cell.refusal = why;
         } else {
@@ -273,11 +269,11 @@ void measureInto(Cell& cell, const Options& options, std::unique_ptr<corun::Aren
 
 }  // namespace
 
-Cell measureCell(const corun::ArenaSpec& spec, const Options& options) {
+Cell measureCell(const corun::PairSpec& spec, const Options& options) {
     Cell cell;
-    cell.arena = spec;
-    std::unique_ptr<corun::Arena> arena;
-    measureInto(cell, options, arena);
+    cell.pair = spec;
+    std::unique_ptr<corun::CoRun> coRun;
+    measureInto(cell, options, coRun);
     return cell;
 }
 
@@ -291,10 +287,10 @@ std::vector<Result> Outcome::results(const Options& options) const {
 std::vector<Result> Outcome::details() const {
     std::vector<Result> all;
     if (Result r = times(cells); !r.rows.empty()) all.push_back(std::move(r));
-    std::set<std::pair<std::string, corun::Placement>> done;
+    std::set<std::pair<std::string, std::string>> done;
     for (const Cell& cell : cells) {
-        if (!done.emplace(cell.arena.victim.name, cell.arena.placement).second) continue;
-        Result r = stress::samples(cells, cell.arena.victim.name, cell.arena.placement);
+        if (!done.emplace(cell.pair.victim.name, cell.pair.placement).second) continue;
+        Result r = stress::samples(cells, cell.pair.victim.name, cell.pair.placement);
         if (!r.rows.empty()) all.push_back(std::move(r));
     }
     return all;
@@ -304,19 +300,18 @@ void stress(const Options& options, Outcome& outcome, const Listener& listener) 
     const auto all =
         static_cast<double>(options.victims.size() * options.placements.size() * options.aggressors.size());
     for (const std::string& victim : options.victims)
-        for (const corun::Placement placement : options.placements) {
-            std::unique_ptr<corun::Arena> arena;
+        for (const std::string& placement : options.placements) {
+            std::unique_ptr<corun::CoRun> coRun;
             for (const corun::AggressorSpec& aggressor : options.aggressors) {
-                corun::ArenaSpec spec = options.arena;
+                corun::PairSpec spec = options.pair;
                 spec.victim.name = victim;
                 spec.placement = placement;
                 spec.aggressor = aggressor;
                 if (listener)
-                    listener(fmt::format("{} beside {}, {}", victim, corun::nameOf(aggressor),
-                                         corun::placementName(placement)),
+                    listener(fmt::format("{} beside {}, {}", victim, corun::nameOf(aggressor), placement),
                              static_cast<double>(outcome.cells.size()) / all);
-                outcome.cells.emplace_back().arena = spec;
-                measureInto(outcome.cells.back(), options, arena);
+                outcome.cells.emplace_back().pair = spec;
+                measureInto(outcome.cells.back(), options, coRun);
             }
         }
 }

@@ -5,23 +5,24 @@
 #include <vector>
 
 #include "base/result.h"
-#include "corun/arena.h"
+#include "corun/causes.h"
+#include "corun/pair_spec.h"
 
 namespace bulkhead::stress {
 
 /// Victims beside aggressors, in placements: one cell of the interference matrix for each combination.
 struct Options {
-    corun::ArenaSpec arena;  ///< what all of them have in common
+    corun::PairSpec pair;  ///< what all of them have in common
     std::vector<std::string> victims = {"random"};
     std::vector<corun::AggressorSpec> aggressors;
-    std::vector<corun::Placement> placements = {corun::Placement::streams};
+    std::vector<std::string> placements = {"streams"};
     unsigned samples = 30;
     double exceedance = 1e-6;   ///< of the probabilistic bound
     double secondsPerCell = 0;  ///< no further samples after that long, by the wall clock; 0: no limit
 };
 
 struct Cell {
-    corun::ArenaSpec arena;
+    corun::PairSpec pair;
     corun::Pairing pairing;
     corun::Causes causes;  ///< of all pairs, summed; of a simulated GPU
     std::string refusal;   ///< why there could be no pair at all
@@ -40,6 +41,6 @@ using Listener = std::function<void(const std::string&, double)>;
 
 /// Into an outcome that holds what was measured also where this does not return: Interrupted.
 void stress(const Options&, Outcome&, const Listener& = {});
-Cell measureCell(const corun::ArenaSpec&, const Options&);
+Cell measureCell(const corun::PairSpec&, const Options&);
 
 }  // namespace bulkhead::stress

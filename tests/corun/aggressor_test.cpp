@@ -13,7 +13,7 @@ namespace bulkhead::corun {
 namespace {
 
 struct Moved {
-    AggressorReport said;
+    ActorReport said;
     sim::Counters counted;
 };
 
@@ -102,7 +102,7 @@ std::pair<unsigned, std::vector<unsigned>> readAcross(std::vector<std::uint8_t> 
     const unsigned side = (aggressor.ring().at(0) >> 12) & 1;
     for (const std::uint64_t address : aggressor.ring()) EXPECT_EQ((address >> 12) & 1, side);
     aggressor.start(1);
-    const AggressorReport report = aggressor.stop();
+    const ActorReport report = aggressor.stop();
     EXPECT_GT(report.bytes, 0u);
     return {side, report.multiprocessors};
 }

@@ -7,8 +7,8 @@
 namespace bulkhead::corun {
 namespace {
 
-VictimRun someRun() {
-    VictimRun run;
+ActorRun someRun() {
+    ActorRun run;
     run.seconds = 0.1;  // no sum of few powers of two
     run.cycles = ~std::uint64_t{0};
     run.startNs = 3;
@@ -20,8 +20,8 @@ VictimRun someRun() {
 }
 
 TEST(Protocol, ARunComesBackAsItWas) {
-    const VictimRun run = someRun();
-    const VictimRun again = runFromJson(parseJson(jsonText(toJson(run)), "line"), "line");
+    const ActorRun run = someRun();
+    const ActorRun again = runFromJson(parseJson(jsonText(toJson(run)), "line"), "line");
     EXPECT_EQ(again.seconds, run.seconds);
     EXPECT_EQ(again.cycles, run.cycles);
     EXPECT_EQ(again.startNs, run.startNs);

@@ -2,7 +2,7 @@
 
 #include "any_bytes.h"
 #include "compare/store.h"
-#include "isolate/series.h"
+#include "evaluation/series.h"
 
 namespace {
 
@@ -12,7 +12,7 @@ void read(const std::string& text) {
     fuzz::tryReading([&] {
         const experiment::StoredResult stored = experiment::readStored(text, "<fuzzer>");
         fuzz::tryReading([&] { compare::RunFigures::fromJson(stored.figures, "figures"); });
-        fuzz::tryReading([&] { isolate::SeriesFigures::fromJson(stored.figures, "figures"); });
+        fuzz::tryReading([&] { evaluation::SeriesFigures::fromJson(stored.figures, "figures"); });
     });
 }
 

@@ -17,9 +17,9 @@ double number(const Result& r, std::size_t row, std::size_t column) {
     return std::get<double>(r.rows.at(row).at(column));
 }
 
-corun::ArenaSpec arena(corun::Placement placement, const std::string& victim, const std::string& aggressor,
-                       std::uint64_t accesses) {
-    corun::ArenaSpec spec;
+corun::PairSpec arena(const std::string& placement, const std::string& victim, const std::string& aggressor,
+                      std::uint64_t accesses) {
+    corun::PairSpec spec;
     spec.gpu = "sim:tx2";
     spec.placement = placement;
     spec.victim.name = victim;
@@ -28,7 +28,7 @@ corun::ArenaSpec arena(corun::Placement placement, const std::string& victim, co
     return spec;
 }
 
-Cell measure(const corun::ArenaSpec& spec, unsigned samples = 1) {
+Cell measure(const corun::PairSpec& spec, unsigned samples = 1) {
     Options options;
     options.samples = samples;
     return measureCell(spec, options);
@@ -83,7 +83,7 @@ TEST(Tx2, AMapFindsLinesThatCoverTheCache) {
 }
 
 TEST(Tx2, EvictionDoublesTheTimeOfARandomApplication) {
-    const Cell cell = measure(arena(corun::Placement::streams, "random", "evict-random", 16384));
+    const Cell cell = measure(arena("streams", "random", "evict-random", 16384));
     ASSERT_EQ(cell.pairing.pairs.size(), 1u) << cell.refusal << cell.pairing.why;
     EXPECT_NEAR(factor(cell), 64.59 / 30.72, 0.1 * 64.59 / 30.72);
     EXPECT_EQ(cell.pairing.onDisjointMultiprocessors(), true);
@@ -93,13 +93,13 @@ TEST(Tx2, EvictionDoublesTheTimeOfARandomApplication) {
 }
 
 TEST(Tx2, EvictionHurtsASequentialApplicationLess) {
-    const Cell cell = measure(arena(corun::Placement::streams, "sequential", "evict-random", 32768));
+    const Cell cell = measure(arena("streams", "sequential", "evict-random", 32768));
     ASSERT_EQ(cell.pairing.pairs.size(), 1u) << cell.refusal << cell.pairing.why;
     EXPECT_NEAR(factor(cell), 23.25 / 17.15, 0.1 * 23.25 / 17.15);
 }
 
 TEST(Tx2, ComputingBesideAnApplicationDoesNotSlowItDown) {
-    const Cell cell = measure(arena(corun::Placement::streams, "random", "compute", 4096));
+    const Cell cell = measure(arena("streams", "random", "compute", 4096));
     ASSERT_EQ(cell.pairing.pairs.size(), 1u) << cell.refusal << cell.pairing.why;
     EXPECT_NEAR(factor(cell), 1, 0.02);
 }
@@ -107,7 +107,7 @@ TEST(Tx2, ComputingBesideAnApplicationDoesNotSlowItDown) {
 TEST(Tx2, TimeSlicingDoublesTheTimeWhateverTheOtherProcessDoes) {
     // Half of the array: five slices of each process.
     const auto sliced = [](const std::string& kind) {
-        corun::ArenaSpec spec = arena(corun::Placement::processes, "sequential", kind, 65536);
+        corun::PairSpec spec = arena("processes", "sequential", kind, 65536);
         spec.victim.cold = true;
         spec.aggressor.layout = {1, 1, {}};
         return measure(spec);

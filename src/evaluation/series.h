@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/workload.h"
+#include "corun/corun.h"
 
-namespace bulkhead::isolate {
+namespace bulkhead::evaluation {
 
 /// How a GPU is divided among applications (Fractional GPUs, V-A).
 enum class Method : std::uint8_t {
@@ -46,22 +46,11 @@ struct SeriesSpec {
 std::string nameOf(const SeriesSpec&);
 std::string labelOf(const SeriesSpec&);
 
-/// The walls around an application.
-struct Place {
-    unsigned multiprocessors = 0, colors = 0;  ///< inside; 0 where it has no such wall
-    std::string placement;                     ///< what placed blocks inside; empty where nothing had to
-    unsigned strayBlocks = 0;                  ///< that ran outside so far
-
-    nlohmann::ordered_json toJson() const;
-    /// Throws Error, which begins with `where`.
-    static Place fromJson(const nlohmann::json&, const std::string& where);
-};
-
 /// Seconds of a run of the application, for each neighbour and sample.
 struct SeriesFigures {
     std::vector<std::vector<double>> seconds;
     std::vector<std::uint64_t> neighbourRuns;  ///< of all its copies together, while the application was timed
-    Place place;                               ///< of the application, after its last run
+    corun::Place place;                        ///< of the application, after its last run
     double wallSeconds = 0;
 
     nlohmann::ordered_json toJson() const;
@@ -72,4 +61,4 @@ struct SeriesFigures {
 /// application's result differs from the CPU's.
 SeriesFigures execute(const SeriesSpec&);
 
-}  // namespace bulkhead::isolate
+}  // namespace bulkhead::evaluation

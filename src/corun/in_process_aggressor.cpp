@@ -1,4 +1,4 @@
-#include "corun/beside.h"
+#include "corun/in_process_aggressor.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -18,24 +18,24 @@ using nlohmann::json;
 
 constexpr double kStartSeconds = 10;  // simulated
 
-ArenaSpec completed(ArenaSpec spec, const CacheShape& shape) {
+CoRunSpec completed(CoRunSpec spec, const CacheShape& shape) {
     completeLayouts(spec, shape);
     return spec;
 }
 
 }  // namespace
 
-std::string toText(const BesideRequest& request) {
-    return jsonText(json{{"arena", toJson(request.arena)}, {"start", request.start}, {"account", request.account}});
+std::string toText(const InProcessRequest& request) {
+    return jsonText(json{{"corun", toJson(request.corun)}, {"start", request.start}, {"account", request.account}});
 }
 
-BesideRequest besideFromText(const std::string& text) {
-    const json j = parseJson(text, kBesideVariable);
-    JsonObject o(j, kBesideVariable);
-    return {arenaFromJson(o.at("arena"), kBesideVariable), o.get<bool>("start"), o.get<std::string>("account")};
+InProcessRequest inProcessFromText(const std::string& text) {
+    const json j = parseJson(text, kInProcessVariable);
+    JsonObject o(j, kInProcessVariable);
+    return {coRunFromJson(o.at("corun"), kInProcessVariable), o.get<bool>("start"), o.get<std::string>("account")};
 }
 
-BesideAccount readAccount(const std::string& file) {
+InProcessAccount readAccount(const std::string& file) {
     const std::string text = readFile(file);
     if (text.empty()) throw Error("the program ended without a kernel on the simulated GPU");
     const json j = parseJson(text, file);
@@ -43,30 +43,31 @@ BesideAccount readAccount(const std::string& file) {
     return {runFromJson(o.at("program"), file), reportFromJson(o.at("aggressor"), file)};
 }
 
-void Beside::prepare(const BesideRequest& request) {
-    driver::simulator().setSharing(request.arena.placement == Placement::mps);
+void InProcessAggressor::prepare(const InProcessRequest& request) {
+    driver::simulator().setSharing(request.corun.sharing.way == "mps");
 }
 
-Beside::Beside(BesideRequest request)
+InProcessAggressor::InProcessAggressor(InProcessRequest request)
     : request_(std::move(request)),
-      gpu_(openGpu(request_.arena, watch_)),
-      context_(gpu_.createContext(request_.arena.placement == Placement::mps)) {
+      gpu_(openGpu(request_.corun, watch_)),
+      context_(gpu_.createContext(request_.corun.sharing.way == "mps")) {
     const CacheShape shape = CacheShape::of(gpu_);
-    aggressor_ = std::make_unique<Aggressor>(context_, shape, completed(request_.arena, shape).aggressor,
-                                             memoryMapper(gpu_, request_.arena.map));
+    aggressor_ = std::make_unique<Aggressor>(
+        context_, shape, std::get<AggressorSpec>(completed(request_.corun, shape).actors.at(1).what),
+        memoryMapper(gpu_, request_.corun.map));
     if (request_.start) aggressor_->start(kStartSeconds);
     context_.api().cuCtxSetCurrent(nullptr);  // as the program expects it
 }
 
-void Beside::finish() {
-    const AggressorReport report = request_.start ? aggressor_->stop() : AggressorReport();
+void InProcessAggressor::finish() {
+    const ActorReport report = request_.start ? aggressor_->stop() : ActorReport();
     context_.makeCurrent();
     std::vector<sim::LaunchId> own;
     driver::simulator().launches(&own);
     const std::set<sim::LaunchId> ofAggressor(own.begin(), own.end());
     std::vector<sim::LaunchId> ofProgram = watch_.ended();
     std::erase_if(ofProgram, [&](sim::LaunchId launch) { return ofAggressor.contains(launch); });
-    const std::optional<VictimRun> run = runOfLaunches(ofProgram, *gpu_.simulator(), watch_);
+    const std::optional<ActorRun> run = runOfLaunches(ofProgram, *gpu_.simulator(), watch_);
     if (run) writeFile(request_.account, jsonText(json{{"program", toJson(*run)}, {"aggressor", toJson(report)}}));
 }
 

@@ -6,18 +6,17 @@
 #include <thread>
 
 #include "base/error.h"
-#include "corun/victim.h"
+#include "corun/corun.h"
 #include "experiment/interruption.h"
 
 namespace bulkhead::corun {
 namespace {
 
-class ProgramVictim final : public Victim {
+class Program final : public Actor {
   public:
-    ProgramVictim(std::vector<std::string> command, experiment::ChildProcess::Environment environment,
-                  double limitSeconds)
+    Program(std::vector<std::string> command, experiment::ChildProcess::Environment environment, double limitSeconds)
         : command_(std::move(command)), environment_(std::move(environment)), limit_(limitSeconds) {}
-    std::optional<VictimRun> run() override {
+    std::optional<ActorRun> run(const Rounds&) override {
         const auto begin = std::chrono::steady_clock::now();
         const auto taken = [&] {
             return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -26,7 +25,7 @@ class ProgramVictim final : public Victim {
         process.closeInput();
         while (!process.ended() && !experiment::isInterrupted() && taken() < limit_)
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        VictimRun run;
+        ActorRun run;
         run.seconds = taken();
         const int status = process.wait(0);  // ends it where it has not ended
         experiment::throwIfInterrupted();
@@ -35,7 +34,7 @@ class ProgramVictim final : public Victim {
         if (status != 0) throw Error("{} ended with status {}", command_.front(), status);
         return run;
     }
-    void settle() override {}  // a process that is late is ended at once
+    void prepare() override { run(Rounds{}); }
 
   private:
     static constexpr int kNotStarted = 127;
@@ -65,10 +64,9 @@ std::vector<std::string> wordsOf(const std::string& victim) {
     return words;
 }
 
-std::unique_ptr<Victim> makeProgramVictim(std::vector<std::string> command,
-                                          const experiment::ChildProcess::Environment& environment,
-                                          double limitSeconds) {
-    return std::make_unique<ProgramVictim>(std::move(command), environment, limitSeconds);
+std::unique_ptr<Actor> makeProgram(std::vector<std::string> command,
+                                   const experiment::ChildProcess::Environment& environment, double limitSeconds) {
+    return std::make_unique<Program>(std::move(command), environment, limitSeconds);
 }
 
 }  // namespace bulkhead::corun

@@ -1,17 +1,13 @@
-#include "corun/victim.h"
-
 #include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
 #include "base/random.h"
-#include "corun/aggressor.h"
-#include "corun/machine_watch.h"
+#include "corun/corun.h"
+#include "corun/launch_watch.h"
 #include "corun/waiting.h"
-#include "driver/simulator_api.h"
 #include "sim/gpu.h"
 #include "victims.ptx.h"
-#include "workloads/workload.h"
 
 namespace bulkhead::corun {
 namespace {
@@ -19,31 +15,8 @@ namespace {
 constexpr Bytes kResidentPart = 8;                 // of the cache, that a latency victim's array is
 constexpr std::uint64_t kLatencyAccesses = 32768;  // of a latency victim: a few milliseconds
 
-/// The launches of a context since a moment, on a simulated GPU.
-class LaunchWatch {
-  public:
-    LaunchWatch(gpu::Gpu& gpu, gpu::Context& context) : machine_(gpu.simulator()), context_(context) {
-        if (machine_) before_ = launches().size();
-    }
-    std::vector<sim::LaunchId> since() {
-        const std::vector<sim::LaunchId> ids = launches();
-        return {ids.begin() + static_cast<std::ptrdiff_t>(before_), ids.end()};
-    }
-
-  private:
-    std::vector<sim::LaunchId> launches() {
-        context_.makeCurrent();
-        std::vector<sim::LaunchId> ids;
-        driver::simulator().launches(&ids);
-        return ids;
-    }
-    sim::Gpu* machine_;
-    gpu::Context& context_;
-    std::size_t before_ = 0;
-};
-
-VictimRun summarize(const std::vector<BlockLog>& logs) {
-    VictimRun run;
+ActorRun summarize(const std::vector<BlockLog>& logs) {
+    ActorRun run;
     run.multiprocessors = multiprocessorsOf(logs);
     for (const BlockLog& log : logs) {
         run.startNs = run.startNs == 0 ? log.startNs : std::min(run.startNs, log.startNs);
@@ -55,28 +28,27 @@ VictimRun summarize(const std::vector<BlockLog>& logs) {
 }
 
 /// A victim of kernels/victims.cu.
-class KernelVictim : public Victim {
+class KernelVictim : public Actor {
   public:
-    KernelVictim(gpu::Gpu& gpu, gpu::Context context, const CacheShape& shape, const VictimSpec& spec,
-                 const MachineWatch* watch, const char* kernel)
-        : gpu_(gpu),
-          context_(std::move(context)),
-          shape_(shape),
+    KernelVictim(const Stage& stage, const VictimSpec& spec, const char* kernel)
+        : gpu_(stage.gpu),
+          context_(stage.context),
+          shape_(stage.shape),
           spec_(spec),
-          watch_(watch),
+          watch_(stage.watch),
           stream_(context_.createStream()),
-          kernel_(context_, shape.multiprocessors, context_.load(kVictimsPtx).kernel(kernel), spec.layout),
-          sweep_(context_, shape.multiprocessors, context_.load(kVictimsPtx).kernel("readAll"), {1, 32, {}}),
+          kernel_(context_, shape_.multiprocessors, context_.load(kVictimsPtx).kernel(kernel), spec.layout),
+          sweep_(context_, shape_.multiprocessors, context_.load(kVictimsPtx).kernel("readAll"), {1, 32, {}}),
           result_(context_.array<std::uint32_t>(2)) {
-        if (spec_.bytes == 0) spec_.bytes = shape.bytes;
+        if (spec_.bytes == 0) spec_.bytes = shape_.bytes;
     }
 
-    std::optional<VictimRun> run() override {
+    std::optional<ActorRun> run(const Rounds& rounds) override {
+        if (rounds.count != 1) throw Error("a victim is timed one run at a time");
         LaunchWatch launches(gpu_, context_);
         launch();
         if (!waitFor(context_, stream_, spec_.limitSeconds)) return std::nullopt;
-        check();
-        VictimRun run = summarize(kernel_.logs());
+        ActorRun run = summarize(kernel_.logs());
         if (!watch_) return run;
         for (const sim::LaunchId id : launches.since()) run.counters += gpu_.simulator()->counters(id);
         addMachineSide(run, *gpu_.simulator(), *watch_);
@@ -94,7 +66,6 @@ class KernelVictim : public Victim {
 
   protected:
     virtual void launch() = 0;
-    virtual void check() {}
     virtual void warm() = 0;
     /// Reads something else, several times as large as the cache.
     void cool() {
@@ -122,10 +93,8 @@ class KernelVictim : public Victim {
 /// a list of its own, as long as the array, which it reads ahead.
 class Walk final : public KernelVictim {
   public:
-    Walk(gpu::Gpu& gpu, gpu::Context context, const CacheShape& shape, const VictimSpec& spec,
-         const MachineWatch* watch, bool isRandom)
-        : KernelVictim(gpu, std::move(context), shape, spec, watch, "walk"),
-          values_(spec_.bytes / sizeof(std::uint32_t)) {
+    Walk(const Stage& stage, const VictimSpec& spec, bool isRandom)
+        : KernelVictim(stage, spec, "walk"), values_(spec_.bytes / sizeof(std::uint32_t)) {
         if (values_.empty()) throw Error("a working set of {} bytes is too small to walk over", spec_.bytes);
         steps_ = spec_.accesses ? std::min<std::size_t>(spec_.accesses, values_.size()) : values_.size();
         Random random(spec_.seed);
@@ -140,7 +109,6 @@ class Walk final : public KernelVictim {
         offsets_ = context_.array(offsets);
     }
     Ring lines() const override { return sequentialRing(data_.address(), data_.buffer().bytes(), shape_.lineBytes); }
-    std::uint64_t dependentAccesses() const override { return steps_; }
 
   private:
     void launchWalk(std::size_t steps) {
@@ -173,16 +141,14 @@ class Walk final : public KernelVictim {
 
 class Bandwidth final : public KernelVictim {
   public:
-    Bandwidth(gpu::Gpu& gpu, gpu::Context context, const CacheShape& shape, const VictimSpec& spec,
-              const MachineWatch* watch)
-        : KernelVictim(gpu, std::move(context), shape, spec, watch, "readAll") {
+    Bandwidth(const Stage& stage, const VictimSpec& spec) : KernelVictim(stage, spec, "readAll") {
         const Bytes each = Bytes{spec_.layout.blocks} * spec_.layout.warps * 32 * kVectorBytes;
-        const Bytes wanted = spec.bytes ? spec.bytes : shape.bytes / 2;
+        const Bytes wanted = spec.bytes ? spec.bytes : shape_.bytes / 2;
         const Bytes bytes = std::max<Bytes>(wanted / each, 1) * each;
         data_ = context_.allocate(bytes);
         data_.fill(1);
         context_.synchronize();
-        passes_ = gpu.simulator() ? kSimulatedPasses : kPasses;
+        passes_ = gpu_.simulator() ? kSimulatedPasses : kPasses;
         if (spec_.accesses) passes_ = static_cast<unsigned>(std::max<Bytes>(1, spec_.accesses * kVectorBytes / bytes));
     }
     Ring lines() const override { return sequentialRing(data_.address(), data_.bytes(), shape_.lineBytes); }
@@ -205,44 +171,6 @@ class Bandwidth final : public KernelVictim {
     unsigned passes_ = 1;
 };
 
-/// A workload of the project. Its kernels go where the driver puts them.
-class WorkloadVictim final : public Victim {
-  public:
-    WorkloadVictim(gpu::Gpu& gpu, gpu::Context context, const VictimSpec& spec, const MachineWatch* watch)
-        : gpu_(gpu),
-          context_(std::move(context)),
-          watch_(watch),
-          stream_(context_.createStream()),
-          instance_(workloads::find(spec.name).create(context_, workloads::parseSize(spec.size), spec.seed)),
-          start_(context_.createEvent()),
-          end_(context_.createEvent()),
-          limit_(spec.limitSeconds) {}
-
-    std::optional<VictimRun> run() override {
-        LaunchWatch launches(gpu_, context_);
-        start_.record(stream_);
-        instance_->run(stream_);
-        end_.record(stream_);
-        if (!waitFor(context_, stream_, limit_)) return std::nullopt;
-        VictimRun run;
-        if (watch_) run = runOfLaunches(launches.since(), *gpu_.simulator(), *watch_).value_or(run);
-        run.seconds = end_.secondsSince(start_);
-        if (watch_) addMachineSide(run, *gpu_.simulator(), *watch_);
-        instance_->check();
-        return run;
-    }
-    void settle() override { stream_.synchronize(); }
-
-  private:
-    gpu::Gpu& gpu_;
-    gpu::Context context_;
-    const MachineWatch* watch_;
-    gpu::Stream stream_;
-    std::unique_ptr<workloads::Instance> instance_;
-    gpu::Event start_, end_;
-    double limit_;
-};
-
 }  // namespace
 
 const std::vector<std::string>& ownVictims() {
@@ -250,18 +178,17 @@ const std::vector<std::string>& ownVictims() {
     return names;
 }
 
-std::unique_ptr<Victim> makeVictim(gpu::Gpu& gpu, gpu::Context context, const CacheShape& shape, const VictimSpec& spec,
-                                   const MachineWatch* watch) {
-    if (spec.name == "random") return std::make_unique<Walk>(gpu, std::move(context), shape, spec, watch, true);
+std::unique_ptr<Actor> makeVictim(const Stage& stage, const VictimSpec& spec) {
+    if (spec.name == "random") return std::make_unique<Walk>(stage, spec, true);
     if (spec.name == "latency") {
         VictimSpec resident = spec;
-        if (spec.bytes == 0) resident.bytes = shape.bytes / kResidentPart;
+        if (spec.bytes == 0) resident.bytes = stage.shape.bytes / kResidentPart;
         if (spec.accesses == 0) resident.accesses = kLatencyAccesses;
-        return std::make_unique<Walk>(gpu, std::move(context), shape, resident, watch, true);
+        return std::make_unique<Walk>(stage, resident, true);
     }
-    if (spec.name == "sequential") return std::make_unique<Walk>(gpu, std::move(context), shape, spec, watch, false);
-    if (spec.name == "bandwidth") return std::make_unique<Bandwidth>(gpu, std::move(context), shape, spec, watch);
-    return std::make_unique<WorkloadVictim>(gpu, std::move(context), spec, watch);
+    if (spec.name == "sequential") return std::make_unique<Walk>(stage, spec, false);
+    if (spec.name == "bandwidth") return std::make_unique<Bandwidth>(stage, spec);
+    return makeWorkload(stage, spec);
 }
 
 }  // namespace bulkhead::corun

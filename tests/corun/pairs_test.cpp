@@ -1,17 +1,17 @@
 // Runs that give no sample, on a simulated GPU: real victims and aggressors that do not meet as they should.
 
-#include "corun/pairing.h"
+#include "corun/pairs.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "corun/arena.h"
+#include "corun/pair_spec.h"
 
 namespace bulkhead::corun {
 namespace {
 
-ArenaSpec smallArena() {
-    ArenaSpec spec;
+PairSpec smallPair() {
+    PairSpec spec;
     spec.victim.name = "random";
     spec.victim.bytes = 16 * 1024;
     spec.victim.accesses = 256;
@@ -20,43 +20,43 @@ ArenaSpec smallArena() {
 }
 
 /// Does something before every run, beside an aggressor or not.
-class DisturbedVictim final : public Victim {
+class DisturbedVictim final : public Actor {
   public:
-    DisturbedVictim(Victim& inner, std::function<void()> disturb) : inner_(inner), disturb_(std::move(disturb)) {}
-    std::optional<VictimRun> run() override {
+    DisturbedVictim(Actor& inner, std::function<void()> disturb) : inner_(inner), disturb_(std::move(disturb)) {}
+    std::optional<ActorRun> run(const Rounds& rounds) override {
         disturb_();
-        return inner_.run();
+        return inner_.run(rounds);
     }
     void settle() override { inner_.settle(); }
     void prepare() override { inner_.prepare(); }
 
   private:
-    Victim& inner_;
+    Actor& inner_;
     std::function<void()> disturb_;
 };
 
 /// Says how often it was started and stopped.
-class CountedAssault final : public Assault {
+class CountedAggressor final : public Actor {
   public:
-    explicit CountedAssault(Assault& inner) : inner_(inner) {}
+    explicit CountedAggressor(Actor& inner) : inner_(inner) {}
     void start(double limitSeconds) override {
         inner_.start(limitSeconds);
         ++started;
     }
-    AggressorReport stop() override {
+    ActorReport stop() override {
         ++stopped;
         return inner_.stop();
     }
     unsigned started = 0, stopped = 0;
 
   private:
-    Assault& inner_;
+    Actor& inner_;
 };
 
 TEST(Pairing, AVictimThatDoesNotOverlapItsAggressorIsNoSample) {
-    const std::unique_ptr<Arena> arena = makeArena(smallArena());
-    CountedAssault aggressor(arena->aggressor());
-    DisturbedVictim victim(arena->victim(), [&] {
+    const std::unique_ptr<CoRun> coRun = makeCoRun(coRunOf(smallPair()));
+    CountedAggressor aggressor(coRun->actor(kAggressor));
+    DisturbedVictim victim(coRun->actor(kVictim), [&] {
         if (aggressor.started > aggressor.stopped) aggressor.stop();
     });
     const Pairing pairing = measurePairs(victim, aggressor, 1);
@@ -67,9 +67,9 @@ TEST(Pairing, AVictimThatDoesNotOverlapItsAggressorIsNoSample) {
 }
 
 TEST(Pairing, AnAggressorIsStoppedWhenTheVictimFailsBesideIt) {
-    const std::unique_ptr<Arena> arena = makeArena(smallArena());
-    CountedAssault aggressor(arena->aggressor());
-    DisturbedVictim victim(arena->victim(), [&] {
+    const std::unique_ptr<CoRun> coRun = makeCoRun(coRunOf(smallPair()));
+    CountedAggressor aggressor(coRun->actor(kAggressor));
+    DisturbedVictim victim(coRun->actor(kVictim), [&] {
         if (aggressor.started > 0) throw Error("an illegal address");
     });
     const Pairing pairing = measurePairs(victim, aggressor, 3);

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "evaluation/series.h"
 #include "experiment/run_batch.h"
-#include "isolate/series.h"
 
-namespace bulkhead::isolate {
+namespace bulkhead::evaluation {
 
 using SeriesStore = experiment::StoreOf<SeriesSpec, SeriesFigures>;
 
@@ -56,7 +56,7 @@ class Evaluation {
   private:
     std::map<Key, std::vector<double>> samples_;
     std::map<Key, std::uint64_t> neighbourRuns_;
-    std::map<Key, Place> places_;
+    std::map<Key, corun::Place> places_;
     std::vector<std::string> failures_;
 };
 
@@ -65,4 +65,4 @@ class Evaluation {
 Evaluation evaluate(const EvaluationSpec&, const SeriesStore&, unsigned jobs,
                     const experiment::ShowProgress& progress = {});
 
-}  // namespace bulkhead::isolate
+}  // namespace bulkhead::evaluation

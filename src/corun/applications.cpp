@@ -1,4 +1,4 @@
-#include "isolate/applications.h"
+#include "corun/applications.h"
 
 #include <algorithm>
 #include <numeric>
@@ -10,7 +10,7 @@
 #include "workloads/host_code.h"
 #include "workloads/reference.h"
 
-namespace bulkhead::isolate {
+namespace bulkhead::corun {
 namespace {
 
 using workloads::forSize;
@@ -90,8 +90,8 @@ class StreamThrough final : public workloads::Instance {
 
 }  // namespace
 
-std::unique_ptr<workloads::Instance> makeApplication(gpu::Context& context, const std::string& name,
-                                                     workloads::Size size, std::uint64_t seed) {
+std::unique_ptr<workloads::Instance> makeInstance(gpu::Context& context, const std::string& name, workloads::Size size,
+                                                  std::uint64_t seed) {
     if (name == "latency") return std::make_unique<Latency>(context, size, seed);
     if (name == "stream") return std::make_unique<StreamThrough>(context, size, seed);
     return workloads::find(name).create(context, size, seed);
@@ -101,4 +101,4 @@ void expectApplication(const std::string& name) {
     if (name != "latency" && name != "stream") workloads::find(name);
 }
 
-}  // namespace bulkhead::isolate
+}  // namespace bulkhead::corun

@@ -3,15 +3,14 @@
 #include <functional>
 #include <vector>
 
-#include "corun/aggressor.h"
-#include "corun/victim.h"
+#include "corun/actor.h"
 
 namespace bulkhead::corun {
 
 /// A victim's run alone and, right after it, together with an aggressor.
 struct Pair {
-    VictimRun alone, together;
-    AggressorReport aggressor;
+    ActorRun alone, together;
+    ActorReport aggressor;
 };
 
 /// Pairs, and runs that gave none.
@@ -32,6 +31,6 @@ struct Pairing {
 };
 
 /// Interleaves baseline and co-run: warm-up, alone, together, and again. The aggressor does not run when this returns.
-Pairing measurePairs(Victim&, Assault&, unsigned count);
+Pairing measurePairs(Actor& victim, Actor& aggressor, unsigned count);
 
 }  // namespace bulkhead::corun

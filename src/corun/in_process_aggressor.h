@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "corun/arena.h"
+#include "corun/aggressor.h"
+#include "corun/corun.h"
 
 namespace bulkhead::corun {
 
@@ -12,44 +13,41 @@ namespace bulkhead::corun {
 // library in front of the program: a context beside the program's own, on the same GPU.
 
 /// The variable of the environment that tells the library so.
-inline constexpr const char* kBesideVariable = "BULKHEAD_BESIDE";
+inline constexpr const char* kInProcessVariable = "BULKHEAD_BESIDE";
 
-struct BesideRequest {
-    ArenaSpec arena;      ///< GPU, placement and aggressor
+struct InProcessRequest {
+    CoRunSpec corun;      ///< the program and its aggressor
     bool start = false;   ///< false: it only holds its memory, so that the program's lies where it would otherwise
     std::string account;  ///< file for what happened
 };
-std::string toText(const BesideRequest&);
+std::string toText(const InProcessRequest&);
 /// Throws Error.
-BesideRequest besideFromText(const std::string&);
+InProcessRequest inProcessFromText(const std::string&);
 
 /// What happened: the program from its first kernel's start to its last one's end, and the aggressor.
-struct BesideAccount {
-    VictimRun program;
-    AggressorReport aggressor;
+struct InProcessAccount {
+    ActorRun program;
+    ActorReport aggressor;
 };
 /// Throws Error where there is no account, as of a program that was killed or has not used the GPU.
-BesideAccount readAccount(const std::string& file);
+InProcessAccount readAccount(const std::string& file);
 
 /// The aggressor in the program's process.
-class Beside {
+class InProcessAggressor {
   public:
     /// Before the GPU is opened, and so before any context is made.
-    static void prepare(const BesideRequest&);
+    static void prepare(const InProcessRequest&);
     /// Opens the GPU, and starts the aggressor if it is to be started.
-    explicit Beside(BesideRequest);
+    explicit InProcessAggressor(InProcessRequest);
     /// Stops it, and writes the account.
     void finish();
 
   private:
-    BesideRequest request_;
+    InProcessRequest request_;
     MachineWatch watch_;
     gpu::Gpu gpu_;
     gpu::Context context_;
     std::unique_ptr<Aggressor> aggressor_;
 };
-
-/// The program as a victim, with an aggressor beside it in its process. Placements: processes and mps.
-std::unique_ptr<Arena> makeSimulatedProgramArena(const ArenaSpec&);
 
 }  // namespace bulkhead::corun

@@ -1,4 +1,4 @@
-#include "isolate/evaluation.h"
+#include "evaluation/evaluation.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,9 +6,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/statistics.h"
-#include "isolate/applications.h"
+#include "corun/applications.h"
 
-namespace bulkhead::isolate {
+namespace bulkhead::evaluation {
 namespace {
 
 const std::string kIdle;
@@ -152,7 +152,7 @@ Result Evaluation::runtimeTable() const {
         {"placed by", ""},   {"stray blocks", ""}, {"neighbour's runs", ""}};
     for (const auto& [key, samples] : samples_) {
         if (key.partitions == 1) continue;
-        const Place& place = places_.at(key);
+        const corun::Place& place = places_.at(key);
         const double average = mean(samples);
         r.add({key.application, std::int64_t{key.partitions}, std::string(methodName(key.method)),
                key.neighbour.empty() ? std::string("-") : key.neighbour, average * 1e6, valueOf(normalized(key)),
@@ -198,8 +198,8 @@ Result Evaluation::overheadTable(const EvaluationSpec& spec) const {
 
 Evaluation evaluate(const EvaluationSpec& spec, const SeriesStore& store, unsigned jobs,
                     const experiment::ShowProgress& progress) {
-    for (const std::string& name : spec.applications) expectApplication(name);
-    for (const std::string& name : spec.neighbours) expectApplication(name);
+    for (const std::string& name : spec.applications) corun::expectApplication(name);
+    for (const std::string& name : spec.neighbours) corun::expectApplication(name);
     const std::vector<SeriesSpec> all = seriesOf(spec);
     experiment::RunBatch<SeriesSpec, SeriesFigures> batch(store, isReal(spec.common.gpu) ? 1 : jobs, progress);
     const std::vector<experiment::Outcome<SeriesFigures>> outcomes = batch.run(all);
@@ -214,4 +214,4 @@ Evaluation evaluate(const EvaluationSpec& spec, const SeriesStore& store, unsign
     return evaluation;
 }
 
-}  // namespace bulkhead::isolate
+}  // namespace bulkhead::evaluation

@@ -1,4 +1,4 @@
-#include "isolate/series.h"
+#include "evaluation/series.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,70 +8,85 @@
 #include "arch/device_profile.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "isolate/floor.h"
-#include "isolate/tenant.h"
+#include "evaluation/samples.h"
 
-namespace bulkhead::isolate {
+namespace bulkhead::evaluation {
 namespace {
 
 constexpr double kBatchSeconds = 10e-3;  // of a timed batch of runs on a real GPU: long against the events' resolution
 constexpr unsigned kMostRuns = 200;
 constexpr unsigned kWarmUps = 5;  // an idle card clocks down
 
-/// Everybody in their places: in this process, or in one each under an MPS daemon that is started and ended with them.
-class Scene {
-  public:
-    explicit Scene(const SeriesSpec& spec) : spec_(spec) {
-        if (spec.gpu.starts_with("cuda:") && (spec.processes || spec.method == Method::mps) && spec.partitions > 1) {
-            daemon_ = std::make_unique<experiment::MpsDaemon>();
-        } else {
-            floor_ = std::make_unique<Floor>(spec);
-        }
-        application_ = moveIn(0, spec.application);
-        for (const std::string& name : spec.neighbours) neighbourhoods_.push_back(neighbourhood(name));
+/// On simulated GPUs without MPS, contexts run side by side as they do under it.
+corun::SharingSpec sharingOf(const SeriesSpec& spec) {
+    corun::SharingSpec sharing;
+    sharing.partitions = spec.partitions;
+    sharing.blockPlacement = spec.placement;
+    sharing.processes = spec.processes;
+    switch (spec.method) {
+        case Method::none:
+            sharing.way = spec.gpu.starts_with("cuda:") ? "streams" : "mps";
+            break;
+        case Method::mps:
+            sharing.way = "mps";
+            sharing.limitThreads = true;
+            break;
+        case Method::green:
+            sharing.way = "green";
+            break;
+        case Method::cp:
+            sharing.way = "compute-walls";
+            break;
+        case Method::cmp:
+            sharing.way = "walls";
+            break;
     }
+    return sharing;
+}
 
-    bool simulated() const { return floor_ && floor_->gpu().simulator() != nullptr; }
-    Tenant& application() { return *application_; }
-    std::vector<Neighbourhood>& neighbourhoods() { return neighbourhoods_; }
+/// The application in the first partition, and copies of each neighbour in all others.
+corun::CoRunSpec coRunOf(const SeriesSpec& spec) {
+    corun::CoRunSpec all;
+    all.gpu = spec.gpu;
+    all.settings = spec.settings;
+    all.map = spec.map;
+    all.sharing = sharingOf(spec);
+    const auto add = [&](unsigned partition, const std::string& name) {
+        all.actors.push_back({partition, corun::ApplicationSpec{name, spec.size, spec.seed + partition}});
+    };
+    add(0, spec.application);
+    for (const std::string& neighbour : spec.neighbours)
+        for (unsigned i = 1; i < spec.partitions && !neighbour.empty(); ++i) add(i, neighbour);
+    return all;
+}
 
-  private:
-    std::unique_ptr<Tenant> moveIn(unsigned partition, const std::string& name) {
-        const std::uint64_t seed = spec_.seed + partition;
-        if (floor_) return makeLocalTenant(*floor_, partition, name, spec_.size, seed);
-        return makeRemoteTenant(spec_, partition, name, seed, *daemon_);
+/// The actors of each neighbour, none of an idle one, timed once where that is how a loop learns how far to be ahead.
+std::vector<Neighbourhood> neighbourhoodsOf(const SeriesSpec& spec, corun::CoRun& coRun) {
+    std::vector<Neighbourhood> all;
+    std::size_t next = 1;
+    for (const std::string& neighbour : spec.neighbours) {
+        Neighbourhood& n = all.emplace_back();
+        for (unsigned i = 1; i < spec.partitions && !neighbour.empty(); ++i) n.actors.push_back(&coRun.actor(next++));
+        if (coRun.simulated()) continue;
+        for (corun::Actor* actor : n.actors)
+            for (int round = 0; round < 2; ++round) actor->run();
     }
-    Neighbourhood neighbourhood(const std::string& name) {
-        Neighbourhood n;
-        if (name.empty()) return n;
-        for (unsigned i = 1; i < spec_.partitions; ++i) n.tenants.push_back(moveIn(i, name));
-        if (!simulated() && !n.tenants.empty()) {
-            n.tenants.front()->time(1);
-            n.secondsOfARun = n.tenants.front()->time(1);
-        }
-        return n;
-    }
-
-    SeriesSpec spec_;
-    std::unique_ptr<experiment::MpsDaemon> daemon_;  // goes last: after its clients
-    std::unique_ptr<Floor> floor_;
-    std::unique_ptr<Tenant> application_;
-    std::vector<Neighbourhood> neighbourhoods_;
-};
+    return all;
+}
 
 /// What neighbours have begun on a simulated GPU is of no more use and takes long to simulate, and whatever is
 /// destroyed waits for it: it ends with the process instead.
-void abandon(std::unique_ptr<Scene> scene) {
-    static auto* const scenes = new std::vector<std::unique_ptr<Scene>>;
-    scenes->push_back(std::move(scene));
+void abandon(std::unique_ptr<corun::CoRun> coRun) {
+    static auto* const all = new std::vector<std::unique_ptr<corun::CoRun>>;
+    all->push_back(std::move(coRun));
 }
 
 /// How many runs a real GPU is timed with at once. It is warm afterwards.
-unsigned runsOfABatch(Tenant& application) {
-    application.time(1);
-    const double seconds = application.time(1);
+unsigned runsOfABatch(corun::Actor& application) {
+    secondsOf(application, {});
+    const double seconds = secondsOf(application, {});
     const auto runs = static_cast<unsigned>(std::clamp(std::ceil(kBatchSeconds / seconds), 1.0, double{kMostRuns}));
-    for (unsigned i = 0; i < kWarmUps; ++i) application.time(runs);
+    for (unsigned i = 0; i < kWarmUps; ++i) secondsOf(application, {runs, {}});
     return runs;
 }
 
@@ -133,19 +148,6 @@ std::string nameOf(const SeriesSpec& spec) {
     return fmt::format("isolate-{}-{}", spec.application, methodName(spec.method));
 }
 
-nlohmann::ordered_json Place::toJson() const {
-    return {{"multiprocessors", multiprocessors},
-            {"colors", colors},
-            {"placement", placement},
-            {"stray_blocks", strayBlocks}};
-}
-
-Place Place::fromJson(const nlohmann::json& json, const std::string& where) {
-    JsonObject o(json, where);
-    return {o.get<unsigned>("multiprocessors"), o.get<unsigned>("colors"), o.get<std::string>("placement"),
-            o.get<unsigned>("stray_blocks")};
-}
-
 nlohmann::ordered_json SeriesFigures::toJson() const {
     return {{"seconds", seconds},
             {"neighbour_runs", neighbourRuns},
@@ -158,22 +160,24 @@ SeriesFigures SeriesFigures::fromJson(const nlohmann::json& json, const std::str
     SeriesFigures f;
     f.seconds = o.get<std::vector<std::vector<double>>>("seconds");
     f.neighbourRuns = o.get<std::vector<std::uint64_t>>("neighbour_runs");
-    f.place = Place::fromJson(o.at("place"), where + ": place");
+    f.place = corun::Place::fromJson(o.at("place"), where + ": place");
     f.wallSeconds = o.get<double>("wall_seconds");
     return f;
 }
 
 SeriesFigures execute(const SeriesSpec& spec) {
     const auto begin = std::chrono::steady_clock::now();
-    auto scene = std::make_unique<Scene>(spec);
-    const bool simulated = scene->simulated();
-    Tenant& application = scene->application();
+    std::unique_ptr<corun::CoRun> coRun = corun::makeCoRun(coRunOf(spec));
+    const bool simulated = coRun->simulated() != nullptr;
+    std::vector<Neighbourhood> neighbours = neighbourhoodsOf(spec, *coRun);
+    corun::Actor& application = coRun->actor(0);
     const unsigned runs = simulated ? 1 : runsOfABatch(application);
 
-    SeriesFigures figures = takeSamples(application, scene->neighbourhoods(), spec.samples, runs, simulated);
-    if (simulated) abandon(std::move(scene));
+    SeriesFigures figures =
+        takeSamples(application, neighbours, [&] { return coRun->place(0); }, {spec.samples, runs, simulated});
+    if (simulated) abandon(std::move(coRun));
     figures.wallSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return figures;
 }
 
-}  // namespace bulkhead::isolate
+}  // namespace bulkhead::evaluation

@@ -1,4 +1,4 @@
-#include "isolate/evaluation.h"
+#include "evaluation/evaluation.h"
 
 #include <gtest/gtest.h>
 
@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 #include "driver/simulator_api.h"
-#include "isolate/tenant.h"
+#include "evaluation/samples.h"
 #include "sim/gpu.h"
 #include "temporary_directory.h"
 
-namespace bulkhead::isolate {
+namespace bulkhead::evaluation {
 namespace {
 
 SeriesSpec series(Method method, unsigned partitions, const std::string& application,
@@ -83,13 +83,15 @@ TEST(Evaluation, WallsAreAsWideAsTheirPartition) {
 }
 
 /// An application that notes what is done with it, and goes wrong in one of its runs.
-class Fallible final : public Tenant {
+class Fallible final : public corun::Actor {
   public:
     explicit Fallible(int wrongRun) : wrongRun_(wrongRun) {}
-    double time(unsigned, const Tenants&) override {
+    std::optional<corun::ActorRun> run(const corun::Rounds&) override {
         checked_ = false;
         ++timed;
-        return 1;
+        corun::ActorRun run;
+        run.seconds = 1;
+        return run;
     }
     void check() override {
         EXPECT_FALSE(checked_) << "nothing ran since the last check";
@@ -97,10 +99,8 @@ class Fallible final : public Tenant {
         ++checks;
         if (timed == wrongRun_) throw Error("run {} is wrong", timed);
     }
-    void startLoop(double) override {}
-    void stopLoop() override {}
-    std::uint64_t looped() override { return 0; }
-    Place place() override { return {10, 1, "blocks", static_cast<unsigned>(timed)}; }
+    void start(double) override {}
+    corun::Place place() const { return {10, 1, "blocks", static_cast<unsigned>(timed)}; }
     int timed = 0, checks = 0;
 
   private:
@@ -108,16 +108,16 @@ class Fallible final : public Tenant {
     int wrongRun_;
 };
 
-std::vector<Neighbourhood> idleAndBusy() {
+SeriesFigures besideIdleAndBusy(Fallible& application, unsigned samples) {
+    Fallible neighbour(-1);
     std::vector<Neighbourhood> neighbours(2);
-    neighbours[1].tenants.push_back(std::make_unique<Fallible>(-1));
-    return neighbours;
+    neighbours[1].actors.push_back(&neighbour);
+    return takeSamples(application, neighbours, [&] { return application.place(); }, {samples, 1, true});
 }
 
 TEST(Evaluation, EveryTimedRunIsComparedWithTheCpus) {
     Fallible application(-1);
-    std::vector<Neighbourhood> neighbours = idleAndBusy();
-    const SeriesFigures figures = takeSamples(application, neighbours, 3, 1, true);
+    const SeriesFigures figures = besideIdleAndBusy(application, 3);
     EXPECT_EQ(application.timed, 6);
     EXPECT_EQ(application.checks, 6);
     EXPECT_EQ(figures.place.strayBlocks, 6u);  // as they are after the last run
@@ -126,61 +126,8 @@ TEST(Evaluation, EveryTimedRunIsComparedWithTheCpus) {
 TEST(Evaluation, AWrongResultBesideANeighbourIsAnError) {
     for (int wrong = 1; wrong <= 4; ++wrong) {
         Fallible application(wrong);
-        std::vector<Neighbourhood> neighbours = idleAndBusy();
-        EXPECT_THROW(takeSamples(application, neighbours, 2, 1, true), Error) << wrong;
+        EXPECT_THROW(besideIdleAndBusy(application, 2), Error) << wrong;
     }
-}
-
-/// What a tenant's process answers to requests, one a line.
-std::vector<nlohmann::json> answersTo(const std::vector<nlohmann::json>& requests) {
-    std::stringstream in, out;
-    for (const nlohmann::json& request : requests) in << request.dump() << '\n';
-    std::streambuf* const input = std::cin.rdbuf(in.rdbuf());
-    std::streambuf* const output = std::cout.rdbuf(out.rdbuf());
-    EXPECT_EQ(serveTenant(), 0);
-    std::cin.rdbuf(input);
-    std::cin.clear();
-    std::cout.rdbuf(output);
-    std::vector<nlohmann::json> answers;
-    for (std::string line; std::getline(out, line);) answers.push_back(nlohmann::json::parse(line));
-    return answers;
-}
-
-TEST(Evaluation, AProcessOfItsOwnTimesAndChecksAndTellsItsWalls) {
-    const auto answers = answersTo({{{"gpu", "sim:gtx1080"},
-                                     {"map", ""},
-                                     {"method", "cmp"},
-                                     {"placement", "blocks"},
-                                     {"partitions", 2},
-                                     {"size", "test"},
-                                     {"partition", 1},
-                                     {"application", "VA"},
-                                     {"seed", 2}},
-                                    {{"do", "time"}, {"runs", 1}},
-                                    {{"do", "check"}},
-                                    {{"do", "place"}}});
-    ASSERT_EQ(answers.size(), 4u);
-    for (const nlohmann::json& answer : answers) EXPECT_TRUE(answer.at("ok").get<bool>()) << answer;
-    SeriesSpec alone = series(Method::cmp, 2, "VA", {""});
-    EXPECT_NEAR(answers[1].at("seconds").get<double>(), execute(alone).seconds.at(0).at(0), 2e-6);
-    EXPECT_EQ(answers[3].at("multiprocessors"), 10);  // of 20
-    EXPECT_EQ(answers[3].at("colors"), 1);            // of 2
-    EXPECT_EQ(answers[3].at("placement"), "blocks");
-}
-
-TEST(Evaluation, AProcessOfItsOwnSaysWhyItCannot) {
-    const auto answers = answersTo({{{"gpu", "sim:gtx1080"},
-                                     {"map", ""},
-                                     {"method", "cmp"},
-                                     {"placement", "blocks"},
-                                     {"partitions", 3},
-                                     {"size", "test"},
-                                     {"partition", 0},
-                                     {"application", "VA"},
-                                     {"seed", 1}}});
-    ASSERT_EQ(answers.size(), 1u);
-    EXPECT_FALSE(answers[0].at("ok").get<bool>());
-    EXPECT_NE(answers[0].at("why").get<std::string>().find("3 partitions"), std::string::npos) << answers[0];
 }
 
 TEST(Evaluation, MeasuresOnceWhatAMapOrProcessesCannotChange) {
@@ -252,4 +199,4 @@ TEST(ThreadLimit, HoldsBackBlocksAsMpsDoes) {
 }
 
 }  // namespace
-}  // namespace bulkhead::isolate
+}  // namespace bulkhead::evaluation

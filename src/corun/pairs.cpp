@@ -1,6 +1,7 @@
-#include "corun/pairing.h"
+#include "corun/pairs.h"
 
 #include "base/error.h"
+#include "corun/placed_kernel.h"
 
 namespace bulkhead::corun {
 namespace {
@@ -9,14 +10,15 @@ constexpr double kStartLimitSeconds = 10;
 
 /// Whether the aggressor ran from before the victim's start until after its end. A victim without a clock of its own
 /// was put into its stream after the aggressor's start, and the aggressor stopped after its end.
-bool overlapped(const VictimRun& victim, const AggressorReport& aggressor) {
+bool overlapped(const ActorRun& victim, const ActorReport& aggressor) {
     return victim.endNs == 0 || (aggressor.startNs <= victim.startNs && aggressor.endNs >= victim.endNs);
 }
 
 /// One pair, into the pairing.
-void measurePair(Victim& victim, Assault& aggressor, Pairing& pairing) {
+void measurePair(Actor& victim, Actor& aggressor, Pairing& pairing) {
     victim.prepare();
-    const std::optional<VictimRun> alone = victim.run();
+    const std::optional<ActorRun> alone = victim.run();
+    if (alone) victim.check();
     if (!alone) {
         victim.settle();
         ++pairing.hung;
@@ -25,10 +27,11 @@ void measurePair(Victim& victim, Assault& aggressor, Pairing& pairing) {
     }
     victim.prepare();
     aggressor.start(kStartLimitSeconds);
-    std::optional<VictimRun> together;
-    AggressorReport report;
+    std::optional<ActorRun> together;
+    ActorReport report;
     try {
         together = victim.run();
+        if (together) victim.check();
     } catch (...) {
         aggressor.stop();
         throw;
@@ -76,7 +79,7 @@ std::optional<bool> Pairing::onDisjointMultiprocessors() const {
     return pairs.empty() ? std::nullopt : std::optional(true);
 }
 
-Pairing measurePairs(Victim& victim, Assault& aggressor, unsigned count) {
+Pairing measurePairs(Actor& victim, Actor& aggressor, unsigned count) {
     Pairing pairing;
     for (unsigned i = 0; i < count; ++i) {
         try {

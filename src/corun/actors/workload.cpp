@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <thread>
+
+#include "applications.ptx.h"
+#include "corun/applications.h"
+#include "corun/corun.h"
+#include "corun/launch_watch.h"
+#include "corun/waiting.h"
+
+namespace bulkhead::corun {
+namespace {
+
+/// What a loop keeps on the way: enough for as long as its thread may sleep, less than a driver's queue takes.
+constexpr double kAheadSeconds = 2e-3;
+constexpr unsigned kFewest = 2, kMost = 64;
+
+/// The end of a run, which can be asked for without waiting.
+class Marker {
+  public:
+    Marker(gpu::Context& context, const gpu::Stream& stream) : context_(context) {
+        context_.makeCurrent();
+        constexpr unsigned kNoTiming = 2;
+        if (context_.api().cuEventCreate(&event_, kNoTiming) != driver::CUDA_SUCCESS ||
+            context_.api().cuEventRecord(event_, stream.handle()) != driver::CUDA_SUCCESS)
+            throw Error("cannot mark the end of a run");
+    }
+    ~Marker() { context_.api().cuEventDestroy(event_); }
+    Marker(const Marker&) = delete;
+    Marker& operator=(const Marker&) = delete;
+
+    bool passed() const {
+        context_.makeCurrent();
+        return context_.api().cuEventQuery(event_) != driver::CUDA_ERROR_NOT_READY;
+    }
+
+  private:
+    gpu::Context& context_;
+    driver::CUevent event_ = nullptr;
+};
+
+/// Kernels that go where the driver puts them. Timed, or run again and again: on a real GPU a thread sees to it.
+class Workload final : public Actor {
+  public:
+    Workload(const Stage& stage, const std::string& name, workloads::Size size, std::uint64_t seed, double limitSeconds)
+        : gpu_(stage.gpu),
+          context_(stage.context),
+          watch_(stage.watch),
+          stream_(context_.createStream()),
+          instance_(makeInstance(context_, name, size, seed)),
+          start_(context_.createEvent()),
+          end_(context_.createEvent()),
+          limit_(limitSeconds),
+          simulated_(gpu_.simulator() != nullptr) {}
+    ~Workload() override {
+        stop_ = true;
+        if (thread_.joinable()) thread_.join();
+    }
+
+    /// The first launch waits until the GPU has changed over to this context: an empty one.
+    void enter() {
+        context_.load(kApplicationsPtx).kernel("nothing").launch(stream_, {1}, {1}, 0);
+        stream_.synchronize();
+    }
+
+    void prepare() override {
+        if (run(Rounds{})) check();
+    }
+    std::optional<ActorRun> run(const Rounds& rounds) override {
+        std::optional<LaunchWatch> launches;
+        if (watch_) launches.emplace(gpu_, context_);
+        start_.record(stream_);
+        for (unsigned i = 0; i < rounds.count; ++i) instance_->run(stream_);
+        end_.record(stream_);
+        if (!wait(rounds)) return std::nullopt;
+        ActorRun run;
+        if (watch_) run = runOfLaunches(launches->since(), *gpu_.simulator(), *watch_).value_or(run);
+        run.seconds = secondsOfARun_ = end_.secondsSince(start_) / rounds.count;
+        if (watch_) addMachineSide(run, *gpu_.simulator(), *watch_);
+        return run;
+    }
+    void check() override { instance_->check(); }
+    void settle() override { stream_.synchronize(); }
+
+    void start(double) override {
+        const double runs = std::ceil(kAheadSeconds / std::max(secondsOfARun_, 1e-9));
+        depth_ = simulated_ ? kFewest : static_cast<unsigned>(std::clamp(runs, double{kFewest}, double{kMost}));
+        completed_ = 0;
+        keepBusy();
+        if (simulated_) return;
+        stop_ = false;
+        thread_ = std::thread([this] { loop(); });
+    }
+    ActorReport stop() override {
+        stop_ = true;
+        if (thread_.joinable()) thread_.join();
+        depth_ = 0;
+        if (!failure_.empty()) throw Error("a neighbour failed: {}", std::exchange(failure_, {}));
+        stream_.synchronize();
+        completed_ += pending_.size();
+        pending_.clear();
+        return {};
+    }
+    void keepBusy() override {
+        while (!pending_.empty() && pending_.front()->passed()) {
+            pending_.pop_front();
+            ++completed_;
+        }
+        while (pending_.size() < depth_) {
+            instance_->run(stream_);
+            pending_.push_back(std::make_unique<Marker>(context_, stream_));
+        }
+    }
+    std::uint64_t completed() override { return completed_; }
+
+  private:
+    bool wait(const Rounds& rounds) {
+        if (!simulated_ && std::isinf(limit_)) {
+            stream_.synchronize();
+            return true;
+        }
+        return waitFor(context_, stream_, limit_, [&] {
+            for (Actor* other : rounds.company) other->keepBusy();
+        });
+    }
+    void loop() {
+        try {
+            while (!stop_) {
+                keepBusy();
+                std::this_thread::sleep_for(std::chrono::microseconds(50));
+            }
+        } catch (const std::exception& e) {
+            failure_ = e.what();
+        }
+    }
+
+    gpu::Gpu& gpu_;
+    gpu::Context context_;
+    const MachineWatch* watch_;
+    gpu::Stream stream_;
+    std::unique_ptr<workloads::Instance> instance_;
+    gpu::Event start_, end_;
+    double limit_, secondsOfARun_ = 0;
+    bool simulated_;
+    std::deque<std::unique_ptr<Marker>> pending_;
+    unsigned depth_ = 0;  ///< runs that the loop keeps on the way; 0: there is no loop
+    std::atomic<bool> stop_ = false;
+    std::atomic<std::uint64_t> completed_ = 0;
+    std::string failure_;
+    std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Actor> makeWorkload(const Stage& stage, const VictimSpec& spec) {
+    return std::make_unique<Workload>(stage, spec.name, workloads::parseSize(spec.size), spec.seed, spec.limitSeconds);
+}
+
+std::unique_ptr<Actor> makeApplication(const Stage& stage, const ApplicationSpec& spec) {
+    auto application =
+        std::make_unique<Workload>(stage, spec.name, spec.size, spec.seed, std::numeric_limits<double>::infinity());
+    application->enter();
+    return application;
+}
+
+}  // namespace bulkhead::corun

@@ -1,0 +1,125 @@
+#include "corun/corun.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "corun/aggressor.h"
+#include "dissect/map_file.h"
+#include "sim/gpu.h"
+
+namespace bulkhead::corun {
+namespace {
+
+/// A simulated GPU's own, or one that was dissected.
+arch::AddressMap mapOf(const sim::Gpu& machine, const std::string& file) {
+    return file.empty() ? machine.profile().map : dissect::readMapFile(file).map;
+}
+
+const VictimSpec* victimOf(const CoRunSpec& spec) {
+    for (const ActorSpec& actor : spec.actors)
+        if (const auto* victim = std::get_if<VictimSpec>(&actor.what)) return victim;
+    return nullptr;
+}
+
+class LocalCoRun final : public CoRun {
+  public:
+    LocalCoRun(const CoRunSpec& spec, std::optional<std::size_t> only)
+        : gpu_(openGpu(spec, watch_)), spec_(spec), shape_(CacheShape::of(gpu_)), actors_(spec.actors.size()) {
+        const CoRunSpec complete = completed();
+        SharingSite site{gpu_, spec_.sharing, spec_.map, {}, 0};
+        if (only) site.only = spec_.actors[*only].partition;
+        if (const VictimSpec* victim = victimOf(complete))
+            site.firstMultiprocessors =
+                static_cast<unsigned>(std::max<std::size_t>(victim->layout.multiprocessors.size(), 1));
+        sharing_ = findSharing(spec_.sharing.way).make(site);
+        for (std::size_t i = 0; i < actors_.size(); ++i)
+            if (!only || *only == i) actors_[i] = make(complete.actors[i]);
+    }
+
+    Actor& actor(std::size_t i) override { return *actors_.at(i); }
+    void replace(std::size_t i, const ActorSpec& actor) override {
+        actors_.at(i).reset();
+        spec_.actors.at(i) = actor;
+        actors_[i] = make(completed().actors[i]);
+    }
+    Place place(std::size_t i) override { return sharing_->placeOf(spec_.actors.at(i).partition); }
+    const arch::DeviceProfile* simulated() override {
+        return gpu_.simulator() ? &gpu_.simulator()->profile() : nullptr;
+    }
+
+  private:
+    std::unique_ptr<Actor> make(const ActorSpec& actor) {
+        const bool watched = spec_.watched && gpu_.simulator();
+        const Stage stage{gpu_, sharing_->contextOf(actor.partition), shape_, watched ? &watch_ : nullptr};
+        if (const auto* victim = std::get_if<VictimSpec>(&actor.what)) return makeVictim(stage, withPlaces(*victim));
+        if (const auto* application = std::get_if<ApplicationSpec>(&actor.what))
+            return makeApplication(stage, *application);
+        const AggressorSpec aggressor = withPlaces(std::get<AggressorSpec>(actor.what));
+        return std::make_unique<Aggressor>(stage.context, shape_, aggressor, memoryMapper(gpu_, spec_.map),
+                                           victimLines(aggressor));
+    }
+    /// Where the driver keeps contexts apart, it says where blocks land.
+    template <class Spec>
+    Spec withPlaces(Spec spec) const {
+        if (findSharing(spec_.sharing.way).confines) spec.layout.multiprocessors.clear();
+        return spec;
+    }
+    /// Known of simulated GPUs: a real one's timing tells of the aggressor's own pages only.
+    Whereabouts victimLines(const AggressorSpec& aggressor) {
+        const sim::Gpu* machine = gpu_.simulator();
+        if (!machine || aggressor.kind != "hot-sets") return {};
+        for (std::size_t i = 0; i < actors_.size(); ++i) {
+            if (!actors_[i] || !std::holds_alternative<VictimSpec>(spec_.actors[i].what)) continue;
+            gpu::Context context = sharing_->contextOf(spec_.actors[i].partition);
+            return locateSimulated(context, mapOf(*machine, spec_.map), actors_[i]->lines());
+        }
+        return {};
+    }
+    CoRunSpec completed() const {
+        CoRunSpec complete = spec_;
+        completeLayouts(complete, shape_);
+        return complete;
+    }
+
+    MachineWatch watch_;
+    gpu::Gpu gpu_;
+    CoRunSpec spec_;
+    CacheShape shape_;
+    std::unique_ptr<Sharing> sharing_;
+    std::vector<std::unique_ptr<Actor>> actors_;
+};
+
+}  // namespace
+
+gpu::Gpu openGpu(const CoRunSpec& spec, MachineWatch& watch) {
+    gpu::SimulationOptions options;
+    options.settings = spec.settings;
+    options.scheduler = spec.scheduler;
+    if (spec.watched) options.observer = &watch;
+    return gpu::Gpu::open(spec.gpu, options);
+}
+
+MapMemory memoryMapper(gpu::Gpu& gpu, const std::string& mapFile) {
+    if (const sim::Gpu* machine = gpu.simulator()) return mapSimulatedMemory(mapOf(*machine, mapFile));
+    if (!mapFile.empty()) return mapByTiming(gpu, mapFile);
+    return {};
+}
+
+void loadModulesEagerly() {
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+}
+
+std::unique_ptr<CoRun> makeLocalCoRun(const CoRunSpec& spec, std::optional<std::size_t> only) {
+    return std::make_unique<LocalCoRun>(spec, only);
+}
+
+std::unique_ptr<CoRun> makeCoRun(const CoRunSpec& spec) {
+    const VictimSpec* const victim = victimOf(spec);
+    const bool program = victim && isProgram(victim->name);
+    if (!spec.gpu.starts_with("cuda:")) return program ? makeSimulatedProgram(spec) : makeLocalCoRun(spec);
+    const bool apart = findSharing(spec.sharing.way).separateProcesses || spec.sharing.processes;
+    return apart && spec.sharing.partitions > 1 ? makeRemoteCoRun(spec) : makeLocalCoRun(spec);
+}
+
+}  // namespace bulkhead::corun

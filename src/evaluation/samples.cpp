@@ -1,0 +1,53 @@
+#include "evaluation/samples.h"
+
+#include "base/error.h"
+
+namespace bulkhead::evaluation {
+namespace {
+
+constexpr double kStartSeconds = 60;
+
+}  // namespace
+
+void Neighbourhood::start() {
+    for (corun::Actor* actor : actors) actor->start(kStartSeconds);
+}
+
+void Neighbourhood::stop() {
+    for (corun::Actor* actor : actors) actor->stop();
+}
+
+std::uint64_t Neighbourhood::completed() const {
+    std::uint64_t runs = 0;
+    for (corun::Actor* actor : actors) runs += actor->completed();
+    return runs;
+}
+
+double secondsOf(corun::Actor& application, const corun::Rounds& rounds) {
+    const std::optional<corun::ActorRun> run = application.run(rounds);
+    if (!run) throw Error("the application did not end");
+    return run->seconds;
+}
+
+SeriesFigures takeSamples(corun::Actor& application, std::vector<Neighbourhood>& neighbours,
+                          const std::function<corun::Place()>& place, const Sampling& sampling) {
+    SeriesFigures figures;
+    figures.seconds.resize(neighbours.size());
+    figures.neighbourRuns.resize(neighbours.size());
+    for (unsigned sample = 0; sample < sampling.samples; ++sample)
+        for (std::size_t i = 0; i < neighbours.size(); ++i) {
+            Neighbourhood& n = neighbours[i];
+            n.start();
+            if (!sampling.simulated) secondsOf(application, {});  // until all are under way
+            const std::uint64_t before = n.completed();
+            figures.seconds[i].push_back(secondsOf(application, {sampling.runs, n.actors}));
+            figures.neighbourRuns[i] += n.completed() - before;
+            const bool last = sample + 1 == sampling.samples && i + 1 == neighbours.size();
+            if (!sampling.simulated || !last) n.stop();
+            application.check();
+            figures.place = place();
+        }
+    return figures;
+}
+
+}  // namespace bulkhead::evaluation
