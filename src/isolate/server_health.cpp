@@ -3,10 +3,10 @@
 #include <thread>
 
 #include "base/error.h"
+#include "experiment/mps_control.h"
 #include "experiment/process_pool.h"
 #include "gpu/gpu.h"
 #include "gpu/real_driver.h"
-#include "experiment/mps_control.h"
 
 namespace bulkhead::isolate {
 namespace {

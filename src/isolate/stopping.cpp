@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "base/error.h"
-#include "gpu/real_driver.h"
 #include "experiment/mps_control.h"
+#include "gpu/real_driver.h"
 
 namespace bulkhead::isolate {
 namespace {
