@@ -219,6 +219,7 @@ int runInside(const RunOptions& o) {
         const isolate::LeaseBook book = openBook(o.gpu, gpu);
         const std::vector<isolate::Partition> partitions = book.partitions();
         std::vector<std::string> names;
+        names.reserve(partitions.size());
         for (const isolate::Partition& partition : partitions) names.push_back(partition.name);
         if (std::find(names.begin(), names.end(), o.partition) == names.end())
             throw Error("no partition {} on {}{}: there are {}", o.partition, o.gpu.gpu, didYouMean(o.partition, names),

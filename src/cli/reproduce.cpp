@@ -148,6 +148,7 @@ std::vector<Figure> chosenFigures(const std::vector<Paper>& papers, const Option
     for (const Paper& paper : papers)
         for (Figure& figure : paper.figures(o)) all.push_back(std::move(figure));
     std::vector<std::string> names;
+    names.reserve(all.size());
     for (const Figure& figure : all) names.push_back(figure.name);
     for (const std::string& name : o.figures)
         if (std::find(names.begin(), names.end(), name) == names.end())

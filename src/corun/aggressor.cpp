@@ -1,6 +1,7 @@
 #include "corun/aggressor.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "aggressors.ptx.h"
 #include "base/error.h"
@@ -43,7 +44,7 @@ CacheShape CacheShape::of(gpu::Gpu& gpu) {
 }
 
 unsigned workingBlocks(unsigned blocks, double share) {
-    return std::max(1u, static_cast<unsigned>(share * blocks + 0.5));
+    return std::max(1u, static_cast<unsigned>(std::lround(share * blocks)));
 }
 
 Aggressor::Aggressor(gpu::Context context, const CacheShape& shape, AggressorSpec spec, const MapMemory& mapMemory,

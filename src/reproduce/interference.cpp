@@ -297,8 +297,8 @@ std::vector<Result> guidedCoverage(const InterferenceOptions& o) {
     const auto row = [&](const char* name, const corun::Passes& passes, std::size_t missing) {
         const double hits = corun::hitShare(passes.warm, corun::hitThreshold(passes));
         const double lines = static_cast<double>(passes.warm.size());
-        r.add({name, static_cast<std::int64_t>(passes.warm.size()),
-               100 * hits * lines / static_cast<double>(shape.bytes / shape.lineBytes),
+        const Bytes capacity = shape.bytes / shape.lineBytes;
+        r.add({name, static_cast<std::int64_t>(passes.warm.size()), 100 * hits * lines / static_cast<double>(capacity),
                static_cast<std::int64_t>(missing)});
     };
     row("array as large as the cache", naive, 0);
