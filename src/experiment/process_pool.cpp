@@ -96,6 +96,7 @@ WorkResult resultOf(Worker& worker, pid_t child) {
 /// Children, from which at least one has something to tell.
 std::vector<pid_t> talkative(const std::map<pid_t, Worker>& running) {
     std::vector<pollfd> files;
+    files.reserve(running.size());
     for (const auto& [child, worker] : running) files.push_back({worker.words, POLLIN, 0});
     if (poll(files.data(), files.size(), -1) < 0 && errno != EINTR)
         throw Error("cannot wait for processes: {}", std::strerror(errno));
