@@ -11,11 +11,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         stress::Options options = stress::scenarioFromJson(parseJson(fuzz::textOf(data, size), "<fuzzer>"), "<fuzzer>");
         fuzz::tryReading([&] {
             arch::DeviceProfile changed = gpu;
-            arch::applySettings(changed, options.arena.settings);
+            arch::applySettings(changed, options.pair.settings);
         });
         // Whatever files there are, they are not input; and a simulated GPU's profile takes long to read.
-        options.arena.gpu = "cuda:0";
-        options.arena.map.clear();
+        options.pair.gpu = "cuda:0";
+        options.pair.map.clear();
         stress::validate(options);
     });
 }
