@@ -116,6 +116,7 @@ Cover coverHotSets(const MappedMemory& memory, Bytes lineBytes, unsigned ways, c
     std::map<std::uint64_t, std::size_t> lines;
     for (const arch::AddressMap::Location& at : victimLines) ++lines[setOf(memory, at)];
     std::vector<std::pair<std::size_t, std::uint64_t>> hottest;
+    hottest.reserve(lines.size());
     for (const auto& [set, count] : lines) hottest.emplace_back(count, set);
     std::sort(hottest.rbegin(), hottest.rend());
     std::vector<std::uint8_t> wanted(sets(memory), 0);
