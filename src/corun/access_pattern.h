@@ -73,6 +73,7 @@ struct AggressorType {
     bool needsMap;   ///< one block on each multiprocessor is enough then
     std::unique_ptr<AccessPattern> (*make)(const PatternSite&);
     std::uint64_t (*targets)(const arch::AddressMap&) = nullptr;  ///< how many there are to choose from
+    bool aimsAtVictim = false;                                    ///< it has to know where the victim's lines are
 };
 /// All of them, in the order in which matrices show them.
 const std::vector<AggressorType>& aggressors();

@@ -9,8 +9,8 @@ constexpr unsigned kFewWarps = 1, kSweepWarps = 16, kAllWarps = 32;
 
 AggressorType aimed(std::string_view name, std::string_view description,
                     std::unique_ptr<AccessPattern> (*make)(const PatternSite&),
-                    std::uint64_t (*targets)(const arch::AddressMap&) = nullptr) {
-    return {name, description, "visitLines", kFewWarps, true, make, targets};
+                    std::uint64_t (*targets)(const arch::AddressMap&) = nullptr, bool aimsAtVictim = false) {
+    return {name, description, "visitLines", kFewWarps, true, make, targets, aimsAtVictim};
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ const std::vector<AggressorType>& aggressors() {
               [](const arch::AddressMap& map) { return std::uint64_t{map.channels()} * map.banksPerChannel(); }),
         aimed("channel", "lines of one DRAM channel only", visitingAChannel,
               [](const arch::AddressMap& map) -> std::uint64_t { return map.channels(); }),
-        aimed("hot-sets", "fills the sets that the victim uses most", visitingHotSets),
+        aimed("hot-sets", "fills the sets that the victim uses most", visitingHotSets, nullptr, true),
     };
     return all;
 }

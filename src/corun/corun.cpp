@@ -16,12 +16,6 @@ arch::AddressMap mapOf(const sim::Gpu& machine, const std::string& file) {
     return file.empty() ? machine.profile().map : dissect::readMapFile(file).map;
 }
 
-const VictimSpec* victimOf(const CoRunSpec& spec) {
-    for (const ActorSpec& actor : spec.actors)
-        if (const auto* victim = std::get_if<VictimSpec>(&actor.what)) return victim;
-    return nullptr;
-}
-
 class LocalCoRun final : public CoRun {
   public:
     LocalCoRun(const CoRunSpec& spec, std::optional<std::size_t> only)
@@ -29,7 +23,7 @@ class LocalCoRun final : public CoRun {
         const CoRunSpec complete = completed();
         SharingSite site{gpu_, spec_.sharing, spec_.map, {}, 0};
         if (only) site.only = spec_.actors[*only].partition;
-        if (const VictimSpec* victim = victimOf(complete))
+        if (const VictimSpec* victim = find<VictimSpec>(complete))
             site.firstMultiprocessors =
                 static_cast<unsigned>(std::max<std::size_t>(victim->layout.multiprocessors.size(), 1));
         sharing_ = findSharing(spec_.sharing.way).make(site);
@@ -68,7 +62,7 @@ class LocalCoRun final : public CoRun {
     /// Known of simulated GPUs: a real one's timing tells of the aggressor's own pages only.
     Whereabouts victimLines(const AggressorSpec& aggressor) {
         const sim::Gpu* machine = gpu_.simulator();
-        if (!machine || aggressor.kind != "hot-sets") return {};
+        if (!machine || !findAggressor(aggressor.kind).aimsAtVictim) return {};
         for (std::size_t i = 0; i < actors_.size(); ++i) {
             if (!actors_[i] || !std::holds_alternative<VictimSpec>(spec_.actors[i].what)) continue;
             gpu::Context context = sharing_->contextOf(spec_.actors[i].partition);
@@ -115,7 +109,7 @@ std::unique_ptr<CoRun> makeLocalCoRun(const CoRunSpec& spec, std::optional<std::
 }
 
 std::unique_ptr<CoRun> makeCoRun(const CoRunSpec& spec) {
-    const VictimSpec* const victim = victimOf(spec);
+    const VictimSpec* const victim = find<VictimSpec>(spec);
     const bool program = victim && isProgram(victim->name);
     if (!spec.gpu.starts_with("cuda:")) return program ? makeSimulatedProgram(spec) : makeLocalCoRun(spec);
     const bool apart = findSharing(spec.sharing.way).separateProcesses || spec.sharing.processes;

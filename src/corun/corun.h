@@ -40,6 +40,14 @@ struct CoRunSpec {
     std::vector<ActorSpec> actors = {};
 };
 
+/// The first actor of that kind; null where there is none.
+template <class Spec, class Whole>
+auto* find(Whole& spec) {
+    for (auto& actor : spec.actors)
+        if (auto* found = std::get_if<Spec>(&actor.what)) return found;
+    return static_cast<decltype(std::get_if<Spec>(&spec.actors.front().what))>(nullptr);
+}
+
 class CoRun {
   public:
     virtual ~CoRun() = default;

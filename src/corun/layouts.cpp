@@ -25,13 +25,6 @@ std::vector<unsigned> ofAggressor(const AggressorSpec& aggressor, unsigned first
     return range(first, first + count);
 }
 
-template <class Spec>
-Spec* find(CoRunSpec& spec) {
-    for (ActorSpec& actor : spec.actors)
-        if (auto* found = std::get_if<Spec>(&actor.what)) return found;
-    return nullptr;
-}
-
 }  // namespace
 
 void completeLayouts(CoRunSpec& spec, const CacheShape& shape) {

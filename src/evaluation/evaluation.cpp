@@ -1,10 +1,8 @@
 #include "evaluation/evaluation.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/statistics.h"
 #include "corun/applications.h"
 

@@ -60,7 +60,7 @@ corun::CoRunSpec coRunOf(const SeriesSpec& spec) {
     return all;
 }
 
-/// The actors of each neighbour, none of an idle one, timed once where that is how a loop learns how far to be ahead.
+/// The actors of each neighbour, none of an idle one, timed where that is how a loop learns how far to be ahead.
 std::vector<Neighbourhood> neighbourhoodsOf(const SeriesSpec& spec, corun::CoRun& coRun) {
     std::vector<Neighbourhood> all;
     std::size_t next = 1;
