@@ -61,6 +61,31 @@ quietly() {
     return $status
 }
 
+# Like quietly, of a build by ninja: elsewhere than on a terminal it says how far it is, a line for each tenth.
+with_progress() {
+    if [ -t 2 ]; then
+        quietly "$@"
+        return
+    fi
+    local log status=0 line done all said=0
+    log=$(mktemp)
+    { "$@" 2>&1 || echo "status $?" >"$log.status"; } | tee "$log" | while IFS= read -r line; do
+        [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+        done=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
+        # A few files are built before a line about them is read.
+        if [ "$all" -ge 30 ] && [ $((10 * done / all)) -gt "$said" ]; then
+            said=$((10 * done / all))
+            say "built $done of $all"
+        fi
+    done
+    if [ -e "$log.status" ]; then
+        read -r _ status <"$log.status"
+        cat "$log" >&2
+    fi
+    rm -f "$log" "$log.status"
+    return "$status"
+}
+
 # build_release TARGET: configures where needed and builds; ends the script if that fails.
 build_release() {
     mkdir -p "$build"
@@ -79,8 +104,45 @@ build_release() {
         if [ ! -e "$build/build.ninja" ]; then
             (cd "$root" && quietly cmake --preset release) || { say "cmake failed"; exit 2; }
         fi
-        quietly cmake --build "$build" --target "$1" || { say "the build failed"; exit 2; }
+        with_progress cmake --build "$build" --target "$1" || { say "the build failed"; exit 2; }
         mv "$build/.started" "$stamp"
     fi
     exec {lock}>&-
+}
+
+# words_of PLACE: the verbs and options that may follow, such as "isolate plan"; fails if there is no such place.
+words_of() { awk -F'|' -v place="$1" '$1 == place { print $2; found = 1 } END { exit !found }' "$root/scripts/options"; }
+
+# expect_options WORD...: refuses a verb or an option that the program does not have, before minutes of building.
+expect_options() {
+    local place='' words word before=''
+    words=" $(words_of '') "
+    for word in "$@"; do
+        # What follows this one begins with a dash and is no option of ours.
+        if [ "$before" = --slurm-options ]; then
+            before=''
+            continue
+        fi
+        before=$word
+        case $word in
+        -- | -) break ;;
+        -*)
+            if [[ $words != *" ${word%%=*} "* ]]; then
+                say "${place:+$place: }unknown option ${word%%=*}; there are${words% }"
+                exit 2
+            fi
+            ;;
+        *)
+            if [[ $words == *" $word "* ]]; then
+                place+=${place:+ }$word
+                words=" $(words_of "$place") "
+                # Words of these are another program's.
+                [[ $place != cc && $place != exec && $place != 'isolate run' ]] || break
+            elif [ -z "$place" ]; then
+                say "unknown verb $word; there are${words%%-*}"
+                exit 2
+            fi
+            ;;
+        esac
+    done
 }

@@ -43,7 +43,7 @@ thread_tests=(driver libcuda walls)
 short_tests=(
     'base\.' 'arch\.' 'ptx\.' 'exec\.' 'driver\.' 'libcuda\.' 'fuzz\.' 'report\.[A-OQ-Z]'
     'sim\.(Dram|L1|L2|PersistentBlocks|Pipeline|Coalescer|AddressTranslation|SharedCache|PhysicalMemory|VictimTagArray|CacheTags)'
-    'sim\.(SharedBanks|Occupancy|EventQueue|ClockDomain|MshrFile|Interference|Smmt|Spinning|ContextMemory|Constant)'
+    'sim\.(Windows|ThreadTeam|SharedBanks|Occupancy|EventQueue|ClockDomain|MshrFile|Interference|Smmt|Spinning|ContextMemory|Constant)'
     'walls\.(ColoredHeaps|SliceLayouts|NoWalledDriver)'
     'experiment\.' 'compare\.(Verdicts|ResultFolders)' 'isolate\.(HostileLeases|LeaseMarks|DefaultFolder|Leases|Partitions|Plan)\.'
 )
@@ -64,6 +64,11 @@ test_under_address() {
 test_under_threads() {
     build_sanitized thread "${thread_tests[@]/#/test_}" || return 1
     run_tests thread thread -R "$(one_of "${thread_tests[@]/%/\\.}")"
+}
+
+test_windows() {
+    # a child process has threads of its own: one of the tests
+    build_sanitized windows test_sim && TSAN_OPTIONS=die_after_fork=0 run_tests windows windows -R '^sim\.(Windows|ThreadTeam)'
 }
 
 prepare() {
@@ -92,6 +97,7 @@ test_all() {
     step "clang-tidy over what changed" "$root/scripts/clang-check" tidy
     step "tests under address and undefined-behaviour sanitizers" test_under_address address -R "$(one_of "${short_tests[@]}")"
     step "tests under the thread sanitizer" test_under_threads
+    step "threads of a simulation under the thread sanitizer" test_windows
     step "syntax by clang" "$root/scripts/clang-check" syntax
     finish
 }
@@ -100,6 +106,10 @@ kill_at_random() {
     "$build/bulkhead" cc "$root/tests/soak/tenant.cu" -o "$1/tenant" &&
         /usr/bin/python3 "$root/tests/soak/kill_soak.py" --bulkhead "$build/bulkhead" --tenant "$1/tenant" --kills 1000 \
             --json "$1/kill-soak.json"
+}
+
+kill_nodes_at_random() {
+    /usr/bin/python3 "$root/tests/soak/slurm_soak.py" --bulkhead "$build/bulkhead" --rounds 20 --json "$1/slurm-soak.json"
 }
 
 fuzz_for_long() {
@@ -118,8 +128,10 @@ test_long() {
     step "clang-tidy over everything" "$root/scripts/clang-check" tidy --everything
     step "every test under address and undefined-behaviour sanitizers" test_under_address address
     step "tests under the thread sanitizer" test_under_threads
+    step "threads of a simulation under the thread sanitizer" test_windows
     step "syntax by clang" "$root/scripts/clang-check" syntax
     step "processes killed at random" kill_at_random "$folder"
+    step "nodes of a cluster killed at random" kill_nodes_at_random "$folder"
     step "long fuzzing" fuzz_for_long "$folder/fuzz"
     cp -r "$results" "$folder"
     finish

@@ -9,8 +9,8 @@ namespace {
 
 gpu::Gpu open(const std::string& name) {
     gpu::SimulationOptions options;
-    // One block uses one multiprocessor, and each of the others costs time at every launch.
-    if (name.starts_with("sim:")) options.settings = {"sm.count=2"};
+    // One block uses one SM, and each of the others costs time at every launch.
+    if (gpu::capabilitiesOf(name).settable) options.settings = {"sm.count=2"};
     return gpu::Gpu::open(name, options);
 }
 

@@ -44,7 +44,7 @@ class Shrinking {
     }
 
   private:
-    /// Half of it, quarters, and so on to single instructions.
+    /// Half of it, regions, and so on to single instructions.
     bool shrinkBody(Body& body) {
         bool changed = false;
         for (std::size_t size = std::max<std::size_t>(body.size() / 2, 1); size > 0; size /= 2)

@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -291,6 +292,49 @@ AddressMap::Location AddressMap::locate(PhysicalAddress address) const {
     return l;
 }
 
+namespace {
+
+/// Gaussian elimination of the bits of a page's offset from parities.
+class OffsetElimination {
+  public:
+    explicit OffsetElimination(std::uint64_t offsetBits) : offsetBits_(offsetBits) {}
+
+    /// The parity combined with earlier ones so that no offset bit enters it, or nothing if that is not possible.
+    std::optional<std::uint64_t> without(std::uint64_t parity) {
+        for (std::uint64_t pivot : pivots_)
+            if ((parity & lowestOffsetBit(pivot)) != 0) parity ^= pivot;
+        const std::uint64_t own = lowestOffsetBit(parity);
+        if (own == 0) return parity;
+        for (std::uint64_t& pivot : pivots_)
+            if ((pivot & own) != 0) pivot ^= parity;
+        pivots_.push_back(parity);
+        return std::nullopt;
+    }
+
+  private:
+    std::uint64_t lowestOffsetBit(std::uint64_t parity) const {
+        const std::uint64_t low = parity & offsetBits_;
+        return low & (~low + 1);
+    }
+
+    std::uint64_t offsetBits_;
+    std::vector<std::uint64_t> pivots_;  ///< parities that an offset bit enters which enters no other of them
+};
+
+/// Whether a digit is as good as its parities: each of its values is one of theirs.
+bool isLinear(const Digit& d) {
+    return d.divisor == 1 && d.modulus == 0 && (d.table.empty() || isInjective(d.table));
+}
+
+/// Whether no offset bit enters a digit, and its table, if it has one, holds every number below its radix.
+bool tellsPagesApart(const Digit& d, std::uint64_t offsetBits) {
+    const auto isOfPage = [&](std::uint64_t parity) { return (parity & offsetBits) == 0; };
+    return std::ranges::all_of(d.bits, isOfPage) &&
+           (d.table.empty() || std::set<std::uint32_t>(d.table.begin(), d.table.end()).size() == d.radix());
+}
+
+}  // namespace
+
 /// Slices that are parities alone: the page offset reaches a subspace of the slice numbers, and its cosets are the
 /// colors. The parities that tell cosets apart are the combinations of slice parities that no offset bit enters.
 /// A digit with a modulus or a table takes part only if no offset bit enters it at all and it is independent of the
@@ -299,39 +343,22 @@ AddressMap::Coloring AddressMap::findColoring(unsigned pageShift) const {
     const std::uint64_t offsetBits = (std::uint64_t{1} << pageShift) - 1;
     Coloring c;
     std::vector<Digit> others;
-    std::vector<std::uint64_t> pivots;  // parities that some offset bit enters, each with an offset bit of its own
-    Basis basis;                        // of what has become part of the coloring
+    OffsetElimination offset(offsetBits);
+    Basis basis;  // of what has become part of the coloring
     for (const Digit& digit : roles_.slice) {
         Digit d = simplified(digit);
-        const bool linear = d.divisor == 1 && d.modulus == 0 && (d.table.empty() || isInjective(d.table));
-        if (!linear) {
+        if (!isLinear(d)) {
             others.push_back(std::move(d));
             continue;
         }
-        for (std::uint64_t v : d.bits) {
-            for (std::uint64_t p : pivots) {
-                const std::uint64_t low = p & offsetBits;
-                if ((v & low & (~low + 1)) != 0) v ^= p;
-            }
-            if ((v & offsetBits) != 0) {
-                const std::uint64_t low = v & offsetBits, leading = low & (~low + 1);
-                for (std::uint64_t& p : pivots)
-                    if ((p & leading) != 0) p ^= v;
-                pivots.push_back(v);
-            } else if (basis.add(v)) {
-                c.parities.push_back(v);
-            }
-        }
+        for (std::uint64_t parity : d.bits)
+            if (const auto ofPage = offset.without(parity); ofPage && basis.add(*ofPage)) c.parities.push_back(*ofPage);
     }
     std::uint64_t count = std::uint64_t{1} << c.parities.size();
     for (Digit& d : others) {
-        const bool constant =
-            std::all_of(d.bits.begin(), d.bits.end(), [&](std::uint64_t v) { return (v & offsetBits) == 0; });
-        if (!constant ||
-            (!d.table.empty() && std::set<std::uint32_t>(d.table.begin(), d.table.end()).size() != d.radix()))
-            continue;
+        if (!tellsPagesApart(d, offsetBits)) continue;
         Basis extended = basis;
-        if (!std::all_of(d.bits.begin(), d.bits.end(), [&](std::uint64_t v) { return extended.add(v); })) continue;
+        if (!std::ranges::all_of(d.bits, [&](std::uint64_t v) { return extended.add(v); })) continue;
         basis = extended;
         count *= d.radix();
         c.digits.push_back(std::move(d));
@@ -376,42 +403,63 @@ std::uint64_t readBit(const json& value, std::string_view role) {
     return std::uint64_t{1} << readUnsigned(value, fmt::format("{}: address bit", role), 63);
 }
 
+/// The parity of a list of address bits.
+std::uint64_t readParity(const json& list, std::string_view role) {
+    if (!list.is_array()) throw Error("address map: {}: xor must be a list of lists of address bits", role);
+    std::uint64_t bits = 0;
+    for (const json& bit : list) {
+        const std::uint64_t one = readBit(bit, role);
+        if ((bits & one) != 0)
+            throw Error("address map: {}: address bit {} is twice in one xor list", role, jsonQuoted(bit));
+        bits |= one;
+    }
+    return bits;
+}
+
+std::vector<std::uint64_t> readXor(const json& lists, std::string_view role) {
+    if (!lists.is_array()) throw Error("address map: {}: xor must be a list of lists of address bits", role);
+    std::vector<std::uint64_t> parities;
+    for (const json& list : lists) parities.push_back(readParity(list, role));
+    return parities;
+}
+
+std::vector<std::uint64_t> readBitRange(const json& range, std::string_view role) {
+    if (!range.is_array() || range.size() != 2)
+        throw Error("address map: {}: bits must be [lowest, highest] address bit", role);
+    const std::uint64_t first = readBit(range[0], role), last = readBit(range[1], role);
+    if (first > last) throw Error("address map: {}: bits must be [lowest, highest] address bit", role);
+    std::vector<std::uint64_t> bits;
+    for (std::uint64_t bit = first; bit != 0 && bit <= last; bit <<= 1) bits.push_back(bit);
+    return bits;
+}
+
+std::vector<std::uint32_t> readTable(const json& numbers, std::string_view role) {
+    if (!numbers.is_array() || numbers.empty()) throw Error("address map: {}: table must be a list of integers", role);
+    std::vector<std::uint32_t> table;
+    for (const json& number : numbers)
+        table.push_back(static_cast<std::uint32_t>(
+            readUnsigned(number, fmt::format("{}: table entry", role), std::numeric_limits<std::int32_t>::max())));
+    return table;
+}
+
 Digit readDigit(const json& value, std::string_view role) {
     if (!value.is_object()) throw Error("address map: {}: a digit must be an object with xor or bits", role);
-    Digit d;
     if (value.contains("xor") == value.contains("bits"))
         throw Error("address map: {}: a digit needs either xor or bits", role);
+    constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
+    Digit d;
     for (const auto& [key, entry] : value.items()) {
         if (key == "xor") {
-            if (!entry.is_array()) throw Error("address map: {}: xor must be a list of lists of address bits", role);
-            for (const json& list : entry) {
-                if (!list.is_array()) throw Error("address map: {}: xor must be a list of lists of address bits", role);
-                std::uint64_t bits = 0;
-                for (const json& bit : list) {
-                    const std::uint64_t one = readBit(bit, role);
-                    if ((bits & one) != 0)
-                        throw Error("address map: {}: address bit {} is twice in one xor list", role, jsonQuoted(bit));
-                    bits |= one;
-                }
-                d.bits.push_back(bits);
-            }
+            d.bits = readXor(entry, role);
         } else if (key == "bits") {
-            if (!entry.is_array() || entry.size() != 2)
-                throw Error("address map: {}: bits must be [lowest, highest] address bit", role);
-            const std::uint64_t first = readBit(entry[0], role), last = readBit(entry[1], role);
-            if (first > last) throw Error("address map: {}: bits must be [lowest, highest] address bit", role);
-            for (std::uint64_t bit = first; bit != 0 && bit <= last; bit <<= 1) d.bits.push_back(bit);
+            d.bits = readBitRange(entry, role);
         } else if (key == "div") {
-            d.divisor = readUnsigned(entry, fmt::format("{}: div", role), std::numeric_limits<std::int64_t>::max());
+            d.divisor = readUnsigned(entry, fmt::format("{}: div", role), kLargest);
         } else if (key == "mod") {
-            d.modulus = readUnsigned(entry, fmt::format("{}: mod", role), std::numeric_limits<std::int64_t>::max());
+            d.modulus = readUnsigned(entry, fmt::format("{}: mod", role), kLargest);
             if (d.modulus == 0) throw Error("address map: {}: mod is 0, must be 1 or more", role);
         } else if (key == "table") {
-            if (!entry.is_array() || entry.empty())
-                throw Error("address map: {}: table must be a list of integers", role);
-            for (const json& number : entry)
-                d.table.push_back(static_cast<std::uint32_t>(readUnsigned(number, fmt::format("{}: table entry", role),
-                                                                          std::numeric_limits<std::int32_t>::max())));
+            d.table = readTable(entry, role);
         } else {
             throw Error("address map: {}: unknown key {} in a digit (keys: xor, bits, div, mod, table)", role, key);
         }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "arch/figure_table.h"
+#include "arch/parameter_table.h"
 #include "arch/profile_checks.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/schema.h"
 #include "base/suggest.h"
 
 namespace bulkhead::arch {
@@ -17,7 +17,7 @@ using nlohmann::json;
 
 std::vector<std::string> allKeys() {
     std::vector<std::string> keys;
-    for (const Descriptor& d : figureTable()) keys.push_back(d.key);
+    for (const Descriptor& d : parameterTable()) keys.push_back(d.key);
     return keys;
 }
 
@@ -27,42 +27,42 @@ bool hasSource(std::string_view from) {
     return false;
 }
 
-std::string readSource(const json& figure, const std::string& key, const std::string& where) {
-    const auto from = figure.find("from");
-    if (from == figure.end() || !from->is_string() || !hasSource(from->get_ref<const std::string&>()))
+std::string readSource(const json& parameter, const std::string& key, const std::string& where) {
+    const auto from = parameter.find("from");
+    if (from == parameter.end() || !from->is_string() || !hasSource(from->get_ref<const std::string&>()))
         throw Error(
-            "{}: {}: \"from\" must say where the figure comes from: \"published: ...\", \"measured: ...\" or "
+            "{}: {}: \"from\" must say where the parameter comes from: \"published: ...\", \"measured: ...\" or "
             "\"assumed: ...\"",
             where, key);
     return from->get<std::string>();
 }
 
-/// {"value": ..., "from": ...}: the form of every figure.
-const json& readFigure(const json& figure, const std::string& key, const std::string& where) {
-    if (!figure.is_object() || !figure.contains("value"))
+/// {"value": ..., "from": ...}: the form of every parameter.
+const json& readParameter(const json& parameter, const std::string& key, const std::string& where) {
+    if (!parameter.is_object() || !parameter.contains("value"))
         throw Error("{}: {}: must be {{\"value\": ..., \"from\": ...}}", where, key);
-    for (const auto& [name, unused] : figure.items())
+    for (const auto& [name, unused] : parameter.items())
         if (name != "value" && name != "from")
-            throw Error("{}: unknown key {}.{} (a figure has value and from)", where, key, name);
-    return figure["value"];
+            throw Error("{}: unknown key {}.{} (a parameter has value and from)", where, key, name);
+    return parameter["value"];
 }
 
-/// Walks the nested objects of a profile down to the figures.
+/// Walks the nested objects of a profile down to the parameters.
 void readGroup(const json& group, const std::string& prefix, DeviceProfile& p, const std::string& where) {
     for (const auto& [name, value] : group.items()) {
         const std::string key = prefix.empty() ? name : prefix + "." + name;
-        if (const Descriptor* d = findFigure(key)) {
-            const json& figure = readFigure(value, key, where);
-            if (!assign(*d, p, figure))
-                throw Error("{}: {} = {}: must be {}", where, key, jsonQuoted(figure), wanted(*d));
+        if (const Descriptor* d = findParameter(key)) {
+            const json& parameter = readParameter(value, key, where);
+            if (!assign(*d, p, parameter))
+                throw Error("{}: {} = {}: must be {}", where, key, jsonQuoted(parameter), wanted(*d));
             p.provenance[key] = readSource(value, key, where);
             continue;
         }
-        const auto& all = figureTable();
+        const auto& all = parameterTable();
         const bool isGroup =
             std::any_of(all.begin(), all.end(), [&](const Descriptor& d) { return d.key.starts_with(key + "."); });
         if (!isGroup) throw Error("{}: unknown key {}{}", where, key, didYouMean(key, allKeys()));
-        if (!value.is_object()) throw Error("{}: {}: must be an object of figures", where, key);
+        if (!value.is_object()) throw Error("{}: {}: must be an object of parameters", where, key);
         readGroup(value, key, p, where);
     }
 }
@@ -77,21 +77,24 @@ std::string readName(const json& value, const char* key, const std::string& wher
 
 DeviceProfile DeviceProfile::fromJson(const json& value, const std::string& where) {
     if (!value.is_object()) throw Error("{}: a profile must be a JSON object", where);
+    JsonObject file(value, where);
+    schemas::kProfile.expectIn(file);
     DeviceProfile p;
     p.name = readName(value, "name", where);
     p.description = readName(value, "description", where);
     json groups = value;
+    groups.erase("schema");
     groups.erase("name");
     groups.erase("description");
     groups.erase("map");
     readGroup(groups, "", p, where);
-    for (const Descriptor& d : figureTable()) {
+    for (const Descriptor& d : parameterTable()) {
         if (p.provenance.contains(d.key)) continue;
         if (d.source.empty()) throw Error("{}: {} is missing: {}, {}", where, d.key, d.meaning, wanted(d));
         p.provenance[d.key] = d.source;
     }
     if (!value.contains("map")) throw Error("{}: map is missing: the address map", where);
-    const json& map = readFigure(value["map"], "map", where);
+    const json& map = readParameter(value["map"], "map", where);
     p.provenance["map"] = readSource(value["map"], "map", where);
     try {
         p.map = AddressMap::fromJson(map);
@@ -111,8 +114,8 @@ json DeviceProfile::toJson() const {
         const auto it = provenance.find(key);
         return it == provenance.end() ? std::string("assumed: not said") : it->second;
     };
-    json value = {{"name", name}, {"description", description}};
-    for (const Descriptor& d : figureTable()) {
+    json value = {{"schema", schemas::kProfile.text()}, {"name", name}, {"description", description}};
+    for (const Descriptor& d : parameterTable()) {
         if (!d.source.empty() && source(d.key) == d.source) continue;  // holds without being said
         std::string path = "/" + d.key;
         std::replace(path.begin(), path.end(), '.', '/');
@@ -123,7 +126,7 @@ json DeviceProfile::toJson() const {
 }
 
 void DeviceProfile::set(std::string_view key, std::string_view text) {
-    const Descriptor* d = findFigure(key);
+    const Descriptor* d = findParameter(key);
     if (d == nullptr) throw Error("unknown key {}{}", key, didYouMean(key, allKeys()));
     if (!assign(*d, *this, parseValue(*d, text))) throw Error("{} = {}: must be {}", key, text, wanted(*d));
     provenance[d->key] = "assumed: set by the user";
@@ -142,9 +145,9 @@ std::string_view sourceKind(std::string_view from) {
     return from.substr(0, from.find(':'));
 }
 
-std::vector<Figure> figures(const DeviceProfile& p) {
-    std::vector<Figure> all;
-    for (const Descriptor& d : figureTable()) {
+std::vector<Parameter> parameters(const DeviceProfile& p) {
+    std::vector<Parameter> all;
+    for (const Descriptor& d : parameterTable()) {
         const auto from = p.provenance.find(d.key);
         all.push_back({d.key, d.unit, d.meaning, asText(d, p), from == p.provenance.end() ? "" : from->second});
     }

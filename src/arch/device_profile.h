@@ -99,13 +99,20 @@ struct DeviceProfile {
     enum class Replacement : std::uint8_t { lru, fifo, treePlru, srrip, random };
     static constexpr std::string_view kReplacementNames[] = {"lru", "fifo", "tree-plru", "srrip", "random"};
 
+    /// Which lines are fetched before they are asked for: sim/mem/prefetch_policy.h has what each does.
+    enum class Prefetch : std::uint8_t { none, nextLine, stride };
+    static constexpr std::string_view kPrefetchNames[] = {"none", "next-line", "stride"};
+
     struct L1 {
         bool cachesGlobal = true;  ///< plain ld.global goes through L1D (not so on some Maxwell and Pascal parts)
         std::int64_t bytes = 0, lineBytes = 128, sectorBytes = 32, ways = 0;
         SetHash setHash = SetHash::linear;
         Allocate allocate = Allocate::onMiss;
         Replacement replacement = Replacement::lru;
-        bool localWriteBack = true;  ///< local stores stay in L1D; global stores always write through
+        Prefetch prefetch = Prefetch::none;
+        std::int64_t prefetchDegree = 1;   ///< lines that one miss fetches ahead
+        std::int64_t prefetchReserve = 8;  ///< MSHRs that are kept for loads
+        bool localWriteBack = true;        ///< local stores stay in L1D; global stores always write through
         std::int64_t hitLatency = 0, mshrs = 0, mshrMerges = 0;
         std::int64_t queue = 4;  ///< memory instructions waiting in front of L1D
     } l1;
@@ -160,10 +167,10 @@ struct DeviceProfile {
     };
     Dram dram;
 
-    enum class Placement : std::uint8_t { contiguous, scattered };
+    enum class PagePlacement : std::uint8_t { contiguous, scattered };
     struct Memory {
         std::int64_t pageBytes = 2 << 20;
-        Placement placement = Placement::contiguous;
+        PagePlacement placement = PagePlacement::contiguous;
         std::int64_t seed = 1;
         std::int64_t reservedBytes = 0;
     } memory;
@@ -182,7 +189,7 @@ struct DeviceProfile {
         std::int64_t blockInterval = 1;  ///< core cycles between two blocks placed
     } launch;
 
-    // Mechanisms that no GPU has yet. A profile need not give these figures: they are then those of the papers.
+    // Mechanisms that no GPU has yet. A profile need not give these parameters: they are then those of the papers.
     // Fractions are kept in millionths.
 
     enum class Instructions : std::uint8_t { warps, threads };
@@ -211,7 +218,7 @@ struct DeviceProfile {
 
     AddressMap map;
 
-    /// Where each figure comes from, by its key ("l1.ways"). Every key of the table has one.
+    /// Where each parameter comes from, by its key ("l1.ways"). Every key of the table has one.
     std::map<std::string, std::string, std::less<>> provenance;
 
     /// Reads and checks a profile: unknown or missing keys and impossible geometry throw Error.
@@ -219,21 +226,21 @@ struct DeviceProfile {
     static DeviceProfile fromJson(const nlohmann::json&, const std::string& where);
     nlohmann::json toJson() const;
 
-    /// Changes one figure by its key, as `--set l1.ways=8` does. Call validate() after the last.
+    /// Changes one parameter by its key, as `--set l1.ways=8` does. Call validate() after the last.
     void set(std::string_view key, std::string_view value);
     void validate() const;
 
-    // Derived figures.
+    // Derived parameters.
     int maxWarps() const { return static_cast<int>(sm.maxThreads / 32); }
     double dramGBps() const;  ///< peak, all channels
 };
 
-/// Every figure of a profile: its key, unit and meaning, with its value as text. One table drives reading,
+/// Every parameter of a profile: its key, unit and meaning, with its value as text. One table drives reading,
 /// writing, `--set`, validation of ranges and `bulkhead gpus NAME`.
-struct Figure {
+struct Parameter {
     std::string key, unit, meaning, value, provenance;
 };
-std::vector<Figure> figures(const DeviceProfile&);
+std::vector<Parameter> parameters(const DeviceProfile&);
 
 /// What a source is, by its first word: published, measured or assumed.
 std::string_view sourceKind(std::string_view from);

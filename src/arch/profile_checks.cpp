@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "arch/figure_table.h"
+#include "arch/parameter_table.h"
 #include "base/error.h"
 
 namespace bulkhead::arch {
@@ -13,10 +13,10 @@ namespace {
 
 using Profile = DeviceProfile;
 
-/// Refuses a figure: names profile, key and value, and says what would be right.
+/// Refuses a parameter: names profile, key and value, and says what would be right.
 template <class... Args>
 [[noreturn]] void refuse(const Profile& p, std::string_view key, fmt::format_string<Args...> format, Args&&... args) {
-    const Descriptor* d = findFigure(key);
+    const Descriptor* d = findParameter(key);
     const std::string value = d == nullptr ? std::string() : " = " + asText(*d, p);
     throw Error("profile {}: {}{}: {}", p.name, key, value, fmt::format(format, std::forward<Args>(args)...));
 }
@@ -26,7 +26,7 @@ bool isPowerOfTwo(std::int64_t n) {
 }
 
 void checkRanges(const Profile& p) {
-    for (const Descriptor& d : figureTable()) {
+    for (const Descriptor& d : parameterTable()) {
         const bool fits = d.kind == Descriptor::Kind::list
                               ? std::all_of(listOf(d, p).begin(), listOf(d, p).end(),
                                             [&](std::int64_t v) { return v >= d.least && v <= d.most; })

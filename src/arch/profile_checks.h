@@ -4,7 +4,7 @@
 
 namespace bulkhead::arch {
 
-/// Refuses a profile whose figures are out of range or contradict each other.
+/// Refuses a profile whose parameters are out of range or contradict each other.
 void check(const DeviceProfile& p);
 
 }  // namespace bulkhead::arch

@@ -6,7 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "arch/figure_table.h"
+#include "arch/parameter_table.h"
+#include "base/schema.h"
 
 namespace bulkhead::arch {
 
@@ -30,7 +31,7 @@ nlohmann::ordered_json valueSchema(const Descriptor& d) {
     return {};
 }
 
-nlohmann::ordered_json figureSchema(nlohmann::ordered_json value) {
+nlohmann::ordered_json parameterSchema(nlohmann::ordered_json value) {
     return {{"type", "object"},
             {"required", {"value", "from"}},
             {"additionalProperties", false},
@@ -38,7 +39,7 @@ nlohmann::ordered_json figureSchema(nlohmann::ordered_json value) {
 }
 
 /// Makes the objects on the way to a key, each demanding the next where the key is demanded.
-void addFigure(nlohmann::ordered_json& object, std::string_view key, const Descriptor& d) {
+void addParameter(nlohmann::ordered_json& object, std::string_view key, const Descriptor& d) {
     const std::size_t dot = key.find('.');
     const std::string name(key.substr(0, dot));
     auto& required = object["required"];
@@ -46,7 +47,7 @@ void addFigure(nlohmann::ordered_json& object, std::string_view key, const Descr
         required.push_back(name);
     auto& member = object["properties"][name];
     if (dot == std::string_view::npos) {
-        member = figureSchema(valueSchema(d));
+        member = parameterSchema(valueSchema(d));
         member["description"] = d.unit.empty() ? d.meaning : fmt::format("{} ({})", d.meaning, d.unit);
         return;
     }
@@ -55,7 +56,7 @@ void addFigure(nlohmann::ordered_json& object, std::string_view key, const Descr
                   {"required", nlohmann::ordered_json::array()},
                   {"additionalProperties", false},
                   {"properties", nlohmann::ordered_json::object()}};
-    addFigure(member, key.substr(dot + 1), d);
+    addParameter(member, key.substr(dot + 1), d);
 }
 
 }  // namespace
@@ -64,17 +65,18 @@ nlohmann::ordered_json profileSchema() {
     nlohmann::ordered_json schema = {
         {"$schema", "https://json-schema.org/draft/2020-12/schema"},
         {"$id", "profile.schema.json"},
-        {"title", "A GPU: every figure that the simulator uses, and where it comes from"},
+        {"title", "A GPU: every parameter that the simulator uses, and where it comes from"},
         {"type", "object"},
         {"required", {"name", "description", "map"}},
         {"additionalProperties", false},
         {"properties",
-         {{"name", {{"type", "string"}, {"minLength", 1}}},
+         {{"schema", {{"const", schemas::kProfile.text()}}},
+          {"name", {{"type", "string"}, {"minLength", 1}}},
           {"description", {{"type", "string"}, {"minLength", 1}}},
-          {"map", figureSchema({{"$ref", "address_map.schema.json"}})}}},
+          {"map", parameterSchema({{"$ref", "address_map.schema.json"}})}}},
         {"$defs", {{"source", {{"type", "string"}, {"pattern", "^(published|measured|assumed): ."}}}}},
     };
-    for (const Descriptor& d : figureTable()) addFigure(schema, d.key, d);
+    for (const Descriptor& d : parameterTable()) addParameter(schema, d.key, d);
     return schema;
 }
 

@@ -4,7 +4,7 @@
 
 namespace bulkhead::arch {
 
-/// The JSON schema of a profile's file, from the table of figures that reads it.
+/// The JSON schema of a profile's file, from the table of parameters that reads it.
 nlohmann::ordered_json profileSchema();
 
 }  // namespace bulkhead::arch

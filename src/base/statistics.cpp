@@ -63,4 +63,15 @@ double percentile(std::span<const double> samples, double percent) {
     return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
+double studentT95(std::size_t degreesOfFreedom) {
+    static constexpr double kTable[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+                                        2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+                                        2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
+    if (degreesOfFreedom == 0) throw Error("a confidence interval of a single sample");
+    if (degreesOfFreedom <= std::size(kTable)) return kTable[degreesOfFreedom - 1];
+    // The beginning of the quantile's expansion around the normal one: right to three digits from here on.
+    const auto n = static_cast<double>(degreesOfFreedom);
+    return 1.95996 + 2.3723 / n + 2.8225 / (n * n);
+}
+
 }  // namespace bulkhead

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 namespace bulkhead {
@@ -12,5 +13,8 @@ double maximum(std::span<const double>);
 double standardDeviation(std::span<const double>);  ///< of the population they are a sample of; 0 for a single one
 /// The value that `percent` of the samples do not exceed, interpolated between neighbours.
 double percentile(std::span<const double>, double percent);
+/// Student's t: the factor of a standard error that makes a two-sided interval of 95 % of it. Throws Error if there is
+/// no degree of freedom.
+double studentT95(std::size_t degreesOfFreedom);
 
 }  // namespace bulkhead

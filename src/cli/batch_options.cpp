@@ -7,11 +7,15 @@
 #include <set>
 
 #include "base/environment.h"
+#include "base/error.h"
 #include "base/files.h"
+#include "base/shell_words.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
+#include "experiment/local_executor.h"
 #include "experiment/process_pool.h"
-#include "report/report.h"
+#include "experiment/slurm/slurm_executor.h"
+#include "sim/host_threads.h"
 
 namespace bulkhead::cli {
 namespace {
@@ -27,14 +31,14 @@ std::filesystem::path folderIn(const char* variable) {
 std::filesystem::path defaultStore() {
     const std::filesystem::path cache = folderIn("XDG_CACHE_HOME"), home = folderIn("HOME");
     if (cache.empty() && home.empty()) {
-        warnOnce("neither XDG_CACHE_HOME nor HOME names a folder, so no run is kept for later");
+        warnOnce("no run is kept for later: neither XDG_CACHE_HOME nor HOME names a folder");
         return {};
     }
     const std::filesystem::path store = (cache.empty() ? home / ".cache" : cache) / "bulkhead" / "runs";
     std::error_code failed;
     std::filesystem::create_directories(store, failed);
     if (!failed) return store;
-    warnOnce(fmt::format("{}: {}, so no run is kept for later", store.string(), failed.message()));
+    warnOnce(fmt::format("{}: {}: no run is kept for later", store.string(), failed.message()));
     return {};
 }
 
@@ -61,32 +65,63 @@ void showProgress(const experiment::Progress& p) {
     if (p.done == p.of) {
         fmt::print(stderr, "\r\x1b[K");
     } else {
-        fmt::print(stderr, "\r\x1b[K{} of {} runs, {} left ({})", p.done, p.of, clockTime(p.secondsLeft), p.last);
+        const std::string left = p.secondsLeft ? fmt::format(", {} left", clockTime(*p.secondsLeft)) : "";
+        fmt::print(stderr, "\r\x1b[K{} of {} runs{} ({})", p.done, p.of, left, p.last);
     }
     std::fflush(stderr);
 }
 
-void addBatchOptions(CLI::App& app, BatchOptions& o) {
-    app.add_option(
-           "--store", o.store,
-           "folder that keeps runs as they end, so that the same command goes on where it was [the user's cache]")
-        ->type_name("FOLDER");
-    app.add_option("--jobs", o.jobs, "runs at a time [one a core]")->check(positive());
+void addBatchOptions(CommandLine line, BatchOptions& o) {
+    line.option("--store", o.store, "keep finished runs in FOLDER; a repeated command resumes [the user's cache]")
+        .typeName("FOLDER");
+    line.option("--jobs", o.jobs, "parallel runs [one per core]").check(positive());
+}
+
+void addClusterOptions(CommandLine line, BatchOptions& o) {
+    line.option("--on", o.on, "where runs are done: local, or slurm (job arrays; --store on a folder that nodes see)")
+        .typeName("PLACE")
+        .showDefault()
+        .check([](const std::string& place) {
+            return place == "local" || place == "slurm" ? ""
+                                                        : fmt::format("unknown place {}: choose local or slurm", place);
+        });
+    line.option("--slurm-options", o.slurmOptions, "options for sbatch, such as '--partition=long --time=2:00:00'")
+        .typeName("OPTIONS");
+    line.option("--slurm-program", o.slurmProgram, "command that runs bulkhead on a node [this program's path]")
+        .typeName("COMMAND");
+}
+
+bool onSlurm(const BatchOptions& o) {
+    if (o.on != "slurm" && !o.slurmOptions.empty()) throw Error("--slurm-options needs --on slurm");
+    if (o.on != "slurm" && !o.slurmProgram.empty()) throw Error("--slurm-program needs --on slurm");
+    return o.on == "slurm";
+}
+
+std::shared_ptr<experiment::Executor> executorOf(const BatchOptions& o) {
+    if (!onSlurm(o)) {
+        const unsigned jobs = o.jobs ? o.jobs : experiment::processors();
+        sim::shareHostThreads(jobs);
+        return std::make_shared<experiment::LocalExecutor>(jobs, showProgress);
+    }
+    const std::filesystem::path store = storeFolder(o);
+    if (store.empty()) throw Error("--on slurm needs --store, a folder that all nodes see");
+    experiment::slurm::SlurmSettings settings;
+    settings.store = std::filesystem::absolute(store).lexically_normal();
+    settings.program = thisProgram();
+    settings.command =
+        o.slurmProgram.empty() ? shellQuoted(std::filesystem::read_symlink("/proc/self/exe").string()) : o.slurmProgram;
+    settings.options = shellWords(o.slurmOptions, "--slurm-options");
+    settings.atOnce = o.jobs;
+    settings.notice = warnOnce;
+    return std::make_shared<experiment::slurm::SlurmExecutor>(std::move(settings), showProgress);
 }
 
 compare::RunBatch openBatch(const BatchOptions& o) {
-    return {compare::Store(storeFolder(o), compare::simulatorSources(), warnOnce),
-            o.jobs ? o.jobs : experiment::processors(), showProgress};
+    return {compare::Store(storeFolder(o), compare::simulatorSources(), warnOnce), executorOf(o)};
 }
 
 void fillProvenance(Result& result, const std::string& gpu, std::uint64_t seed) {
     result.provenance = {commandLine(), gpu, static_cast<std::int64_t>(seed), version(), currentDate()};
-}
-
-nlohmann::ordered_json resultsJson(const std::vector<Result>& results) {
-    nlohmann::ordered_json json = {{"results", nlohmann::ordered_json::array()}};
-    for (const Result& result : results) json["results"].push_back(report::json(result));
-    return json;
 }
 
 }  // namespace bulkhead::cli

@@ -33,7 +33,7 @@ fs::path findSdk() {
     const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
     for (const fs::path& sdk : {folder / "sdk", folder / "../lib/bulkhead/sdk"})
         if (fs::exists(sdk / "include/cuda_runtime.h")) return fs::canonical(sdk);
-    throw Error("cc: the headers are missing: neither {} nor {} has them", (folder / "sdk").string(),
+    throw Error("cc: the CUDA headers are missing: they are neither in {} nor in {}", (folder / "sdk").string(),
                 (folder / "../lib/bulkhead/sdk").lexically_normal().string());
 }
 
@@ -46,7 +46,7 @@ std::string archOf(std::string_view text) {
     const std::size_t at = text.find_last_of('_');
     const std::string_view number = at == std::string_view::npos ? "" : text.substr(at + 1);
     const std::size_t digits = std::min(number.find_first_not_of("0123456789"), number.size());
-    if (digits == 0) throw Error("cc: {} names no architecture such as sm_75", text);
+    if (digits == 0) throw Error("cc: {}: not an architecture; write one such as sm_75", text);
     return "sm_" + std::string(number.substr(0, digits));
 }
 
@@ -66,7 +66,7 @@ void checkInput(const std::string& name) {
     const std::string ending = fs::path(name).extension().string();
     const bool source = startsWithAny(ending, {".cu", ".c", ".h"});
     const std::string bytes = readBeginning(name, source ? kMostFileBytes : 1);  // whether it can be read at all
-    if (source && bytes.find('\0') != std::string::npos) throw Error("cc: {}: is not text", name);
+    if (source && bytes.find('\0') != std::string::npos) throw Error("cc: {}: is not a text file", name);
 }
 
 /// The compiler's command line, made from what was typed.
@@ -109,8 +109,10 @@ class Command {
             return typed[++i];
         };
         if (startsWithAny(word, {"-rdc=true", "--relocatable-device-code=true", "-fgpu-rdc", "-dc", "--device-c"}))
-            throw Error("cc: {}: device code is not linked across files; keep a kernel and what it calls in one file",
-                        word);
+            throw Error(
+                "cc: {}: device code cannot be linked across files; put a kernel and the functions it calls into one "
+                "file",
+                word);
         if (word == "-arch" || word == "--gpu-architecture" || word == "-gencode") return addArch(archOf(value()));
         if (startsWithAny(word, {"-arch=", "--gpu-architecture=", "-gencode=", "--cuda-gpu-arch=", "--offload-arch="}))
             return addArch(archOf(std::string_view(word).substr(word.find('=') + 1)));
@@ -146,6 +148,7 @@ class Command {
 
 int runCompiler(const std::vector<std::string>& line) {
     std::vector<char*> arguments;
+    arguments.reserve(line.size() + 1);
     for (const std::string& word : line) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
     pid_t child = 0;
@@ -160,14 +163,14 @@ int runCompiler(const std::vector<std::string>& line) {
 
 }  // namespace
 
-Action setUpCc(CLI::App& app) {
-    app.footer(
+Action setUpCc(CommandLine line) {
+    line.footer(
         "bulkhead cc [options] FILE.cu... [-o PROGRAM]\n"
-        "Options are clang's (-O2 -I -D -std= -g -c -l -L ...); -arch=sm_NN is understood as well. The program runs "
-        "by\n"
-        "itself: on a simulated GPU where there is no NVIDIA driver.");
-    app.prefix_command();
-    return [&app] { return runCompiler(Command(app.remaining()).line(findSdk())); };
+        "Options are clang's (-O2 -I -D -std= -g -c -l -L ...) and nvcc's -arch=sm_NN. The program runs by itself, on "
+        "a\n"
+        "simulated GPU if there is no NVIDIA driver.");
+    line.takeAnything();
+    return [line] { return runCompiler(Command(line.remaining()).line(findSdk())); };
 }
 
 }  // namespace bulkhead::cli

@@ -2,11 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
-
 #include "base/error.h"
 #include "base/suggest.h"
 #include "cli/examples.h"
@@ -26,33 +21,20 @@ class HelpFormatter final : public CLI::Formatter {
     }
 };
 
-/// What is wrong with a count, or nothing.
-std::string refuseCount(const std::string& text) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.starts_with("-")) return text + " must not be negative";
-    if (error == std::errc::result_out_of_range) return text + " is too large";
-    return error == std::errc() && end == text.data() + text.size() ? "" : "'" + text + "' is no whole number";
+/// The parser would take an empty value for no option at all.
+void refuseEmpty(CLI::Option& option) {
+    if (option.nonpositional() && option.get_items_expected_max() > 0)
+        option.check(
+            CLI::Validator([](const std::string& text) { return text.empty() ? "needs a value" : std::string(); }, ""));
 }
 
-std::string refuseQuantity(const std::string& text) {
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !std::isfinite(value)) return "'" + text + "' is no number";
-    return value < 0 ? text + " must not be negative" : "";
-}
-
-/// The parser would take -1 for the largest number, one that is larger for that as well, and an empty value for no
-/// option at all.
-void refuseNonsense(CLI::App& app) {
+/// The name of a positional argument says what it is.
+void finishOptions(CLI::App& app) {
     for (CLI::Option* option : app.get_options()) {
-        if (option->get_type_name() == "UINT") option->check(CLI::Validator(refuseCount, ""));
-        if (option->get_type_name() == "FLOAT") option->check(CLI::Validator(refuseQuantity, ""));
-        if (option->nonpositional() && option->get_items_expected_max() > 0)
-            option->check(CLI::Validator(
-                [](const std::string& text) { return text.empty() ? "needs a value" : std::string(); }, ""));
+        if (option->get_positional()) option->type_name("");
+        refuseEmpty(*option);
     }
-    for (CLI::App* sub : app.get_subcommands({})) refuseNonsense(*sub);
+    for (CLI::App* sub : app.get_subcommands({})) finishOptions(*sub);
 }
 
 std::string exampleText(const std::string& verb) {
@@ -64,7 +46,8 @@ std::string exampleText(const std::string& verb) {
 
 }  // namespace
 
-CommandTree::CommandTree() : app("Bulkhead: cache interference on GPUs: see it, cause it, wall it off.", "bulkhead") {
+CommandTree::CommandTree()
+    : app("Bulkhead: measure, cause and prevent interference in the caches and memory of GPUs.", "bulkhead") {
     app.set_version_flag("--version", "bulkhead " + version());
     app.require_subcommand(0, 1);
     const auto formatter = std::make_shared<HelpFormatter>();
@@ -74,14 +57,14 @@ CommandTree::CommandTree() : app("Bulkhead: cache interference on GPUs: see it, 
     for (const Verb& verb : verbs()) {
         CLI::App* sub = app.add_subcommand(verb.name, verb.brief);
         sub->group("Verbs");
-        actions.emplace_back(sub, verb.setup(*sub));
+        actions.emplace_back(sub, verb.setup(CommandLine(*sub)));
         if (examplesOf(verb.name).empty()) continue;
         const std::string footer = sub->get_footer();
         sub->footer(footer + (footer.empty() ? "" : "\n") + exampleText(verb.name));
     }
-    refuseNonsense(app);
+    finishOptions(app);
     // Verbs would inherit it.
-    app.footer("bulkhead VERB --help tells the options of a verb, with examples.");
+    app.footer("bulkhead VERB --help shows the options of a verb, with examples.");
 }
 
 std::vector<std::string> CommandTree::names() const {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/batch_options.h"
+#include "cli/common_options.h"
 #include "cli/verbs.h"
 #include "compare/comparison.h"
 #include "report/report.h"
@@ -13,7 +14,7 @@
 namespace bulkhead::cli {
 namespace {
 
-struct Options {
+struct CompareOptions {
     BatchOptions batch;
     std::vector<std::string> schedulers = {"gto", "ccws", "best-swl", "statpcal", "ciao-t", "ciao-p", "ciao-c"};
     std::vector<std::string> workloads;
@@ -37,14 +38,15 @@ std::vector<std::string> chosenWorkloads(const std::vector<std::string>& words) 
     return names;
 }
 
-compare::Plan planOf(const Options& o) {
+compare::Plan planOf(const CompareOptions& o) {
     compare::Plan plan;
     plan.workloads = chosenWorkloads(o.workloads);
     for (const std::string& scheduler : o.schedulers) {
         compare::expectScheduler(scheduler);
         plan.variants.push_back({scheduler, scheduler});
     }
-    if (o.gpu.starts_with("cuda:")) throw Error("compare: {}: only simulated GPUs have a choice of schedulers", o.gpu);
+    if (!gpu::capabilitiesOf(o.gpu).settable)
+        throw Error("compare: {}: warp schedulers can be chosen on simulated GPUs only", o.gpu);
     plan.common.gpu = o.gpu;
     plan.common.settings = o.settings;
     plan.common.size = workloads::parseSize(o.size);
@@ -54,7 +56,7 @@ compare::Plan planOf(const Options& o) {
     return plan;
 }
 
-int run(const Options& o) {
+int runCompare(const CompareOptions& o) {
     const compare::Plan plan = planOf(o);
     expectOutputs({o.json, o.csv, o.html});
     compare::RunBatch batch = openBatch(o.batch);
@@ -64,10 +66,10 @@ int run(const Options& o) {
     for (Result& result : results) fillProvenance(result, o.gpu, o.seed);
     results.front().title +=
         fmt::format(" (size {}{})", o.size,
-                    o.instructions ? fmt::format(", {} warp instructions a run", o.instructions) : std::string());
+                    o.instructions ? fmt::format(", {} warp instructions per run", o.instructions) : std::string());
     if (o.json.empty() && o.csv.empty() && o.html.empty()) writeOutput("-", report::text(results.front()));
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results.back()));
-    if (!o.json.empty()) writeJson(o.json, resultsJson(results));
+    if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
     if (!o.html.empty()) writeOutput(o.html, report::html("bulkhead compare", results));
     const std::vector<std::string> failures = comparison.failures();
     for (const std::string& line : failures) fmt::print(stderr, "bulkhead: {}\n", line);
@@ -76,27 +78,27 @@ int run(const Options& o) {
 
 }  // namespace
 
-Action setUpCompare(CLI::App& app) {
-    const auto o = std::make_shared<Options>();
-    app.add_option("--schedulers", o->schedulers, "the first is what the others are measured against")
-        ->delimiter(',')
-        ->capture_default_str();
-    app.add_option("--workloads", o->workloads,
-                   "names, or the classes LWS, SWS and CI; all of the CIAO paper's if none")
-        ->delimiter(',');
-    app.add_option("--size", o->size, "test, default or paper")->capture_default_str();
-    app.add_option("--limit", o->instructions, "stop each run after that many warp instructions; 0: run to the end")
-        ->capture_default_str();
-    app.add_option("--gpu", o->gpu, "sim:NAME or sim:FILE.json")->capture_default_str();
-    app.add_option("--set", o->settings, "change a figure of the GPU: KEY=VALUE")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
-    app.add_option("--seed", o->seed, "what their input is made from")->capture_default_str();
-    app.add_option("--json", o->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
-    app.add_option("--csv", o->csv, "write a row for each run, likewise")->type_name("FILE");
-    app.add_option("--html", o->html, "write a page, likewise")->type_name("FILE");
-    addBatchOptions(app, o->batch);
-    return [o] { return run(*o); };
+Action setUpCompare(CommandLine line) {
+    const auto o = std::make_shared<CompareOptions>();
+    line.option("--schedulers", o->schedulers, "warp schedulers; the first is the baseline")
+        .typeName("NAME")
+        .delimiter(',')
+        .showDefault();
+    line.option("--workloads", o->workloads, "workloads, or classes LWS, SWS and CI [all of the CIAO paper's]")
+        .typeName("NAME")
+        .delimiter(',');
+    addSizeOption(line, o->size);
+    line.option("--limit", o->instructions, "stop each run after N warp instructions; 0: run to the end").showDefault();
+    addSimulatedGpuOption(line, o->gpu);
+    addSettings(line, o->settings);
+    addThreadsOption(line);
+    addSeedOption(line, o->seed);
+    addJsonOption(line, o->json);
+    addCsvOption(line, o->csv, "a row per run as CSV");
+    addHtmlOption(line, o->html);
+    addBatchOptions(line, o->batch);
+    addClusterOptions(line, o->batch);
+    return [o] { return runCompare(*o); };
 }
 
 }  // namespace bulkhead::cli

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/shell_words.h"
 #include "cli/command_tree.h"
 #include "cli/verbs.h"
 
@@ -45,17 +46,11 @@ std::string candidates(const CLI::App& app) {
     return words;
 }
 
-/// In single quotes, for every shell.
-std::string quoted(const std::string& text) {
-    std::string out = "'";
-    for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return out + "'";
-}
-
 std::string bashScript(const CommandTree& tree) {
     std::string cases;
     for (const Place& place : places(tree))
-        cases += fmt::format("        {}) words={} ;;\n", quoted(place.words), quoted(candidates(*place.app)));
+        cases +=
+            fmt::format("        {}) words={} ;;\n", shellQuoted(place.words), shellQuoted(candidates(*place.app)));
     return "# bash completion for bulkhead\n"
            "_bulkhead() {\n"
            "    local current=${COMP_WORDS[COMP_CWORD]} place='' words='' i\n"
@@ -70,7 +65,8 @@ std::string bashScript(const CommandTree& tree) {
            [&] {
                std::string inner;
                for (const auto& [sub, action] : tree.actions)
-                   inner += fmt::format("                {}) words={} ;;\n", sub->get_name(), quoted(candidates(*sub)));
+                   inner +=
+                       fmt::format("                {}) words={} ;;\n", sub->get_name(), shellQuoted(candidates(*sub)));
                return inner;
            }() +
            "            esac ;;\n"
@@ -103,8 +99,8 @@ std::string zshFunction(const CLI::App& app, const std::string& name) {
         for (const std::string& spelling : spellings(*option)) {
             const bool value = option->get_items_expected_max() > 0;
             const std::string what = zshText(option->get_type_name());
-            out += " \\\n        " + quoted("*" + spelling + "[" + zshText(option->get_description()) + "]" +
-                                            (value ? ":" + what + ":_files" : std::string()));
+            out += " \\\n        " + shellQuoted("*" + spelling + "[" + zshText(option->get_description()) + "]" +
+                                                 (value ? ":" + what + ":_files" : std::string()));
         }
     if (subs.empty()) return out + " \\\n        '*:file:_files'\n}\n";
     out +=
@@ -112,7 +108,7 @@ std::string zshFunction(const CLI::App& app, const std::string& name) {
         "local "
         "-a verbs=(\n";
     for (const CLI::App* sub : subs)
-        out += "            " + quoted(sub->get_name() + ":" + zshText(sub->get_description())) + "\n";
+        out += "            " + shellQuoted(sub->get_name() + ":" + zshText(sub->get_description())) + "\n";
     out += "        )\n        _describe verb verbs ;;\n    argument)\n        case $line[1] in\n";
     for (const CLI::App* sub : subs) out += fmt::format("        {0}) {1}_{0} ;;\n", sub->get_name(), name);
     return out + "        esac ;;\n    esac\n}\n";
@@ -170,9 +166,9 @@ std::string fishScript(const CommandTree& tree) {
 
 }  // namespace
 
-Action setUpCompletion(CLI::App& app) {
+Action setUpCompletion(CommandLine line) {
     const auto shell = std::make_shared<std::string>();
-    app.add_option("SHELL", *shell, "bash, zsh or fish")->required();
+    line.option("SHELL", *shell, "shell: bash, zsh or fish").required();
     return [shell] {
         const std::map<std::string, std::string (*)(const CommandTree&)> scripts = {
             {"bash", bashScript}, {"fish", fishScript}, {"zsh", zshScript}};

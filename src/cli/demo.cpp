@@ -11,7 +11,6 @@
 #include "dissect/dissect.h"
 #include "evaluation/evaluation.h"
 #include "experiment/interruption.h"
-#include "experiment/process_pool.h"
 #include "report/report.h"
 #include "stress/scenario.h"
 #include "stress/stress.h"
@@ -24,33 +23,33 @@ struct DemoOptions {
     BatchOptions batch;
 };
 
-bool isReal(const std::string& gpu) {
-    return gpu.starts_with("cuda:");
-}
+// What the papers had, and what answers a question unless somebody chooses.
+constexpr const char *kFractionalGpu = "sim:gtx1080", *kInterferenceGpu = "sim:tx2";
 
 /// The four verbs on one small question each, and what became of them.
 class Demo {
   public:
     explicit Demo(const DemoOptions& o) : options_(o) {
-        summary_.title = "Ours beside the papers'";
-        summary_.columns = {{"question", ""}, {"GPU", ""}, {"ours", ""}, {"paper's", ""}, {"unit", ""}, {"paper", ""}};
+        summary_.title = "Measured and published values";
+        summary_.columns = {{"quantity", ""},  {"GPU", ""},  {"measured", ""},
+                            {"published", ""}, {"unit", ""}, {"paper", ""}};
     }
 
     void see() {
-        const std::string gpu = options_.gpu.empty() ? "sim:gtx1080" : options_.gpu;
-        begin("See it", "how does a GPU spread addresses over its caches and memory? By timing alone:",
+        const std::string gpu = chosenOr(kFractionalGpu);
+        begin("See it", "find by timing how a GPU maps addresses to L2 slices, sets and DRAM banks:",
               "bulkhead dissect --gpu " + gpu);
         gpu::Gpu opened = gpu::Gpu::open(gpu);
         dissect::Listener silent;
         const dissect::Dissection found = dissect::dissect(opened, dissect::Options(), silent);
         Result r;
-        r.title = "What timing tells of " + gpu;
+        r.title = "Measurements of " + gpu;
         r.columns = {{"property", ""}, {"value", ""}, {"unit", ""}, {"confidence", ""}};
         for (const dissect::Finding& f : found.findings)
             if (!std::holds_alternative<std::monostate>(f.value)) r.add({f.name, f.value, f.unit, f.confidence});
         show(std::move(r), gpu);
         for (const Result& figure : found.figures) keep(figure, gpu);
-        if (isReal(gpu)) return;
+        if (gpu != kFractionalGpu) return;
         // Fractional GPUs, Figure 6 and appendix B.
         compareFinding(found.findings, "DRAM banks", gpu, 128);
         compareFinding(found.findings, "L2 sets", gpu, 1024);
@@ -60,61 +59,60 @@ class Demo {
 
     void cause() {
         stress::Options options;
-        options.pair.gpu = options_.gpu.empty() ? "sim:tx2" : options_.gpu;
-        const bool real = isReal(options.pair.gpu);
-        options.pair.victim.accesses = real ? 0 : 4096;
-        options.pair.victim.limitSeconds = real ? 60 : 0.25;
-        options.victims = {real ? "latency" : "random"};
+        options.pair.gpu = chosenOr(kInterferenceGpu);
+        const gpu::Capabilities can = gpu::capabilitiesOf(options.pair.gpu);
+        options.pair.victim.accesses = can.costly ? 4096 : 0;
+        options.pair.victim.limitSeconds = can.costly ? 0.25 : 60;
+        options.victims = {can.costly ? "random" : "latency"};
         for (const char* name : {"compute", "evict-random"}) {
             corun::AggressorSpec spec;
             spec.kind = corun::findAggressor(name).name;
             options.aggressors.push_back(spec);
         }
-        options.samples = real ? 20 : 2;
-        begin("Cause it", "a victim on one part of the GPU, an aggressor on another; they share only L2 and DRAM:",
+        options.samples = can.deterministic ? 2 : 20;
+        begin("Cause it", "run a victim and an aggressor on different SMs; they share only L2 and DRAM:",
               fmt::format("bulkhead stress --gpu {} --victim {} --aggressors compute,evict-random --samples {}{}",
-                          options.pair.gpu, options.victims.front(), options.samples, real ? "" : " --accesses 4096"));
+                          options.pair.gpu, options.victims.front(), options.samples,
+                          can.costly ? " --accesses 4096" : ""));
         stress::Outcome outcome;
         stress::stress(options, outcome);
         for (const stress::Cell& cell : outcome.cells)
-            if (cell.pairing.pairs.empty()) throw Error("demo: the victim could not be measured: {}", cell.refusal);
+            if (cell.pairing.pairs.empty()) throw Error("demo: cannot measure the victim: {}", cell.refusal);
         for (Result& r : outcome.results(options)) {
             const bool first = r.title.starts_with("Interference");
-            if (first && !real) {
+            if (first && options.pair.gpu == kInterferenceGpu) {
                 // Towards Demystifying Cache Interference, Table 3.
                 addSummary("slowdown beside pure computation", options.pair.gpu, cellOf(r, 0, "slowdown"), 1.0, "x",
                            "Cache Interference, Table 3");
                 addSummary("slowdown beside random eviction", options.pair.gpu, cellOf(r, 1, "slowdown"), 2.1, "x",
                            "Cache Interference, Table 3");
             }
-            if (first)
-                show(std::move(r), options.pair.gpu);
-            else
-                keep(std::move(r), options.pair.gpu);
+            if (first) writeOutput("-", report::text(stress::briefMatrix(r)));
+            keep(std::move(r), options.pair.gpu);
         }
     }
 
     void wallOff() {
         evaluation::EvaluationSpec spec;
-        spec.common.gpu = options_.gpu.empty() ? "sim:gtx1080" : options_.gpu;
-        const bool real = isReal(spec.common.gpu);
-        spec.common.samples = real ? 20 : 1;
-        spec.applications = real ? std::vector<std::string>{"latency"} : std::vector<std::string>{"SP", "VA"};
-        spec.neighbours = {real ? "stream" : "VA"};
-        begin("Wall it off", "two partitions: multiprocessors apart (cp), then L2 and DRAM apart as well (cmp):",
+        spec.common.gpu = chosenOr(kFractionalGpu);
+        const gpu::Capabilities can = gpu::capabilitiesOf(spec.common.gpu);
+        spec.common.samples = can.deterministic ? 1 : 20;
+        spec.applications = can.costly ? std::vector<std::string>{"SP", "VA"} : std::vector<std::string>{"latency"};
+        spec.neighbours = {can.costly ? "VA" : "stream"};
+        begin("Wall it off", "two partitions: separate SMs (cp), then separate L2 slices and DRAM as well (cmp):",
               fmt::format("bulkhead isolate evaluate --gpu {} --applications {} --neighbours {}", spec.common.gpu,
                           fmt::join(spec.applications, ","), spec.neighbours.front()));
         const evaluation::SeriesStore store(storeFolder(options_.batch), thisProgram(), warnOnce);
-        const evaluation::Evaluation evaluation = evaluation::evaluate(spec, store, jobs(), showProgress);
+        const evaluation::Evaluation evaluation = evaluation::evaluate(spec, store, executorOf(options_.batch));
         for (const std::string& failure : evaluation.failures()) throw Error("demo: {}", failure);
         Result variation = evaluation.variationTable(spec);
-        if (!real) {
+        if (spec.common.gpu == kFractionalGpu) {
             // Fractional GPUs, Table III: averages over six applications.
             const std::size_t average = variation.rows.size() - 2;
-            addSummary("variation behind compute walls, two of six applications", spec.common.gpu,
-                       variation.rows[average][1], 130.4, "%", "Fractional GPUs, Table III");
-            addSummary("variation behind compute and memory walls", spec.common.gpu, variation.rows[average][2], 7.5,
-                       "%", "Fractional GPUs, Table III");
+            addSummary("slowdown with compute walls, 2 of 6 applications", spec.common.gpu, variation.rows[average][1],
+                       130.4, "%", "Fractional GPUs, Table III");
+            addSummary("slowdown with compute and memory walls", spec.common.gpu, variation.rows[average][2], 7.5, "%",
+                       "Fractional GPUs, Table III");
         }
         show(std::move(variation), spec.common.gpu);
         keep(evaluation.runtimeTable(), spec.common.gpu);
@@ -127,14 +125,14 @@ class Demo {
         plan.common.warpInstructions = 10'000'000;
         plan.workloads = {"ATAX"};
         plan.variants = {{"gto", "gto"}, {"ciao-c", "ciao-c"}};
-        begin("Design it away", "a kernel whose warps thrash L1D, under a usual scheduler and under CIAO's:",
+        begin("Design it away", "run a kernel whose warps thrash the L1D under the GTO scheduler and under CIAO:",
               "bulkhead compare --workloads ATAX --schedulers gto,ciao-c --size paper --limit 10000000");
         compare::RunBatch batch = openBatch(options_.batch);
         const compare::Comparison comparison = compare::compare(batch, plan);
         for (const std::string& failure : comparison.failures()) throw Error("demo: {}", failure);
         // CIAO, V-B: the mean over 21 workloads.
-        addSummary("IPC under CIAO-C over GTO, ATAX; the paper's is the mean of 21", plan.common.gpu,
-                   comparison.gain(0, 1), 1.56, "x", "CIAO, V-B");
+        addSummary("IPC of CIAO-C over GTO, ATAX (paper: mean of 21)", plan.common.gpu, comparison.gain(0, 1), 1.56,
+                   "x", "CIAO, V-B");
         show(compare::gainTable(comparison), plan.common.gpu);
         keep(compare::runTable(comparison), plan.common.gpu);
     }
@@ -147,12 +145,12 @@ class Demo {
             results_.insert(results_.begin(), summary_);
         }
         writeOutput(options_.out, report::html("Bulkhead: see it, cause it, wall it off, design it away", results_));
-        fmt::print("\nThe report, with charts and the command of each figure: {}\n",
+        fmt::print("\nReport with charts and the command of each result: {}\n",
                    std::filesystem::absolute(options_.out).string());
     }
 
   private:
-    unsigned jobs() const { return options_.batch.jobs ? options_.batch.jobs : experiment::processors(); }
+    std::string chosenOr(const char* usual) const { return options_.gpu.empty() ? usual : options_.gpu; }
 
     void begin(const std::string& name, const std::string& question, const std::string& command) {
         command_ = command;
@@ -194,8 +192,8 @@ class Demo {
     std::vector<Result> results_;
 };
 
-int run(const DemoOptions& o) {
-    if (!o.gpu.empty()) gpu::Gpu::open(o.gpu);  // refuses an unknown one before anything is said
+int runDemo(const DemoOptions& o) {
+    if (!o.gpu.empty()) gpu::Gpu::open(o.gpu);  // refuses an unknown one before anything is printed
     expectOutputs({o.out});
     openBatch(o.batch);  // likewise, a folder that cannot keep runs
     corun::loadModulesEagerly();
@@ -204,20 +202,19 @@ int run(const DemoOptions& o) {
     demo.see();
     demo.cause();
     demo.wallOff();
-    // A warp scheduler cannot be changed on a real GPU.
-    if (!isReal(o.gpu)) demo.designAway();
+    if (o.gpu.empty() || gpu::capabilitiesOf(o.gpu).settable) demo.designAway();
     demo.finish();
     return kDone;
 }
 
 }  // namespace
 
-Action setUpDemo(CLI::App& app) {
+Action setUpDemo(CommandLine line) {
     const auto o = std::make_shared<DemoOptions>();
-    app.add_option("--gpu", o->gpu, "a real GPU, cuda:N, or one simulated GPU for all [one that suits each question]");
-    app.add_option("--out", o->out, "write the report to FILE")->type_name("FILE")->capture_default_str();
-    addBatchOptions(app, o->batch);
-    return [o] { return run(*o); };
+    line.option("--gpu", o->gpu, "GPU for all parts: sim:NAME, sim:FILE.json or cuda:N [one per part]").typeName("GPU");
+    line.option("--out", o->out, "write the HTML report to FILE").typeName("FILE").showDefault();
+    addBatchOptions(line, o->batch);
+    return [o] { return runDemo(*o); };
 }
 
 }  // namespace bulkhead::cli

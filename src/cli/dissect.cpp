@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "cli/common_options.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "report/report.h"
@@ -31,6 +32,11 @@ std::string valueText(const Value& value) {
     if (const auto* s = std::get_if<std::string>(&value)) return *s;
     if (const auto* b = std::get_if<bool>(&value)) return *b ? "yes" : "no";
     return "undecided";
+}
+
+/// Of a number; what is undecided has none.
+std::string unitOf(const dissect::Finding& f) {
+    return std::holds_alternative<std::monostate>(f.value) ? "" : f.unit;
 }
 
 /// Tells each step on standard error as it happens: results go to standard output, alone.
@@ -56,8 +62,8 @@ class Narrator final : public dissect::Listener {
     void found(const dissect::Finding& f) override {
         clear();
         if (!quiet_)
-            fmt::print(stderr, "  {}: {}{}{}  ({})\n", f.name, valueText(f.value), f.unit.empty() ? "" : " ", f.unit,
-                       f.evidence);
+            fmt::print(stderr, "  {}: {}{}{}  ({})\n", f.name, valueText(f.value), unitOf(f).empty() ? "" : " ",
+                       unitOf(f), f.evidence);
     }
 
   private:
@@ -72,10 +78,10 @@ class Narrator final : public dissect::Listener {
 
 Result summary(const std::string& gpu, const std::vector<dissect::Finding>& findings) {
     Result r;
-    r.title = "What timing tells of " + gpu;
+    r.title = "Measurements of " + gpu;
     r.columns = {{"property", ""}, {"value", ""}, {"unit", ""}, {"confidence", ""}};
     for (const dissect::Finding& f : findings)
-        r.add({f.name, valueText(f.value), f.unit, fmt::format("{:.3f}", f.confidence)});
+        r.add({f.name, valueText(f.value), unitOf(f), fmt::format("{:.3f}", f.confidence)});
     return r;
 }
 
@@ -111,11 +117,24 @@ std::string fileName(const Result& figure) {
     return name + ".csv";
 }
 
-std::string page(const std::string& gpu, const dissect::Dissection& found, const Result::Provenance& from) {
+/// A table of findings, then the figures.
+std::vector<Result> resultsOf(const std::string& gpu, const dissect::Dissection& found,
+                              const Result::Provenance& from) {
     std::vector<Result> results = {summary(gpu, found.findings)};
     results.front().provenance = from;
     results.insert(results.end(), found.figures.begin(), found.figures.end());
-    return report::html(results.front().title, results);
+    return results;
+}
+
+/// The map with its figures; where there is none, the results alone.
+nlohmann::ordered_json dissectionJson(const std::vector<Result>& results, const dissect::Dissection& found) {
+    nlohmann::ordered_json json = found.file ? toJson(*found.file) : report::fileJson(results);
+    json["decided"] = found.file.has_value();
+    json["gpu_seconds"] = found.gpuSeconds;
+    if (!found.file) return json;
+    json["figures"] = nlohmann::ordered_json::array();
+    for (const Result& figure : found.figures) json["figures"].push_back(report::json(figure));
+    return json;
 }
 
 int runDissect(const DissectOptions& o) {
@@ -133,21 +152,15 @@ int runDissect(const DissectOptions& o) {
         found.file->provenance = from;
         if (!o.out.empty()) writeJson(o.out, toJson(*found.file));
     }
-    if (!o.html.empty()) writeOutput(o.html, page(gpu.info().name, found, from));
+    const std::vector<Result> results = resultsOf(gpu.info().name, found, from);
+    if (!o.html.empty()) writeOutput(o.html, report::html(results.front().title, results));
     if (!o.json.empty()) {
-        nlohmann::ordered_json json = found.file ? toJson(*found.file) : nlohmann::ordered_json::object();
-        if (!found.file) json["findings"] = report::json(summary(gpu.info().name, found.findings))["rows"];
-        json["decided"] = found.file.has_value();
-        json["gpu_seconds"] = found.gpuSeconds;
-        json["figures"] = nlohmann::ordered_json::array();
-        for (const Result& figure : found.figures) json["figures"].push_back(report::json(figure));
-        writeJson(o.json, json);
+        writeJson(o.json, dissectionJson(results, found));
     } else if (o.html != "-") {
-        writeOutput("-", report::text(summary(gpu.info().name, found.findings)) +
-                             fmt::format("{:.3g} s of GPU time\n", found.gpuSeconds));
+        writeOutput("-", report::text(results.front()) + fmt::format("{:.3g} s of GPU time\n", found.gpuSeconds));
     }
     if (!found.file) {
-        fmt::print(stderr, "bulkhead: no map of {} could be decided\n", o.gpu);
+        fmt::print(stderr, "bulkhead: could not determine the address map of {}\n", o.gpu);
         return kCheckFailed;
     }
     return kDone;
@@ -160,8 +173,8 @@ int runVerify(const DissectOptions& o) {
     Narrator narrator(!o.json.empty());
     const dissect::Verification v = dissect::verify(gpu, file, experimentOptions(o), narrator);
     Result r;
-    r.title = fmt::format("{} on {}: answers that agree with timing", o.verify, gpu.info().name);
-    r.columns = {{"part", ""}, {"right", "%"}};
+    r.title = fmt::format("{} on {}: addresses for which the map agrees with timing", o.verify, gpu.info().name);
+    r.columns = {{"part of the map", ""}, {"correct", "%"}};
     bool good = true;
     const auto add = [&](const char* part, double share) {
         if (share < 0) return;
@@ -176,36 +189,35 @@ int runVerify(const DissectOptions& o) {
     if (o.json.empty()) {
         writeOutput("-", report::text(r));
     } else {
-        writeJson(o.json, report::json(r));
+        writeJson(o.json, report::fileJson(r));
     }
     return good ? kDone : kCheckFailed;
 }
 
 }  // namespace
 
-Action setUpDissect(CLI::App& app) {
+Action setUpDissect(CommandLine line) {
     const auto o = std::make_shared<DissectOptions>();
-    app.add_option("--gpu", o->gpu, "sim:NAME, sim:FILE.json or cuda:N")->capture_default_str();
-    app.add_option("--out", o->out, "write the map to FILE, for stress and isolate")->type_name("FILE");
-    app.add_option("--verify", o->verify, "measure how right a map is on fresh addresses, instead")->type_name("FILE");
-    app.add_option("--json", o->json, "write everything to FILE, or to standard output if it is -")->type_name("FILE");
-    app.add_option("--html", o->html, "write a page, likewise")->type_name("FILE");
-    app.add_option("--figures", o->figures, "write figures 3, 4, 6 and 8 as CSV into this directory")->type_name("DIR");
-    app.add_option("--set", o->settings, "change a figure of a simulated GPU: KEY=VALUE")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
-    app.add_option("--seed", o->seed, "of the addresses that are tried")->capture_default_str();
-    app.add_option("--memory", o->memoryMb,
-                   "how much memory to probe, in MB; 0: all of a simulated GPU's, 4096 of a real one's")
-        ->check(between(0, 1 << 20));
-    app.add_option("--addresses", o->addresses, "fresh addresses to check with; a simulated GPU takes fewer")
-        ->capture_default_str()
-        ->check(between(1, 1 << 24));
-    app.add_flag("--unknown-addresses", o->unknownAddresses,
-                 "do without physical addresses on a simulated GPU, as on a real one");
-    return [o, &app] {
+    addGpuOption(line, o->gpu);
+    line.option("--out", o->out, "write the address map to FILE, for stress and isolate").typeName("FILE");
+    line.option("--verify", o->verify, "only check the address map in FILE, on fresh addresses").typeName("FILE");
+    addJsonOption(line, o->json, "all measurements as JSON");
+    addHtmlOption(line, o->html);
+    line.option("--figures", o->figures, "write the data of figures 3, 4, 6 and 8 as CSV into DIR").typeName("DIR");
+    addSettings(line, o->settings);
+    addThreadsOption(line);
+    line.option("--seed", o->seed, "seed of the addresses tried").showDefault();
+    line.option("--memory", o->memoryMb, "memory to probe; 0: all (simulated GPU) or 4096 MB (real GPU)")
+        .typeName("MB")
+        .check(between(0, 1 << 20));
+    line.option("--addresses", o->addresses, "fresh addresses to check the map with (simulated GPU: fewer)")
+        .showDefault()
+        .check(between(1, 1 << 24));
+    line.flag("--unknown-addresses", o->unknownAddresses,
+              "use no physical addresses on a simulated GPU, as on a real one");
+    return [o, line] {
         if (o->verify.empty()) return runDissect(*o);
-        refuseGiven(app, {"--out", "--html", "--figures", "--unknown-addresses"}, "dissect --verify");
+        refuseGiven(line, {"--out", "--html", "--figures", "--unknown-addresses"}, "dissect --verify");
         return runVerify(*o);
     };
 }

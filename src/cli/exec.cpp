@@ -16,8 +16,11 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "cli/common_options.h"
 #include "cli/elf_file.h"
 #include "cli/verbs.h"
+#include "gpu/capabilities.h"
+#include "sim/sampler.h"
 #include "sim/sm/warp_scheduler.h"
 
 namespace bulkhead::cli {
@@ -27,10 +30,10 @@ namespace fs = std::filesystem;
 
 constexpr Bytes kMostProgramBytes = 4_GiB;
 
-struct Options {
+struct ExecOptions {
     std::string gpu = "sim:gtx1080", scheduler = "gto", stats;
     std::vector<std::string> settings, command;
-    bool quiet = false;
+    bool quiet = false, sample = false;
 };
 
 /// The file that the system would start: a name without a slash is looked for along PATH.
@@ -43,7 +46,7 @@ fs::path findProgram(const std::string& name) {
         if (fs::is_regular_file(candidate, unknown) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
         rest = colon == std::string::npos ? std::string() : rest.substr(colon + 1);
     }
-    throw Error("{}: no such program along PATH; write ./{} for one in this folder", name, name);
+    throw Error("{}: not found in PATH; write ./{} for a program in this folder", name, name);
 }
 
 /// Where NVIDIA's libraries that hold GPU code of their own are needed, nothing can run: it is not PTX.
@@ -57,10 +60,11 @@ bool holdsNvidiaCode(const std::string& library) {
 
 void checkLibrary(const std::string& program, const std::string& library) {
     if (library.starts_with("libcudart.so.") && library != "libcudart.so.13")
-        throw Error("{}: is built for {}, and there is only libcudart.so.13 here: build it with CUDA 13 or bulkhead cc",
+        throw Error("{}: needs {}, but only libcudart.so.13 is available: build it with CUDA 13 or bulkhead cc",
                     program, library);
     if (holdsNvidiaCode(library))
-        throw Error("{}: needs {}, which cannot run: it holds machine code of NVIDIA's GPUs, no PTX", program, library);
+        throw Error("{}: needs {}, which has machine code for NVIDIA GPUs instead of PTX and cannot be simulated",
+                    program, library);
 }
 
 /// Whether it gets more rights than we have: it is then told nothing by an environment, nor which driver to load.
@@ -77,17 +81,16 @@ void checkProgram(const fs::path& program) {
     const std::string name = program.string();
     std::error_code unknown;
     if (!fs::exists(program, unknown)) throw Error("{}: no such program", name);
-    if (fs::is_directory(program, unknown)) throw Error("{}: is a directory, no program", name);
+    if (fs::is_directory(program, unknown)) throw Error("{}: is a directory, not a program", name);
     if (::access(program.c_str(), X_OK) != 0) throw Error("{}: is not executable", name);
     const std::string bytes = readFile(program, kMostProgramBytes);
     if (bytes.starts_with("#!")) return;
     const std::optional<ElfFile> elf = ElfFile::read(bytes);
     if (!elf) throw Error("{}: is neither a program nor a script", name);
     if (isPrivileged(program))
-        throw Error(
-            "{}: has rights of its own (setuid, setgid or capabilities), so it would not take Bulkhead's driver", name);
+        throw Error("{}: is setuid, setgid or has capabilities, so it cannot be run with Bulkhead's driver", name);
     if (!elf->is64Bit || elf->machine != ownMachine())
-        throw Error("{}: is built for {}{}, and this machine is {}", name, elf->is64Bit ? "" : "32-bit ",
+        throw Error("{}: is built for {}{}, but this machine is {}", name, elf->is64Bit ? "" : "32-bit ",
                     machineName(elf->machine), machineName(ownMachine()));
     bool sharedRuntime = false;
     for (const std::string& library : elf->needed) {
@@ -97,7 +100,8 @@ void checkProgram(const fs::path& program) {
     // NVIDIA's runtime asks the driver for tables that no document describes; no other code names this call.
     if (elf->hasDeviceCode && !sharedRuntime && bytes.find("cuGetExportTable") != std::string::npos)
         throw Error(
-            "{}: NVIDIA's CUDA runtime is linked into it: link again with nvcc -cudart shared, or with -L{} before "
+            "{}: is linked statically with NVIDIA's CUDA runtime: link it with nvcc -cudart shared, or with -L{} "
+            "before "
             "other -L options",
             name, libraryFolder());
 }
@@ -106,20 +110,23 @@ void set(const char* name, const std::string& value) {
     if (::setenv(name, value.c_str(), 1) != 0) throw Error("the environment is full");
 }
 
-void prepareEnvironment(const Options& options) {
+void prepareEnvironment(const ExecOptions& options) {
     set("BULKHEAD_GPU", options.gpu);
     set("BULKHEAD_SCHEDULER", options.scheduler);
     set("BULKHEAD_SET", fmt::format("{}", fmt::join(options.settings, " ")));
+    set("BULKHEAD_SAMPLE", options.sample ? "1" : "");
     set("BULKHEAD_STATS", options.stats.empty() ? "" : fs::absolute(options.stats).string());
     set("BULKHEAD_SUMMARY", options.quiet ? "0" : "1");
 }
 
-int exec(const Options& options) {
-    if (options.gpu.starts_with("cuda:"))
-        throw Error("--gpu {}: on a real GPU a program runs by itself; exec is for sim:NAME", options.gpu);
+int exec(const ExecOptions& options) {
+    if (gpu::capabilitiesOf(options.gpu).sharedByProcesses)
+        throw Error("--gpu {}: exec is for simulated GPUs (sim:NAME); on a real GPU, start the program itself",
+                    options.gpu);
     arch::DeviceProfile profile = arch::findProfile(options.gpu);
     arch::applySettings(profile, options.settings);
     sim::findScheduler(options.scheduler);
+    if (options.sample) sim::expectSampling(options.scheduler);
     if (!options.stats.empty()) expectWritable(options.stats);
     prepareEnvironment(options);
     becomeProgram(options.command);
@@ -137,6 +144,7 @@ void becomeProgram(std::vector<std::string> words) {
     const std::string before = environment("LD_LIBRARY_PATH");
     set("LD_LIBRARY_PATH", libraryFolder() + (before.empty() ? "" : ":" + before));
     std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     ::execv(program.c_str(), arguments.data());
@@ -151,16 +159,16 @@ std::string libraryFolder() {
                 (program.parent_path() / "lib" / "bulkhead").string());
 }
 
-Action setUpExec(CLI::App& app) {
-    const auto o = std::make_shared<Options>();
-    app.add_option("PROGRAM", o->command, "a CUDA program and its arguments; put -- before them")->required();
-    app.add_option("--gpu", o->gpu, "sim:NAME or sim:FILE.json")->capture_default_str();
-    app.add_option("--scheduler", o->scheduler, "warp scheduler")->capture_default_str();
-    app.add_option("--set", o->settings, "change a figure of the GPU: KEY=VALUE")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
-    app.add_option("--stats", o->stats, "write what the kernels did to FILE, as JSON")->type_name("FILE");
-    app.add_flag("--quiet", o->quiet, "no table of the kernels at the end");
+Action setUpExec(CommandLine line) {
+    const auto o = std::make_shared<ExecOptions>();
+    line.option("PROGRAM", o->command, "CUDA program and its arguments, after --").required();
+    addSimulatedGpuOption(line, o->gpu);
+    line.option("--scheduler", o->scheduler, "warp scheduler").typeName("NAME").showDefault();
+    addSettings(line, o->settings);
+    addThreadsOption(line);
+    addSampleOption(line, o->sample);
+    line.option("--stats", o->stats, "write counters of every kernel as JSON to FILE").typeName("FILE");
+    line.flag("--quiet", o->quiet, "print no table of kernels at the end");
     return [o] { return exec(*o); };
 }
 

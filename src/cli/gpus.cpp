@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/printable.h"
 #include "base/result.h"
+#include "base/schema.h"
+#include "cli/common_options.h"
 #include "cli/map_pictures.h"
 #include "cli/verbs.h"
 #include "gpu/device_info.h"
@@ -25,7 +27,7 @@ using arch::AddressMap;
 using arch::DeviceProfile;
 using arch::Digit;
 
-struct Options {
+struct GpusOptions {
     std::string name;
     std::string json, html;
     std::vector<std::string> changes;
@@ -56,8 +58,8 @@ std::string hashKind(const AddressMap& map) {
 
 Result listed() {
     Result r;
-    r.columns = {{"name", ""}, {"SMs", ""},  {"L2", ""},   {"slices", ""},
-                 {"DRAM", ""}, {"GB/s", ""}, {"hash", ""}, {"description", ""}};
+    r.columns = {{"name", ""}, {"SMs", ""},           {"L2", ""},           {"slices", ""},
+                 {"DRAM", ""}, {"bandwidth", "GB/s"}, {"address hash", ""}, {"description", ""}};
     for (const std::string& name : arch::profileNames()) {
         const DeviceProfile p = arch::findProfile(name);
         r.add({p.name, p.sm.count, size(p.l2.bytes), std::int64_t{p.map.slices()}, size(p.dram.bytes), p.dramGBps(),
@@ -71,14 +73,13 @@ std::string addReal(Result& r) {
     try {
         const driver::DriverApi& api = gpu::realDriver();
         const std::vector<gpu::DeviceInfo> devices = gpu::listDevices(api);
-        if (devices.empty()) return "the NVIDIA driver finds none";
+        if (devices.empty()) return "the NVIDIA driver found none";
         for (std::size_t i = 0; i < devices.size(); ++i) {
             const gpu::DeviceInfo& d = devices[i];
             // Two transfers a clock.
             const double peak = d.memoryMHz * 2e6 * d.memoryBusBits / 8 / 1e9;
-            r.add({fmt::format("cuda:{}", i), std::int64_t{d.multiprocessors},
-                   size(static_cast<std::int64_t>(d.l2Bytes)), Value(), size(static_cast<std::int64_t>(d.memoryBytes)),
-                   peak, Value(),
+            r.add({fmt::format("cuda:{}", i), std::int64_t{d.sms}, size(static_cast<std::int64_t>(d.l2Bytes)), Value(),
+                   size(static_cast<std::int64_t>(d.memoryBytes)), peak, Value(),
                    fmt::format("{}, compute capability {}.{}, CUDA {}", d.name, d.computeMajor, d.computeMinor,
                                gpu::cudaVersion(api))});
         }
@@ -115,7 +116,8 @@ std::string mapText(const DeviceProfile& p, bool sources) {
     const auto& roles = map.roles();
     std::string text = fmt::format(
         "\naddress map: {} slices of {} sets, {} channels of {} banks\n"
-        "(XOR of the address bits listed, bit 0 of the number first; several digits: the first counts least)\n",
+        "(each bit is the XOR of the address bits listed, bit 0 first; of several lines, the first is least "
+        "significant)\n",
         map.slices(), map.setsPerSlice(), map.channels(), map.banksPerChannel());
     const auto add = [&](const char* role, const std::vector<Digit>& digits) {
         for (std::size_t i = 0; i < digits.size(); ++i)
@@ -137,11 +139,11 @@ std::string heading(const DeviceProfile& p) {
     return fmt::format("{}: {} ({:.1f} GB/s)", p.name, p.description, p.dramGBps());
 }
 
-Result figureTable(const DeviceProfile& p) {
+Result parameterTable(const DeviceProfile& p) {
     Result r;
     r.title = heading(p);
     r.columns = {{"key", ""}, {"value", ""}, {"unit", ""}, {"meaning", ""}, {"source", ""}};
-    for (const arch::Figure& f : arch::figures(p)) r.add({f.key, f.value, f.unit, f.meaning, f.provenance});
+    for (const arch::Parameter& f : arch::parameters(p)) r.add({f.key, f.value, f.unit, f.meaning, f.provenance});
     return r;
 }
 
@@ -151,7 +153,7 @@ Result narrowTable(const DeviceProfile& p, bool sources) {
     Result r;
     r.columns = {{"key", ""}, {"value", ""}, {"unit", ""}, {"source", ""}};
     if (!sources) r.columns.push_back({"meaning", ""});
-    for (const arch::Figure& f : arch::figures(p)) {
+    for (const arch::Parameter& f : arch::parameters(p)) {
         std::vector<Value> row = {f.key, f.value, f.unit};
         if (sources) {
             row.emplace_back(f.provenance);
@@ -178,12 +180,12 @@ std::string shown(const DeviceProfile& p, bool sources) {
 
 std::string page(const DeviceProfile& p) {
     std::vector<Result> results = mapPictures(p.map);
-    results.push_back(figureTable(p));
+    results.push_back(parameterTable(p));
     for (Result& r : results) r.provenance = {commandLine(), "sim:" + p.name, std::nullopt, version(), currentDate()};
     return report::html("sim:" + p.name, results);
 }
 
-int show(const Options& options) {
+int show(const GpusOptions& options) {
     if (options.schema) {
         writeJson("-", arch::profileSchema());
         return kDone;
@@ -199,7 +201,7 @@ int show(const Options& options) {
         } else {
             r.title = "GPUs, simulated and real";
             r.provenance = {commandLine(), "", std::nullopt, version(), currentDate()};
-            writeJson(options.json, report::json(r));
+            writeJson(options.json, report::fileJson(r));
         }
         return kDone;
     }
@@ -207,28 +209,29 @@ int show(const Options& options) {
     DeviceProfile p = arch::findProfile(options.name);
     arch::applySettings(p, options.changes);
     if (options.json.empty() && options.html.empty()) writeOutput("-", shown(p, options.sources));
-    if (!options.json.empty()) writeJson(options.json, p.toJson());
+    if (!options.json.empty()) {
+        nlohmann::ordered_json json = schemas::kProfile.begin();
+        json.update(p.toJson());
+        writeJson(options.json, json);
+    }
     if (!options.html.empty()) writeOutput(options.html, page(p));
     return kDone;
 }
 
 }  // namespace
 
-Action setUpGpus(CLI::App& app) {
-    const auto options = std::make_shared<Options>();
-    app.add_option("NAME", options->name, "a GPU of the list, or a profile file NAME.json");
-    app.add_option("--set", options->changes, "change a figure: KEY=VALUE")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
-    app.add_option("--json", options->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
-    app.add_option("--html", options->html, "write a page, likewise, with maps of slices, banks and colors")
-        ->type_name("FILE");
-    app.add_flag("--sources", options->sources, "show in full where each figure comes from");
-    app.add_flag("--schema", options->schema, "print the JSON schema of profiles, and nothing else");
-    return [options, &app] {
-        if (options->schema) refuseGiven(app, {"NAME", "--set", "--json", "--html", "--sources"}, "gpus --schema");
-        if (!options->json.empty()) refuseGiven(app, {"--sources"}, "gpus --json");
-        if (!options->html.empty()) refuseGiven(app, {"--sources"}, "gpus --html");
+Action setUpGpus(CommandLine line) {
+    const auto options = std::make_shared<GpusOptions>();
+    line.option("NAME", options->name, "GPU from the list, or profile file NAME.json [list all]");
+    addSettings(line, options->changes);
+    addJsonOption(line, options->json);
+    addHtmlOption(line, options->html, "an HTML report, with maps of slices, banks and colors,");
+    line.flag("--sources", options->sources, "show the full source of each parameter");
+    line.flag("--schema", options->schema, "print the JSON schema of profiles");
+    return [options, line] {
+        if (options->schema) refuseGiven(line, {"NAME", "--set", "--json", "--html", "--sources"}, "gpus --schema");
+        if (!options->json.empty()) refuseGiven(line, {"--sources"}, "gpus --json");
+        if (!options->html.empty()) refuseGiven(line, {"--sources"}, "gpus --html");
         return show(*options);
     };
 }

@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,17 +7,19 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/schema.h"
 #include "base/suggest.h"
 #include "cli/batch_options.h"
+#include "cli/common_options.h"
+#include "cli/isolate_cost.h"
 #include "cli/verbs.h"
 #include "dissect/map_file.h"
 #include "evaluation/evaluation.h"
-#include "experiment/process_pool.h"
 #include "gate/gate.h"
+#include "isolate/divided_gpu.h"
 #include "isolate/leases.h"
 #include "isolate/server_health.h"
 #include "isolate/stopping.h"
-#include "isolate/tenancy.h"
 #include "report/report.h"
 
 namespace bulkhead::cli {
@@ -66,10 +67,12 @@ int plan(const PlanOptions& o) {
         writeOutput("-", isolate::draw(plan));
         return kDone;
     }
-    nlohmann::ordered_json json = {{"gpu", o.gpu.gpu}, {"partitions", nlohmann::ordered_json::array()}};
+    nlohmann::ordered_json json = schemas::kPlan.begin();
+    json["gpu"] = o.gpu.gpu;
+    json["partitions"] = nlohmann::ordered_json::array();
     for (const isolate::Share& share : plan.shares)
         json["partitions"].push_back({{"name", share.partition.name},
-                                      {"multiprocessors", share.multiprocessors},
+                                      {"sms", share.sms},
                                       {"colors", share.colors},
                                       {"of_colors", plan.topology.colors()},
                                       {"memory_bytes", share.memoryBytes},
@@ -78,7 +81,7 @@ int plan(const PlanOptions& o) {
     return kDone;
 }
 
-int set(const PlanOptions& o) {
+int setPartitions(const PlanOptions& o) {
     const std::vector<isolate::Partition> partitions = isolate::partitionsFrom(o.partitions);
     gpu::Gpu gpu = openGpu(o.gpu);
     const isolate::Plan plan = isolate::planFor(gpu, partitions, o.gpu.map);  // refuses what this GPU cannot give
@@ -93,7 +96,7 @@ Value processOf(pid_t id) {
 
 std::vector<Value> rowOf(const isolate::Holder& holder) {
     const isolate::Share& share = holder.share;
-    const auto multiprocessors = static_cast<std::int64_t>(share.multiprocessors.size());
+    const auto sms = static_cast<std::int64_t>(share.sms.size());
     const auto colors = static_cast<std::int64_t>(share.colors.size());
     const auto megabytes = static_cast<std::int64_t>(share.memoryBytes >> 20);
     return {share.partition.name,
@@ -101,7 +104,7 @@ std::vector<Value> rowOf(const isolate::Holder& holder) {
             std::int64_t{holder.user},
             holder.program,
             holder.since,
-            multiprocessors,
+            sms,
             colors,
             megabytes,
             {}};
@@ -117,9 +120,9 @@ int list(const PlanOptions& o) {
     const isolate::Occupancy occupancy = openBook(o.gpu, gpu).occupancy();
     // One that is gone may still have tenants.
     if (!o.gpu.leases.empty() && occupancy.strangers.empty() && !std::filesystem::exists(o.gpu.leases))
-        throw Error("{}: no such folder of leases", o.gpu.leases);
+        throw Error("{}: this folder of leases does not exist", o.gpu.leases);
     Result r;
-    r.title = "who is in the partitions of " + o.gpu.gpu;
+    r.title = "Programs in the partitions of " + o.gpu.gpu;
     r.columns = {{"partition", ""}, {"process", ""}, {"user", ""},     {"program", ""}, {"since", ""},
                  {"SMs", ""},       {"colors", ""},  {"memory", "MB"}, {"note", ""}};
     for (const isolate::Holder& holder : occupancy.holders) r.add(rowOf(holder));
@@ -127,7 +130,7 @@ int list(const PlanOptions& o) {
     if (o.json.empty()) {
         writeOutput("-", report::text(r));
     } else {
-        writeJson(o.json, report::json(r));
+        writeJson(o.json, report::fileJson(r));
     }
     return kDone;
 }
@@ -152,15 +155,15 @@ evaluation::EvaluationSpec specOf(const EvaluateOptions& o) {
     spec.common.settings = o.settings;
     spec.common.size = workloads::parseSize(o.size);
     spec.common.seed = o.seed;
-    spec.common.samples = o.samples ? o.samples : o.gpu.starts_with("cuda:") ? 20 : 1;
-    if (o.processes && !o.gpu.starts_with("cuda:"))
-        throw Error("isolate: --processes is for real GPUs: {} lives in one process", o.gpu);
+    const gpu::Capabilities can = gpu::capabilitiesOf(o.gpu);
+    const unsigned usual = can.deterministic ? 1 : 20;
+    spec.common.samples = o.samples ? o.samples : usual;
+    if (o.processes && !can.sharedByProcesses) throw Error("isolate: --processes is for real GPUs, not for {}", o.gpu);
     spec.common.processes = o.processes;
     spec.common.placement = o.placement;
-    if (o.placement != "usual" && o.placement != "blocks" && o.placement != "driver")
-        throw Error("isolate: no placement {}: there are usual, blocks and driver", o.placement);
+    isolate::parsePlacement(o.placement);
     spec.methods.clear();
-    for (const std::string& name : o.methods) spec.methods.push_back(evaluation::parseMethod(name));
+    for (const std::string& name : o.methods) spec.methods.emplace_back(name);
     spec.partitions = o.partitions;
     for (const unsigned n : spec.partitions)
         if (n < 2 || n > 64) throw Error("isolate: {} partitions: choose from 2 to 64", n);
@@ -175,26 +178,25 @@ int evaluate(const EvaluateOptions& o) {
     const evaluation::EvaluationSpec spec = specOf(o);
     expectOutputs({o.json, o.csv, o.html});
     const evaluation::SeriesStore store(storeFolder(o.batch), thisProgram(), warnOnce);
-    const evaluation::Evaluation evaluation =
-        evaluation::evaluate(spec, store, o.batch.jobs ? o.batch.jobs : experiment::processors(), showProgress);
+    const evaluation::Evaluation evaluation = evaluation::evaluate(spec, store, executorOf(o.batch));
     if (evaluation.runtimeTable().rows.empty() && !evaluation.failures().empty())
         throw Error("isolate: nothing could be measured: {}", evaluation.failures().front());
     std::vector<Result> results = {evaluation.variationTable(spec), evaluation.runtimeTable(),
                                    evaluation.overheadTable(spec)};
     for (Result& result : results) {
-        result.title += fmt::format(" (size {})", o.size);
+        result.title += fmt::format(", size {}", o.size);
         fillProvenance(result, o.gpu, o.seed);
     }
     if (o.json.empty() && o.csv.empty() && o.html.empty())
         for (const Result& result : results) writeOutput("-", report::text(result) + "\n");
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results[1]));
-    if (!o.json.empty()) writeJson(o.json, resultsJson(results));
+    if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
     if (!o.html.empty()) writeOutput(o.html, report::html("bulkhead isolate evaluate", results));
     for (const std::string& line : evaluation.failures()) fmt::print(stderr, "bulkhead: {}\n", line);
     return evaluation.failures().empty() ? kDone : kCheckFailed;
 }
 
-struct RunOptions {
+struct InsideOptions {
     GpuOptions gpu;
     std::string partition;
     std::vector<std::string> command;
@@ -204,15 +206,8 @@ void setVariable(const char* name, const std::string& value) {
     if (::setenv(name, value.c_str(), 1) != 0) throw Error("the environment is full");
 }
 
-/// The library that a real driver's calls come from.
-std::string fileOf(const driver::DriverApi& api) {
-    Dl_info info;
-    if (dladdr(reinterpret_cast<const void*>(api.cuInit), &info) == 0) throw Error("cannot tell where the driver is");
-    return std::filesystem::canonical(info.dli_fname).string();
-}
-
 /// The driver library in front of the program joins; here only what can be told before is.
-int runInside(const RunOptions& o) {
+int runInside(const InsideOptions& o) {
     isolate::waitForServer(o.gpu.gpu);
     {
         gpu::Gpu gpu = openGpu(o.gpu);
@@ -224,7 +219,7 @@ int runInside(const RunOptions& o) {
         if (std::find(names.begin(), names.end(), o.partition) == names.end())
             throw Error("no partition {} on {}{}: there are {}", o.partition, o.gpu.gpu, didYouMean(o.partition, names),
                         fmt::join(names, ", "));
-        if (!gpu.simulator()) setVariable("BULKHEAD_LIBCUDA", fileOf(gpu.api()));
+        if (const std::string driver = gpu.driverFile(); !driver.empty()) setVariable("BULKHEAD_LIBCUDA", driver);
         setVariable("BULKHEAD_LEASES", std::filesystem::absolute(book.folder()).string());
     }
     setVariable("BULKHEAD_GPU", o.gpu.gpu);
@@ -236,106 +231,107 @@ int runInside(const RunOptions& o) {
     becomeProgram(o.command);
 }
 
-void addMapOption(CLI::App& app, std::string& map) {
-    app.add_option("--map", map, "map of bulkhead dissect, for walls between the slices of a real GPU")
-        ->type_name("FILE");
+void addGpuOptions(CommandLine line, GpuOptions& o) {
+    addGpuOption(line, o.gpu);
+    addSettings(line, o.settings);
 }
 
-void addGpuOptions(CLI::App& app, GpuOptions& o) {
-    app.add_option("--gpu", o.gpu, "sim:NAME, sim:FILE.json or cuda:N")->capture_default_str();
-    app.add_option("--set", o.settings, "change a figure of a simulated GPU: KEY=VALUE")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
+void addLeaseOptions(CommandLine line, GpuOptions& o) {
+    line.option("--leases", o.leases, "keep partitions and leases in FOLDER [BULKHEAD_LEASES, or the user's own]")
+        .typeName("FOLDER");
 }
 
-void addLeaseOptions(CLI::App& app, GpuOptions& o) {
-    app.add_option("--leases", o.leases, "folder of leases [BULKHEAD_LEASES, or the user's own]")->type_name("FOLDER");
-}
-
-void addOutputs(CLI::App& app, EvaluateOptions& o) {
-    app.add_option("--json", o.json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
-    app.add_option("--csv", o.csv, "write a row for each runtime, likewise")->type_name("FILE");
-    app.add_option("--html", o.html, "write a page, likewise")->type_name("FILE");
+void addOutputs(CommandLine line, EvaluateOptions& o) {
+    addJsonOption(line, o.json);
+    addCsvOption(line, o.csv, "a row per runtime as CSV");
+    addHtmlOption(line, o.html);
 }
 
 using Chosen = std::shared_ptr<Action>;
 
-void setUpPlan(CLI::App& app, const char* name, const char* brief, int (*act)(const PlanOptions&), bool partitions,
+void setUpPlan(CommandLine line, const char* name, const char* brief, int (*act)(const PlanOptions&), bool partitions,
                bool leases, const Chosen& chosen) {
-    CLI::App* sub = app.add_subcommand(name, brief);
+    CommandLine sub = line.verb(name, brief);
     const auto o = std::make_shared<PlanOptions>();
-    addGpuOptions(*sub, o->gpu);
-    if (leases) addLeaseOptions(*sub, o->gpu);
+    addGpuOptions(sub, o->gpu);
+    if (leases) addLeaseOptions(sub, o->gpu);
     if (partitions) {
-        addMapOption(*sub, o->gpu.map);
-        sub->add_option(
-               "--partitions", o->partitions,
-               "2, of equal size; A=50%,B=25%/50%: the share of SMs and, after a slash, of memory; or a JSON file")
-            ->required();
+        addMapOption(sub, o->gpu.map);
+        sub.option("--partitions", o->partitions,
+                   "N of equal size; shares of SMs[/memory], as in A=50%,B=25%/50%; or a JSON file")
+            .typeName("PARTITIONS")
+            .required();
     }
-    if (act != set)
-        sub->add_option("--json", o->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
-    sub->callback([=] { *chosen = [=] { return act(*o); }; });
+    if (act != setPartitions) addJsonOption(sub, o->json);
+    sub.chosen([=] { *chosen = [=] { return act(*o); }; });
 }
 
-void setUpInside(CLI::App& app, const Chosen& chosen) {
-    CLI::App* sub = app.add_subcommand("run", "run a CUDA program inside a partition");
-    const auto o = std::make_shared<RunOptions>();
-    addGpuOptions(*sub, o->gpu);
-    addLeaseOptions(*sub, o->gpu);
-    sub->add_option("--partition", o->partition, "its name")->required();
-    sub->add_option("COMMAND", o->command, "the program and its arguments, after --")->required();
-    sub->callback([=] { *chosen = [=] { return runInside(*o); }; });
+void setUpInside(CommandLine line, const Chosen& chosen) {
+    CommandLine sub = line.verb("run", "run a CUDA program in a partition");
+    const auto o = std::make_shared<InsideOptions>();
+    addGpuOptions(sub, o->gpu);
+    addLeaseOptions(sub, o->gpu);
+    sub.option("--partition", o->partition, "partition, by name").typeName("NAME").required();
+    sub.option("COMMAND", o->command, "CUDA program and its arguments, after --").required();
+    sub.chosen([=] { *chosen = [=] { return runInside(*o); }; });
 }
 
-void setUpStop(CLI::App& app, const Chosen& chosen) {
-    CLI::App* sub = app.add_subcommand("stop", "stop the programs inside a partition, without harm to others");
+void setUpStop(CommandLine line, const Chosen& chosen) {
+    CommandLine sub = line.verb("stop", "stop the programs in a partition; others are not affected");
     const auto o = std::make_shared<StopOptions>();
-    addGpuOptions(*sub, o->gpu);
-    addLeaseOptions(*sub, o->gpu);
-    sub->add_option("--partition", o->partition, "its name")->required();
-    sub->callback([=] { *chosen = [=] { return stop(*o); }; });
+    addGpuOptions(sub, o->gpu);
+    addLeaseOptions(sub, o->gpu);
+    sub.option("--partition", o->partition, "partition, by name").typeName("NAME").required();
+    sub.chosen([=] { *chosen = [=] { return stop(*o); }; });
 }
 
-void setUpEvaluate(CLI::App& app, const Chosen& chosen) {
-    CLI::App* sub = app.add_subcommand("evaluate", "measure how far neighbours reach through walls");
+void setUpEvaluate(CommandLine line, const Chosen& chosen) {
+    CommandLine sub = line.verb("evaluate", "measure how much neighbours slow down an application");
     const auto o = std::make_shared<EvaluateOptions>();
-    sub->add_option("--gpu", o->gpu, "sim:NAME, sim:FILE.json or cuda:N")->capture_default_str();
-    addMapOption(*sub, o->map);
-    sub->add_option("--set", o->settings, "change a figure of a simulated GPU: KEY=VALUE")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
-    sub->add_option("--methods", o->methods, "none, mps, green, cp, cmp")->delimiter(',')->capture_default_str();
-    sub->add_option("--placement", o->placement, "inside walls: blocks that leave, or the driver")
-        ->capture_default_str();
-    sub->add_option("--partitions", o->partitions, "how many, of equal size")->delimiter(',')->capture_default_str();
-    sub->add_option("--applications", o->applications, "in partition 1: workloads, latency, stream")
-        ->delimiter(',')
-        ->capture_default_str();
-    sub->add_option("--neighbours", o->neighbours, "in the others, one after the other: likewise")
-        ->delimiter(',')
-        ->capture_default_str();
-    sub->add_option("--size", o->size, "test, default, paper or large")->capture_default_str();
-    sub->add_option("--samples", o->samples, "of each runtime [20 on a real GPU, 1 on a simulated one]")
-        ->check(positive());
-    sub->add_flag("--processes", o->processes, "of a real GPU: a process each, under MPS");
-    sub->add_option("--seed", o->seed, "what the input is made from")->capture_default_str();
-    addOutputs(*sub, *o);
-    addBatchOptions(*sub, o->batch);
-    sub->callback([=] { *chosen = [=] { return evaluate(*o); }; });
+    addGpuOption(sub, o->gpu);
+    addMapOption(sub, o->map);
+    addSettings(sub, o->settings);
+    addThreadsOption(sub);
+    sub.option("--methods", o->methods, "ways of sharing (the paper's names): " + corun::sharingNames())
+        .typeName("METHOD")
+        .delimiter(',')
+        .showDefault();
+    sub.option("--placement", o->placement,
+               "how blocks are confined: blocks (extra blocks exit early), driver, or usual")
+        .typeName("HOW")
+        .showDefault();
+    sub.option("--partitions", o->partitions, "numbers of equal partitions").delimiter(',').showDefault();
+    sub.option("--applications", o->applications, "timed in partition 1: workloads, latency, stream")
+        .typeName("NAME")
+        .delimiter(',')
+        .showDefault();
+    sub.option("--neighbours", o->neighbours, "run in the other partitions, one after another")
+        .typeName("NAME")
+        .delimiter(',')
+        .showDefault();
+    addSizeOption(sub, o->size).description("size of the workloads' input: test, default, paper or large");
+    sub.option("--samples", o->samples, "samples per runtime [20 on a real GPU, 1 on a simulated one]")
+        .check(positive());
+    sub.flag("--processes", o->processes, "run each partition in its own process, under MPS (real GPU)");
+    addSeedOption(sub, o->seed);
+    addOutputs(sub, *o);
+    addBatchOptions(sub, o->batch);
+    addClusterOptions(sub, o->batch);
+    sub.chosen([=] { *chosen = [=] { return evaluate(*o); }; });
 }
 
 }  // namespace
 
-Action setUpIsolate(CLI::App& app) {
+Action setUpIsolate(CommandLine line) {
     const auto chosen = std::make_shared<Action>();
-    app.require_subcommand(1);
-    setUpPlan(app, "plan", "show how a GPU would be divided", plan, true, false, chosen);
-    setUpPlan(app, "set", "set the partitions that processes join from now on", set, true, true, chosen);
-    setUpPlan(app, "list", "show who is in which partition", list, false, true, chosen);
-    setUpInside(app, chosen);
-    setUpStop(app, chosen);
-    setUpEvaluate(app, chosen);
+    line.requireVerb();
+    setUpPlan(line, "plan", "show how a GPU would be divided into partitions", plan, true, false, chosen);
+    setUpPlan(line, "set", "set the partitions that programs can join", setPartitions, true, true, chosen);
+    setUpPlan(line, "list", "list the programs in each partition", list, false, true, chosen);
+    setUpInside(line, chosen);
+    setUpStop(line, chosen);
+    setUpEvaluate(line, chosen);
+    setUpCost(line, chosen);
     return [chosen] { return (*chosen)(); };
 }
 

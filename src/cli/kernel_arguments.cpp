@@ -1,5 +1,6 @@
 #include "cli/kernel_arguments.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -130,7 +131,7 @@ void fill(KernelArgument& argument, const ElementType& type, std::uint64_t count
             throw Error("--arg {}: {} holds more than the {} bytes of the buffer", argument.text, path, bytes);
         if (content.size() < bytes)
             throw Error("--arg {}: {} holds {} bytes, the buffer {}", argument.text, path, content.size(), bytes);
-        std::memcpy(at, content.data(), content.size());
+        std::copy(content.begin(), content.end(), reinterpret_cast<char*>(at));
         return;
     }
     throw Error("--arg {}: unknown content '{}': use zero, iota, random:SEED or file:PATH", argument.text, how);

@@ -15,8 +15,10 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/printable.h"
+#include "base/shell_words.h"
 #include "base/suggest.h"
 #include "cli/command_tree.h"
+#include "cli/slurm_task.h"
 #include "cli/style.h"
 #include "cli/verbs.h"
 #include "corun/worker.h"
@@ -34,14 +36,7 @@ std::string joined(int count, char** arguments) {
         const std::string argument = arguments[i];
         const bool plain =
             !argument.empty() && argument.find_first_of(" \t\n\"'\\$`*?[]{}()<>|&;!#~") == std::string::npos;
-        line += ' ';
-        if (plain) {
-            line += argument;
-            continue;
-        }
-        line += '\'';
-        for (char c : argument) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-        line += '\'';
+        line += ' ' + (plain ? argument : shellQuoted(argument));
     }
     return line;
 }
@@ -113,6 +108,8 @@ int run(int count, char** arguments) {
     typedCommand = joined(count, arguments);
     // Started by co-runs of this program, for an actor in a process of its own: no verb for users.
     if (count == 2 && std::string_view(arguments[1]) == "actor") return corun::serveActor();
+    // What jobs of --on slurm run on their nodes.
+    if (count == 4 && std::string_view(arguments[1]) == "slurm-task") return doSlurmTask(arguments[2], arguments[3]);
     CommandTree tree;
     CLI::App& app = tree.app;
     const std::vector<std::string> names = tree.names();
@@ -131,7 +128,7 @@ int run(int count, char** arguments) {
     } catch (const CLI::ParseError& e) {
         if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
             app.exit(e);  // prints help or the version
-            if (!std::cout.flush()) throw Error("standard output cannot be written");
+            if (!std::cout.flush()) throw Error("cannot write to standard output");
             return kDone;
         }
         return fail(explain(e, app));
@@ -151,24 +148,23 @@ std::string version() {
     return BULKHEAD_VERSION;
 }
 
-CLI::Validator between(std::uint64_t least, std::uint64_t most) {
+Check between(std::uint64_t least, std::uint64_t most) {
     // What is no number is refused elsewhere.
-    const auto refusal = [=](const std::string& text) {
+    return [=](const std::string& text) {
         const std::uint64_t value = std::strtoull(text.c_str(), nullptr, 10);
-        return value > most    ? fmt::format("{} is too large: at most {}", text, most)
-               : value < least ? fmt::format("{} is too small: at least {}", text, least)
+        return value > most    ? fmt::format("{} is too large: the maximum is {}", text, most)
+               : value < least ? fmt::format("{} is too small: the minimum is {}", text, least)
                                : std::string();
     };
-    return {refusal, ""};
 }
 
-CLI::Validator positive() {
+Check positive() {
     return between(1, std::numeric_limits<std::uint64_t>::max());
 }
 
-void refuseGiven(const CLI::App& app, std::initializer_list<const char*> options, const std::string& where) {
+void refuseGiven(const CommandLine& line, std::initializer_list<const char*> options, const std::string& where) {
     for (const char* option : options)
-        if (app.count(option) > 0) throw Error("{} has no use for {}", where, option);
+        if (line.given(option)) throw Error("{} does not take {}", where, option);
 }
 
 void expectOutputs(std::initializer_list<std::string> files) {
@@ -200,13 +196,13 @@ void expectFolder(const std::string& folder) {
 void makeFolder(const std::string& folder) {
     std::error_code failed;
     std::filesystem::create_directories(folder, failed);
-    if (failed) throw Error("{}: cannot be made a folder: {}", folder, failed.message());
+    if (failed) throw Error("{}: cannot create this folder: {}", folder, failed.message());
 }
 
 void writeOutput(const std::string& file, const std::string& bytes) {
     if (file != "-") return writeFile(file, bytes);
     if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() || std::fflush(stdout) != 0)
-        throw Error("standard output cannot be written");
+        throw Error("cannot write to standard output");
 }
 
 void writeJson(const std::string& file, const nlohmann::ordered_json& json) {
@@ -222,7 +218,7 @@ int main(int count, char** arguments) {
     } catch (const std::filesystem::filesystem_error& e) {
         return bulkhead::cli::fail(fmt::format("{}: {}", e.path1().string(), e.code().message()));
     } catch (const std::bad_alloc&) {
-        return bulkhead::cli::fail("there is not enough memory");
+        return bulkhead::cli::fail("out of memory");
     } catch (const std::exception& e) {
         return bulkhead::cli::fail(e.what());
     }

@@ -85,9 +85,9 @@ std::string header(const std::string& page, const std::string& brief) {
 }
 
 std::string ending() {
-    return ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nif it is set and not empty, terminals get no colors either\n"
-           ".SH EXIT STATUS\n.TP\n.B 0\ndone\n.TP\n.B 1\na check that was asked for failed\n.TP\n.B 2\n"
-           "bad usage or input; one line on standard error says what\n";
+    return ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nif set and not empty, terminal output has no colors\n"
+           ".SH EXIT STATUS\n.TP\n.B 0\ndone\n.TP\n.B 1\na requested check failed\n.TP\n.B 2\n"
+           "bad usage or input; standard error has one line that says why\n";
 }
 
 std::string verbPage(const CLI::App& verb) {
@@ -122,15 +122,15 @@ void writePages(const CommandTree& tree, const std::filesystem::path& folder) {
 
 }  // namespace
 
-Action setUpMan(CLI::App& app) {
+Action setUpMan(CommandLine line) {
     struct Options {
         std::string verb, folder;
     };
     const auto o = std::make_shared<Options>();
-    app.add_option("VERB", o->verb, "whose page; that of the program if none");
-    app.add_option("--out", o->folder, "write all pages into this directory, instead")->type_name("DIR");
-    return [o, &app] {
-        if (!o->folder.empty()) refuseGiven(app, {"VERB"}, "man --out");
+    line.option("VERB", o->verb, "verb whose manual page to print [that of bulkhead]");
+    line.option("--out", o->folder, "write all manual pages into DIR instead").typeName("DIR");
+    return [o, line] {
+        if (!o->folder.empty()) refuseGiven(line, {"VERB"}, "man --out");
         const CommandTree tree;
         if (!o->folder.empty()) {
             writePages(tree, o->folder);

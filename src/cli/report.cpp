@@ -15,7 +15,7 @@
 namespace bulkhead::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
     std::vector<std::string> files;
     std::string html, title = "Bulkhead report", svg, png;
 };
@@ -44,7 +44,7 @@ std::string pictureName(std::size_t result, std::size_t chart, const std::string
     return fmt::format("{:02}-{}-{}", result + 1, chart + 1, name.empty() ? "chart" : name);
 }
 
-void writePictures(const std::vector<Result>& results, const Options& o) {
+void writePictures(const std::vector<Result>& results, const ReportOptions& o) {
     for (const std::string& folder : {o.svg, o.png})
         if (!folder.empty()) makeFolder(folder);
     std::size_t count = 0;
@@ -59,7 +59,7 @@ void writePictures(const std::vector<Result>& results, const Options& o) {
         if (!folder.empty()) fmt::print(stderr, "{} {} in {}\n", count, count == 1 ? "picture" : "pictures", folder);
 }
 
-int run(const Options& o) {
+int runReport(const ReportOptions& o) {
     if (o.html.empty() && o.svg.empty() && o.png.empty())
         throw Error("report: nothing to write: give -o FILE.html, --svg DIR or --png DIR");
     expectFolder(o.svg);
@@ -74,16 +74,16 @@ int run(const Options& o) {
 
 }  // namespace
 
-Action setUpReport(CLI::App& app) {
-    const auto o = std::make_shared<Options>();
-    app.add_option("FILES", o->files, "JSON that other verbs wrote")->required();
-    app.add_option("-o,--html", o->html, "write a page to FILE, or to standard output if it is -")->type_name("FILE");
-    app.add_option("--title", o->title, "what the page is called")->capture_default_str();
-    app.add_option("--svg", o->svg, "write each chart as a picture for papers into this directory")->type_name("DIR");
-    app.add_option("--png", o->png, "likewise, in pixels; needs librsvg")->type_name("DIR");
-    return [o, &app] {
-        if (o->html.empty()) refuseGiven(app, {"--title"}, "report without a page");
-        return run(*o);
+Action setUpReport(CommandLine line) {
+    const auto o = std::make_shared<ReportOptions>();
+    line.option("FILES", o->files, "JSON files that other verbs wrote").required();
+    line.option("-o,--html", o->html, "write an HTML report to FILE (- for standard output)").typeName("FILE");
+    line.option("--title", o->title, "title of the report").typeName("TEXT").showDefault();
+    line.option("--svg", o->svg, "write each chart as SVG into DIR").typeName("DIR");
+    line.option("--png", o->png, "write each chart as PNG into DIR; needs librsvg").typeName("DIR");
+    return [o, line] {
+        if (o->html.empty()) refuseGiven(line, {"--title"}, "report without a page");
+        return runReport(*o);
     };
 }
 

@@ -7,16 +7,17 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "arch/device_profile.h"
 #include "base/error.h"
 #include "cli/batch_options.h"
+#include "cli/common_options.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "compare/store.h"
-#include "experiment/process_pool.h"
+#include "gpu/known_profile.h"
 #include "report/report.h"
 #include "reproduce/ciao.h"
 #include "reproduce/fgpu.h"
+#include "reproduce/figure_run.h"
 #include "reproduce/interference.h"
 #include "reproduce/verdict.h"
 
@@ -27,7 +28,7 @@ namespace {
 /// enough for Figure 8 to take about an hour on two cores.
 constexpr std::uint64_t kInstructions = 10'000'000;
 
-struct Options {
+struct ReproduceOptions {
     BatchOptions batch;
     std::string paper;
     std::vector<std::string> figures;
@@ -45,7 +46,7 @@ struct Figure {
 };
 
 /// "CIAO: Cache Interference-Aware Throughput-Oriented Architecture".
-std::vector<Figure> ciao(const Options& o) {
+std::vector<Figure> ciao(const ReproduceOptions& o) {
     compare::RunSpec common;
     common.gpu = o.gpu;
     common.settings = o.settings;
@@ -61,61 +62,72 @@ std::vector<Figure> ciao(const Options& o) {
     return all;
 }
 
-/// What `make` makes, once: a figure that the folder has is taken from there. The other papers keep single runs.
-std::vector<Result> keptFigure(const experiment::ResultFolder& folder, const nlohmann::ordered_json& spec,
-                               const std::function<std::vector<Result>()>& make) {
-    const std::string name = "figure";
-    if (const std::optional<nlohmann::json> kept = folder.find(name, spec)) {
-        try {
-            return report::resultsIn(*kept, "figure");
-        } catch (const Error&) {
-            folder.warnOfDamage(folder.fileOf(name, spec));
-        }
-    }
-    const std::vector<Result> results = make();
-    folder.keep(name, spec, resultsJson(results));
-    return results;
+bool isWanted(std::string_view figure, const ReproduceOptions& o) {
+    return o.figures.empty() || std::find(o.figures.begin(), o.figures.end(), figure) != o.figures.end();
 }
 
+/// Figures that are runs: all that are wanted are done when the first is made.
+class FigureRuns {
+  public:
+    FigureRuns(reproduce::FigureBatch batch, std::vector<reproduce::FigureSpec> specs)
+        : batch_(std::move(batch)), specs_(std::move(specs)) {}
+
+    std::vector<Result> make(std::string_view name) {
+        if (outcomes_.empty()) outcomes_ = batch_.run(specs_);
+        const auto at =
+            std::find_if(specs_.begin(), specs_.end(), [&](const auto& spec) { return spec.figure == name; });
+        const auto& outcome = outcomes_.at(static_cast<std::size_t>(at - specs_.begin()));
+        if (!outcome.ok()) throw Error("{}: {}", name, outcome.failure);
+        return outcome.measurement.results;
+    }
+
+  private:
+    reproduce::FigureBatch batch_;
+    std::vector<reproduce::FigureSpec> specs_;
+    std::vector<experiment::Outcome<reproduce::FigureMeasurement>> outcomes_;
+};
+
 /// "Towards Demystifying Cache Interference on NVIDIA GPUs".
-std::vector<Figure> interference(const Options& o) {
+std::vector<Figure> interference(const ReproduceOptions& o) {
     reproduce::InterferenceOptions options;
     if (o.gpuGiven) options.gpu = o.gpu;
     options.settings = o.settings;
     options.seed = o.seed;
     options.samples = o.samples;
     options.accesses = o.accesses;
-    const bool real = options.gpu.starts_with("cuda:");
-    if (!real) {
-        arch::DeviceProfile profile = arch::findProfile(options.gpu);
-        arch::applySettings(profile, options.settings);
-    }
-    const experiment::ResultFolder folder(storeFolder(o.batch), thisProgram(), warnOnce);
+    gpu::knownProfile(options.gpu, options.settings);  // refuses unknown profiles and settings before anything runs
+    const bool keeps = gpu::capabilitiesOf(options.gpu).deterministic;
+    if (!keeps && onSlurm(o.batch))
+        throw Error("reproduce interference: --on slurm is for simulated GPUs: run this on the machine with {}",
+                    options.gpu);
+    std::vector<reproduce::FigureSpec> wanted;
+    for (const reproduce::InterferenceFigure& figure : reproduce::interferenceFigures())
+        if (isWanted(figure.name, o)) wanted.push_back({std::string(figure.name), options});
+    const reproduce::FigureStore store(storeFolder(o.batch), thisProgram(), warnOnce);
+    const auto runs =
+        std::make_shared<FigureRuns>(reproduce::FigureBatch(store, executorOf(o.batch)), std::move(wanted));
     std::vector<Figure> all;
     for (const reproduce::InterferenceFigure& figure : reproduce::interferenceFigures()) {
-        const auto make = [=, make = figure.make] { return make(options); };
-        const nlohmann::ordered_json spec = {{"name", figure.name},          {"gpu", options.gpu},
-                                             {"settings", options.settings}, {"seed", options.seed},
-                                             {"samples", options.samples},   {"accesses", options.accesses}};
-        const auto kept = [=] { return keptFigure(folder, spec, make); };
-        // A real GPU is measured every time.
-        all.push_back({std::string(figure.name), std::string(figure.title), options.gpu,
-                       real ? std::function<std::vector<Result>()>(make) : kept});
+        // What would be different the next time is measured every time.
+        std::function<std::vector<Result>()> make = [=, make = figure.make] { return make(options); };
+        if (keeps) make = [=, name = figure.name] { return runs->make(name); };
+        all.push_back({std::string(figure.name), std::string(figure.title), options.gpu, make});
     }
     return all;
 }
 
 /// "Fractional GPUs: Software-based Compute and Memory Bandwidth Reservation for GPUs".
-std::vector<Figure> fgpu(const Options& o) {
-    if (o.gpuGiven) throw Error("reproduce fgpu: its GPUs are sim:gtx1080 and sim:v100; for others, isolate evaluate");
+std::vector<Figure> fgpu(const ReproduceOptions& o) {
+    if (o.gpuGiven)
+        throw Error(
+            "reproduce fgpu: --gpu cannot be set, the paper's GPUs are sim:gtx1080 and sim:v100; use isolate evaluate");
     reproduce::FgpuOptions options;
     options.common.settings = o.settings;
     options.common.size = workloads::parseSize(o.sizeGiven ? o.size : "default");
     // Smaller inputs would leave nothing to interfere with, so fewer applications save the time.
     if (o.quick) options.applications = {"SP", "VA"};
     options.common.seed = o.seed;
-    options.jobs = o.batch.jobs ? o.batch.jobs : experiment::processors();
-    options.progress = showProgress;
+    options.executor = executorOf(o.batch);
     const auto store = std::make_shared<evaluation::SeriesStore>(storeFolder(o.batch), thisProgram(), warnOnce);
     std::vector<Figure> all;
     for (const reproduce::FgpuFigure& figure : reproduce::fgpuFigures())
@@ -126,7 +138,7 @@ std::vector<Figure> fgpu(const Options& o) {
 
 struct Paper {
     const char *name, *title;
-    std::vector<Figure> (*figures)(const Options&);
+    std::vector<Figure> (*figures)(const ReproduceOptions&);
 };
 constexpr Paper kPapers[] = {
     {"interference", "Cache interference reproduced", interference},
@@ -143,7 +155,7 @@ std::vector<Paper> chosenPapers(const std::string& name) {
 }
 
 /// Those that were asked for, in the order of the papers. Throws Error that lists the names.
-std::vector<Figure> chosenFigures(const std::vector<Paper>& papers, const Options& o) {
+std::vector<Figure> chosenFigures(const std::vector<Paper>& papers, const ReproduceOptions& o) {
     std::vector<Figure> all, chosen;
     for (const Paper& paper : papers)
         for (Figure& figure : paper.figures(o)) all.push_back(std::move(figure));
@@ -152,10 +164,9 @@ std::vector<Figure> chosenFigures(const std::vector<Paper>& papers, const Option
     for (const Figure& figure : all) names.push_back(figure.name);
     for (const std::string& name : o.figures)
         if (std::find(names.begin(), names.end(), name) == names.end())
-            throw Error("reproduce {}: no figure {}: there are {}", o.paper, name, fmt::join(names, ", "));
+            throw Error("reproduce {}: unknown figure {}: choose from {}", o.paper, name, fmt::join(names, ", "));
     for (Figure& figure : all)
-        if (o.figures.empty() || std::find(o.figures.begin(), o.figures.end(), figure.name) != o.figures.end())
-            chosen.push_back(std::move(figure));
+        if (isWanted(figure.name, o)) chosen.push_back(std::move(figure));
     return chosen;
 }
 
@@ -165,17 +176,16 @@ std::string heading(const Figure& figure) {
 }
 
 /// What differs from the papers for the sake of time; of fgpu, the applications do as well.
-void shorten(Options& o) {
+void shorten(ReproduceOptions& o) {
     o.instructions = std::min<std::uint64_t>(o.instructions, 200'000);
     o.samples = 1;
 }
 
-void sayShortened(const Options& o) {
-    fmt::print(
-        stderr,
-        "shortened, so an impression only: interference with one sample, fgpu with two applications of six, ciao "
-        "with {} warp instructions a run\n",
-        o.instructions);
+void sayShortened(const ReproduceOptions& o) {
+    fmt::print(stderr,
+               "shortened runs: interference with one sample, fgpu with two of six applications, ciao with {} warp "
+               "instructions per run\n",
+               o.instructions);
 }
 
 /// On a terminal, a line for each: those of the runs that a figure takes follow it.
@@ -185,9 +195,9 @@ void showFigure(const std::string& heading, std::size_t done, std::size_t of, co
     fmt::print(stderr, "{} ({} of {}{})\n", heading, done + 1, of, timeLeft.words(share));
 }
 
-int run(Options o) {
+int runReproduce(ReproduceOptions o) {
     const std::vector<Paper> papers = chosenPapers(o.paper);
-    if (papers.size() > 1 && o.gpuGiven) throw Error("reproduce all: every paper has GPUs of its own; leave out --gpu");
+    if (papers.size() > 1 && o.gpuGiven) throw Error("reproduce all: --gpu cannot be set, each paper has its own GPUs");
     workloads::parseSize(o.size);  // not every paper has a use for it, or for the store
     openBatch(o.batch);
     expectOutputs({o.json, o.html});
@@ -215,45 +225,45 @@ int run(Options o) {
     results.insert(results.begin(), std::make_move_iterator(verdicts.begin()), std::make_move_iterator(verdicts.end()));
     std::string title = papers.size() == 1 ? papers.front().title : "Three papers reproduced";
     if (o.quick) title += ", shortened";
-    if (!o.json.empty()) writeJson(o.json, resultsJson(results));
+    if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
     if (!o.html.empty()) writeOutput(o.html, report::html(title, results));
     return kDone;
 }
 
 }  // namespace
 
-Action setUpReproduce(CLI::App& app) {
-    const auto o = std::make_shared<Options>();
-    app.add_option("PAPER", o->paper, "interference, fgpu, ciao or all")->required();
-    app.add_flag("--quick", o->quick,
-                 "shorter runs, one sample, of fgpu two applications: an impression, not the papers' figures");
-    app.add_option("--figures", o->figures, "only these, such as 8a,table2,overhead")->delimiter(',');
-    CLI::Option* size =
-        app.add_option("--size", o->size, "test, default or paper; of fgpu, default")->capture_default_str();
-    app.add_option("--limit", o->instructions, "stop each run after that many warp instructions; 0: run to the end")
-        ->capture_default_str();
-    CLI::Option* gpu = app.add_option("--gpu", o->gpu, "sim:NAME or sim:FILE.json; of interference, sim:tx2 or cuda:N")
-                           ->capture_default_str();
-    app.add_option("--samples", o->samples, "of interference: samples of each scenario")
-        ->capture_default_str()
-        ->check(positive());
-    app.add_option("--accesses", o->accesses, "of interference: of each application; 0: the paper's")
-        ->check(between(0, std::uint64_t{1} << 32));
-    app.add_option("--set", o->settings, "change a figure of the GPU: KEY=VALUE")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
-    app.add_option("--seed", o->seed, "what the workloads' input is made from")->capture_default_str();
-    app.add_option("--json", o->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
-    app.add_option("--html", o->html, "write a page, likewise")->type_name("FILE");
-    addBatchOptions(app, o->batch);
-    return [o, gpu, size, &app] {
+Action setUpReproduce(CommandLine line) {
+    const auto o = std::make_shared<ReproduceOptions>();
+    line.option("PAPER", o->paper, "paper: interference, fgpu, ciao or all").required();
+    line.flag("--quick", o->quick, "shorten runs, for a first impression: results differ from full runs");
+    line.option("--figures", o->figures, "figures and tables, such as 8a,table2,overhead [all]")
+        .typeName("NAME")
+        .delimiter(',');
+    const Option size = addSizeOption(line, o->size)
+                            .description("size of the workloads' input: test, default or paper [fgpu: default]");
+    line.option("--limit", o->instructions, "ciao: stop each run after N warp instructions; 0: run to the end")
+        .showDefault();
+    const Option gpu =
+        addGpuOption(line, o->gpu)
+            .description("GPU to use (not fgpu): sim:NAME, sim:FILE.json; interference: cuda:N too [sim:tx2]");
+    line.option("--samples", o->samples, "interference: samples per scenario").showDefault().check(positive());
+    line.option("--accesses", o->accesses, "interference: accesses per application run; 0: as in the paper")
+        .check(between(0, std::uint64_t{1} << 32));
+    addSettings(line, o->settings);
+    addThreadsOption(line);
+    addSeedOption(line, o->seed);
+    addJsonOption(line, o->json);
+    addHtmlOption(line, o->html);
+    addBatchOptions(line, o->batch);
+    addClusterOptions(line, o->batch);
+    return [o, gpu, size, line] {
         const std::string where = "reproduce " + o->paper;
-        if (o->paper == "interference") refuseGiven(app, {"--limit", "--size"}, where);
-        if (o->paper == "fgpu") refuseGiven(app, {"--limit", "--samples", "--accesses"}, where);
-        if (o->paper == "ciao") refuseGiven(app, {"--samples", "--accesses"}, where);
-        o->gpuGiven = gpu->count() > 0;
-        o->sizeGiven = size->count() > 0;
-        return run(*o);
+        if (o->paper == "interference") refuseGiven(line, {"--limit", "--size"}, where);
+        if (o->paper == "fgpu") refuseGiven(line, {"--limit", "--samples", "--accesses"}, where);
+        if (o->paper == "ciao") refuseGiven(line, {"--samples", "--accesses"}, where);
+        o->gpuGiven = gpu.given();
+        o->sizeGiven = size.given();
+        return runReproduce(*o);
     };
 }
 

@@ -4,7 +4,10 @@
 #include <memory>
 
 #include "base/error.h"
+#include "cli/common_options.h"
 #include "cli/verbs.h"
+#include "gpu/capabilities.h"
+#include "sim/sampler.h"
 
 namespace bulkhead::cli {
 namespace {
@@ -14,47 +17,67 @@ bool isFile(const std::string& what) {
     return what.ends_with(".ptx") || what.find('/') != std::string::npos || std::filesystem::exists(what, unknown);
 }
 
+/// Refuses what does not go together with it.
+void expectSampling(const RunOptions& options) {
+    if (!gpu::capabilitiesOf(options.gpu).settable)
+        throw Error("--sample: is for simulated GPUs (--gpu sim:NAME); {} takes no time of the host", options.gpu);
+    if (!options.timeline.empty()) throw Error("--sample: leaves out most of a timeline; give one of them, not both");
+    sim::expectSampling(options.scheduler);
+}
+
 }  // namespace
 
-Action setUpRun(CLI::App& app) {
+Action setUpRun(CommandLine line) {
     const auto o = std::make_shared<RunOptions>();
-    app.add_option("WORKLOAD|FILE", o->what, "a workload (see bulkhead workloads) or a PTX file")->required();
-    app.add_option("--gpu", o->gpu, "sim:NAME or sim:FILE.json; for a workload also cuda:N")->capture_default_str();
-    app.add_option("--scheduler", o->scheduler, "warp scheduler of a simulated GPU")->capture_default_str();
-    app.add_option("--set", o->settings, "change a figure of a simulated GPU: KEY=VALUE")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
-    app.add_option("--json", o->json, "write JSON to FILE, or to standard output if it is -")->type_name("FILE");
+    line.option("WORKLOAD|FILE", o->what, "workload (bulkhead workloads lists them) or PTX file").required();
+    line.option("--gpu", o->gpu, "GPU to use: sim:NAME or sim:FILE.json; for a workload also cuda:N")
+        .typeName("GPU")
+        .showDefault();
+    line.option("--scheduler", o->scheduler, "warp scheduler of the simulated GPU").typeName("NAME").showDefault();
+    addSettings(line, o->settings);
+    addThreadsOption(line);
+    addSampleOption(line, o->sample);
+    addJsonOption(line, o->json);
 
-    const char* const ofWorkloads = "Of a workload";
-    const char* const ofKernels = "Of a PTX file";
-    app.add_option("--size", o->size, "test, default or paper")->capture_default_str()->group(ofWorkloads);
-    app.add_option("--seed", o->seed, "what its input is made from")->capture_default_str()->group(ofWorkloads);
-    app.add_option("--kernel", o->kernel, "which kernel, if there are several")->group(ofKernels);
-    app.add_option("--grid", o->grid, "blocks: X, XxY or XxYxZ")->capture_default_str()->group(ofKernels);
-    app.add_option("--block", o->block, "threads of a block, likewise")->capture_default_str()->group(ofKernels);
-    app.add_option("--arg", o->arguments,
-                   "an argument, in order: i32:5, f32:1.5, or a buffer, f32[1024]=random:7, =zero, =iota, =file:PATH")
-        ->allow_extra_args(false)
-        ->group(ofKernels);
-    app.add_option("--shared", o->shared, "bytes of dynamic shared memory")->group(ofKernels);
-    app.add_option("--max-cycles", o->maxCycles, "end the kernel with an error after that many cycles")
-        ->check(positive())
-        ->group(ofKernels);
-    app.add_option("--dump", o->dumps, "write a buffer back: N=FILE, arguments counted from 0")
-        ->type_name("N=FILE")
-        ->allow_extra_args(false)
-        ->group(ofKernels);
-    app.add_option("--timeline", o->timeline, "write a trace for Perfetto or chrome://tracing")
-        ->type_name("FILE")
-        ->group(ofKernels);
+    const char* const ofWorkloads = "Options for a workload";
+    const char* const ofKernels = "Options for a PTX file";
+    line.option("--size", o->size, "size of its input: test, default or paper")
+        .typeName("SIZE")
+        .showDefault()
+        .group(ofWorkloads);
+    line.option("--seed", o->seed, "seed of its input").showDefault().group(ofWorkloads);
+    line.option("--kernel", o->kernel, "kernel to run, if the file has several").typeName("NAME").group(ofKernels);
+    line.option("--grid", o->grid, "blocks of the grid: X, XxY or XxYxZ")
+        .typeName("SHAPE")
+        .showDefault()
+        .group(ofKernels);
+    line.option("--block", o->block, "threads per block: X, XxY or XxYxZ")
+        .typeName("SHAPE")
+        .showDefault()
+        .group(ofKernels);
+    line.option("--arg", o->arguments,
+                "next argument: i32:5, f32:1.5, or buffer f32[1024]=random:7, =zero, =iota or =file:PATH")
+        .typeName("VALUE")
+        .oneValue()
+        .group(ofKernels);
+    line.option("--shared", o->shared, "size of dynamic shared memory").typeName("BYTES").group(ofKernels);
+    line.option("--max-cycles", o->maxCycles, "fail if the kernel takes more than N cycles")
+        .check(positive())
+        .group(ofKernels);
+    line.option("--dump", o->dumps, "write buffer argument N (counted from 0) to FILE afterwards")
+        .typeName("N=FILE")
+        .oneValue()
+        .group(ofKernels);
+    line.option("--timeline", o->timeline, "write a trace for Perfetto or chrome://tracing to FILE")
+        .typeName("FILE")
+        .group(ofKernels);
 
-    return [o, &app, ofWorkloads, ofKernels] {
+    return [o, line, ofWorkloads, ofKernels] {
         const bool file = isFile(o->what);
-        for (const CLI::Option* option : app.get_options())
-            if (option->count() > 0 && option->get_group() == (file ? ofWorkloads : ofKernels))
-                throw Error("run: {} is {}, which has no {}", o->what, file ? "a file" : "no file but a workload",
-                            option->get_name());
+        for (const std::string& option : line.givenOf(file ? ofWorkloads : ofKernels))
+            throw Error("run: {} is a {}: {} is for a {}", o->what, file ? "PTX file" : "workload", option,
+                        file ? "workload" : "PTX file");
+        if (o->sample) expectSampling(*o);
         return file ? runKernel(*o) : runWorkload(*o);
     };
 }

@@ -10,6 +10,7 @@ struct RunOptions {
     std::string what;  ///< a workload's name or a PTX file
     std::string gpu = "sim:gtx480", scheduler = "gto", json;
     std::vector<std::string> settings;
+    bool sample = false;
     // A workload's:
     std::string size = "default";
     std::uint64_t seed = 1;

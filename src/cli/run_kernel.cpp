@@ -10,14 +10,16 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/result.h"
+#include "base/schema.h"
 #include "cli/counters_json.h"
 #include "cli/kernel_arguments.h"
 #include "cli/progress.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
+#include "gpu/sampled.h"
 #include "ptx/module.h"
 #include "report/report.h"
-#include "sim/gpu.h"
+#include "sim/machine.h"
 #include "sim/timeline.h"
 
 namespace bulkhead::cli {
@@ -37,24 +39,24 @@ Dump parseDump(const std::string& text, const std::vector<KernelArgument>& argum
         used = std::string::npos;
     }
     if (equals == std::string::npos || used != equals || equals + 1 == text.size())
-        throw Error("--dump {}: write N=FILE, where N counts the --arg options from 0", text);
+        throw Error("--dump {}: write N=FILE, where N is the index of an --arg option, from 0", text);
     if (index >= arguments.size())
-        throw Error("--dump {}: there are {} arguments, counted from 0", text, arguments.size());
-    if (!arguments[index].isBuffer) throw Error("--dump {}: argument {} is no buffer", text, index);
+        throw Error("--dump {}: there are only {} arguments, counted from 0", text, arguments.size());
+    if (!arguments[index].isBuffer) throw Error("--dump {}: argument {} is not a buffer", text, index);
     return {index, text.substr(equals + 1)};
 }
 
 const sim::Code& chooseKernel(const sim::Program& program, const std::string& name) {
     const std::vector<std::string> names = program.kernelNames();
-    if (names.empty()) throw Error("{} holds no kernel", program.name);
+    if (names.empty()) throw Error("{} has no kernel", program.name);
     if (name.empty()) {
         if (names.size() > 1)
-            throw Error("{} holds {} kernels: choose one with --kernel: {}", program.name, names.size(),
+            throw Error("{} has {} kernels: choose one with --kernel: {}", program.name, names.size(),
                         fmt::join(names, ", "));
         return *program.kernel(names.front());
     }
     if (const sim::Code* code = program.kernel(name)) return *code;
-    throw Error("{} holds no kernel {}: there are {}", program.name, name, fmt::join(names, ", "));
+    throw Error("{} has no kernel {}: choose from {}", program.name, name, fmt::join(names, ", "));
 }
 
 /// Buffers go to device memory; pointers and scalars go where the kernel's parameters are.
@@ -69,7 +71,7 @@ std::vector<std::uint8_t> placeArguments(const sim::Code& code, const std::vecto
         const sim::Code::Param& param = code.params[i];
         if (argument.isBuffer) {
             if (param.bytes != 8)
-                throw Error("--arg {}: parameter {} of {} is .{}, no pointer", argument.text, i, code.name,
+                throw Error("--arg {}: parameter {} of {} is .{}, not a pointer", argument.text, i, code.name,
                             ptx::nameOf(param.type));
             addresses[i] = memory.allocate(argument.bytes.size());
             std::memcpy(memory.host(addresses[i], argument.bytes.size()), argument.bytes.data(), argument.bytes.size());
@@ -84,25 +86,31 @@ std::vector<std::uint8_t> placeArguments(const sim::Code& code, const std::vecto
     return params;
 }
 
-nlohmann::ordered_json toJson(const RunOptions& options, const sim::Gpu& gpu, sim::ContextId context,
+gpu::Sampled sampledOf(const sim::LaunchRecord& record) {
+    return {1, record.sample->timedBlocks != 0, record.grid.count(), record.sample->timedBlocks,
+            record.sample->halfWidth};
+}
+
+nlohmann::ordered_json toJson(const RunOptions& options, const sim::Machine& machine, sim::ContextId context,
                               const sim::LaunchRecord& record, double wall) {
     using json = nlohmann::ordered_json;
-    const sim::Counters& c = gpu.counters(record.id);
+    const sim::Counters& c = machine.counters(record.id);
     const Cycles cycles = record.ended - record.started;
     const auto dims = [](const sim::Dim3& d) { return json{d.x, d.y, d.z}; };
     json warps = json::array();
-    for (std::uint32_t slot = 0; slot < static_cast<std::uint32_t>(gpu.profile().maxWarps()); ++slot) {
+    for (std::uint32_t slot = 0; slot < static_cast<std::uint32_t>(machine.profile().maxWarps()); ++slot) {
         sim::WarpCounters sum;
-        for (std::uint32_t sm = 0; sm < static_cast<std::uint32_t>(gpu.profile().sm.count); ++sm)
-            sum += gpu.sm(context, sm).warpCounters(slot);
+        for (std::uint32_t sm = 0; sm < static_cast<std::uint32_t>(machine.profile().sm.count); ++sm)
+            sum += machine.sm(context, sm).warpCounters(slot);
         if (sum.instructions)
             warps.push_back({{"slot", slot},
                              {"instructions", sum.instructions},
                              {"l1_hits", sum.l1Hits},
                              {"l1_misses", sum.l1Misses}});
     }
-    json out = {
-        {"gpu", "sim:" + gpu.profile().name},
+    json out = schemas::kRun.begin();
+    out.update({
+        {"gpu", "sim:" + machine.profile().name},
         {"scheduler", options.scheduler},
         {"kernel", record.kernel},
         {"grid", dims(record.grid)},
@@ -110,8 +118,9 @@ nlohmann::ordered_json toJson(const RunOptions& options, const sim::Gpu& gpu, si
         {"registers_per_thread", record.occupancy.needs.registers / (record.occupancy.needs.warps * sim::kLanes)},
         {"blocks_per_sm", record.occupancy.blocksPerSm},
         {"occupancy_limit", record.occupancy.limit},
-    };
-    out.update(countersJson(c, cycles, gpu.seconds(cycles)));
+    });
+    if (options.sample) out["sample"] = sampledOf(record).json();
+    out.update(countersJson(c, cycles, machine.seconds(cycles)));
     out.update({
         {"warps", warps},
         {"wall_seconds", wall},
@@ -122,11 +131,11 @@ nlohmann::ordered_json toJson(const RunOptions& options, const sim::Gpu& gpu, si
     return out;
 }
 
-std::string toText(const nlohmann::ordered_json& json) {
+std::string toText(const nlohmann::ordered_json& json, const std::optional<gpu::Sampled>& sampled) {
     Result r;
     r.title = fmt::format("{} on {}, {} scheduler", json["kernel"].get<std::string>(), json["gpu"].get<std::string>(),
                           json["scheduler"].get<std::string>());
-    r.columns = {{"what", ""}, {"value", ""}, {"unit", ""}};
+    r.columns = {{"quantity", ""}, {"value", ""}, {"unit", ""}};
     const auto add = [&](const char* what, const nlohmann::ordered_json& value, const char* unit) {
         if (value.is_number_float()) {
             r.add({std::string(what), value.get<double>(), std::string(unit)});
@@ -134,85 +143,109 @@ std::string toText(const nlohmann::ordered_json& json) {
             r.add({std::string(what), value.get<std::int64_t>(), std::string(unit)});
         }
     };
-    add("simulated time", json["cycles"], "cycles");
+    if (sampled)
+        r.add({std::string("simulated time"), sampled->cycles(json["cycles"].get<Cycles>()),
+               std::string("cycles (95 %)")});
+    else
+        add("simulated time", json["cycles"], "cycles");
     add("", json["microseconds"], "us");
     add("warp instructions", json["warp_instructions"], "");
     add("thread instructions", json["thread_instructions"], "");
-    add("IPC", json["ipc"], "thread instructions a cycle");
-    add("blocks on an SM", json["blocks_per_sm"], "");
+    add("IPC", json["ipc"], "thread instructions/cycle");
+    add("blocks per SM", json["blocks_per_sm"], "");
     add("L1D hit rate", json["l1"]["hit_rate"], "");
     add("L2 hit rate", json["l2"]["hit_rate"], "");
     add("DRAM traffic", json["dram"]["bytes"], "bytes");
     add("", json["dram"]["gb_per_s"], "GB/s");
-    add("row hits", json["dram"]["row_hits"], "");
-    add("row misses", json["dram"]["row_misses"], "");
-    add("speed", json["warp_instructions_per_second"], "warp instructions a second");
-    return report::text(r);
+    add("DRAM row hits", json["dram"]["row_hits"], "");
+    add("DRAM row misses", json["dram"]["row_misses"], "");
+    add("simulation speed", json["warp_instructions_per_second"], "warp instructions/s");
+    return report::text(r) + (sampled ? fmt::format("sampled: {}\n", sampled->summary()) : "");
+}
+
+/// What a run needs from outside, read and checked before anything is simulated.
+struct KernelRun {
+    arch::DeviceProfile profile;
+    Extent grid, block;
+    std::vector<KernelArgument> arguments;
+    std::vector<Dump> dumps;
+    ptx::Module module;
+};
+
+KernelRun readRun(const RunOptions& options) {
+    KernelRun run;
+    run.profile = arch::findProfile(options.gpu);
+    arch::applySettings(run.profile, options.settings);
+    run.grid = parseExtent(options.grid, "--grid");
+    run.block = parseExtent(options.block, "--block");
+    for (const std::string& text : options.arguments)
+        run.arguments.push_back(parseKernelArgument(text, static_cast<Bytes>(run.profile.dram.bytes)));
+    for (const std::string& text : options.dumps) {
+        run.dumps.push_back(parseDump(text, run.arguments));
+        expectWritable(run.dumps.back().file);
+    }
+    if (!options.timeline.empty()) expectWritable(options.timeline);
+    expectOutputs({options.json});
+    run.module = ptx::parse(readFile(options.what), options.what);
+    return run;
+}
+
+sim::LaunchSpec launchSpec(const RunOptions& options, const KernelRun& run, const sim::LoadedModule& loaded) {
+    sim::LaunchSpec spec;
+    spec.program = loaded.program;
+    spec.code = &chooseKernel(*loaded.program, options.kernel);
+    spec.grid = {run.grid.x, run.grid.y, run.grid.z};
+    spec.block = {run.block.x, run.block.y, run.block.z};
+    spec.dynamicShared = options.shared;
+    spec.maxCycles = options.maxCycles;
+    spec.print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+    return spec;
+}
+
+void writeDumps(const KernelRun& run, const std::vector<sim::VirtualAddress>& addresses, sim::ContextMemory& memory) {
+    for (const Dump& dump : run.dumps) {
+        const std::size_t bytes = run.arguments[dump.argument].bytes.size();
+        const auto* at = reinterpret_cast<const char*>(memory.host(addresses[dump.argument], bytes));
+        writeFile(dump.file, {at, bytes});
+    }
 }
 
 }  // namespace
 
 int runKernel(const RunOptions& options) {
-    arch::DeviceProfile profile = arch::findProfile(options.gpu);
-    arch::applySettings(profile, options.settings);
-    const Extent grid = parseExtent(options.grid, "--grid"), block = parseExtent(options.block, "--block");
-    std::vector<KernelArgument> arguments;
-    for (const std::string& text : options.arguments)
-        arguments.push_back(parseKernelArgument(text, static_cast<Bytes>(profile.dram.bytes)));
-    std::vector<Dump> dumps;
-    for (const std::string& text : options.dumps) {
-        dumps.push_back(parseDump(text, arguments));
-        expectWritable(dumps.back().file);
-    }
-    if (!options.timeline.empty()) expectWritable(options.timeline);
-    expectOutputs({options.json});
-    const ptx::Module module = ptx::parse(readFile(options.what), options.what);
-
-    const double usPerCycle = 1.0 / static_cast<double>(profile.clock.coreMHz);
+    const KernelRun run = readRun(options);
     std::optional<sim::Timeline> timeline;
-    if (!options.timeline.empty()) timeline.emplace(usPerCycle, 1000);
+    if (!options.timeline.empty()) timeline.emplace(1.0 / static_cast<double>(run.profile.clock.coreMHz), 1000);
     ProgressLine progress;
     sim::LaunchId launch = 0;
-    sim::Gpu::Options gpuOptions;
-    gpuOptions.scheduler = options.scheduler;
-    gpuOptions.observer = timeline ? &*timeline : nullptr;
-    gpuOptions.heartbeat = [&](const sim::Gpu& g) {
-        progress.update(g.now(), g.counters(launch).warpInstructions, g.fractionDone(launch));
+    sim::Machine::Options machineOptions;
+    machineOptions.scheduler = options.scheduler;
+    machineOptions.sample = options.sample;
+    machineOptions.observer = timeline ? &*timeline : nullptr;
+    machineOptions.heartbeat = [&](const sim::Machine& m) {
+        progress.update(m.now(), m.counters(launch).warpInstructions, m.fractionDone(launch));
     };
-    sim::Gpu gpu(profile, gpuOptions);
-    const sim::ContextId context = gpu.createContext();
-    const sim::LoadedModule loaded = gpu.load(context, module);
-    const sim::Code& code = chooseKernel(*loaded.program, options.kernel);
-    sim::LaunchSpec spec;
-    spec.program = loaded.program;
-    spec.code = &code;
-    spec.grid = {grid.x, grid.y, grid.z};
-    spec.block = {block.x, block.y, block.z};
-    spec.dynamicShared = options.shared;
-    spec.maxCycles = options.maxCycles;
-    spec.print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+    sim::Machine machine(run.profile, machineOptions);
+    const sim::ContextId context = machine.createContext();
+    sim::LaunchSpec spec = launchSpec(options, run, machine.load(context, run.module));
     std::vector<sim::VirtualAddress> addresses;
-    spec.params = placeArguments(code, arguments, gpu.memory(context), addresses);
-    const sim::StreamId stream = gpu.createStream(context);
+    spec.params = placeArguments(*spec.code, run.arguments, machine.memory(context), addresses);
+    const sim::StreamId stream = machine.createStream(context);
 
     const auto begin = std::chrono::steady_clock::now();
-    launch = gpu.launch(stream, std::move(spec));
-    if (timeline) timeline->nameLaunch(launch, code.name);
-    gpu.finishLaunch(launch);
+    launch = machine.launch(stream, std::move(spec));
+    const sim::LaunchRecord& record = machine.record(launch);
+    if (timeline) timeline->nameLaunch(launch, record.kernel);
+    machine.finishLaunch(launch);
     progress.clear();
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    const sim::LaunchRecord& record = gpu.record(launch);
     if (record.error) throw *record.error;
 
-    const nlohmann::ordered_json json = toJson(options, gpu, context, record, wall);
-    for (const Dump& dump : dumps) {
-        const std::size_t bytes = arguments[dump.argument].bytes.size();
-        const auto* at = reinterpret_cast<const char*>(gpu.memory(context).host(addresses[dump.argument], bytes));
-        writeFile(dump.file, {at, bytes});
-    }
+    const nlohmann::ordered_json json = toJson(options, machine, context, record, wall);
+    writeDumps(run, addresses, machine.memory(context));
     if (timeline) writeFile(options.timeline, timeline->json());
     if (options.json.empty()) {
-        writeOutput("-", toText(json));
+        writeOutput("-", toText(json, options.sample ? std::optional(sampledOf(record)) : std::nullopt));
     } else {
         writeJson(options.json, json);
     }

@@ -5,40 +5,53 @@
 
 #include "base/files.h"
 #include "base/result.h"
+#include "base/schema.h"
 #include "cli/batch_options.h"
 #include "cli/counters_json.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
 #include "report/report.h"
-#include "sim/gpu.h"
 #include "workloads/measure.h"
 
 namespace bulkhead::cli {
 namespace {
 
-Result kernelTable(const std::string& title, const workloads::Measurement& m) {
+Result kernelTable(const std::string& title, const workloads::Measurement& m, bool sampled) {
     Result r;
     r.title = title;
-    r.columns = {{"kernel", ""}, {"launches", ""},     {"cycles", ""},      {"warp instructions", ""},
-                 {"IPC", ""},    {"L1D hit rate", ""}, {"L2 hit rate", ""}, {"DRAM", "MB"}};
-    const auto add = [&](const std::string& name, std::uint64_t launches, Cycles cycles, const sim::Counters& c) {
+    r.columns = {{"kernel", ""},
+                 {"launches", ""},
+                 {"cycles", sampled ? "95 %" : ""},
+                 {"warp instructions", ""},
+                 {"IPC", ""},
+                 {"L1D hit rate", ""},
+                 {"L2 hit rate", ""},
+                 {"DRAM", "MB"}};
+    if (sampled) r.columns.insert(r.columns.begin() + 2, {{"timed", ""}, {"timed blocks", ""}});
+    const auto add = [&](const std::string& name, const gpu::Sampled& s, Cycles cycles, const sim::Counters& c) {
         const double ipc = cycles ? static_cast<double>(c.threadInstructions) / static_cast<double>(cycles) : 0.0;
-        r.add({name, static_cast<std::int64_t>(launches), static_cast<std::int64_t>(cycles),
-               static_cast<std::int64_t>(c.warpInstructions), ipc, sim::ratio(c.l1Hits, c.l1Misses),
-               sim::ratio(c.l2Hits, c.l2Misses), static_cast<double>(c.bytesDram) / 1e6});
+        std::vector<Value> row = {name, static_cast<std::int64_t>(s.launches)};
+        if (sampled) {
+            row.emplace_back(static_cast<std::int64_t>(s.timedLaunches));
+            row.emplace_back(fmt::format("{} of {}", s.timedBlocks, s.blocks));
+            row.emplace_back(s.cycles(cycles));
+        } else {
+            row.emplace_back(static_cast<std::int64_t>(cycles));
+        }
+        for (const Value& value : std::initializer_list<Value>{
+                 static_cast<std::int64_t>(c.warpInstructions), ipc, sim::ratio(c.l1Hits, c.l1Misses),
+                 sim::ratio(c.l2Hits, c.l2Misses), static_cast<double>(c.bytesDram) / 1e6})
+            row.push_back(value);
+        r.add(std::move(row));
     };
-    std::uint64_t launches = 0;
-    for (const workloads::KernelFigures& k : m.kernels) {
-        add(k.kernel, k.launches, k.cycles, k.counters);
-        launches += k.launches;
-    }
-    add("all", launches, m.cycles, m.counters);
+    for (const workloads::KernelMeasurement& k : m.kernels) add(k.kernel, k.sampled, k.cycles, k.counters);
+    add("all", m.sampled, m.cycles, m.counters);
     return r;
 }
 
 /// "best-swl" alone means the number of warps that suits the workload, found by profiling.
 std::string withWarpLimit(const RunOptions& options, workloads::Size size) {
-    if (options.gpu.starts_with("cuda:")) return options.scheduler;
+    if (!gpu::capabilitiesOf(options.gpu).settable) return options.scheduler;
     compare::RunSpec spec;
     spec.workload = options.what;
     spec.size = size;
@@ -63,6 +76,7 @@ int runWorkload(const RunOptions& given) {
     gpu::SimulationOptions simulation;
     simulation.scheduler = options.scheduler;
     simulation.settings = options.settings;
+    simulation.sample = options.sample;
     gpu::Gpu gpu = gpu::Gpu::open(options.gpu, simulation);
     gpu::Stream stream = gpu.context().createStream();
     const auto instance = workload.create(gpu.context(), size, options.seed);
@@ -72,32 +86,40 @@ int runWorkload(const RunOptions& given) {
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     instance->check();
 
-    const bool simulated = gpu.simulator() != nullptr;
+    const bool counted = gpu.capabilities().launchCounters;
     if (options.json.empty()) {
         std::string out;
-        if (simulated)
+        if (counted)
             out = report::text(kernelTable(fmt::format("{}, size {}, on {}, {} scheduler", workload.name, options.size,
                                                        options.gpu, options.scheduler),
-                                           m)) +
+                                           m, options.sample)) +
                   fmt::format("APKI {:.3g}, shared memory used {:.0f} %, simulated in {:.2f} s\n", m.apki(),
                               100 * m.sharedMemoryShare(), wall);
-        out += fmt::format("{} on {}: {:.3f} us, the result equals the CPU's\n", workload.name, gpu.info().name,
+        if (options.sample) out += fmt::format("sampled: {}\n", m.sampled.summary());
+        out += fmt::format("{} on {}: {:.3f} us, result equal to the CPU's\n", workload.name, gpu.info().name,
                            m.seconds * 1e6);
         writeOutput("-", out);
         return kDone;
     }
-    nlohmann::ordered_json json = {{"workload", workload.name}, {"size", options.size},
-                                   {"seed", options.seed},      {"gpu", options.gpu},
-                                   {"device", gpu.info().name}, {"footprint_bytes", instance->footprint()},
-                                   {"seconds", m.seconds},      {"correct", true}};
-    if (simulated) {
+    nlohmann::ordered_json json = schemas::kRun.begin();
+    json.update({{"workload", workload.name},
+                 {"size", options.size},
+                 {"seed", options.seed},
+                 {"gpu", options.gpu},
+                 {"device", gpu.info().name},
+                 {"footprint_bytes", instance->footprint()},
+                 {"seconds", m.seconds},
+                 {"correct", true}});
+    if (counted) {
         json["scheduler"] = options.scheduler;
         json["apki"] = m.apki();
         json["shared_memory_share"] = m.sharedMemoryShare();
-        json["total"] = countersJson(m.counters, m.cycles, gpu.simulator()->seconds(m.cycles));
-        for (const workloads::KernelFigures& k : m.kernels) {
+        if (options.sample) json["sample"] = m.sampled.json();
+        json["total"] = countersJson(m.counters, m.cycles, gpu.info().seconds(m.cycles));
+        for (const workloads::KernelMeasurement& k : m.kernels) {
             nlohmann::ordered_json kernel = {{"kernel", k.kernel}, {"launches", k.launches}};
-            kernel.update(countersJson(k.counters, k.cycles, gpu.simulator()->seconds(k.cycles)));
+            if (options.sample) kernel["sample"] = k.sampled.json();
+            kernel.update(countersJson(k.counters, k.cycles, gpu.info().seconds(k.cycles)));
             json["kernels"].push_back(kernel);
         }
         json["wall_seconds"] = wall;

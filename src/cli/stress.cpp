@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/batch_options.h"
+#include "cli/common_options.h"
 #include "cli/progress.h"
 #include "cli/verbs.h"
 #include "experiment/interruption.h"
@@ -25,21 +26,28 @@ constexpr int kInterrupted = 130;  // as shells say it of Ctrl-C
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40, kMostAccesses = std::uint64_t{1} << 32;
 
 struct StressOptions {
+    BatchOptions batch;
     std::string gpu = "sim:tx2", map, scenario, json, csv, html, size = "test";
-    std::vector<std::string> settings, victims = {"random"}, aggressors = {"all"}, placements = {"streams"};
+    std::vector<std::string> settings, victims = {"random"}, aggressors = {"all"}, sharing = {"streams"};
     unsigned samples = 30, sms = 0, blocks = 0, warps = 0, lanes = 2, duty = 100, target = 0;
     std::uint64_t seed = 1, victimBytes = 0, accesses = 0, aggressorBytes = 0;
     double exceedance = 1e-6, limit = 0, cellLimit = 0, rate = 0;
     bool shared = false, cold = false, list = false;
 };
 
-void list() {
+void listChoices() {
     std::string out = "aggressors\n";
+    const auto add = [&](std::string_view name, std::string_view description, const char* note) {
+        out += fmt::format("  {:<18} {}{}\n", name, description, note);
+    };
     for (const corun::AggressorType& a : corun::aggressors())
-        out += fmt::format("  {:<18} {}{}\n", a.name, a.description, a.needsMap ? " (needs a map)" : "");
-    out += fmt::format("victims\n  {}\n  any workload (bulkhead workloads), any CUDA program (./program args)\n",
-                       fmt::join(corun::ownVictims(), ", "));
-    writeOutput("-", out + "placements\n  streams, processes, mps, green\n");
+        add(a.name, a.description, a.needsMap ? " (needs an address map)" : "");
+    out += fmt::format(
+        "victims\n  {}\n  any workload (bulkhead workloads lists them)\n  any CUDA program: './program args'\n",
+        fmt::join(corun::ownVictims(), ", "));
+    out += "ways of sharing\n";
+    for (const std::string& name : stress::waysOfSharing()) add(name, corun::findSharing(name).description, "");
+    writeOutput("-", out);
 }
 
 /// Names of victims. One that holds a slash is a program and its arguments, commas and all.
@@ -63,7 +71,7 @@ std::vector<corun::AggressorSpec> chosenAggressors(const std::vector<std::string
         spec.kind = kind;
         specs.push_back(spec);
     };
-    const bool mapped = !pair.map.empty() || pair.gpu.starts_with("sim:");
+    const bool mapped = !pair.map.empty() || gpu::capabilitiesOf(pair.gpu).physicalAddresses;
     for (const std::string& name : names) {
         if (name != "all") {
             add(std::string(corun::findAggressor(name).name));
@@ -75,18 +83,18 @@ std::vector<corun::AggressorSpec> chosenAggressors(const std::vector<std::string
     return specs;
 }
 
-std::vector<std::string> chosenPlacements(const std::vector<std::string>& names) {
+std::vector<std::string> chosenSharing(const std::vector<std::string>& names) {
     std::vector<std::string> chosen;
     for (const std::string& name : names) {
-        if (name == "all") return stress::placements();
-        chosen.push_back(stress::placementOf(name));
+        if (name == "all") return stress::waysOfSharing();
+        chosen.push_back(stress::wayOfSharing(name));
     }
     return chosen;
 }
 
 void setLimit(corun::VictimSpec& victim, const StressOptions& o, const std::string& gpu) {
-    // Simulated seconds are long: the longest run of the paper's tables takes a twentieth of one.
-    const double usual = gpu.starts_with("sim:") ? 0.25 : 60;
+    // Where they are costly, seconds are long: the longest run of the paper's tables takes a twentieth of one.
+    const double usual = gpu::capabilitiesOf(gpu).costly ? 0.25 : 60;
     victim.limitSeconds = o.limit > 0 ? o.limit : usual;
     if (o.limit > 0) victim.programLimitSeconds = o.limit;
 }
@@ -107,12 +115,11 @@ constexpr Setting kSettings[] = {
     {"--gpu", [](const StressOptions& o, stress::Options& to) { to.pair.gpu = o.gpu; }},
     {"--set", [](const StressOptions& o, stress::Options& to) { to.pair.settings = o.settings; }},
     {"--map", [](const StressOptions& o, stress::Options& to) { to.pair.map = o.map; }},
-    {"--share-sms", [](const StressOptions& o, stress::Options& to) { to.pair.shareMultiprocessors = o.shared; }},
+    {"--share-sms", [](const StressOptions& o, stress::Options& to) { to.pair.shareSms = o.shared; }},
     {"--victim", [](const StressOptions& o, stress::Options& to) { to.victims = chosenVictims(o.victims); }},
     {"--aggressors",
      [](const StressOptions& o, stress::Options& to) { to.aggressors = chosenAggressors(o.aggressors, to.pair); }},
-    {"--placement",
-     [](const StressOptions& o, stress::Options& to) { to.placements = chosenPlacements(o.placements); }},
+    {"--sharing", [](const StressOptions& o, stress::Options& to) { to.sharing = chosenSharing(o.sharing); }},
     {"--samples", [](const StressOptions& o, stress::Options& to) { to.samples = o.samples; }},
     {"--seed",
      [](const StressOptions& o, stress::Options& to) {
@@ -129,8 +136,8 @@ constexpr Setting kSettings[] = {
     {"--sms",
      [](const StressOptions& o, stress::Options& to) {
          eachAggressor(to, [&](corun::AggressorSpec& a) {
-             a.multiprocessors = o.sms;
-             a.layout.multiprocessors.clear();
+             a.sms = o.sms;
+             a.layout.sms.clear();
          });
      }},
     {"--blocks",
@@ -160,11 +167,11 @@ constexpr Setting kSettings[] = {
 };
 
 /// From the command line; of a scenario, what the command line does not say.
-stress::Options optionsOf(const StressOptions& o, const CLI::App& app) {
+stress::Options optionsOf(const StressOptions& o, const CommandLine& line) {
     stress::Options options;
     if (!o.scenario.empty()) options = stress::readScenario(o.scenario);
     for (const Setting& setting : kSettings)
-        if (o.scenario.empty() || app.count(setting.option) > 0) setting.apply(o, options);
+        if (o.scenario.empty() || line.given(setting.option)) setting.apply(o, options);
     return options;
 }
 
@@ -175,42 +182,65 @@ void expectAnyCell(const stress::Outcome& outcome) {
         throw Error("stress: {}", outcome.cells.front().refusal);
 }
 
-/// A program on a simulated GPU is run by bulkhead exec.
+/// Where each process has a GPU of its own, a program is run by bulkhead exec.
 void expectPrograms(const stress::Options& options) {
-    if (options.pair.gpu.starts_with("cuda:")) return;
+    if (gpu::capabilitiesOf(options.pair.gpu).sharedByProcesses) return;
     for (const std::string& victim : options.victims)
         if (corun::isProgram(victim)) expectProgram(corun::wordsOf(victim).front());
 }
 
-int run(const StressOptions& o, const CLI::App& app) {
+/// Samples of a simulated GPU can be runs of a cluster. A real one is measured where this is.
+void expectPlace(const StressOptions& o, const stress::Options& options) {
+    if (!onSlurm(o.batch)) {
+        if (!o.batch.store.empty() || o.batch.jobs > 0)
+            throw Error("stress: --store and --jobs need --on slurm: here, samples are taken one by one and not kept");
+        return;
+    }
+    if (!gpu::capabilitiesOf(options.pair.gpu).deterministic)
+        throw Error("stress: --on slurm is for simulated GPUs: run this on the machine with {}", options.pair.gpu);
+    if (options.secondsPerCell > 0)
+        throw Error("stress: --on slurm takes each sample for itself: leave out --cell-limit");
+}
+
+void measure(const StressOptions& o, const stress::Options& options, stress::Outcome& outcome) {
+    if (onSlurm(o.batch)) {
+        stress::SampleBatch batch({storeFolder(o.batch), thisProgram(), warnOnce}, executorOf(o.batch));
+        return stress::stress(options, outcome, batch);
+    }
+    stress::stress(options, outcome, [timeLeft = TimeLeft()](const std::string& what, double fraction) {
+        if (isatty(2)) fmt::print(stderr, "{}{}\n", what, timeLeft.words(fraction));
+    });
+}
+
+int runStress(const StressOptions& o, const CommandLine& line) {
     if (o.list) {
-        list();
+        listChoices();
         return kDone;
     }
     corun::loadModulesEagerly();
     expectOutputs({o.json, o.csv, o.html});
-    const stress::Options options = optionsOf(o, app);
+    const stress::Options options = optionsOf(o, line);
     stress::validate(options);
     expectPrograms(options);
+    expectPlace(o, options);
     experiment::catchInterrupts();
     const bool quiet = o.json == "-" || o.csv == "-" || o.html == "-";
     stress::Outcome outcome;
     bool interrupted = false;
     try {
-        stress::stress(options, outcome, [timeLeft = TimeLeft()](const std::string& what, double fraction) {
-            if (isatty(2)) fmt::print(stderr, "{}{}\n", what, timeLeft.words(fraction));
-        });
+        measure(o, options, outcome);
     } catch (const experiment::Interrupted&) {
         interrupted = true;
-        fmt::print(stderr, "bulkhead: interrupted; what was measured is kept\n");
+        fmt::print(stderr, "bulkhead: interrupted; showing the samples measured so far\n");
     }
     if (!interrupted) expectAnyCell(outcome);
     std::vector<Result> results = outcome.results(options);
     if (!quiet)
-        for (const Result& result : results) writeOutput("-", report::text(result) + "\n");
+        for (std::size_t i = 0; i < results.size(); ++i)
+            writeOutput("-", report::text(i == 0 ? stress::briefMatrix(results[i]) : results[i]) + "\n");
     for (Result& more : outcome.details()) results.push_back(std::move(more));
     for (Result& result : results) fillProvenance(result, options.pair.gpu, options.pair.seed);
-    if (!o.json.empty()) writeJson(o.json, resultsJson(results));
+    if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results.front()));
     if (!o.html.empty()) writeOutput(o.html, report::html("Interference", results));
     if (interrupted) return kInterrupted;
@@ -218,73 +248,85 @@ int run(const StressOptions& o, const CLI::App& app) {
     return std::any_of(outcome.cells.begin(), outcome.cells.end(), measured) ? kDone : kCheckFailed;
 }
 
+void addVictimOptions(CommandLine line, StressOptions& o) {
+    const char* const group = "Victim options";
+    line.option("--victim-bytes", o.victimBytes, "size of its working set; 0: its default")
+        .typeName("BYTES")
+        .check(between(0, kMostBytes))
+        .group(group);
+    line.option("--accesses", o.accesses, "memory accesses per run; 0: its default")
+        .check(between(0, kMostAccesses))
+        .group(group);
+    addSizeOption(line, o.size).description("size of a workload's input: test, default or paper").group(group);
+    line.flag("--cold", o.cold, "evict its working set from the cache before every run").group(group);
+}
+
+void addAggressorOptions(CommandLine line, StressOptions& o) {
+    const char* const group = "Aggressor options";
+    line.option("--sms", o.sms, "number of SMs; 0: all that the victim leaves free").group(group);
+    line.option("--blocks", o.blocks, "number of blocks; 0: as many as fill its SMs").group(group);
+    line.option("--warps", o.warps, "warps per block; 0: its default").check(between(0, 32)).group(group);
+    line.option("--lanes", o.lanes, "lanes per warp that chase pointers")
+        .showDefault()
+        .check(between(1, 32))
+        .group(group);
+    line.option("--duty", o.duty, "share of the time in which it is active")
+        .typeName("PERCENT")
+        .showDefault()
+        .check(between(1, 100))
+        .group(group);
+    line.option("--rate", o.rate, "limit of its memory traffic; 0: no limit").typeName("GB/S").group(group);
+    line.option("--aggressor-bytes", o.aggressorBytes, "size of its memory; 0: eight times the L2")
+        .typeName("BYTES")
+        .check(between(0, kMostBytes))
+        .group(group);
+    line.option("--target", o.target, "index of the slice, bank or channel to attack, from 0").group(group);
+}
+
 }  // namespace
 
-Action setUpStress(CLI::App& app) {
+Action setUpStress(CommandLine line) {
     const auto o = std::make_shared<StressOptions>();
-    app.add_option("--gpu", o->gpu, "sim:NAME, sim:FILE.json or cuda:N")->capture_default_str();
-    app.add_option("--set", o->settings, "change a figure of a simulated GPU: KEY=VALUE")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
-    app.add_option("--victim", o->victims,
-                   "random, sequential, latency, bandwidth, workloads; or './program args', which may hold commas")
-        ->allow_extra_args(false)
-        ->capture_default_str();
-    app.add_option("--aggressors", o->aggressors, "names, or all; --list shows them")
-        ->delimiter(',')
-        ->capture_default_str();
-    app.add_option("--placement", o->placements, "streams, processes, mps, green, or all")
-        ->delimiter(',')
-        ->capture_default_str();
-    app.add_option("--samples", o->samples, "pairs of a run alone and one together, of each cell")
-        ->capture_default_str()
-        ->check(positive());
-    app.add_option("--seed", o->seed, "of orders, and of a simulated GPU's pages")->capture_default_str();
-    app.add_option("--map", o->map, "address map made by bulkhead dissect")->type_name("FILE");
-    app.add_option("--scenario", o->scenario,
-                   "everything but the output from a JSON file; an option that is given as well overrides it")
-        ->type_name("FILE");
-    app.add_flag("--share-sms", o->shared, "let victim and aggressor meet on a multiprocessor");
-    app.add_option("--limit", o->limit,
-                   "seconds of the GPU after which a victim counts as hung; 0: 60, or 0.25 simulated. Of a program, of "
-                   "the wall clock; 0: 60, or 600 on a simulated GPU");
-    app.add_option("--cell-limit", o->cellLimit, "seconds after which a cell gets no further samples; 0: no limit");
-    app.add_option("--exceedance", o->exceedance, "probability of the worst-case bound")->capture_default_str();
-    app.add_option("--json", o->json, "write everything as JSON to FILE, or to standard output if it is -")
-        ->type_name("FILE");
-    app.add_option("--csv", o->csv, "write the matrix as CSV, likewise")->type_name("FILE");
-    app.add_option("--html", o->html, "write a page, likewise")->type_name("FILE");
-    app.add_flag("--list", o->list, "list aggressors, victims and placements");
-
-    const char* const ofVictims = "The victim";
-    app.add_option("--victim-bytes", o->victimBytes, "its working set; 0: what suits it")
-        ->check(between(0, kMostBytes))
-        ->group(ofVictims);
-    app.add_option("--accesses", o->accesses, "of one run; 0: what suits it")
-        ->check(between(0, kMostAccesses))
-        ->group(ofVictims);
-    app.add_option("--size", o->size, "of a workload: test, default or paper")->capture_default_str()->group(ofVictims);
-    app.add_flag("--cold", o->cold, "let every run begin with its working set out of the cache")->group(ofVictims);
-    const char* const ofAggressors = "The aggressor";
-    app.add_option("--sms", o->sms, "multiprocessors; 0: all that the victim leaves")->group(ofAggressors);
-    app.add_option("--blocks", o->blocks, "blocks; 0: what fills its multiprocessors")->group(ofAggressors);
-    app.add_option("--warps", o->warps, "warps of a block; 0: what suits the kernel")
-        ->check(between(0, 32))
-        ->group(ofAggressors);
-    app.add_option("--lanes", o->lanes, "lanes of a warp that chase pointers")
-        ->capture_default_str()
-        ->check(between(1, 32))
-        ->group(ofAggressors);
-    app.add_option("--duty", o->duty, "percent of the time that it works")
-        ->capture_default_str()
-        ->check(between(1, 100))
-        ->group(ofAggressors);
-    app.add_option("--rate", o->rate, "GB/s that it moves at most; 0: as many as it can")->group(ofAggressors);
-    app.add_option("--aggressor-bytes", o->aggressorBytes, "its memory; 0: eight times the cache")
-        ->check(between(0, kMostBytes))
-        ->group(ofAggressors);
-    app.add_option("--target", o->target, "number of the slice, bank or channel to aim at")->group(ofAggressors);
-    return [o, &app] { return run(*o, app); };
+    addGpuOption(line, o->gpu);
+    addSettings(line, o->settings);
+    addThreadsOption(line);
+    line.option("--victim", o->victims,
+                "victims: random, sequential, latency, bandwidth, a workload, or './program args'")
+        .typeName("NAME")
+        .oneValue()
+        .showDefault();
+    line.option("--aggressors", o->aggressors, "aggressors, separated by commas, or all (--list shows them)")
+        .typeName("NAME")
+        .delimiter(',')
+        .showDefault();
+    line.option("--sharing", o->sharing, "ways to share the GPU, separated by commas, or all (--list shows them)")
+        .typeName("WAY")
+        .delimiter(',')
+        .showDefault();
+    line.option("--samples", o->samples, "samples per cell; a sample is a solo run and a co-run")
+        .showDefault()
+        .check(positive());
+    line.option("--seed", o->seed, "seed of access orders, and of page addresses on a simulated GPU").showDefault();
+    addMapOption(line, o->map);
+    line.option("--scenario", o->scenario, "read the experiment from a JSON file; other options override it")
+        .typeName("FILE");
+    line.flag("--share-sms", o->shared, "let victim and aggressor run on the same SMs");
+    line.option("--limit", o->limit,
+                "limit of a victim's GPU time or a program's wall time; 0: 60 s (simulated: 0.25 or 600 s)")
+        .typeName("SECONDS");
+    line.option("--cell-limit", o->cellLimit, "stop sampling a cell after SECONDS; 0: no limit").typeName("SECONDS");
+    line.option("--exceedance", o->exceedance, "probability that a run exceeds the worst-case bound")
+        .typeName("PROBABILITY")
+        .showDefault();
+    addJsonOption(line, o->json, "all results as JSON");
+    addCsvOption(line, o->csv, "the table of slowdowns as CSV");
+    addHtmlOption(line, o->html);
+    addBatchOptions(line, o->batch);
+    addClusterOptions(line, o->batch);
+    line.flag("--list", o->list, "list aggressors, victims and ways of sharing");
+    addVictimOptions(line, *o);
+    addAggressorOptions(line, *o);
+    return [o, line] { return runStress(*o, line); };
 }
 
 }  // namespace bulkhead::cli

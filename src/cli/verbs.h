@@ -1,12 +1,13 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
+
+#include "cli/command_line.h"
 
 namespace bulkhead::cli {
 
@@ -19,7 +20,7 @@ using Action = std::function<int()>;
 struct Verb {
     const char* name;
     const char* brief;
-    Action (*setup)(CLI::App&);
+    Action (*setup)(CommandLine);
 };
 
 /// All verbs, in the order in which help lists them.
@@ -30,12 +31,12 @@ std::string commandLine();
 std::string version();
 
 /// For a count that nothing could be made of if it were smaller or larger.
-CLI::Validator between(std::uint64_t least, std::uint64_t most);
+Check between(std::uint64_t least, std::uint64_t most);
 /// For one that must not be 0.
-CLI::Validator positive();
+Check positive();
 
 /// Throws Error if one of these options was given: it would not be heeded, which `where` says, such as "man VERB".
-void refuseGiven(const CLI::App&, std::initializer_list<const char*> options, const std::string& where);
+void refuseGiven(const CommandLine&, std::initializer_list<const char*> options, const std::string& where);
 
 /// Throws Error if one of these files could not be written at the end; names that are empty or "-" are none.
 void expectOutputs(std::initializer_list<std::string> files);
@@ -58,19 +59,19 @@ void expectProgram(const std::string& name);
 [[noreturn]] void becomeProgram(std::vector<std::string> words);
 
 // One file each.
-Action setUpCc(CLI::App&);
-Action setUpCompare(CLI::App&);
-Action setUpCompletion(CLI::App&);
-Action setUpDemo(CLI::App&);
-Action setUpExec(CLI::App&);
-Action setUpDissect(CLI::App&);
-Action setUpGpus(CLI::App&);
-Action setUpMan(CLI::App&);
-Action setUpReport(CLI::App&);
-Action setUpIsolate(CLI::App&);
-Action setUpReproduce(CLI::App&);
-Action setUpRun(CLI::App&);
-Action setUpStress(CLI::App&);
-Action setUpWorkloads(CLI::App&);
+Action setUpCc(CommandLine);
+Action setUpCompare(CommandLine);
+Action setUpCompletion(CommandLine);
+Action setUpDemo(CommandLine);
+Action setUpExec(CommandLine);
+Action setUpDissect(CommandLine);
+Action setUpGpus(CommandLine);
+Action setUpMan(CommandLine);
+Action setUpReport(CommandLine);
+Action setUpIsolate(CommandLine);
+Action setUpReproduce(CommandLine);
+Action setUpRun(CommandLine);
+Action setUpStress(CommandLine);
+Action setUpWorkloads(CommandLine);
 
 }  // namespace bulkhead::cli

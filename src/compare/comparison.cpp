@@ -34,8 +34,8 @@ Comparison compare(RunBatch& batch, const Plan& plan) {
 
 Value Comparison::gain(std::size_t workload, std::size_t variant) const {
     const Outcome &base = at(workload, 0), &one = at(workload, variant);
-    if (!base.ok() || !one.ok() || base.figures.ipc() <= 0) return {};
-    return one.figures.ipc() / base.figures.ipc();
+    if (!base.ok() || !one.ok() || base.measurement.ipc() <= 0) return {};
+    return one.measurement.ipc() / base.measurement.ipc();
 }
 
 Value Comparison::meanGain(const std::string& workloadClass, std::size_t variant) const {
@@ -70,7 +70,7 @@ std::vector<std::string> ciaoWorkloads(const std::vector<std::string>& classes) 
 
 Result gainTable(const Comparison& c) {
     Result r;
-    r.title = "instructions a cycle, " + c.plan.variants.front().label + " = 1";
+    r.title = "IPC relative to " + c.plan.variants.front().label;
     r.columns = {{"workload", ""}, {"class", ""}};
     for (const Variant& variant : c.plan.variants) r.columns.push_back({variant.label, ""});
     for (std::size_t w = 0; w < c.plan.workloads.size(); ++w) {
@@ -123,7 +123,7 @@ Result runTable(const Comparison& c) {
             std::vector<Value> row = {c.plan.workloads[w], classOf(c.plan.workloads[w]), c.plan.variants[v].label,
                                       c.spec(w, v).scheduler};
             if (outcome.ok()) {
-                const RunFigures& f = outcome.figures;
+                const RunMeasurement& f = outcome.measurement;
                 const auto cycles = static_cast<double>(f.cycles);
                 row.insert(row.end(),
                            {f.ipc(), c.gain(w, v), static_cast<std::int64_t>(f.cycles),
@@ -136,10 +136,9 @@ Result runTable(const Comparison& c) {
             row.emplace_back(outcome.ok() ? Value() : Value(outcome.failure));
             r.add(std::move(row));
         }
-    r.charts.push_back(
-        {Chart::Kind::bar, "instructions a cycle", "workload", {"IPC"}, {"variant"}, {}, "", false, false});
+    r.charts.push_back({Chart::Kind::bar, "IPC", "workload", {"IPC"}, {"variant"}, {}, "", false, false});
     r.charts.push_back({Chart::Kind::bar,
-                        "share of accesses that hit in L1D or in the shared-memory cache",
+                        "hit rate of L1D and the shared-memory cache",
                         "workload",
                         {"hit rate"},
                         {"variant"},

@@ -8,7 +8,7 @@
 
 namespace bulkhead::compare {
 
-/// One column of a comparison: a scheduler, on a GPU that differs in some figures.
+/// One column of a comparison: a scheduler, on a GPU that differs in some parameters.
 struct Variant {
     std::string label;
     std::string scheduler;

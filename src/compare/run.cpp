@@ -12,9 +12,9 @@
 namespace bulkhead::compare {
 namespace {
 
-/// Each figure of a run by its name, once for both ways.
-template <class Figures, class F>
-void eachMember(Figures& f, F&& visit) {
+/// Each number of a run by its name, once for both ways.
+template <class Measurement, class F>
+void eachMember(Measurement& f, F&& visit) {
     visit("cycles", f.cycles);
     visit("footprint_bytes", f.footprintBytes);
     visit("shared_memory_share", f.sharedMemoryShare);
@@ -32,37 +32,53 @@ void eachMember(Figures& f, F&& visit) {
 
 }  // namespace
 
+nlohmann::ordered_json describe(const RunSpec& spec) {
+    return {{"workload", spec.workload}, {"size", workloads::sizeName(spec.size)},
+            {"seed", spec.seed},         {"scheduler", spec.scheduler},
+            {"settings", spec.settings}, {"warp_instructions", spec.warpInstructions},
+            {"observe", spec.observe},   {"gpu", spec.gpu}};
+}
+
 nlohmann::ordered_json RunSpec::toJson() const {
     arch::DeviceProfile profile = arch::findProfile(gpu);
     arch::applySettings(profile, settings);
-    return {{"workload", workload},
-            {"size", workloads::sizeName(size)},
-            {"seed", seed},
-            {"scheduler", scheduler},
-            {"settings", settings},
-            {"warp_instructions", warpInstructions},
-            {"observe", observe},
-            {"gpu", gpu},
-            {"profile", profile.toJson()}};
+    nlohmann::ordered_json json = describe(*this);
+    json["profile"] = profile.toJson();
+    return json;
 }
 
-double RunFigures::ipc() const {
+RunSpec RunSpec::fromJson(const nlohmann::json& json, const std::string& where) {
+    JsonObject o(json, where);
+    RunSpec spec;
+    spec.workload = o.get<std::string>("workload");
+    spec.size = workloads::parseSize(o.get<std::string>("size"));
+    spec.seed = o.get<std::uint64_t>("seed");
+    spec.scheduler = o.get<std::string>("scheduler");
+    spec.settings = o.get<std::vector<std::string>>("settings");
+    spec.warpInstructions = o.get<std::uint64_t>("warp_instructions");
+    spec.observe = o.get<bool>("observe");
+    spec.gpu = o.get<std::string>("gpu");
+    o.finish();
+    return spec;
+}
+
+double RunMeasurement::ipc() const {
     return cycles ? static_cast<double>(counters.threadInstructions) / static_cast<double>(cycles) : 0;
 }
 
-double RunFigures::apki() const {
+double RunMeasurement::apki() const {
     const sim::Counters& c = counters;
     const auto lines =
         static_cast<double>(c.l1Hits + c.l1Misses + c.l1Bypasses + c.sharedCacheHits + c.sharedCacheMisses);
     return c.threadInstructions ? lines / static_cast<double>(c.threadInstructions) * 1e3 : 0;
 }
 
-double RunFigures::hitRate() const {
+double RunMeasurement::hitRate() const {
     const sim::Counters& c = counters;
     return sim::ratio(c.l1Hits + c.sharedCacheHits, c.l1Misses + c.l1Bypasses + c.sharedCacheMisses);
 }
 
-nlohmann::ordered_json RunFigures::toJson() const {
+nlohmann::ordered_json RunMeasurement::toJson() const {
     nlohmann::ordered_json json;
     eachMember(*this, [&](const char* name, const auto& value) { json[name] = value; });
     sim::Counters all = counters;
@@ -74,9 +90,9 @@ nlohmann::ordered_json RunFigures::toJson() const {
     return json;
 }
 
-RunFigures RunFigures::fromJson(const nlohmann::json& json, const std::string& where) {
+RunMeasurement RunMeasurement::fromJson(const nlohmann::json& json, const std::string& where) {
     JsonObject o(json, where);
-    RunFigures f;
+    RunMeasurement f;
     eachMember(f, [&](const char* name, auto& value) { value = o.get<std::decay_t<decltype(value)>>(name); });
     JsonObject counters(o.at("counters"), where + ": counters");
     f.counters.each(
@@ -91,7 +107,7 @@ RunFigures RunFigures::fromJson(const nlohmann::json& json, const std::string& w
     return f;
 }
 
-RunFigures execute(const RunSpec& spec) {
+RunMeasurement execute(const RunSpec& spec) {
     const auto begin = std::chrono::steady_clock::now();
     const workloads::Workload& workload = workloads::find(spec.workload);
     arch::DeviceProfile profile = arch::findProfile(spec.gpu);
@@ -108,15 +124,15 @@ RunFigures execute(const RunSpec& spec) {
     const workloads::Measurement m = workloads::measure(gpu, stream, *instance, spec.warpInstructions);
     if (!m.limited) instance->check();
 
-    RunFigures figures;
-    figures.cycles = m.cycles;
-    figures.counters = m.counters;
-    figures.footprintBytes = instance->footprint();
-    figures.sharedMemoryShare = m.sharedMemoryShare();
-    figures.limited = m.limited;
-    observer.report(figures);
-    figures.wallSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return figures;
+    RunMeasurement measurement;
+    measurement.cycles = m.cycles;
+    measurement.counters = m.counters;
+    measurement.footprintBytes = instance->footprint();
+    measurement.sharedMemoryShare = m.sharedMemoryShare();
+    measurement.limited = m.limited;
+    observer.report(measurement);
+    measurement.wallSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return measurement;
 }
 
 }  // namespace bulkhead::compare

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/counters.h"
@@ -12,18 +13,23 @@ namespace bulkhead::compare {
 
 /// Everything that determines what one run finds, but for the program itself.
 struct RunSpec {
+    static constexpr std::string_view kKind = "workload";
     std::string workload;
     workloads::Size size = workloads::Size::standard;
     std::uint64_t seed = 1;
     std::string gpu = "sim:gtx480";
-    std::vector<std::string> settings;  ///< KEY=VALUE, figures of its profile
+    std::vector<std::string> settings;  ///< KEY=VALUE, parameters of its profile
     std::string scheduler = "gto";
     std::uint64_t warpInstructions = 0;  ///< it stops after so many; 0: it runs to its end and is checked
     bool observe = false;                ///< also how it went over time, and which warps interfered
 
     /// With the profile's content, so that a changed profile is another run.
     nlohmann::ordered_json toJson() const;
+    /// From what describe() says.
+    static RunSpec fromJson(const nlohmann::json&, const std::string& where);
 };
+/// All of it for another process, which finds the profile itself.
+nlohmann::ordered_json describe(const RunSpec&);
 
 /// A moment of a run: totals since its beginning, and the state of its SMs since the point before.
 struct SeriesPoint {
@@ -34,7 +40,7 @@ struct SeriesPoint {
     double isolatedWarps = 0;
 };
 
-struct RunFigures {
+struct RunMeasurement {
     Cycles cycles = 0;
     sim::Counters counters;
     std::uint64_t footprintBytes = 0;
@@ -57,10 +63,10 @@ struct RunFigures {
     double hitRate() const;
 
     nlohmann::ordered_json toJson() const;
-    static RunFigures fromJson(const nlohmann::json&, const std::string& where);
+    static RunMeasurement fromJson(const nlohmann::json&, const std::string& where);
 };
 
 /// Runs it here, and checks its result unless it was limited. Throws Error.
-RunFigures execute(const RunSpec&);
+RunMeasurement execute(const RunSpec&);
 
 }  // namespace bulkhead::compare

@@ -64,23 +64,23 @@ void RunObserver::thin() {
     interval_ *= 2;
 }
 
-void RunObserver::report(RunFigures& figures) const {
-    figures.residentWarps = perWeight(all_.resident, all_.weight);
-    figures.activeWarps = perWeight(all_.active, all_.weight);
-    figures.isolatedWarps = perWeight(all_.isolated, all_.weight);
-    figures.sharedReserved = perWeight(all_.reserved, all_.weight);
-    figures.sharedCacheCapacity = perWeight(all_.capacity, all_.weight);
-    figures.sharedCacheUsed = perWeight(all_.used, all_.weight);
+void RunObserver::report(RunMeasurement& measurement) const {
+    measurement.residentWarps = perWeight(all_.resident, all_.weight);
+    measurement.activeWarps = perWeight(all_.active, all_.weight);
+    measurement.isolatedWarps = perWeight(all_.isolated, all_.weight);
+    measurement.sharedReserved = perWeight(all_.reserved, all_.weight);
+    measurement.sharedCacheCapacity = perWeight(all_.capacity, all_.weight);
+    measurement.sharedCacheUsed = perWeight(all_.used, all_.weight);
     if (!matrix_) return;
     for (const Point& point : points_) {
-        figures.series.push_back(point.at);
-        figures.series.back().activeWarps = perWeight(point.since.active, point.since.weight);
-        figures.series.back().isolatedWarps = perWeight(point.since.isolated, point.since.weight);
+        measurement.series.push_back(point.at);
+        measurement.series.back().activeWarps = perWeight(point.since.active, point.since.weight);
+        measurement.series.back().isolatedWarps = perWeight(point.since.isolated, point.since.weight);
     }
-    figures.warps = matrix_->warps();
-    for (std::uint32_t interfered = 0; interfered < figures.warps; ++interfered)
-        for (std::uint32_t interfering = 0; interfering < figures.warps; ++interfering)
-            figures.interference.push_back(matrix_->hits(0, interfered, interfering));
+    measurement.warps = matrix_->warps();
+    for (std::uint32_t interfered = 0; interfered < measurement.warps; ++interfered)
+        for (std::uint32_t interfering = 0; interfering < measurement.warps; ++interfering)
+            measurement.interference.push_back(matrix_->hits(0, interfered, interfering));
 }
 
 }  // namespace bulkhead::compare

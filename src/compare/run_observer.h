@@ -13,8 +13,8 @@ class RunObserver final : public sim::Observer {
   public:
     RunObserver(const arch::DeviceProfile&, bool everything);
 
-    /// Puts what it saw into the figures of the run.
-    void report(RunFigures&) const;
+    /// Puts what it saw into the measurement of the run.
+    void report(RunMeasurement&) const;
 
     void l1Miss(Cycles, std::uint32_t sm, std::uint64_t line, std::uint32_t warp) override;
     void l1Eviction(Cycles, std::uint32_t sm, std::uint64_t line, std::uint32_t owner, std::uint32_t evictor) override;

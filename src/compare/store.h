@@ -6,9 +6,9 @@
 namespace bulkhead::compare {
 
 /// Runs of workloads. What determines one includes the profile's content.
-using Store = experiment::StoreOf<RunSpec, RunFigures>;
-using RunBatch = experiment::RunBatch<RunSpec, RunFigures>;
-using Outcome = experiment::Outcome<RunFigures>;
+using Store = experiment::StoreOf<RunSpec, RunMeasurement>;
+using RunBatch = experiment::RunBatch<RunSpec, RunMeasurement>;
+using Outcome = experiment::Outcome<RunMeasurement>;
 std::string nameOf(const RunSpec&);
 std::string labelOf(const RunSpec&);
 

@@ -51,11 +51,11 @@ std::vector<RunSpec> withWarpLimits(RunBatch& batch, std::vector<RunSpec> specs)
         for (int limit : limitsFor(spec)) {
             const Outcome& outcome = outcomes[next++];
             // Of equals the largest: a limit that does not help is none.
-            if (!outcome.ok() || outcome.figures.ipc() < most) continue;
-            most = outcome.figures.ipc();
+            if (!outcome.ok() || outcome.measurement.ipc() < most) continue;
+            most = outcome.measurement.ipc();
             best = limit;
         }
-        if (best == 0) throw Error("{}: no limit of warps lets it run: {}", spec.workload, outcomes[next - 1].failure);
+        if (best == 0) throw Error("{}: fails under every warp limit: {}", spec.workload, outcomes[next - 1].failure);
         spec.scheduler += ":" + std::to_string(best);
     }
     return specs;

@@ -16,9 +16,9 @@ namespace bulkhead::corun {
 struct AggressorSpec {
     std::string kind = "evict-random";  ///< a row of the table
     std::string name;                   ///< in matrices; empty: its kind's
-    Layout layout = {0, 0, {}};         ///< no blocks: what fills its multiprocessors
-    unsigned multiprocessors = 0;       ///< that it gets, where the layout names none; 0: all that the victim leaves
-    bool leavesRoom = false;            ///< half of each multiprocessor, where it fills them
+    Layout layout = {0, 0, {}};         ///< no blocks: what fills its SMs
+    unsigned sms = 0;                   ///< that it gets, where the layout names none; 0: all that the victim leaves
+    bool leavesRoom = false;            ///< half of each SM, where it fills them
     unsigned lanes = 2;                 ///< of each warp, that follow a ring of pointers
     unsigned dutyPercent = 100;         ///< of the time, that it works
     double gigabytesPerSecond = 0;      ///< that it moves at most; 0: as many as it can
@@ -28,11 +28,11 @@ struct AggressorSpec {
 };
 
 /// What the GPU looks like to an aggressor.
-struct CacheShape {
+struct CacheGeometry {
     Bytes bytes = 0, lineBytes = 128, sectorBytes = 32;
-    unsigned multiprocessors = 0;
+    unsigned sms = 0;
 
-    static CacheShape of(gpu::Gpu&);
+    static CacheGeometry of(gpu::Gpu&);
 };
 
 /// What an access pattern is made from. The spec's layout and bytes are complete.
@@ -40,7 +40,7 @@ struct PatternSite {
     gpu::Context& context;
     gpu::Module& module;  ///< kernels/aggressors.cu
     gpu::Stream& stream;
-    const CacheShape& shape;
+    const CacheGeometry& shape;
     const AggressorSpec& spec;
     const MapMemory& mapMemory;      ///< for those that aim with a map
     const Whereabouts& victimLines;  ///< where they are known
@@ -70,7 +70,7 @@ struct AggressorType {
     std::string_view name, description;
     const char* kernel;
     unsigned warps;  ///< of a block, that suit it
-    bool needsMap;   ///< one block on each multiprocessor is enough then
+    bool needsMap;   ///< one block on each SM is enough then
     std::unique_ptr<AccessPattern> (*make)(const PatternSite&);
     std::uint64_t (*targets)(const arch::AddressMap&) = nullptr;  ///< how many there are to choose from
     bool aimsAtVictim = false;                                    ///< it has to know where the victim's lines are

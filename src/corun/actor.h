@@ -14,16 +14,16 @@ namespace bulkhead::corun {
 /// One timed run of an actor.
 struct ActorRun {
     double seconds = 0;                    ///< of one round
-    std::uint64_t cycles = 0;              ///< of its multiprocessor; 0 where it does not tell
+    std::uint64_t cycles = 0;              ///< of its SM; 0 where it does not tell
     std::uint64_t startNs = 0, endNs = 0;  ///< on the GPU's timer; 0 where it does not tell
-    std::vector<unsigned> multiprocessors;
-    sim::Counters counters;  ///< of its kernels, on a simulated GPU that is watched
+    std::vector<unsigned> sms;
+    sim::Counters counters;  ///< of its kernels, where the GPU counts launches and is watched
     Cycles awayCycles = 0;   ///< likewise: in which its context did not have the GPU
 };
 
 /// What an actor did in the background, from start() to stop().
 struct ActorReport {
-    std::vector<unsigned> multiprocessors;
+    std::vector<unsigned> sms;
     std::uint64_t startNs = 0, endNs = 0;  ///< when the last block began and the first one ended
     std::uint64_t accesses = 0, bytes = 0;
 
@@ -37,7 +37,7 @@ class Actor;
 /// How a run is timed.
 struct Rounds {
     unsigned count = 1;  ///< one after the other, timed together
-    /// Kept busy meanwhile. Simulated time passes only in calls that wait: nobody else sees to that.
+    /// Kept busy meanwhile: nobody else sees to that where time passes only in calls that wait.
     std::vector<Actor*> company = {};
 };
 
@@ -60,7 +60,7 @@ class Actor {
     /// Works until it is stopped. Returns when it is under way; throws Error if it is not within the time.
     virtual void start(double /*limitSeconds*/) { throw Error("this actor cannot work in the background"); }
     virtual ActorReport stop() { return {}; }
-    /// Gives a simulated GPU more of its work, where it runs again and again.
+    /// Gives the GPU more of its work, where it runs again and again.
     virtual void keepBusy() {}
     /// Runs that have ended since start().
     virtual std::uint64_t completed() { return 0; }

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "aggressors.ptx.h"
+#include "arch/device_profile.h"
 #include "base/error.h"
 #include "experiment/interruption.h"
-#include "sim/gpu.h"
 
 namespace bulkhead::corun {
 namespace {
@@ -26,19 +26,19 @@ void validate(const AggressorSpec& spec) {
     findAggressor(spec.kind);
     if (spec.dutyPercent < 1 || spec.dutyPercent > 100)
         throw Error("a duty cycle of {} %: choose from 1 to 100", spec.dutyPercent);
-    if (spec.gigabytesPerSecond < 0) throw Error("{} GB/s: a rate is not negative", spec.gigabytesPerSecond);
-    if (spec.lanes < 1 || spec.lanes > 32) throw Error("{} lanes of a warp: choose from 1 to 32", spec.lanes);
-    if (spec.layout.warps > 32) throw Error("{} warps of a block: choose from 1 to 32", spec.layout.warps);
+    if (spec.gigabytesPerSecond < 0) throw Error("{} GB/s: a rate must not be negative", spec.gigabytesPerSecond);
+    if (spec.lanes < 1 || spec.lanes > 32) throw Error("{} lanes per warp: choose from 1 to 32", spec.lanes);
+    if (spec.layout.warps > 32) throw Error("{} warps per block: choose from 1 to 32", spec.layout.warps);
     expectBytes(spec.bytes);
 }
 
-CacheShape CacheShape::of(gpu::Gpu& gpu) {
-    CacheShape shape;
+CacheGeometry CacheGeometry::of(gpu::Gpu& gpu) {
+    CacheGeometry shape;
     shape.bytes = gpu.info().l2Bytes;
-    shape.multiprocessors = static_cast<unsigned>(gpu.info().multiprocessors);
-    if (const sim::Gpu* machine = gpu.simulator()) {
-        shape.lineBytes = static_cast<Bytes>(machine->profile().l2.lineBytes);
-        shape.sectorBytes = static_cast<Bytes>(machine->profile().l2.sectorBytes);
+    shape.sms = static_cast<unsigned>(gpu.info().sms);
+    if (const arch::DeviceProfile* profile = gpu.profile()) {
+        shape.lineBytes = static_cast<Bytes>(profile->l2.lineBytes);
+        shape.sectorBytes = static_cast<Bytes>(profile->l2.sectorBytes);
     }
     return shape;
 }
@@ -47,7 +47,7 @@ unsigned workingBlocks(unsigned blocks, double share) {
     return std::max(1u, static_cast<unsigned>(std::lround(share * blocks)));
 }
 
-Aggressor::Aggressor(gpu::Context context, const CacheShape& shape, AggressorSpec spec, const MapMemory& mapMemory,
+Aggressor::Aggressor(gpu::Context context, const CacheGeometry& shape, AggressorSpec spec, const MapMemory& mapMemory,
                      const Whereabouts& victimLines)
     : context_(std::move(context)),
       shape_(shape),
@@ -59,8 +59,7 @@ Aggressor::Aggressor(gpu::Context context, const CacheShape& shape, AggressorSpe
     validate(spec_);
     if (spec_.bytes == 0) spec_.bytes = kArrays * shape_.bytes;
     completeLayout();
-    kernel_ =
-        std::make_unique<PlacedKernel>(context_, shape_.multiprocessors, module_.kernel(type_.kernel), spec_.layout);
+    kernel_ = std::make_unique<PlacedKernel>(context_, shape_.sms, module_.kernel(type_.kernel), spec_.layout);
     flags_ = context_.allocate(kFlags * sizeof(std::uint32_t));
     pattern_ = type_.make({context_, module_, stream_, shape_, spec_, mapMemory, victimLines});
     dials();  // a rate that cannot be kept is refused before anything runs
@@ -79,10 +78,10 @@ void Aggressor::completeLayout() {
     if (layout.warps == 0) layout.warps = type_.warps;
     if (layout.blocks > 0) return;
     const gpu::Kernel kernel = module_.kernel(type_.kernel);
-    const auto fit = static_cast<unsigned>(kernel.blocksPerMultiprocessor(layout.warps * 32));
-    const auto chosen = static_cast<unsigned>(layout.multiprocessors.size());
-    layout.blocks = chosen ? chosen : static_cast<unsigned>(context_.info().multiprocessors);
-    // Where a map says what to evict one block is enough; the others fill their multiprocessors.
+    const auto fit = static_cast<unsigned>(kernel.blocksPerSm(layout.warps * 32));
+    const auto chosen = static_cast<unsigned>(layout.sms.size());
+    layout.blocks = chosen ? chosen : static_cast<unsigned>(context_.info().sms);
+    // Where a map says what to evict one block is enough; the others fill their SMs.
     if (!type_.needsMap) layout.blocks *= std::max(1u, spec_.leavesRoom ? fit / 2 : fit);
 }
 
@@ -90,7 +89,7 @@ Dials Aggressor::dials() const {
     Dials dials;
     dials.dutyPercent = spec_.dutyPercent;
     // Nothing comes back from a store or a reduction: only where a warp waits for the flag can others of its
-    // multiprocessor go on.
+    // SM go on.
     if (pattern_->sendsOnly()) dials.burst = kShortBurst;
     if (spec_.gigabytesPerSecond > 0 && pattern_->bytesEach() > 0) {
         dials.burst = kShortBurst;
@@ -99,8 +98,8 @@ Dials Aggressor::dials() const {
                                                     dials.burst * pattern_->bytesEach());
         const double ns = burstBytes / spec_.gigabytesPerSecond;
         if (ns > kLongestBurstNs)
-            throw Error("{} GB/s are too few for {} blocks of {} warps", spec_.gigabytesPerSecond, spec_.layout.blocks,
-                        spec_.layout.warps);
+            throw Error("{} GB/s is too low a rate for {} blocks of {} warps", spec_.gigabytesPerSecond,
+                        spec_.layout.blocks, spec_.layout.warps);
         dials.burstNs = static_cast<std::uint32_t>(ns);
     }
     return dials;
@@ -116,14 +115,14 @@ void Aggressor::start(double limitSeconds) {
         experiment::throwIfInterrupted();
         if (ended() || deadline.passed()) {
             stop();
-            throw Error("aggressor {}: its {} blocks did not all get a place in {} s", spec_.kind, spec_.layout.blocks,
+            throw Error("aggressor {}: not all of its {} blocks started within {} s", spec_.kind, spec_.layout.blocks,
                         limitSeconds);
         }
     }
 }
 
 ActorReport Aggressor::stop() {
-    // A copy, not a fill: a fill is a kernel, which an aggressor on every multiprocessor would not let run.
+    // A copy, not a fill: a fill is a kernel, which an aggressor on every SM would not let run.
     const std::uint32_t one = 1;
     context_.makeCurrent();
     context_.api().cuMemcpyHtoDAsync(flags_.address(), &one, sizeof one, control_.handle());
@@ -132,7 +131,7 @@ ActorReport Aggressor::stop() {
     running_ = false;
     ActorReport report;
     const std::vector<BlockLog> logs = kernel_->logs();
-    report.multiprocessors = multiprocessorsOf(logs);
+    report.sms = smsOf(logs);
     for (const BlockLog& log : logs) {
         report.startNs = std::max(report.startNs, log.startNs);
         report.endNs = report.endNs == 0 ? log.endNs : std::min(report.endNs, log.endNs);

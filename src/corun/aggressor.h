@@ -19,7 +19,7 @@ void validate(const AggressorSpec&);
 class Aggressor final : public Actor {
   public:
     /// `mapMemory`: needed by the kinds that aim with a map; `victimLines`: by hot-sets.
-    Aggressor(gpu::Context, const CacheShape&, AggressorSpec, const MapMemory& mapMemory,
+    Aggressor(gpu::Context, const CacheGeometry&, AggressorSpec, const MapMemory& mapMemory,
               const Whereabouts& victimLines = {});
     ~Aggressor() override;
     Aggressor(const Aggressor&) = delete;
@@ -38,7 +38,7 @@ class Aggressor final : public Actor {
     Dials dials() const;
 
     gpu::Context context_;
-    CacheShape shape_;
+    CacheGeometry shape_;
     AggressorSpec spec_;
     const AggressorType& type_;
     gpu::Stream stream_, control_;

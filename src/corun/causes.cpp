@@ -34,7 +34,7 @@ Causes explainPair(const arch::DeviceProfile& profile, const Pair& pair) {
         for (double* wait : {&causes.setConflicts, &causes.mshr, &causes.crossbar, &causes.rowConflicts})
             *wait *= there / known;
     } else if (pair.aggressor.bytes == 0) {
-        causes.multiprocessors = there - known;
+        causes.sms = there - known;
     } else {
         causes.bus = there - known;
     }

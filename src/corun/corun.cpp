@@ -3,33 +3,35 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "arch/device_profile.h"
 #include "base/error.h"
 #include "corun/aggressor.h"
 #include "dissect/map_file.h"
-#include "sim/gpu.h"
 
 namespace bulkhead::corun {
 namespace {
 
-/// A simulated GPU's own, or one that was dissected.
-arch::AddressMap mapOf(const sim::Gpu& machine, const std::string& file) {
-    return file.empty() ? machine.profile().map : dissect::readMapFile(file).map;
+/// A GPU's own, or one that was dissected.
+arch::AddressMap mapOf(const gpu::Gpu& gpu, const std::string& file) {
+    return file.empty() ? gpu.profile()->map : dissect::readMapFile(file).map;
 }
 
 class LocalCoRun final : public CoRun {
   public:
     LocalCoRun(const CoRunSpec& spec, std::optional<std::size_t> only)
-        : gpu_(openGpu(spec, watch_)), spec_(spec), shape_(CacheShape::of(gpu_)), actors_(spec.actors.size()) {
+        : gpu_(openGpu(spec, watch_)), spec_(spec), shape_(CacheGeometry::of(gpu_)), actors_(spec.actors.size()) {
         const CoRunSpec complete = completed();
         SharingSite site{gpu_, spec_.sharing, spec_.map, {}, 0};
         if (only) site.only = spec_.actors[*only].partition;
         if (const VictimSpec* victim = find<VictimSpec>(complete))
-            site.firstMultiprocessors =
-                static_cast<unsigned>(std::max<std::size_t>(victim->layout.multiprocessors.size(), 1));
+            site.firstSms = static_cast<unsigned>(std::max<std::size_t>(victim->layout.sms.size(), 1));
         sharing_ = findSharing(spec_.sharing.way).make(site);
         for (std::size_t i = 0; i < actors_.size(); ++i)
             if (!only || *only == i) actors_[i] = make(complete.actors[i]);
     }
+
+    /// Actors may still have runs under way, which nobody asks about any more.
+    ~LocalCoRun() override { gpu_.discardWork(); }
 
     Actor& actor(std::size_t i) override { return *actors_.at(i); }
     void replace(std::size_t i, const ActorSpec& actor) override {
@@ -38,13 +40,11 @@ class LocalCoRun final : public CoRun {
         actors_[i] = make(completed().actors[i]);
     }
     Place place(std::size_t i) override { return sharing_->placeOf(spec_.actors.at(i).partition); }
-    const arch::DeviceProfile* simulated() override {
-        return gpu_.simulator() ? &gpu_.simulator()->profile() : nullptr;
-    }
+    const arch::DeviceProfile* profile() override { return gpu_.profile(); }
 
   private:
     std::unique_ptr<Actor> make(const ActorSpec& actor) {
-        const bool watched = spec_.watched && gpu_.simulator();
+        const bool watched = spec_.watched && gpu_.capabilities().launchCounters;
         const Stage stage{gpu_, sharing_->contextOf(actor.partition), shape_, watched ? &watch_ : nullptr};
         if (const auto* victim = std::get_if<VictimSpec>(&actor.what)) return makeVictim(stage, withPlaces(*victim));
         if (const auto* application = std::get_if<ApplicationSpec>(&actor.what))
@@ -56,17 +56,16 @@ class LocalCoRun final : public CoRun {
     /// Where the driver keeps contexts apart, it says where blocks land.
     template <class Spec>
     Spec withPlaces(Spec spec) const {
-        if (findSharing(spec_.sharing.way).confines) spec.layout.multiprocessors.clear();
+        if (findSharing(spec_.sharing.way).confines) spec.layout.sms.clear();
         return spec;
     }
-    /// Known of simulated GPUs: a real one's timing tells of the aggressor's own pages only.
+    /// Timing tells of the aggressor's own pages only.
     Whereabouts victimLines(const AggressorSpec& aggressor) {
-        const sim::Gpu* machine = gpu_.simulator();
-        if (!machine || !findAggressor(aggressor.kind).aimsAtVictim) return {};
+        if (!gpu_.capabilities().physicalAddresses || !findAggressor(aggressor.kind).aimsAtVictim) return {};
         for (std::size_t i = 0; i < actors_.size(); ++i) {
             if (!actors_[i] || !std::holds_alternative<VictimSpec>(spec_.actors[i].what)) continue;
             gpu::Context context = sharing_->contextOf(spec_.actors[i].partition);
-            return locateSimulated(context, mapOf(*machine, spec_.map), actors_[i]->lines());
+            return locate(context, mapOf(gpu_, spec_.map), actors_[i]->lines());
         }
         return {};
     }
@@ -79,23 +78,24 @@ class LocalCoRun final : public CoRun {
     MachineWatch watch_;
     gpu::Gpu gpu_;
     CoRunSpec spec_;
-    CacheShape shape_;
+    CacheGeometry shape_;
     std::unique_ptr<Sharing> sharing_;
     std::vector<std::unique_ptr<Actor>> actors_;
 };
 
 }  // namespace
 
-gpu::Gpu openGpu(const CoRunSpec& spec, MachineWatch& watch) {
+gpu::Gpu openGpu(const CoRunSpec& spec, MachineWatch& watch, bool concurrentContexts) {
     gpu::SimulationOptions options;
     options.settings = spec.settings;
     options.scheduler = spec.scheduler;
+    options.concurrentContexts = concurrentContexts;
     if (spec.watched) options.observer = &watch;
     return gpu::Gpu::open(spec.gpu, options);
 }
 
 MapMemory memoryMapper(gpu::Gpu& gpu, const std::string& mapFile) {
-    if (const sim::Gpu* machine = gpu.simulator()) return mapSimulatedMemory(mapOf(*machine, mapFile));
+    if (gpu.capabilities().physicalAddresses) return mapByPhysicalAddress(mapOf(gpu, mapFile));
     if (!mapFile.empty()) return mapByTiming(gpu, mapFile);
     return {};
 }
@@ -111,7 +111,8 @@ std::unique_ptr<CoRun> makeLocalCoRun(const CoRunSpec& spec, std::optional<std::
 std::unique_ptr<CoRun> makeCoRun(const CoRunSpec& spec) {
     const VictimSpec* const victim = find<VictimSpec>(spec);
     const bool program = victim && isProgram(victim->name);
-    if (!spec.gpu.starts_with("cuda:")) return program ? makeSimulatedProgram(spec) : makeLocalCoRun(spec);
+    if (!gpu::capabilitiesOf(spec.gpu).sharedByProcesses)
+        return program ? makeSimulatedProgram(spec) : makeLocalCoRun(spec);
     const bool apart = findSharing(spec.sharing.way).separateProcesses || spec.sharing.processes;
     return apart && spec.sharing.partitions > 1 ? makeRemoteCoRun(spec) : makeLocalCoRun(spec);
 }

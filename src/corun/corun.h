@@ -36,7 +36,7 @@ struct CoRunSpec {
     bool watched = false;                    ///< likewise: runs have counters
     std::string map = {};                    ///< file of bulkhead dissect; empty: of a simulated GPU, its own
     SharingSpec sharing = {};
-    bool shareMultiprocessors = false;  ///< a victim and an aggressor may meet on one
+    bool shareSms = false;  ///< a victim and an aggressor may meet on one
     std::vector<ActorSpec> actors = {};
 };
 
@@ -56,8 +56,8 @@ class CoRun {
     virtual void replace(std::size_t, const ActorSpec&) = 0;
     /// Where an actor is.
     virtual Place place(std::size_t actor) = 0;
-    /// Of a simulated GPU in this process; null otherwise.
-    virtual const arch::DeviceProfile* simulated() { return nullptr; }
+    /// Everything about the GPU; null where nobody knows that.
+    virtual const arch::DeviceProfile* profile() { return nullptr; }
 };
 
 /// In this process where that is possible, and otherwise in one for each actor.
@@ -69,8 +69,9 @@ std::unique_ptr<CoRun> makeRemoteCoRun(const CoRunSpec&);
 /// A program on a simulated GPU, which has that GPU in its own process, and an aggressor that is made there too.
 std::unique_ptr<CoRun> makeSimulatedProgram(const CoRunSpec&);
 
-/// With its watch told of what happens there, if it is to be watched.
-gpu::Gpu openGpu(const CoRunSpec&, MachineWatch&);
+/// With its watch told of what happens there, if it is to be watched. `concurrentContexts`: those that CUDA's own calls
+/// make there run side by side.
+gpu::Gpu openGpu(const CoRunSpec&, MachineWatch&, bool concurrentContexts = false);
 
 /// What aims aggressors on a GPU: its own map, or one of a file of bulkhead dissect. Empty where there is none.
 MapMemory memoryMapper(gpu::Gpu&, const std::string& mapFile);
@@ -80,13 +81,13 @@ MapMemory memoryMapper(gpu::Gpu&, const std::string& mapFile);
 void loadModulesEagerly();
 
 /// Fills in what the specs of a victim and an aggressor leave open: layouts for this GPU and its sharing.
-void completeLayouts(CoRunSpec&, const CacheShape&);
+void completeLayouts(CoRunSpec&, const CacheGeometry&);
 
-/// What the makers of actors are given. The watch is that of a simulated GPU, or null.
+/// What the makers of actors are given. The watch is that of a GPU that counts launches, or null.
 struct Stage {
     gpu::Gpu& gpu;
     gpu::Context context;
-    const CacheShape& shape;
+    const CacheGeometry& shape;
     const MachineWatch* watch;
 };
 std::unique_ptr<Actor> makeVictim(const Stage&, const VictimSpec&);

@@ -6,7 +6,7 @@ namespace bulkhead::corun {
 
 /// As in kernels/stress_device.h: what one block says of itself.
 struct BlockLog {
-    std::uint32_t multiprocessor = 0;
+    std::uint32_t sm = 0;
     std::uint32_t claimed = 0;
     std::uint64_t startNs = 0, endNs = 0;
     std::uint64_t cycles = 0;

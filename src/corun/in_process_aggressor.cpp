@@ -1,6 +1,5 @@
 #include "corun/in_process_aggressor.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -9,7 +8,6 @@
 #include "base/json.h"
 #include "corun/protocol.h"
 #include "corun/spec_json.h"
-#include "driver/simulator_api.h"
 
 namespace bulkhead::corun {
 namespace {
@@ -18,9 +16,14 @@ using nlohmann::json;
 
 constexpr double kStartSeconds = 10;  // simulated
 
-CoRunSpec completed(CoRunSpec spec, const CacheShape& shape) {
+CoRunSpec completed(CoRunSpec spec, const CacheGeometry& shape) {
     completeLayouts(spec, shape);
     return spec;
+}
+
+/// Whether program and aggressor do not take turns.
+bool sideBySide(const InProcessRequest& request) {
+    return !findSharing(request.corun.sharing.way).timeSliced;
 }
 
 }  // namespace
@@ -43,15 +46,12 @@ InProcessAccount readAccount(const std::string& file) {
     return {runFromJson(o.at("program"), file), reportFromJson(o.at("aggressor"), file)};
 }
 
-void InProcessAggressor::prepare(const InProcessRequest& request) {
-    driver::simulator().setSharing(request.corun.sharing.way == "mps");
-}
-
 InProcessAggressor::InProcessAggressor(InProcessRequest request)
     : request_(std::move(request)),
-      gpu_(openGpu(request_.corun, watch_)),
-      context_(gpu_.createContext(request_.corun.sharing.way == "mps")) {
-    const CacheShape shape = CacheShape::of(gpu_);
+      gpu_(openGpu(request_.corun, watch_, sideBySide(request_))),
+      context_(gpu_.createContext(sideBySide(request_))),
+      launches_(gpu_, context_) {
+    const CacheGeometry shape = CacheGeometry::of(gpu_);
     aggressor_ = std::make_unique<Aggressor>(
         context_, shape, std::get<AggressorSpec>(completed(request_.corun, shape).actors.at(1).what),
         memoryMapper(gpu_, request_.corun.map));
@@ -61,13 +61,12 @@ InProcessAggressor::InProcessAggressor(InProcessRequest request)
 
 void InProcessAggressor::finish() {
     const ActorReport report = request_.start ? aggressor_->stop() : ActorReport();
-    context_.makeCurrent();
-    std::vector<sim::LaunchId> own;
-    driver::simulator().launches(&own);
-    const std::set<sim::LaunchId> ofAggressor(own.begin(), own.end());
-    std::vector<sim::LaunchId> ofProgram = watch_.ended();
-    std::erase_if(ofProgram, [&](sim::LaunchId launch) { return ofAggressor.contains(launch); });
-    const std::optional<ActorRun> run = runOfLaunches(ofProgram, *gpu_.simulator(), watch_);
+    std::set<std::uint32_t> ofAggressor;
+    for (const gpu::Launch& launch : launches_.launches()) ofAggressor.insert(launch.id);
+    std::vector<gpu::Launch> ofProgram;
+    for (const std::uint32_t id : watch_.ended())
+        if (!ofAggressor.contains(id)) ofProgram.push_back(gpu_.launchCounters().launch(id));
+    const std::optional<ActorRun> run = runOfLaunches(ofProgram, gpu_.launchCounters(), watch_);
     if (run) writeFile(request_.account, jsonText(json{{"program", toJson(*run)}, {"aggressor", toJson(report)}}));
 }
 

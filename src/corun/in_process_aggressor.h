@@ -35,8 +35,6 @@ InProcessAccount readAccount(const std::string& file);
 /// The aggressor in the program's process.
 class InProcessAggressor {
   public:
-    /// Before the GPU is opened, and so before any context is made.
-    static void prepare(const InProcessRequest&);
     /// Opens the GPU, and starts the aggressor if it is to be started.
     explicit InProcessAggressor(InProcessRequest);
     /// Stops it, and writes the account.
@@ -47,6 +45,7 @@ class InProcessAggressor {
     MachineWatch watch_;
     gpu::Gpu gpu_;
     gpu::Context context_;
+    gpu::LaunchLog launches_;  ///< of the aggressor
     std::unique_ptr<Aggressor> aggressor_;
 };
 

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
+#include "arch/device_profile.h"
+
 namespace bulkhead::corun {
 namespace {
 
-double cyclesPerNs(const sim::Gpu& machine) {
-    return static_cast<double>(machine.profile().clock.coreMHz) * 1e-3;
-}
-
-Cycles cycleAt(const sim::Gpu& machine, std::uint64_t ns) {
-    return static_cast<Cycles>(static_cast<double>(ns) * cyclesPerNs(machine));
+double cyclesPerNs(const arch::DeviceProfile& profile) {
+    return static_cast<double>(profile.clock.coreMHz) * 1e-3;
 }
 
 }  // namespace
@@ -20,16 +18,16 @@ void MachineWatch::contextSwitched(Cycles at, std::uint32_t toGroup) {
 }
 
 void MachineWatch::blockStarted(Cycles, std::uint32_t sm, std::uint32_t, std::uint32_t launch, std::uint64_t) {
-    multiprocessors_[launch].insert(sm);
+    sms_[launch].insert(sm);
 }
 
 void MachineWatch::launchEnded(Cycles, std::uint32_t launch) {
     ended_.push_back(launch);
 }
 
-std::set<unsigned> MachineWatch::multiprocessors(sim::LaunchId launch) const {
-    const auto found = multiprocessors_.find(launch);
-    return found == multiprocessors_.end() ? std::set<unsigned>() : found->second;
+std::set<unsigned> MachineWatch::sms(std::uint32_t launch) const {
+    const auto found = sms_.find(launch);
+    return found == sms_.end() ? std::set<unsigned>() : found->second;
 }
 
 Cycles MachineWatch::awayBetween(Cycles from, Cycles to, Cycles home, Cycles switchCycles) const {
@@ -52,36 +50,39 @@ Cycles MachineWatch::awayBetween(Cycles from, Cycles to, Cycles home, Cycles swi
     return away + (active != own ? to - since : 0);
 }
 
-void addMachineSide(ActorRun& run, const sim::Gpu& machine, const MachineWatch& watch) {
+void addMachineSide(ActorRun& run, const gpu::LaunchCounters& counters, const MachineWatch& watch) {
+    const arch::DeviceProfile& profile = counters.profile();
+    const auto cycleAt = [&](std::uint64_t ns) {
+        return static_cast<Cycles>(static_cast<double>(ns) * cyclesPerNs(profile));
+    };
     const auto switchCycles =
-        static_cast<Cycles>(static_cast<double>(machine.profile().sharing.switchUs) * 1e3 * cyclesPerNs(machine));
-    const Cycles start = cycleAt(machine, run.startNs), end = cycleAt(machine, run.endNs);
+        static_cast<Cycles>(static_cast<double>(profile.sharing.switchUs) * 1e3 * cyclesPerNs(profile));
+    const Cycles start = cycleAt(run.startNs), end = cycleAt(run.endNs);
     // A run that was timed from outside may have had to wait for its first turn.
-    const Cycles began = end - std::min(end, cycleAt(machine, static_cast<std::uint64_t>(run.seconds * 1e9)));
+    const Cycles began = end - std::min(end, cycleAt(static_cast<std::uint64_t>(run.seconds * 1e9)));
     // It had the GPU at its end; at its start, which is rounded, perhaps not yet.
     run.awayCycles = watch.awayBetween(std::min(began, start), end, end, switchCycles);
 }
 
-std::optional<ActorRun> runOfLaunches(const std::vector<sim::LaunchId>& launches, const sim::Gpu& machine,
+std::optional<ActorRun> runOfLaunches(const std::vector<gpu::Launch>& launches, const gpu::LaunchCounters& counters,
                                       const MachineWatch& watch) {
     if (launches.empty()) return std::nullopt;
-    Cycles first = machine.record(launches.front()).started, last = 0;
-    std::set<unsigned> multiprocessors;
+    Cycles first = launches.front().started, last = 0;
+    std::set<unsigned> sms;
     ActorRun run;
-    for (const sim::LaunchId launch : launches) {
-        const sim::LaunchRecord& record = machine.record(launch);
-        first = std::min(first, record.started);
-        last = std::max(last, record.ended);
-        run.counters += machine.counters(launch);
-        multiprocessors.merge(watch.multiprocessors(launch));
+    for (const gpu::Launch& launch : launches) {
+        first = std::min(first, launch.started);
+        last = std::max(last, launch.ended);
+        run.counters += launch.counters;
+        sms.merge(watch.sms(launch.id));
     }
-    const auto ns = [&](Cycles at) { return static_cast<std::uint64_t>(machine.seconds(at) * 1e9); };
-    run.multiprocessors.assign(multiprocessors.begin(), multiprocessors.end());
-    run.seconds = machine.seconds(last - first);
+    const auto ns = [&](Cycles at) { return static_cast<std::uint64_t>(counters.seconds(at) * 1e9); };
+    run.sms.assign(sms.begin(), sms.end());
+    run.seconds = counters.seconds(last - first);
     run.cycles = last - first;
     run.startNs = ns(first);
     run.endNs = ns(last);
-    addMachineSide(run, machine, watch);
+    addMachineSide(run, counters, watch);
     return run;
 }
 

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "corun/actor.h"
-#include "sim/gpu.h"
+#include "gpu/launch_log.h"
 #include "sim/observer.h"
 
 namespace bulkhead::corun {
 
-/// Notes when contexts have a simulated GPU, and where on it launches run.
+/// Notes when contexts have a GPU that counts launches, and where on it those run.
 class MachineWatch final : public sim::Observer {
   public:
     void contextSwitched(Cycles at, std::uint32_t toGroup) override;
@@ -21,19 +21,19 @@ class MachineWatch final : public sim::Observer {
     /// Cycles between two moments in which the context that has the GPU at a third one did not have it.
     Cycles awayBetween(Cycles from, Cycles to, Cycles home, Cycles switchCycles) const;
     /// None where no block of it has started.
-    std::set<unsigned> multiprocessors(sim::LaunchId) const;
+    std::set<unsigned> sms(std::uint32_t launch) const;
     /// In the order in which they ended.
-    const std::vector<sim::LaunchId>& ended() const { return ended_; }
+    const std::vector<std::uint32_t>& ended() const { return ended_; }
 
   private:
     std::vector<std::pair<Cycles, std::uint32_t>> switches_;
-    std::map<sim::LaunchId, std::set<unsigned>> multiprocessors_;
-    std::vector<sim::LaunchId> ended_;
+    std::map<std::uint32_t, std::set<unsigned>> sms_;
+    std::vector<std::uint32_t> ended_;
 };
 
 /// What is known of a run whose clock is the GPU's: fills in what happened on the machine between its times.
-void addMachineSide(ActorRun&, const sim::Gpu&, const MachineWatch&);
+void addMachineSide(ActorRun&, const gpu::LaunchCounters&, const MachineWatch&);
 /// From the first launch's start to the last one's end. Nothing where there are none.
-std::optional<ActorRun> runOfLaunches(const std::vector<sim::LaunchId>&, const sim::Gpu&, const MachineWatch&);
+std::optional<ActorRun> runOfLaunches(const std::vector<gpu::Launch>&, const gpu::LaunchCounters&, const MachineWatch&);
 
 }  // namespace bulkhead::corun

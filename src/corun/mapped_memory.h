@@ -20,9 +20,9 @@ class MappedMemory {
     /// Whether the place of an address is known.
     virtual bool knows(std::uint64_t /*address*/) const { return true; }
     virtual arch::AddressMap::Location locate(std::uint64_t address) const = 0;
-    /// Of a GPU whose L2 has two sides, where they are known: the side of each multiprocessor, and of an address's
+    /// Of a GPU whose L2 has two sides, where they are known: the side of each SM, and of an address's
     /// home.
-    virtual std::vector<std::uint8_t> sidesOfMultiprocessors() const { return {}; }
+    virtual std::vector<std::uint8_t> sidesOfSms() const { return {}; }
     virtual unsigned side(std::uint64_t /*address*/) const { return 0; }
 };
 
@@ -32,12 +32,12 @@ using Whereabouts = std::vector<arch::AddressMap::Location>;
 /// Allocates so much in a context, with a map.
 using MapMemory = std::function<std::unique_ptr<MappedMemory>(gpu::Context&, Bytes)>;
 
-/// A simulated GPU tells physical addresses; the map is its profile's, or one that was dissected.
-MapMemory mapSimulatedMemory(const arch::AddressMap&);
+/// On a GPU that tells physical addresses; the map is its profile's, or one that was dissected.
+MapMemory mapByPhysicalAddress(const arch::AddressMap&);
 /// Likewise, of memory that is there already in some context.
-Whereabouts locateSimulated(gpu::Context&, const arch::AddressMap&, const std::vector<std::uint64_t>& addresses);
+Whereabouts locate(gpu::Context&, const arch::AddressMap&, const std::vector<std::uint64_t>& addresses);
 
-/// A real GPU keeps physical addresses to itself: pages are labelled by timing, with the form of the slices that
+/// On one that keeps physical addresses to itself: pages are labelled by timing, with the form of the slices that
 /// dissect found. Places are slices then; the map knows of sets what the file does.
 MapMemory mapByTiming(gpu::Gpu&, const std::string& mapFile);
 

@@ -10,13 +10,13 @@ CoRunSpec coRunOf(const PairSpec& pair) {
     CoRunSpec spec;
     spec.gpu = pair.gpu;
     spec.settings = pair.settings;
-    if (pair.gpu.starts_with("sim:")) spec.settings.push_back("memory.seed=" + std::to_string(pair.seed));
+    if (gpu::capabilitiesOf(pair.gpu).settable) spec.settings.push_back("memory.seed=" + std::to_string(pair.seed));
     // A greedy scheduler never comes to a victim's block that has landed beside warps which never wait.
     spec.scheduler = "lrr";
     spec.watched = true;
     spec.map = pair.map;
-    spec.sharing.way = pair.placement;
-    spec.shareMultiprocessors = pair.shareMultiprocessors;
+    spec.sharing.way = pair.sharing;
+    spec.shareSms = pair.shareSms;
     spec.actors = {{kVictim, pair.victim}, actorOf(pair.aggressor)};
     return spec;
 }

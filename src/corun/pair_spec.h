@@ -9,8 +9,8 @@ struct PairSpec {
     std::string gpu = "sim:tx2";
     std::vector<std::string> settings;  ///< of a simulated GPU
     std::string map;                    ///< file of bulkhead dissect; empty: of a simulated GPU, its own
-    std::string placement = "streams";  ///< how they share it
-    bool shareMultiprocessors = false;  ///< they may meet on one
+    std::string sharing = "streams";    ///< a way of sharing, by name
+    bool shareSms = false;              ///< they may meet on one
     VictimSpec victim;
     AggressorSpec aggressor;
     std::uint64_t seed = 1;  ///< of a simulated GPU: where pages lie

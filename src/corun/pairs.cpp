@@ -22,7 +22,7 @@ void measurePair(Actor& victim, Actor& aggressor, Pairing& pairing) {
     if (!alone) {
         victim.settle();
         ++pairing.hung;
-        pairing.why = "the victim alone did not end within its limit";
+        pairing.why = "the victim's solo run did not end within its time limit";
         return;
     }
     victim.prepare();
@@ -40,10 +40,10 @@ void measurePair(Actor& victim, Actor& aggressor, Pairing& pairing) {
     if (!together) {
         victim.settle();
         ++pairing.hung;
-        pairing.why = "the victim beside the aggressor did not end within its limit";
+        pairing.why = "the victim's co-run did not end within its time limit";
     } else if (!overlapped(*together, report)) {
         ++pairing.apart;
-        pairing.why = "the aggressor did not run all the while";
+        pairing.why = "the aggressor did not run during the whole co-run";
     } else {
         pairing.pairs.push_back({*alone, *together, report});
     }
@@ -71,10 +71,10 @@ std::vector<double> Pairing::together() const {
     return seconds;
 }
 
-std::optional<bool> Pairing::onDisjointMultiprocessors() const {
+std::optional<bool> Pairing::onDisjointSms() const {
     for (const Pair& p : pairs) {
-        if (p.together.multiprocessors.empty()) return std::nullopt;
-        if (!disjoint(p.together.multiprocessors, p.aggressor.multiprocessors)) return false;
+        if (p.together.sms.empty()) return std::nullopt;
+        if (!disjoint(p.together.sms, p.aggressor.sms)) return false;
     }
     return pairs.empty() ? std::nullopt : std::optional(true);
 }

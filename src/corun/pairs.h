@@ -26,8 +26,8 @@ struct Pairing {
     std::size_t measured() const { return pairs.size() + lost(); }
     std::vector<double> alone() const;
     std::vector<double> together() const;
-    /// True where the recorded multiprocessors of all pairs are disjoint; nothing where a victim does not tell its own.
-    std::optional<bool> onDisjointMultiprocessors() const;
+    /// True where the recorded SMs of all pairs are disjoint; nothing where a victim does not tell its own.
+    std::optional<bool> onDisjointSms() const;
 };
 
 /// Interleaves baseline and co-run: warm-up, alone, together, and again. The aggressor does not run when this returns.

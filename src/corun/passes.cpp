@@ -35,8 +35,7 @@ Passes timePasses(gpu::Context& context, const Ring& ring, unsigned warps) {
     other.fill(0, stream);
     gpu::Array<std::uint32_t> sum = context.array<std::uint32_t>(2);
     const gpu::Module victims = context.load(kVictimsPtx);
-    PlacedKernel flush(context, static_cast<unsigned>(context.info().multiprocessors), victims.kernel("readAll"),
-                       {1, 32, {}});
+    PlacedKernel flush(context, static_cast<unsigned>(context.info().sms), victims.kernel("readAll"), {1, 32, {}});
     flush.launch(stream, std::tuple(other.address(), std::uint64_t{other.bytes() / 16}, 1u), sum);
     victims.kernel("timePasses").launch(stream, {1}, {warps * 32}, 0, first, perWarp, cold, warm);
     stream.synchronize();

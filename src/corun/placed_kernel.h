@@ -11,19 +11,19 @@ namespace bulkhead::corun {
 /// Where the blocks of a kernel go.
 struct Layout {
     unsigned blocks = 1;
-    unsigned warps = 1;                     ///< of a block
-    std::vector<unsigned> multiprocessors;  ///< that may be used; empty: any
+    unsigned warps = 1;         ///< of a block
+    std::vector<unsigned> sms;  ///< that may be used; empty: any
 };
 
 /// Throws Error for a size of memory that cannot be handled here.
 void expectBytes(Bytes);
 
-/// A kernel whose blocks claim places on chosen multiprocessors (kernels/stress_device.h) and log where and when they
+/// A kernel whose blocks claim places on chosen SMs (kernels/stress_device.h) and log where and when they
 /// ran.
 class PlacedKernel {
   public:
-    /// `multiprocessors`: of the whole GPU.
-    PlacedKernel(gpu::Context&, unsigned multiprocessors, gpu::Kernel, Layout);
+    /// `SMs`: of the whole GPU.
+    PlacedKernel(gpu::Context&, unsigned sms, gpu::Kernel, Layout);
 
     const Layout& layout() const { return layout_; }
     /// Launches with these arguments, then the places and the logs, then the last one.
@@ -46,13 +46,13 @@ class PlacedKernel {
 
     gpu::Kernel kernel_;
     Layout layout_;
-    unsigned multiprocessors_, grid_, perMultiprocessor_;
+    unsigned sms_, grid_, perSm_;
     gpu::Array<std::uint32_t> places_;
     gpu::Array<BlockLog> logs_;
 };
 
-/// The multiprocessors of some blocks, each once, in order.
-std::vector<unsigned> multiprocessorsOf(const std::vector<BlockLog>&);
+/// The SMs of some blocks, each once, in order.
+std::vector<unsigned> smsOf(const std::vector<BlockLog>&);
 bool disjoint(const std::vector<unsigned>&, const std::vector<unsigned>&);
 
 }  // namespace bulkhead::corun

@@ -19,7 +19,7 @@ void visitFields(auto& run, Visit visit) requires requires {
     visit("cycles", run.cycles);
     visit("start_ns", run.startNs);
     visit("end_ns", run.endNs);
-    visit("sms", run.multiprocessors);
+    visit("sms", run.sms);
     visit("away_cycles", run.awayCycles);
 }
 
@@ -28,7 +28,7 @@ void visitFields(auto& report, Visit visit) requires requires {
     report.accesses;
 }
 {
-    visit("sms", report.multiprocessors);
+    visit("sms", report.sms);
     visit("start_ns", report.startNs);
     visit("end_ns", report.endNs);
     visit("accesses", report.accesses);

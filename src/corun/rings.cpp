@@ -112,7 +112,7 @@ Ring targetRing(const MappedMemory& memory, Bytes lineBytes, Target target, std:
 Cover coverHotSets(const MappedMemory& memory, Bytes lineBytes, unsigned ways, const Whereabouts& victimLines,
                    double share) {
     if (victimLines.empty())
-        throw Error("nothing is known of where the victim's lines lie, and so not its hottest sets");
+        throw Error("the addresses of the victim's lines are unknown, and so are its hottest sets");
     std::map<std::uint64_t, std::size_t> lines;
     for (const arch::AddressMap::Location& at : victimLines) ++lines[setOf(memory, at)];
     std::vector<std::pair<std::size_t, std::uint64_t>> hottest;

@@ -12,35 +12,39 @@ namespace bulkhead::corun {
 
 const std::vector<SharingWay>& sharingWays() {
     static const std::vector<SharingWay> all = {
-        {"streams", "streams of one process", false, false, false, shareByStreams},
-        {"processes", "processes, which take turns", true, true, false, shareByProcesses},
-        {"mps", "processes side by side, under the Multi-Process Service", true, false, false, shareByMps},
-        {"green", "green contexts of one process", false, false, true, shareByGreenContexts},
-        {"compute-walls", "walls around multiprocessors", false, false, true, shareByComputeWalls},
-        {"walls", "walls around multiprocessors, cache and memory", false, false, true, shareByWalls},
+        {"streams", "none", "streams of one process", false, false, false, WallsAround::nothing, shareByStreams},
+        {"processes", "", "processes, time-sliced", true, true, false, WallsAround::nothing, shareByProcesses},
+        {"mps", "", "concurrent processes under NVIDIA's Multi-Process Service", true, false, false,
+         WallsAround::nothing, shareByMps},
+        {"green", "", "green contexts of one process", false, false, true, WallsAround::nothing, shareByGreenContexts},
+        {"compute-walls", "cp", "compute walls: each partition on its own SMs", false, false, true,
+         WallsAround::compute, shareByComputeWalls},
+        {"walls", "cmp", "compute and memory walls: own SMs, L2 slices and DRAM", false, false, true,
+         WallsAround::computeAndMemory, shareByWalls},
     };
     return all;
 }
 
+std::string sharingNames() {
+    std::vector<std::string> names;
+    for (const SharingWay& way : sharingWays())
+        names.push_back(way.inPaper.empty() ? std::string(way.name) : fmt::format("{} ({})", way.name, way.inPaper));
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
 const SharingWay& findSharing(std::string_view name) {
-    std::vector<std::string_view> names;
-    for (const SharingWay& way : sharingWays()) {
-        if (way.name == name) return way;
-        names.push_back(way.name);
-    }
-    throw Error("no placement {}: there are {}", name, fmt::join(names, ", "));
+    for (const SharingWay& way : sharingWays())
+        if (way.name == name || (!name.empty() && way.inPaper == name)) return way;
+    throw Error("unknown way of sharing {}: choose from {}", name, sharingNames());
 }
 
 nlohmann::ordered_json Place::toJson() const {
-    return {{"multiprocessors", multiprocessors},
-            {"colors", colors},
-            {"placement", placement},
-            {"stray_blocks", strayBlocks}};
+    return {{"sms", sms}, {"colors", colors}, {"placement", placement}, {"stray_blocks", strayBlocks}};
 }
 
 Place Place::fromJson(const nlohmann::json& json, const std::string& where) {
     JsonObject o(json, where);
-    return {o.get<unsigned>("multiprocessors"), o.get<unsigned>("colors"), o.get<std::string>("placement"),
+    return {o.get<unsigned>("sms"), o.get<unsigned>("colors"), o.get<std::string>("placement"),
             o.get<unsigned>("stray_blocks")};
 }
 

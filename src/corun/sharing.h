@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -22,9 +23,9 @@ struct SharingSpec {
 
 /// Where an actor is: the walls around it.
 struct Place {
-    unsigned multiprocessors = 0, colors = 0;  ///< inside; 0 where it has no such wall
-    std::string placement;                     ///< what placed blocks inside; empty where nothing had to
-    unsigned strayBlocks = 0;                  ///< that ran outside so far
+    unsigned sms = 0, colors = 0;  ///< inside; 0 where it has no such wall
+    std::string placement;         ///< what placed blocks inside; empty where nothing had to
+    unsigned strayBlocks = 0;      ///< that ran outside so far
 
     nlohmann::ordered_json toJson() const;
     /// Throws Error, which begins with `where`.
@@ -42,21 +43,29 @@ class Sharing {
 struct SharingSite {
     gpu::Gpu& gpu;
     const SharingSpec& spec;
-    const std::string& map;         ///< file of bulkhead dissect, for walls between slices of a real GPU
-    std::optional<unsigned> only;   ///< this partition: the others are in other processes
-    unsigned firstMultiprocessors;  ///< that the first of two partitions asks for; 0: half
+    const std::string& map;        ///< file of bulkhead dissect, for walls between slices of a real GPU
+    std::optional<unsigned> only;  ///< this partition: the others are in other processes
+    unsigned firstSms;             ///< that the first of two partitions asks for; 0: half
 };
+
+/// What a way puts up around each partition.
+enum class WallsAround : std::uint8_t { nothing, compute, computeAndMemory };
 
 /// A row of the table of ways.
 struct SharingWay {
-    std::string_view name, description;
+    std::string_view name;
+    std::string_view inPaper;  ///< what Fractional GPUs (V-A) calls it; empty where it has no other name
+    std::string_view description;
     bool separateProcesses;  ///< a real GPU needs a process for each partition
     bool timeSliced;         ///< partitions take turns
-    bool confines;           ///< the driver keeps each partition on multiprocessors of its own
+    bool confines;           ///< the driver keeps each partition on SMs of its own
+    WallsAround walls;
     std::unique_ptr<Sharing> (*make)(const SharingSite&);
 };
 const std::vector<SharingWay>& sharingWays();
-/// Throws Error that lists them.
+/// "streams (none), processes, ...": all names, with the paper's.
+std::string sharingNames();
+/// By either name. Throws Error that lists them.
 const SharingWay& findSharing(std::string_view name);
 
 // Each in the file of its name.

@@ -19,7 +19,7 @@ class ScratchFile {
         std::error_code unknown;
         path_ = (std::filesystem::temp_directory_path(unknown) / "bulkhead-stress-XXXXXX").string();
         const int file = mkstemp(path_.data());
-        if (file < 0) throw Error("{}: cannot be made: {}", path_, std::strerror(errno));
+        if (file < 0) throw Error("{}: cannot create this file: {}", path_, std::strerror(errno));
         close(file);
     }
     ~ScratchFile() { unlink(path_.c_str()); }
@@ -57,7 +57,7 @@ class SimulatedProgram final : public Actor {
         try {
             return program.run().has_value();
         } catch (const Error&) {
-            throw Error("the program failed: bulkhead exec --gpu {} -- {} says why", spec_.gpu, victim().name);
+            throw Error("the program failed: run bulkhead exec --gpu {} -- {} to see why", spec_.gpu, victim().name);
         }
     }
     /// bulkhead exec puts the driver library in front of the program.
@@ -98,7 +98,7 @@ class SimulatedProgramCoRun final : public CoRun {
     }
     void replace(std::size_t, const ActorSpec& aggressor) override { program_.setAggressor(aggressor); }
     Place place(std::size_t) override { return {}; }
-    const arch::DeviceProfile* simulated() override { return &profile_; }
+    const arch::DeviceProfile* profile() override { return &profile_; }
 
   private:
     arch::DeviceProfile profile_;

@@ -15,7 +15,7 @@ template <class Visit>
 void visitLayout(auto& layout, Visit& visit) {
     visit("blocks", layout.blocks);
     visit("warps", layout.warps);
-    visit("sms", layout.multiprocessors);
+    visit("sms", layout.sms);
 }
 
 template <class Visit>
@@ -35,7 +35,7 @@ void visitVictim(auto& spec, Visit visit) {
 template <class Visit>
 void visitAggressor(auto& spec, Visit visit) {
     visit("name", spec.name);
-    visit("sm_count", spec.multiprocessors);
+    visit("sm_count", spec.sms);
     visit("lanes", spec.lanes);
     visit("duty_percent", spec.dutyPercent);
     visit("gb_per_s", spec.gigabytesPerSecond);
@@ -52,7 +52,7 @@ void visitCoRun(auto& spec, Visit visit) {
     visit("scheduler", spec.scheduler);
     visit("watched", spec.watched);
     visit("map", spec.map);
-    visit("share_sms", spec.shareMultiprocessors);
+    visit("share_sms", spec.shareSms);
 }
 
 template <class Visit>
@@ -72,17 +72,12 @@ auto writingTo(json& j) {
     return [&j](const char* key, const auto& value) { j[key] = value; };
 }
 
-void completeWarps(Layout& layout) {
-    if (layout.blocks && !layout.warps) layout.warps = 32;
-}
-
 }  // namespace
 
 void readVictim(const json& j, const std::string& where, VictimSpec& spec) {
     JsonObject o(j, where);
     visitVictim(spec, readingFrom(o));
     o.finish();
-    completeWarps(spec.layout);
 }
 
 AggressorSpec readAggressor(const json& j, const std::string& where) {
@@ -96,7 +91,6 @@ AggressorSpec readAggressor(const json& j, const std::string& where) {
     findAggressor(spec.kind);
     visitAggressor(spec, readingFrom(o));
     o.finish();
-    completeWarps(spec.layout);
     return spec;
 }
 

@@ -34,7 +34,7 @@ class Served {
         if (what == "check") return done([&] { actor.check(); });
         if (what == "settle") return done([&] { actor.settle(); });
         if (what == "start") return done([&] { actor.start(request.get<double>("limit_s")); });
-        throw Error("request: nothing that an actor does is called {}", what);
+        throw Error("request: unknown action {}", what);
     }
 
   private:

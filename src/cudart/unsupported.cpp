@@ -12,12 +12,21 @@ namespace {
 
 using namespace bulkhead::cudart;
 
+/// Names that were told of, kept to the end: destructors of a program call as well.
+struct Told {
+    std::mutex mutex;
+    std::set<std::string> names;
+};
+Told& told() {
+    static auto& all = *new Told;
+    return all;
+}
+
 cudaError_t refuse(const char* name) noexcept {
     return call([&] {
-        static std::mutex* mutex = new std::mutex;
-        static auto* named = new std::set<std::string>;
-        const std::lock_guard lock(*mutex);
-        if (named->insert(name).second)
+        Told& before = told();
+        const std::lock_guard lock(before.mutex);
+        if (before.names.insert(name).second)
             std::fprintf(stderr, "bulkhead: %s is not supported by this CUDA runtime\n", name);
         throw Failure{cudaErrorNotSupported};
     });

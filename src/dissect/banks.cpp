@@ -4,17 +4,26 @@
 
 namespace bulkhead::dissect {
 
-void clearCache(Probe& probe, const MemoryView& memory, const CacheShape& cache) {
+void clearCache(Probe& probe, const MemoryView& memory, const ProbedCache& cache) {
     // Lines at an odd distance fall like random ones: with 2.5 times as many as L2 holds, hardly a set gets too few.
     const Bytes lines = cache.bytes / cache.lineBytes * 5 / 2;
     const Bytes step = std::max<Bytes>(1, memory.bytes() / lines / cache.lineBytes) | 1;
     probe.touch(memory.base(), memory.bytes(), static_cast<std::uint32_t>(step * cache.lineBytes));
 }
 
-RowConflicts::RowConflicts(Probe& probe, const MemoryView& memory, const CacheShape& cache)
+RowConflicts::RowConflicts(Probe& probe, const MemoryView& memory, const ProbedCache& cache)
     : probe_(probe), memory_(memory), cache_(cache) {}
 
 Times RowConflicts::time(std::span<const AddressPair> pairs) {
+    return probe_.timePairs(uncached(pairs));
+}
+
+Times RowConflicts::timeDelayed(std::span<const AddressPair> pairs, std::uint32_t delay) {
+    return probe_.timeDelayed(uncached(pairs), delay);
+}
+
+/// Where the pairs can be reached, once none of them is in the cache.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> RowConflicts::uncached(std::span<const AddressPair> pairs) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> list;
     bool fresh = true;
     for (const AddressPair& p : pairs) {
@@ -30,7 +39,7 @@ Times RowConflicts::time(std::span<const AddressPair> pairs) {
             cached_.insert(p.second / cache_.sectorBytes);
         }
     }
-    return probe_.timePairs(list);
+    return list;
 }
 
 bool RowConflicts::calibrate(std::size_t pairs, std::uint64_t seed) {
@@ -77,10 +86,10 @@ std::vector<bool> RowConflicts::collide(std::span<const AddressPair> pairs) {
     return answers;
 }
 
-Rows findRows(RowConflicts& oracle, const Span& bankFunctions, Mask bits, Bytes granularity, std::uint64_t seed) {
+Rows findRows(RowConflicts& oracle, const Subspace& bankFunctions, Mask bits, Bytes granularity, std::uint64_t seed) {
     constexpr int kVotes = 7;
     Random random(seed);
-    const Span sameBank = bankFunctions.orthogonal(bits);
+    const Subspace sameBank = bankFunctions.orthogonal(bits);
     std::vector<AddressPair> pairs;
     std::vector<int> tried;
     for (Mask difference : sameBank.basis()) {
@@ -101,8 +110,10 @@ Rows findRows(RowConflicts& oracle, const Span& bankFunctions, Mask bits, Bytes 
         for (int v = 0; v < tried[i]; ++v) yes += conflicts[at++] ? 1 : 0;
         if (2 * yes > tried[i]) {
             rows.bits.push_back(std::bit_floor(sameBank.basis()[i]));
+            rows.between.push_back(sameBank.basis()[i]);
         } else {
             rows.bytes *= 2;
+            rows.within.push_back(sameBank.basis()[i]);
         }
     }
     return rows;

@@ -11,7 +11,7 @@
 namespace bulkhead::dissect {
 
 /// What the L2 looks like so far.
-struct CacheShape {
+struct ProbedCache {
     Bytes bytes = 0;  ///< as the driver says
     Bytes sectorBytes = 32, lineBytes = 128;
     double hitCycles = 0, missCycles = 0;  ///< of one access by timeAccesses()
@@ -21,13 +21,13 @@ struct CacheShape {
 };
 
 /// ClearGpuCache of Algorithm 1: reads lines spread over all of the memory, enough for every set whatever the hash.
-void clearCache(Probe&, const MemoryView&, const CacheShape&);
+void clearCache(Probe&, const MemoryView&, const ProbedCache&);
 
 /// Algorithm 1 of Fractional GPUs: two loads that want different rows of one DRAM bank take longer together than two
 /// that do not.
 class RowConflicts final : public PairOracle {
   public:
-    RowConflicts(Probe&, const MemoryView&, const CacheShape&);
+    RowConflicts(Probe&, const MemoryView&, const ProbedCache&);
 
     /// Times random pairs and finds the threshold. False if no slow cluster stands out.
     bool calibrate(std::size_t pairs, std::uint64_t seed);
@@ -46,12 +46,16 @@ class RowConflicts final : public PairOracle {
     bool pairWithDifference(Mask difference, Random&, AddressPair&) override;
     std::vector<bool> collide(std::span<const AddressPair>) override;
 
+    /// Times of loads that come so many cycles after the other one of their pair.
+    Times timeDelayed(std::span<const AddressPair>, std::uint32_t delay);
+
   private:
     Times time(std::span<const AddressPair>);
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> uncached(std::span<const AddressPair>);
 
     Probe& probe_;
     const MemoryView& memory_;
-    CacheShape cache_;
+    ProbedCache cache_;
     std::optional<TimeSplit> split_;
     std::vector<Sample> samples_;
     std::unordered_set<arch::PhysicalAddress> cached_;  ///< sectors that may be in the cache
@@ -62,7 +66,8 @@ class RowConflicts final : public PairOracle {
 struct Rows {
     Bytes bytes = 0;
     std::vector<Mask> bits;
+    std::vector<Mask> within, between;  ///< differences of addresses of a bank in one row, and in two
 };
-Rows findRows(RowConflicts&, const Span& bankFunctions, Mask bits, Bytes granularity, std::uint64_t seed);
+Rows findRows(RowConflicts&, const Subspace& bankFunctions, Mask bits, Bytes granularity, std::uint64_t seed);
 
 }  // namespace bulkhead::dissect

@@ -6,14 +6,10 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "dissect/time_split.h"
 
 namespace bulkhead::dissect {
 namespace {
-
-std::uint32_t median(Times times) {
-    std::sort(times.begin(), times.end());
-    return times[times.size() / 2];
-}
 
 /// Random lines of the first or second KB of random 4 KB, each once: others are left untouched for other experiments.
 std::vector<std::uint64_t> randomLines(const MemoryView& memory, std::size_t count, unsigned kb, Random& random) {
@@ -28,7 +24,7 @@ std::vector<std::uint64_t> randomLines(const MemoryView& memory, std::size_t cou
     return lines;
 }
 
-void findLatencies(Probe& probe, const MemoryView& memory, CacheShape& cache, Listener& listener, Random& random) {
+void findLatencies(Probe& probe, const MemoryView& memory, ProbedCache& cache, Listener& listener, Random& random) {
     const std::vector<std::uint64_t> ring = randomLines(memory, 256, 0, random);
     const auto steps = static_cast<std::uint32_t>(ring.size());
     probe.writeRing(ring);
@@ -44,16 +40,18 @@ void findLatencies(Probe& probe, const MemoryView& memory, CacheShape& cache, Li
     // Thousands of steps, so that the first round, which misses, does not count.
     const double l1 = static_cast<double>(probe.chase(small[0], 4096, true)) / 4096;
     if (l1 < 0.9 * l2) {
-        listener.found({"L1 hit latency", l1, "cycles", 1, "chase of 16 lines through L1"});
+        listener.found({"L1 hit latency", l1, "cycles", 1, "pointer chase over 16 lines through L1"});
     } else {
-        listener.found({"L1 hit latency",
-                        {},
-                        "cycles",
-                        0,
-                        fmt::format("loads through L1 take {:.0f} cycles, as from L2: it keeps no global data", l1)});
+        listener.found(
+            {"L1 hit latency",
+             {},
+             "cycles",
+             0,
+             fmt::format("loads through L1 take {:.0f} cycles, as long as from L2: L1 does not cache global data",
+                         l1)});
     }
-    listener.found({"L2 hit latency", l2, "cycles", 1, fmt::format("chase of {} lines, the third round", steps)});
-    listener.found({"DRAM latency", dram, "cycles", 1, "the first round, after clearing the cache"});
+    listener.found({"L2 hit latency", l2, "cycles", 1, fmt::format("pointer chase over {} lines, third round", steps)});
+    listener.found({"DRAM latency", dram, "cycles", 1, "first round, after clearing the cache"});
 
     std::vector<Access> twice;
     const std::vector<std::uint64_t> lines = randomLines(memory, 200, 1, random);
@@ -64,12 +62,12 @@ void findLatencies(Probe& probe, const MemoryView& memory, CacheShape& cache, Li
     cache.missCycles = median(Times(times.begin(), half));
     cache.hitCycles = median(Times(half, times.end()));
     if (cache.missCycles < 1.2 * cache.hitCycles)
-        throw Error("an access takes {:.0f} cycles from L2 and {:.0f} from DRAM: the GPU is too busy to time",
+        throw Error("an access takes {:.0f} cycles from L2 and {:.0f} from DRAM: the GPU is too busy for timing",
                     cache.hitCycles, cache.missCycles);
 }
 
 /// What one miss brings with it: its sector, and more if there is a prefetcher.
-void findSector(Probe& probe, const MemoryView& memory, CacheShape& cache, Listener& listener, Random& random) {
+void findSector(Probe& probe, const MemoryView& memory, ProbedCache& cache, Listener& listener, Random& random) {
     constexpr int kTries = 32;
     constexpr Bytes kStep = 8, kFarthest = 1024, kPageOf = 4096;
     std::vector<int> hits(kFarthest / kStep, 0);
@@ -91,13 +89,14 @@ void findSector(Probe& probe, const MemoryView& memory, CacheShape& cache, Liste
     for (Bytes distance = sector; distance < kFarthest; distance += kStep)
         prefetches = prefetches || 2 * hits[distance / kStep] > kTries;
     listener.found({"L2 sector", static_cast<std::int64_t>(cache.sectorBytes), "B", 1,
-                    "the first distance from a miss that misses too"});
-    listener.found({"prefetch", prefetches, "", 1,
-                    fmt::format("no line up to {} B behind a miss is there already: {}", kFarthest, !prefetches)});
+                    "smallest distance from a miss at which another access misses too"});
+    listener.found(
+        {"prefetch", prefetches, "", 1,
+         fmt::format("a miss {} the next {} B", prefetches ? "fetches lines of" : "fetches no line of", kFarthest)});
 }
 
 /// One line of each of many pages stays in L2; what takes longer with more pages is translation.
-void findTlbReach(Probe& probe, const MemoryView& memory, const CacheShape& cache, Listener& listener) {
+void findTlbReach(Probe& probe, const MemoryView& memory, const ProbedCache& cache, Listener& listener) {
     constexpr Bytes kPage = 2_MiB;
     // Few enough that all lines stay in L2, however they are spread over its sets.
     const std::size_t most = std::min<std::size_t>(memory.bytes() / kPage, cache.bytes / cache.lineBytes / 8);
@@ -118,31 +117,31 @@ void findTlbReach(Probe& probe, const MemoryView& memory, const CacheShape& cach
     const bool bounded = 2 * reach <= most;
     listener.found({"TLB reach", bounded ? Value(static_cast<std::int64_t>(reach * kPage >> 20)) : Value(), "MB",
                     bounded ? 1.0 : 0.0,
-                    bounded ? "chase of one line a page takes longer with more"
-                            : fmt::format("none seen up to {} MB", reach * kPage >> 20)});
+                    bounded ? "a pointer chase over one line per page takes longer beyond it"
+                            : fmt::format("no limit up to {} MB", reach * kPage >> 20)});
 }
 
 }  // namespace
 
-CacheShape findBasics(Probe& probe, const MemoryView& memory, Listener& listener, std::uint64_t seed) {
-    listener.step("latencies and shape of the caches");
+ProbedCache findBasics(Probe& probe, const MemoryView& memory, Listener& listener, std::uint64_t seed) {
+    listener.step("Measuring latencies and cache geometry");
     Random random(seed);
-    CacheShape cache;
+    ProbedCache cache;
     cache.bytes = probe.gpu().info().l2Bytes;
-    if (cache.bytes == 0) throw Error("the driver tells no size of L2");
+    if (cache.bytes == 0) throw Error("the driver does not report the size of the L2");
     findLatencies(probe, memory, cache, listener, random);
     findSector(probe, memory, cache, listener, random);
     findTlbReach(probe, memory, cache, listener);
     return cache;
 }
 
-Result hitsByFootprint(Probe& probe, const MemoryView& memory, const CacheShape& cache, Listener& listener,
+Result hitsByFootprint(Probe& probe, const MemoryView& memory, const ProbedCache& cache, Listener& listener,
                        std::uint64_t seed, double& hitsWhenFull, Finding& capacity) {
-    listener.step("what L2 holds");
+    listener.step("Measuring the L2 capacity");
     constexpr std::size_t kSamples = 500;
     Result r;
-    r.title = "Hits in L2 by footprint, after reading it from front to back";
-    r.columns = {{"footprint", "KB"}, {"hits", "%"}};
+    r.title = "L2 hit rate by footprint, after reading it sequentially";
+    r.columns = {{"footprint", "KB"}, {"hit rate", "%"}};
     Random random(seed);
     Bytes read = 0;
     double held = 0, share = 1;
@@ -164,10 +163,11 @@ Result hitsByFootprint(Probe& probe, const MemoryView& memory, const CacheShape&
         }
         listener.progress(eighths / 16.0);
     }
-    r.charts.push_back({Chart::Kind::line, "hits by footprint", "footprint", {"hits"}, {}, {}, "", false, false});
+    r.charts.push_back(
+        {Chart::Kind::line, "L2 hit rate by footprint", "footprint", {"hit rate"}, {}, {}, "", false, false});
     const double error = std::sqrt(std::max(0.0, share * (1 - share)) / kSamples) / share;
     capacity = {"L2 capacity", held / (1 << 20), "MB", 1 - error,
-                fmt::format("the most that is still there after reading, within {:.0f} %; the driver says {:.4g} MB",
+                fmt::format("largest footprint that stays cached, within {:.0f} %; the driver reports {:.4g} MB",
                             100 * error, static_cast<double>(cache.bytes) / (1 << 20))};
     return r;
 }

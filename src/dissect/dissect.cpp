@@ -10,7 +10,10 @@
 #include "dissect/basics.h"
 #include "dissect/figures.h"
 #include "dissect/mshrs.h"
-#include "dissect/quarters.h"
+#include "dissect/page_labels.h"
+#include "dissect/regions.h"
+#include "dissect/replacement.h"
+#include "dissect/row_policy.h"
 #include "dissect/slice_hashes.h"
 #include "dissect/slice_map.h"
 #include "dissect/slice_shape.h"
@@ -18,7 +21,7 @@
 namespace bulkhead::dissect {
 namespace {
 
-constexpr Bytes kRealMemory = 4_GiB;
+constexpr Bytes kMemoryToLabel = 4_GiB;
 
 /// Passes everything on, and keeps what was found.
 class Recorder final : public Listener {
@@ -43,8 +46,8 @@ std::string maskText(Mask mask) {
 }
 
 /// A basis of `all` that begins where `part` ends.
-std::vector<Mask> rest(const Span& all, const Span& part) {
-    Span seen = part;
+std::vector<Mask> rest(const Subspace& all, const Subspace& part) {
+    Subspace seen = part;
     std::vector<Mask> list;
     for (Mask m : all.basis())
         if (seen.add(m)) list.push_back(m);
@@ -63,7 +66,7 @@ std::vector<arch::Digit> digits(std::vector<Mask> masks) {
 
 /// What is known of a GPU whose physical addresses are known, as it is found.
 struct Linear {
-    CacheShape cache;
+    ProbedCache cache;
     XorHash bank, set;
     Rows rows;
     std::optional<EvictionSet> eviction;
@@ -86,25 +89,26 @@ double randomlyFilled(std::size_t ways) {
 void describeOtherSets(const Linear& found, Listener& listener) {
     const auto colliding = static_cast<double>(std::max<std::size_t>(1, found.set.colliding));
     const double sets = static_cast<double>(found.set.pairs) / colliding, error = 1 / std::sqrt(colliding);
-    listener.found({"L2 sets by count", found.set.colliding > 10 ? Value(std::round(sets)) : Value(), "",
+    listener.found({"L2 sets (estimate)", found.set.colliding > 10 ? Value(std::round(sets)) : Value(), "",
                     found.set.colliding > 10 ? 1 - error : 0,
-                    fmt::format("{} of {} random lines share a set, which is exact to {:.0f} %", found.set.colliding,
+                    fmt::format("{} of {} random lines share a set; accurate to {:.0f} %", found.set.colliding,
                                 found.set.pairs, 100 * error)});
     const double atRandom = randomlyFilled(found.eviction->lines.size());
     const bool even = found.hitsWhenFull > (1 + atRandom) / 2;
-    listener.found({"how L2 is filled", std::string(even ? "evenly" : "as if at random"), "", 0.9,
-                    fmt::format("of contiguous memory of its size {:.1f} % stay; with even sets all would, with lines "
-                                "that fall at random {:.1f} %",
-                                100 * found.hitsWhenFull, 100 * atRandom)});
+    listener.found(
+        {"L2 set use by contiguous memory", std::string(even ? "even" : "random"), "", 0.9,
+         fmt::format("of contiguous memory as large as the L2, {:.1f} % stay cached; 100 % if its lines filled all "
+                     "sets evenly, {:.1f} % if at random",
+                     100 * found.hitsWhenFull, 100 * atRandom)});
 }
 
 Result pairTrend(const std::vector<RowConflicts::Sample>& samples) {
     Result r;
-    r.title = "Figure 3: time of pairs, one address fixed";
+    r.title = "Figure 3: access time of address pairs, one address fixed";
     r.columns = {{"secondary address", ""}, {"time", "cycles"}};
     for (const auto& s : samples) r.add({fmt::format("{:#x}", s.pair.second), static_cast<std::int64_t>(s.cycles)});
     r.charts.push_back({Chart::Kind::line,
-                        "time of pairs, in the order of secondary addresses",
+                        "access time of address pairs, by secondary address",
                         "",
                         {"time"},
                         {},
@@ -117,10 +121,10 @@ Result pairTrend(const std::vector<RowConflicts::Sample>& samples) {
 
 Result sideLatencies(const Sides& sides) {
     Result r;
-    r.title = "Figure 3 by sides: latency of atomics from a multiprocessor of either side";
+    r.title = "Figure 3 by sides: latency of atomics from an SM on each L2 side";
     r.columns = {{"address", ""}, {"side 0", "cycles"}, {"side 1", "cycles"}};
-    const auto other = std::find(sides.ofMultiprocessor.begin(), sides.ofMultiprocessor.end(), 1);
-    const auto second = static_cast<std::size_t>(other - sides.ofMultiprocessor.begin()) % sides.latencies.size();
+    const auto other = std::find(sides.ofSm.begin(), sides.ofSm.end(), 1);
+    const auto second = static_cast<std::size_t>(other - sides.ofSm.begin()) % sides.latencies.size();
     for (std::size_t i = 0; i < sides.addresses.size(); ++i)
         r.add({fmt::format("{:#x}", sides.addresses[i]), static_cast<std::int64_t>(sides.latencies[0][i]),
                static_cast<std::int64_t>(sides.latencies[second][i])});
@@ -130,9 +134,9 @@ Result sideLatencies(const Sides& sides) {
 
 Result mapping(const MemoryHashes& h) {
     Result r;
-    r.title = "Figure 6: functions of physical address bits";
+    r.title = "Figure 6: XOR functions of physical address bits";
     r.columns = {{"index", ""}, {"bit", ""}, {"address bits", ""}};
-    const Span module = h.module();
+    const Subspace module = h.module();
     const auto add = [&](const char* name, const std::vector<Mask>& masks) {
         for (std::size_t i = 0; i < masks.size(); ++i) r.add({name, static_cast<std::int64_t>(i), maskText(masks[i])});
     };
@@ -144,21 +148,22 @@ Result mapping(const MemoryHashes& h) {
 
 void findBanks(Probe& probe, const MemoryView& memory, const Options& options, Listener& listener, Linear& found,
                std::vector<Result>& figures) {
-    listener.step("DRAM banks, by row conflicts (Algorithm 1)");
+    listener.step("Finding DRAM banks by row conflicts (Algorithm 1)");
     RowConflicts conflicts(probe, memory, found.cache);
     if (!conflicts.calibrate(6000, options.seed)) {
-        listener.found({"DRAM banks", {}, "", 0, "no pairs of addresses stand out as slower than the rest"});
+        listener.found({"DRAM banks", {}, "", 0, "no pair of addresses is slower than the others"});
         return;
     }
     found.pairTimes = conflicts.split();
-    listener.found({"time of a pair", conflicts.split()->usual, "cycles", 1,
-                    fmt::format("{:.0f} with a row conflict, {:.2f} % of random pairs", conflicts.split()->slow,
-                                100 * conflicts.split()->slowShare)});
+    listener.found({"access time of an address pair", conflicts.split()->usual, "cycles", 1,
+                    fmt::format("{:.0f} cycles with a row conflict, as in {:.2f} % of random pairs",
+                                conflicts.split()->slow, 100 * conflicts.split()->slowShare)});
     if (options.figures) {
         figures.push_back(pairTrend(conflicts.trend(60, options.seed + 1)));
         Times times;
         for (const auto& sample : conflicts.samples()) times.push_back(sample.cycles);
-        figures.push_back(timeHistogram("Figure 4: histogram of the time of random pairs", std::move(times)));
+        figures.push_back(
+            timeHistogram("Figure 4: histogram of access times of random address pairs", std::move(times)));
     }
     XorHashOptions search;
     search.bits = bitRange(static_cast<unsigned>(std::countr_zero(found.cache.sectorBytes)), memory.addressBits());
@@ -171,21 +176,26 @@ void findBanks(Probe& probe, const MemoryView& memory, const Options& options, L
     if (!bank.decided) return;
     found.rows = findRows(conflicts, bank.functions, search.bits, found.cache.sectorBytes, options.seed);
     listener.found({"DRAM row", static_cast<std::int64_t>(found.rows.bytes), "B", bank.confidence,
-                    "addresses of a bank that make no conflict"});
+                    "addresses of a bank without conflict"});
 }
 
 void findSets(Probe& probe, const MemoryView& memory, const Options& options, Listener& listener, Linear& found) {
-    listener.step("L2 sets, by eviction (Algorithm 2)");
+    listener.step("Finding L2 sets by eviction (Algorithm 2)");
     SetProbe search(probe, found.cache);
     found.eviction = search.find(linesOfBank(memory, found.cache, found.bank.functions), options.seed,
                                  [&](double f) { listener.progress(f); });
     if (!found.eviction) {
-        listener.found({"L2 ways", {}, "", 0, "no list of lines that just evicts a line was found"});
+        listener.found({"L2 ways", {}, "", 0, "no eviction set was found"});
         return;
     }
     const std::size_t ways = found.eviction->lines.size();
     listener.found({"L2 ways", static_cast<std::int64_t>(ways), "", 1,
-                    fmt::format("lines that just evict another; {} tests", found.eviction->tests)});
+                    fmt::format("size of a minimal eviction set; {} tests", found.eviction->tests)});
+    if (found.eviction->rounds > 1) {
+        listener.found({"L2 sets", {}, "", 0, kNoMembers});
+        describe(findReplacement(probe, memory, found.cache, *found.eviction, {}), listener);
+        return;
+    }
     SetConflicts conflicts(probe, memory, found.cache, *found.eviction);
     XorHashOptions hash;
     hash.bits = bitRange(static_cast<unsigned>(std::countr_zero(found.cache.lineBytes)), memory.addressBits());
@@ -197,7 +207,7 @@ void findSets(Probe& probe, const MemoryView& memory, const Options& options, Li
     if (!found.set.decided) describeOtherSets(found, listener);
 
     std::vector<std::uint64_t> more;
-    const Span alike = found.set.functions.orthogonal(hash.bits);
+    const Subspace alike = found.set.functions.orthogonal(hash.bits);
     Random random(options.seed + 2);
     for (std::size_t tries = 0; found.set.decided && more.size() < 2 * ways && tries < 100 * ways; ++tries) {
         AddressPair pair;
@@ -206,7 +216,7 @@ void findSets(Probe& probe, const MemoryView& memory, const Options& options, Li
     }
     std::sort(more.begin(), more.end());
     more.erase(std::unique(more.begin(), more.end()), more.end());
-    describe(findReplacement(probe, found.cache, *found.eviction, more), listener);
+    describe(findReplacement(probe, memory, found.cache, *found.eviction, more), listener);
 }
 
 void describeColors(const arch::AddressMap& map, double confidence, Listener& listener) {
@@ -224,15 +234,15 @@ void illustrate(const char* figure, Listener& listener, const std::function<void
     try {
         make();
     } catch (const Error& error) {
-        listener.found({figure, {}, "", 0, fmt::format("left out: {}", error.what())});
+        listener.found({figure, {}, "", 0, fmt::format("not measured: {}", error.what())});
     }
 }
 
 void drawInterference(Probe& probe, const MemoryView& memory, const MemoryHashes& hashes, const Options& options,
                       Listener& listener, std::vector<Result>& figures) {
-    listener.step("interference by what threads share (figure 8)");
+    listener.step("Measuring interference between threads (Figure 8)");
     std::vector<unsigned> threads;
-    for (unsigned n = 1; n <= 50; n += n < 20 ? 1 : 5) threads.push_back(n);
+    for (unsigned n = 1; n <= std::min(50u, probe.mostInterfering()); n += n < 20 ? 1 : 5) threads.push_back(n);
     figures.push_back(interferenceByThreads(probe, memory, hashes, threads, listener, options.seed));
 }
 
@@ -241,13 +251,13 @@ void findMissesUnderWay(Probe& probe, const MemoryView& memory, const MemoryHash
     Result behind;
     const Mshrs mshrs = findMshrs(probe, memory, hashes, options.seed, behind);
     figures.push_back(std::move(behind));
-    listener.found({"misses under way in a module", mshrs.ofModule ? Value(std::int64_t{*mshrs.ofModule}) : Value(), "",
-                    mshrs.ofModule ? 0.9 : 0.0, mshrs.evidence});
+    listener.found({"outstanding misses per module", mshrs.ofModule ? Value(std::int64_t{*mshrs.ofModule}) : Value(),
+                    "", mshrs.ofModule ? 0.9 : 0.0, mshrs.evidence});
 }
 
 /// The whole map where bank and set are XOR hashes.
 MapFile linearMap(const Linear& found) {
-    const Span module = intersection(found.bank.functions, found.set.functions);
+    const Subspace module = intersection(found.bank.functions, found.set.functions);
     arch::AddressMap::Roles roles;
     roles.slice = digits(module.basis());
     roles.set = digits(rest(found.set.functions, module));
@@ -279,7 +289,7 @@ void drawSlices(Probe& probe, const MemoryView& memory, const arch::AddressMap& 
     std::vector<std::uint64_t> lines(map.slices(), 0);
     std::size_t tries = 0;
     for (std::size_t left = lines.size(); left != 0; ++tries) {
-        if (tries > 10000 * lines.size()) throw Error("the memory that is probed has no line of {} slices", left);
+        if (tries > 10000 * lines.size()) throw Error("the probed memory has no line of {} slices", left);
         const arch::PhysicalAddress at = memory.random(random, 128);
         std::uint64_t& line = lines[map.locate(at).slice];
         left -= line == 0 ? 1 : 0;
@@ -306,90 +316,90 @@ void drawSlices(const SliceLatencies& latencies, const LabelledPages& pages, std
         slicesByAddress(kPageBytes, pages.bytes(), [&](std::uint64_t offset) { return pages.slice(offset); }));
 }
 
-/// Which multiprocessors and slices lie in the same half of a side.
-void reportQuarters(const Sides& sides, const SliceLatencies& latencies, const ResidueHash& form, Listener& listener) {
-    const auto quarters = findQuarters(sides);
-    if (!quarters) {
-        listener.found({"L2 quarters", {}, "", 0, "multiprocessors of a side are equally far from its slices"});
+/// Which SMs and slices lie in the same half of a side.
+void reportRegions(const Sides& sides, const SliceLatencies& latencies, const ResidueHash& form, Listener& listener) {
+    const auto regions = findRegions(sides);
+    if (!regions) {
+        listener.found({"L2 regions", {}, "", 0, "SMs of a side are equally far from its slices"});
         return;
     }
-    const std::vector<std::uint8_t> ofSlice = quartersOfSlices(*quarters, latencies, form.modulus);
+    const std::vector<L2Region> ofSlice = regionsOfSlices(*regions, latencies, form.modulus);
     std::string evidence;
-    for (unsigned q = 0; q < 4; ++q)
-        evidence += fmt::format("{}{} multiprocessors and {} slices", q == 0 ? "" : ", ",
-                                std::count(quarters->ofMultiprocessor.begin(), quarters->ofMultiprocessor.end(), q),
-                                std::count(ofSlice.begin(), ofSlice.end(), q));
-    listener.found({"L2 quarters", std::int64_t{4}, "", quarters->leastCorrelation, evidence});
+    for (const L2Region region : kL2Regions)
+        evidence += fmt::format("{}{} SMs and {} slices", evidence.empty() ? "" : ", ",
+                                std::count(regions->ofSm.begin(), regions->ofSm.end(), region),
+                                std::count(ofSlice.begin(), ofSlice.end(), region));
+    listener.found({"L2 regions", std::int64_t{kL2Regions.size()}, "", regions->leastCorrelation, evidence});
 }
 
 /// Slices by contention, in the form of the H200 or any simpler one.
 std::optional<MapFile> sliceMap(Probe& probe, const MemoryView& memory, const Options& options, const Linear& found,
                                 Listener& listener, std::vector<Result>& figures) {
-    const bool simulated = probe.gpu().simulator() != nullptr;
+    const bool costly = probe.gpu().capabilities().costly;
     SliceMapOptions slices = SliceMapOptions::forGpu(probe.gpu());
     slices.seed = options.seed;
-    SliceMapper mapper(probe, memory, slices, listener);
-    const bool decided = mapper.find();
-    if (mapper.sides()) figures.push_back(sideLatencies(*mapper.sides()));
-    if (!decided) return std::nullopt;
-    listener.step("fresh random addresses");
-    const std::size_t addresses =
-        simulated ? std::min(options.verifyAddresses, slices.heldOut) : options.verifyAddresses;
-    SliceMapper::Accuracy accuracy;
+    SliceProbe sliceProbe(probe, memory, slices, listener);
+    const std::optional<SliceMap> map = findSliceMap(sliceProbe);
+    if (sliceProbe.sides()) figures.push_back(sideLatencies(*sliceProbe.sides()));
+    if (!map) return std::nullopt;
+    listener.step("Checking the map on fresh random addresses");
+    const std::size_t addresses = costly ? std::min(options.verifyAddresses, slices.heldOut) : options.verifyAddresses;
+    const bool physical = sliceProbe.physical();
+    SliceAccuracy accuracy;
     LabelledPages pages;
-    pages.base = mapper.firstPage();
-    pages.form = mapper.hash();
-    pages.sided = mapper.sided();
-    if (mapper.physical()) {
+    pages.base = sliceProbe.firstPage();
+    pages.form = map->hash;
+    pages.sided = sliceProbe.sided();
+    if (physical) {
         pages.physical = &memory;
-        accuracy = mapper.verifyPhysical(addresses);
+        accuracy = checkPhysical(sliceProbe, map->hash, addresses);
     } else {
-        const std::size_t all = std::min(memory.bytes(), kRealMemory) / kPageBytes - 1;
-        // A simulated GPU takes its time: enough to fill L2 twice.
+        const std::size_t all = std::min(memory.bytes(), kMemoryToLabel) / kPageBytes - 1;
+        // Enough to fill L2 twice.
         const std::size_t some = std::max<std::size_t>(12, 2 * found.cache.bytes / kPageBytes + 2);
-        pages.labels = mapper.labelPages(simulated ? std::min(all, some) : all);
-        accuracy = mapper.verify(pages.labels, addresses);
+        pages.labels = labelFirstPages(sliceProbe, map->hash, costly ? std::min(all, some) : all);
+        accuracy = checkPages(sliceProbe, map->hash, pages.labels, addresses);
     }
-    listener.found({"right slices", 100 * accuracy.slice, "%", accuracy.slice,
-                    fmt::format("of {} fresh addresses in {} pages; sides {:.2f} %", accuracy.addresses, accuracy.pages,
-                                100 * accuracy.side)});
+    listener.found({"correct slices", 100 * accuracy.slice, "%", accuracy.slice,
+                    fmt::format("on {} fresh addresses in {} pages; L2 sides correct: {:.2f} %", accuracy.addresses,
+                                accuracy.pages, 100 * accuracy.side)});
     std::optional<SliceLatencies> latencies;
-    if (mapper.sided() || options.figures) latencies = timeSlices(probe, pages, options.seed);
+    if (pages.sided || options.figures) latencies = timeSlices(probe, pages, options.seed);
     if (options.figures) drawSlices(*latencies, pages, figures);
-    if (mapper.sided()) reportQuarters(*mapper.sides(), *latencies, pages.form, listener);
+    if (pages.sided) reportRegions(*sliceProbe.sides(), *latencies, pages.form, listener);
     arch::AddressMap::Roles roles;
-    roles.slice = mapper.digits().slice;
+    roles.slice = map->digits.slice;
     std::optional<SliceSet> set;
     if (!found.eviction) set = findSliceShape(probe, memory, pages, found.cache, listener, options.seed, figures);
-    if (set && mapper.physical() && pages.form.modulus != 1 && pages.form.table.empty()) {
+    if (set && physical && pages.form.modulus != 1 && pages.form.table.empty()) {
         const SliceHashes local =
             findSliceHashes(probe, memory, pages.form, set->cache, set->lines, listener, options.seed);
         roles.set = local.setDigits;
         roles.bank = local.bankDigits;
     }
-    if (found.bank.decided && mapper.physical()) {
-        const Span module(mapper.hash().groups);
+    if (found.bank.decided && physical) {
+        const Subspace module(map->hash.groups);
         roles.bank = digits(rest(found.bank.functions, intersection(found.bank.functions, module)));
         roles.row = digits(found.rows.bits);
     }
     MapFile file;
     file.map = arch::AddressMap(std::move(roles));
-    file.physical = mapper.physical();
+    file.physical = physical;
     file.confidence = accuracy.slice;
-    file.form = mapper.hash();
-    if (!mapper.physical()) file.latencies = std::move(latencies);
+    file.form = map->hash;
+    if (!physical) file.latencies = std::move(latencies);
     return file;
 }
 
 Bytes memoryToProbe(gpu::Gpu& gpu, const Options& options) {
     if (options.memory != 0) return options.memory;
-    return gpu.simulator() != nullptr && options.usePhysical ? ~Bytes{0} : kRealMemory;
+    return gpu.capabilities().physicalAddresses && options.usePhysical ? ~Bytes{0} : kMemoryToLabel;
 }
 
 }  // namespace
 
 Dissection dissect(gpu::Gpu& gpu, const Options& options, Listener& to) {
-    if (options.verifyAddresses == 0) throw Error("no addresses to check the map with: choose 1 at least");
+    if (options.verifyAddresses == 0) throw Error("no addresses to check the map with: choose at least 1");
     Dissection result;
     Recorder listener(to, result.findings);
     Probe probe(gpu, options.filter);
@@ -400,8 +410,8 @@ Dissection dissect(gpu::Gpu& gpu, const Options& options, Listener& to) {
     Finding capacity;
     result.figures.push_back(
         hitsByFootprint(probe, memory, found.cache, listener, options.seed, found.hitsWhenFull, capacity));
-    // Sides of a real GPU keep copies of each other's lines; the capacity of one is found once they are known.
-    if (gpu.simulator() != nullptr) listener.found(capacity);
+    // Where sides keep copies of each other's lines, the capacity of one is found once they are known.
+    if (!gpu.capabilities().copiesFarLines) listener.found(capacity);
     if (memory.physicalKnown()) {
         findBanks(probe, memory, options, listener, found, result.figures);
         // Without banks, lists of lines that evict one another are too long, unless slices are known first.
@@ -415,19 +425,23 @@ Dissection dissect(gpu::Gpu& gpu, const Options& options, Listener& to) {
             bitRange(static_cast<unsigned>(std::countr_zero(found.cache.lineBytes)), memory.addressBits()),
             found.eviction->lines.size()};
         listener.found({"memory modules", static_cast<std::int64_t>(result.file->map.slices()), "",
-                        result.file->confidence, "functions that banks and sets have in common"});
+                        result.file->confidence, "XOR functions common to banks and sets"});
         if (options.figures) {
             result.figures.push_back(mapping(hashes));
             std::vector<Result>& figures = result.figures;
-            illustrate("figure 8", listener,
+            illustrate("Figure 8", listener,
                        [&] { drawInterference(probe, memory, hashes, options, listener, figures); });
-            illustrate("misses under way in a module", listener,
+            illustrate("outstanding misses per module", listener,
                        [&] { findMissesUnderWay(probe, memory, hashes, options, listener, figures); });
             illustrate("slices", listener, [&] { drawSlices(probe, memory, result.file->map, options.seed, figures); });
         }
     } else {
         result.file = sliceMap(probe, memory, options, found, listener, result.figures);
         if (!result.file && found.bank.decided) result.file = bankMap(found);
+    }
+    if (found.bank.decided) {
+        RowConflicts conflicts(probe, memory, found.cache);
+        findRowPolicy(conflicts, found.rows, found.pairTimes->slow - found.pairTimes->usual, options.seed, listener);
     }
     if (result.file) {
         describeColors(result.file->map, result.file->confidence, listener);

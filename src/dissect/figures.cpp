@@ -15,7 +15,7 @@ Result timeHistogram(const std::string& title, Times times) {
         first = last;
     }
     r.charts.push_back(
-        {Chart::Kind::line, "how many pairs take how long", "time", {"pairs"}, {}, {}, "", false, false});
+        {Chart::Kind::line, "number of address pairs by access time", "time", {"pairs"}, {}, {}, "", false, false});
     return r;
 }
 
@@ -23,7 +23,7 @@ Result slicesByAddress(Bytes pageBytes, Bytes bytes,
                        const std::function<std::optional<std::uint32_t>(std::uint64_t offset)>& sliceAt) {
     constexpr Bytes kPages = 32, kKilobytes = 64;
     Result r;
-    r.title = "Slices by address: the first line of each KB of the first pages";
+    r.title = "L2 slices by address: first line of each KB of the first pages";
     r.columns = {{"page", ""}, {"offset", "KB"}, {"slice", ""}};
     for (Bytes page = 0; page < std::min(kPages, bytes / pageBytes); ++page)
         for (Bytes kb = 0; kb < std::min(kKilobytes, pageBytes >> 10); ++kb) {
@@ -36,7 +36,8 @@ Result slicesByAddress(Bytes pageBytes, Bytes bytes,
             }
             r.add(std::move(row));
         }
-    r.charts.push_back({Chart::Kind::heatmap, "slice of each KB", "offset", {"slice"}, {"page"}, {}, "", false, false});
+    r.charts.push_back(
+        {Chart::Kind::heatmap, "L2 slice of each KB", "offset", {"slice"}, {"page"}, {}, "", false, false});
     return r;
 }
 

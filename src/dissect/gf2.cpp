@@ -13,17 +13,17 @@ Mask leading(Mask v) {
 
 }  // namespace
 
-Span::Span(const std::vector<Mask>& vectors) {
+Subspace::Subspace(const std::vector<Mask>& vectors) {
     for (Mask v : vectors) add(v);
 }
 
-Mask Span::reduced(Mask v) const {
+Mask Subspace::reduced(Mask v) const {
     for (Mask b : basis_)
         if ((v & leading(b)) != 0) v ^= b;
     return v;
 }
 
-bool Span::add(Mask v) {
+bool Subspace::add(Mask v) {
     v = reduced(v);
     if (v == 0) return false;
     for (Mask& b : basis_)
@@ -32,20 +32,24 @@ bool Span::add(Mask v) {
     return true;
 }
 
-Mask Span::random(Random& random) const {
+bool Subspace::vanishesAt(Mask difference) const {
+    return std::none_of(basis_.begin(), basis_.end(), [&](Mask f) { return parity(f & difference); });
+}
+
+Mask Subspace::random(Random& random) const {
     Mask v = 0;
     for (Mask b : basis_)
         if ((random.next() & 1) != 0) v ^= b;
     return v;
 }
 
-Span Span::orthogonal(Mask bits) const {
-    Span within;
+Subspace Subspace::orthogonal(Mask bits) const {
+    Subspace within;
     for (Mask b : basis_) within.add(b & bits);
     Mask pivots = 0;
     for (Mask b : within.basis_) pivots |= leading(b);
     // A function is free on the bits that lead no vector, and follows from them on those that do.
-    Span result;
+    Subspace result;
     for (Mask free = bits & ~pivots; free != 0; free &= free - 1) {
         Mask f = free & (~free + 1);
         const Mask bit = f;
@@ -56,8 +60,8 @@ Span Span::orthogonal(Mask bits) const {
     return result;
 }
 
-Span Span::without(Mask bits) const {
-    Span result;
+Subspace Subspace::without(Mask bits) const {
+    Subspace result;
     std::vector<Mask> pivots;  // vectors that have some of the bits, no two with the same lowest one of them
     for (Mask v : basis_) {
         for (Mask p : pivots)
@@ -71,24 +75,24 @@ Span Span::without(Mask bits) const {
     return result;
 }
 
-Span intersection(const Span& a, const Span& b) {
+Subspace intersection(const Subspace& a, const Subspace& b) {
     const Mask all = ~Mask{0};
     return sum(a.orthogonal(all), b.orthogonal(all)).orthogonal(all);
 }
 
-Span sum(const Span& a, const Span& b) {
-    Span result = a;
+Subspace sum(const Subspace& a, const Subspace& b) {
+    Subspace result = a;
     for (Mask v : b.basis()) result.add(v);
     return result;
 }
 
-std::vector<Mask> dualFunctions(const std::vector<Mask>& vectors, const Span& kernel, Mask bits) {
+std::vector<Mask> dualFunctions(const std::vector<Mask>& vectors, const Subspace& kernel, Mask bits) {
     std::vector<Mask> functions;
     for (std::size_t i = 0; i < vectors.size(); ++i) {
-        Span others = kernel;
+        Subspace others = kernel;
         for (std::size_t j = 0; j < vectors.size(); ++j)
             if (j != i) others.add(vectors[j]);
-        const Span candidates = others.orthogonal(bits);
+        const Subspace candidates = others.orthogonal(bits);
         Mask found = 0;
         for (Mask f : candidates.basis())
             if (parity(f & vectors[i])) {

@@ -24,10 +24,10 @@ constexpr Mask bitRange(unsigned first, unsigned last) {
 
 /// A subspace of GF(2)^64. The basis is reduced: the highest bit of each vector is in no other, so that equal spans
 /// have equal bases.
-class Span {
+class Subspace {
   public:
-    Span() = default;
-    explicit Span(const std::vector<Mask>& vectors);
+    Subspace() = default;
+    explicit Subspace(const std::vector<Mask>& vectors);
 
     /// Adds a vector; false if it was in the span already.
     bool add(Mask);
@@ -38,22 +38,24 @@ class Span {
     /// Ordered by highest bit, the lowest first.
     const std::vector<Mask>& basis() const { return basis_; }
     Mask random(Random&) const;
+    /// Whether its vectors, as functions, are all even there: none tells addresses apart that differ so.
+    bool vanishesAt(Mask difference) const;
     /// Every vector over `bits` whose parity with each vector of the span is even.
-    Span orthogonal(Mask bits) const;
+    Subspace orthogonal(Mask bits) const;
     /// The vectors that have none of `bits`.
-    Span without(Mask bits) const;
+    Subspace without(Mask bits) const;
 
-    bool operator==(const Span&) const = default;
+    bool operator==(const Subspace&) const = default;
 
   private:
     std::vector<Mask> basis_;
 };
 
-Span intersection(const Span&, const Span&);
-Span sum(const Span&, const Span&);
+Subspace intersection(const Subspace&, const Subspace&);
+Subspace sum(const Subspace&, const Subspace&);
 
 /// For linearly independent `vectors`, functions of which the i-th is odd on the i-th vector only, and even on all of
 /// `kernel`. Together the vectors must span a space that `kernel` shares nothing with.
-std::vector<Mask> dualFunctions(const std::vector<Mask>& vectors, const Span& kernel, Mask bits);
+std::vector<Mask> dualFunctions(const std::vector<Mask>& vectors, const Subspace& kernel, Mask bits);
 
 }  // namespace bulkhead::dissect

@@ -12,16 +12,11 @@ namespace bulkhead::dissect {
 namespace {
 
 enum class Relation { scsb, dcsb, scdb, dcdb, dm };
-constexpr std::array<const char*, 5> kNames = {"SCSB", "DCSB", "SCDB", "DCDB", "DM"};
+constexpr std::array<const char*, 5> kRelationNames = {"SCSB", "DCSB", "SCDB", "DCDB", "DM"};
 
-bool zero(const Span& functions, Mask difference) {
-    return std::none_of(functions.basis().begin(), functions.basis().end(),
-                        [&](Mask f) { return parity(f & difference); });
-}
-
-bool fits(const MemoryHashes& h, const Span& module, Relation relation, Mask difference) {
-    const bool sameSet = zero(h.set, difference), sameBank = zero(h.bank, difference),
-               sameModule = zero(module, difference);
+bool fits(const MemoryHashes& h, const Subspace& module, Relation relation, Mask difference) {
+    const bool sameSet = h.set.vanishesAt(difference), sameBank = h.bank.vanishesAt(difference),
+               sameModule = module.vanishesAt(difference);
     switch (relation) {
         case Relation::scsb:
             return sameSet && sameBank;
@@ -38,7 +33,7 @@ bool fits(const MemoryHashes& h, const Span& module, Relation relation, Mask dif
 }
 
 /// Why no two addresses of such a GPU are related like this; empty if some are.
-std::string impossible(const MemoryHashes& h, const Span& module, Relation relation) {
+std::string impossible(const MemoryHashes& h, const Subspace& module, Relation relation) {
     const bool modules = module.dimension() > 0, sets = h.set.dimension() > module.dimension(),
                banks = h.bank.dimension() > module.dimension();
     switch (relation) {
@@ -68,7 +63,7 @@ class Rings {
     std::uint64_t make(arch::PhysicalAddress like, Random& random) {
         std::vector<std::uint64_t> ring;
         for (std::size_t tries = 0; ring.size() < lines_; ++tries) {
-            if (tries > 1000 * lines_) throw Error("too few lines share a set and a bank for figure 8");
+            if (tries > 1000 * lines_) throw Error("too few lines share a set and a bank for Figure 8");
             const auto line = memory_.reach(like ^ alike_.random(random));
             if (line && used_.insert(*line).second) ring.push_back(*line);
         }
@@ -80,12 +75,12 @@ class Rings {
     Probe& probe_;
     const MemoryView& memory_;
     std::size_t lines_;
-    Span alike_;
+    Subspace alike_;
     std::unordered_set<std::uint64_t> used_;
 };
 
 /// A difference of addresses that may fit.
-Mask drawDifference(const MemoryHashes& h, const Span& module, Relation relation, Random& random) {
+Mask drawDifference(const MemoryHashes& h, const Subspace& module, Relation relation, Random& random) {
     const Mask any = random.next() & h.bits;
     switch (relation) {
         case Relation::scsb:
@@ -113,18 +108,18 @@ struct Case {
 Result interferenceByThreads(Probe& probe, const MemoryView& memory, const MemoryHashes& hashes,
                              const std::vector<unsigned>& threads, Listener& listener, std::uint64_t seed) {
     Random random(seed);
-    const Span module = hashes.module();
+    const Subspace module = hashes.module();
     const unsigned most = *std::max_element(threads.begin(), threads.end());
     const arch::PhysicalAddress primary = memory.random(random, hashes.bits & (~hashes.bits + 1));
     Rings rings(probe, memory, hashes);
     const std::uint64_t primaryRing = rings.make(primary, random);
     std::vector<Case> cases;
-    for (std::size_t c = 0; c < kNames.size(); ++c) {
+    for (std::size_t c = 0; c < kRelationNames.size(); ++c) {
         const auto relation = static_cast<Relation>(c);
         std::string missing = impossible(hashes, module, relation);
-        Case one{kNames[c], {primaryRing}};
+        Case one{kRelationNames[c], {primaryRing}};
         for (std::size_t tries = 0; missing.empty() && one.starts.size() < most; ++tries) {
-            if (tries > 4'000'000) missing = "the memory that is probed has no such addresses";
+            if (tries > 4'000'000) missing = "the probed memory has no such addresses";
             const Mask d = drawDifference(hashes, module, relation, random);
             if (!fits(hashes, module, relation, d) || !memory.reach(primary ^ d)) continue;
             one.starts.push_back(rings.make(primary ^ d, random));
@@ -132,12 +127,12 @@ Result interferenceByThreads(Probe& probe, const MemoryView& memory, const Memor
         if (missing.empty()) {
             cases.push_back(std::move(one));
         } else {
-            listener.found({fmt::format("figure 8, {}", kNames[c]), {}, "", 0, "left out: " + missing});
+            listener.found({fmt::format("Figure 8, {}", kRelationNames[c]), {}, "", 0, "not measured: " + missing});
         }
-        listener.progress(0.2 * static_cast<double>(c) / kNames.size());
+        listener.progress(0.2 * static_cast<double>(c) / kRelationNames.size());
     }
     Result r;
-    r.title = "Figure 8: cycles per access of the primary thread, by what the others share with it";
+    r.title = "Figure 8: cycles per access of the primary thread, by what other threads share with it";
     r.columns = {{"threads", ""}};
     for (const Case& one : cases) r.columns.push_back({one.name, "cycles"});
     for (std::size_t i = 0; i < threads.size(); ++i) {

@@ -8,11 +8,11 @@ namespace bulkhead::dissect {
 
 /// What bank and set hashes make of physical addresses.
 struct MemoryHashes {
-    Span bank, set;
+    Subspace bank, set;
     Mask bits = 0;  ///< from the line up
     std::size_t ways = 0;
 
-    Span module() const { return intersection(bank, set); }
+    Subspace module() const { return intersection(bank, set); }
 };
 
 /// Figure 8 of Fractional GPUs: cycles per access of a primary thread while others use the same set and bank (SCSB),

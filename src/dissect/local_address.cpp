@@ -40,7 +40,7 @@ std::uint32_t power(std::uint32_t exponent, std::uint32_t modulus) {
 LocalAddresses::LocalAddresses(const ResidueHash& hash, const std::vector<std::size_t>& order, Mask bits)
     : modulus_(hash.modulus), groups_(hash.groups) {
     for (std::size_t i : order) index_.push_back(hash.parities[i].mask);
-    Span known(joined(index_, groups_, {}));
+    Subspace known(joined(index_, groups_, {}));
     for (Mask rest = bits; rest != 0; rest &= rest - 1) {
         const Mask bit = rest & (~rest + 1);
         if (known.add(bit)) plain_.push_back(bit);
@@ -69,7 +69,7 @@ std::optional<arch::PhysicalAddress> LocalAddresses::address(Mask local, std::ui
     return spread(plainOf_, local) ^ spread(indexOf_, index) ^ spread(groupsOf_, slice / modulus_);
 }
 
-std::optional<std::vector<arch::Digit>> LocalAddresses::digits(const Span& functions) const {
+std::optional<std::vector<arch::Digit>> LocalAddresses::digits(const Subspace& functions) const {
     std::vector<arch::Digit> list;
     std::optional<unsigned> previous;
     for (Mask f : functions.basis()) {
@@ -99,7 +99,7 @@ std::optional<std::vector<arch::Digit>> LocalAddresses::digits(const Span& funct
     return list;
 }
 
-std::string LocalAddresses::describe(const Span& functions) const {
+std::string LocalAddresses::describe(const Subspace& functions) const {
     std::string text;
     for (Mask f : functions.basis()) {
         std::string one;

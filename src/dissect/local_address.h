@@ -24,8 +24,8 @@ class LocalAddresses {
 
     /// Functions of local bits as digits of an AddressMap. Empty if one of them is an XOR of bits of the quotient,
     /// which digits cannot express.
-    std::optional<std::vector<arch::Digit>> digits(const Span& functions) const;
-    std::string describe(const Span& functions) const;
+    std::optional<std::vector<arch::Digit>> digits(const Subspace& functions) const;
+    std::string describe(const Subspace& functions) const;
 
   private:
     unsigned plainBits() const { return static_cast<unsigned>(plain_.size()); }

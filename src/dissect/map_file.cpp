@@ -3,15 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/schema.h"
 
 namespace bulkhead::dissect {
 namespace {
 
 using nlohmann::json;
 using nlohmann::ordered_json;
-
-constexpr const char* kKind = "bulkhead address map";
 
 ordered_json valueJson(const Value& value) {
     return std::visit(
@@ -57,27 +55,26 @@ ResidueHash readForm(const json& j, const std::string& where) {
 
 SliceLatencies readLatencies(const json& j, const std::string& where) {
     JsonObject o(j, where);
-    SliceLatencies latencies{o.get<std::vector<unsigned>>("multiprocessors"), o.get<std::vector<Times>>("cycles")};
-    if (latencies.multiprocessors.size() != latencies.cycles.size())
-        throw Error("{}: of {} multiprocessors, not {}", where, latencies.cycles.size(),
-                    latencies.multiprocessors.size());
+    SliceLatencies latencies{o.get<std::vector<unsigned>>("sms"), o.get<std::vector<Times>>("cycles")};
+    if (latencies.sms.size() != latencies.cycles.size())
+        throw Error("{}: has latencies of {} SMs, not of {}", where, latencies.cycles.size(), latencies.sms.size());
     for (const Times& row : latencies.cycles)
-        if (row.size() != latencies.slices() || row.empty()) throw Error("{}: of unlike numbers of slices", where);
+        if (row.size() != latencies.slices() || row.empty())
+            throw Error("{}: latencies of SMs have different numbers of slices", where);
     return latencies;
 }
 
 }  // namespace
 
 ordered_json toJson(const MapFile& file) {
-    ordered_json j = {{"kind", kKind},
-                      {"gpu", file.gpu},
-                      {"addresses", file.physical ? "physical" : "page labels"},
-                      {"confidence", file.confidence},
-                      {"map", file.map.toJson()}};
+    ordered_json j = schemas::kMap.begin();
+    j["gpu"] = file.gpu;
+    j["addresses"] = file.physical ? "physical" : "page labels";
+    j["confidence"] = file.confidence;
+    j["map"] = file.map.toJson();
     if (!file.uuid.empty()) j["uuid"] = file.uuid;
     if (file.form) j["form"] = formJson(*file.form);
-    if (file.latencies)
-        j["latencies"] = {{"multiprocessors", file.latencies->multiprocessors}, {"cycles", file.latencies->cycles}};
+    if (file.latencies) j["latencies"] = {{"sms", file.latencies->sms}, {"cycles", file.latencies->cycles}};
     j["findings"] = ordered_json::array();
     for (const Finding& f : file.findings)
         j["findings"].push_back({{"name", f.name},
@@ -94,9 +91,8 @@ ordered_json toJson(const MapFile& file) {
 }
 
 MapFile mapFileFromJson(const json& j, const std::string& where) {
-    if (!j.is_object() || j.value("kind", json()) != kKind)
-        throw Error("{}: not a map that bulkhead dissect wrote", where);
     JsonObject o(j, where);
+    schemas::kMap.expectIn(o);
     MapFile file;
     const json& map = o.at("map");
     try {

@@ -4,28 +4,20 @@
 #include <bit>
 
 #include "base/error.h"
-#include "driver/simulator_api.h"
 
 namespace bulkhead::dissect {
 namespace {
 
 constexpr Bytes kSmallestPage = 4_KiB, kLargestPage = 2_MiB;
 
-arch::PhysicalAddress askSimulator(std::uint64_t address) {
-    std::uint64_t physical = 0;
-    if (driver::simulator().physicalAddress(&physical, address) != driver::CUDA_SUCCESS)
-        throw Error("a simulated address has no physical one: {}", driver::simulator().lastError());
-    return physical;
-}
-
 /// The largest page of which all samples are whole.
-Bytes findPageBytes(std::uint64_t base, Bytes bytes) {
+Bytes findPageBytes(gpu::Context& context, std::uint64_t base, Bytes bytes) {
     Bytes page = kLargestPage;
     Random random(1);
     for (int i = 0; i < 256; ++i) {
         const std::uint64_t at = base + random.below(bytes / kLargestPage) * kLargestPage;
         while (page > kSmallestPage &&
-               askSimulator(at + page - kSmallestPage) != askSimulator(at) + page - kSmallestPage)
+               context.physicalAddress(at + page - kSmallestPage) != context.physicalAddress(at) + page - kSmallestPage)
             page /= 2;
     }
     return page;
@@ -39,17 +31,17 @@ MemoryView::MemoryView(gpu::Gpu& gpu, Bytes most) {
     const Bytes wanted = std::min(most, room), bytes = wanted / kLargestPage * kLargestPage;
     constexpr Bytes kLeast = 64 * kLargestPage;
     if (bytes < kLeast)
-        throw Error("{}: {} MB of memory are too few to dissect: {} at least", gpu.name(), wanted >> 20, kLeast >> 20);
+        throw Error("{}: {} MB of memory are too few to dissect: the minimum is {} MB", gpu.name(), wanted >> 20,
+                    kLeast >> 20);
     buffer_ = gpu.context().allocate(bytes);
     base_ = buffer_.address();
     bytes_ = bytes;
-    if (gpu.simulator() == nullptr) return;
-    gpu.context().makeCurrent();
-    pageBytes_ = findPageBytes(base(), bytes);
+    if (!gpu.capabilities().physicalAddresses) return;
+    pageBytes_ = findPageBytes(gpu.context(), base(), bytes);
     pages_.reserve(bytes / pageBytes_);
     arch::PhysicalAddress all = 0;
     for (Bytes o = 0; o < bytes; o += pageBytes_) {
-        pages_.push_back(askSimulator(base() + o));
+        pages_.push_back(gpu.context().physicalAddress(base() + o));
         all |= pages_.back();
     }
     addressBits_ = static_cast<unsigned>(std::bit_width(all));

@@ -10,8 +10,8 @@
 
 namespace bulkhead::dissect {
 
-/// A large allocation to probe, and where it lies. Physical addresses are known on simulated GPUs only; that is all
-/// that dissect asks a simulated GPU beyond what a CUDA driver offers.
+/// A large allocation to probe, and where it lies on a GPU that tells physical addresses; that is all that dissect asks
+/// of a GPU beyond what a CUDA driver offers.
 class MemoryView {
   public:
     /// As much of the GPU's memory as there is, up to `most`.
@@ -23,7 +23,7 @@ class MemoryView {
     Bytes bytes() const { return bytes_; }
     bool physicalKnown() const { return !pages_.empty(); }
     Bytes pageBytes() const { return pageBytes_; }
-    /// As on a real GPU from here on.
+    /// As on a GPU that tells none, from here on.
     void forgetPhysical() { pages_.clear(); }
 
     /// One more than the highest physical address bit that varies.

@@ -9,18 +9,14 @@
 #include <vector>
 
 #include "base/error.h"
+#include "dissect/time_split.h"
 
 namespace bulkhead::dissect {
 namespace {
 
 constexpr std::size_t kRepeats = 5;
 enum Kind : std::size_t { sameBank, otherBank, otherModule };
-constexpr std::array<const char*, 3> kNames = {"same bank", "other bank", "other module"};
-
-bool zero(const Span& functions, Mask difference) {
-    return std::none_of(functions.basis().begin(), functions.basis().end(),
-                        [&](Mask f) { return parity(f & difference); });
-}
+constexpr std::array<const char*, 3> kKindNames = {"same bank", "other bank", "other module"};
 
 /// What a miss may have in common with others on such a GPU.
 std::vector<Kind> kindsOf(const MemoryHashes& hashes) {
@@ -47,26 +43,21 @@ class FreshLines {
             const Mask d = kind == sameBank    ? alike_.random(random_)
                            : kind == otherBank ? ofModule_.random(random_)
                                                : random_.next() & hashes_.bits;
-            if (kind == otherBank && zero(hashes_.bank, d)) continue;
-            if (kind == otherModule && zero(module_, d)) continue;
+            if (kind == otherBank && hashes_.bank.vanishesAt(d)) continue;
+            if (kind == otherModule && module_.vanishesAt(d)) continue;
             const auto line = memory_.reach(primary ^ d);
             if (line && used_.insert(*line).second) return *line;
         }
-        throw Error("too few lines of a bank to find out how many misses can be under way");
+        throw Error("too few lines of a bank to measure outstanding misses");
     }
 
   private:
     const MemoryView& memory_;
     const MemoryHashes& hashes_;
-    Span module_, alike_, ofModule_;
+    Subspace module_, alike_, ofModule_;
     Random random_;
     std::unordered_set<std::uint64_t> used_;
 };
-
-double median(Times times) {
-    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-    return times[times.size() / 2];
-}
 
 using Curve = std::vector<std::pair<double, double>>;  ///< misses under way, cycles
 
@@ -93,14 +84,14 @@ std::vector<double> lags(const Curve& late, const Curve& early, double each) {
 
 Mshrs findMshrs(Probe& probe, const MemoryView& memory, const MemoryHashes& hashes, std::uint64_t seed,
                 Result& figure) {
-    figure.title = "Figure 8 by misses under way: a miss behind others of one bank";
-    figure.columns = {{"misses", ""}};
+    figure.title = "Figure 8 by outstanding misses: time of a miss behind others in one bank";
+    figure.columns = {{"outstanding misses", ""}};
     const std::vector<Kind> kinds = kindsOf(hashes);
-    for (const Kind kind : kinds) figure.columns.push_back({kNames[kind], "cycles"});
+    for (const Kind kind : kinds) figure.columns.push_back({kKindNames[kind], "cycles"});
     FreshLines fresh(memory, hashes, seed);
     std::vector<std::uint32_t> counts;
     for (std::uint32_t n = 0; n <= Probe::kMostBehind; n += n < 64 ? 1 : 16) counts.push_back(n);
-    std::array<Curve, kNames.size()> curves;
+    std::array<Curve, kKindNames.size()> curves;
     for (const std::uint32_t count : counts) {
         std::vector<Value> row = {std::int64_t{count}};
         for (const Kind kind : kinds) {
@@ -115,8 +106,16 @@ Mshrs findMshrs(Probe& probe, const MemoryView& memory, const MemoryHashes& hash
         }
         figure.add(std::move(row));
     }
-    Chart chart{Chart::Kind::line, "a miss behind others of one bank", "misses", {}, {}, {}, "", false, false};
-    for (const Kind kind : kinds) chart.y.emplace_back(kNames[kind]);
+    Chart chart{Chart::Kind::line,
+                "time of a miss behind others in one bank",
+                "outstanding misses",
+                {},
+                {},
+                {},
+                "",
+                false,
+                false};
+    for (const Kind kind : kinds) chart.y.emplace_back(kKindNames[kind]);
     figure.charts.push_back(std::move(chart));
 
     Mshrs found;
@@ -125,9 +124,9 @@ Mshrs findMshrs(Probe& probe, const MemoryView& memory, const MemoryHashes& hash
     const double each = (longest - curves[sameBank].front().second) / most;
     const std::vector<double> ofModule = lags(curves[otherBank], curves[sameBank], each),
                               elsewhere = lags(curves[otherModule], curves[sameBank], each);
-    const std::string behind = fmt::format("each miss delays the next one of its bank by {:.0f} cycles", each);
+    const std::string behind = fmt::format("each miss delays the next miss in its bank by {:.0f} cycles", each);
     if (ofModule.empty()) {
-        found.evidence = fmt::format("at least {}: {}, but none of another bank", most, behind);
+        found.evidence = fmt::format("at least {}: {}, but no miss in another bank", most, behind);
         return found;
     }
     // Such a miss waits until all others but as many as there are MSHRs less one have come, and then for its own row,
@@ -136,15 +135,16 @@ Mshrs findMshrs(Probe& probe, const MemoryView& memory, const MemoryHashes& hash
     const double lag = ofModule[ofModule.size() / 2];
     const auto mshrs = static_cast<std::uint32_t>(std::lround(lag + kOwnRow));
     if (!elsewhere.empty() && elsewhere[elsewhere.size() / 2] < lag + 2) {
-        found.evidence = fmt::format("at least {}: {}, and as many delay one of another module, too", mshrs, behind);
+        found.evidence =
+            fmt::format("at least {}: {}, and as many misses delay one in another module too", mshrs, behind);
         return found;
     }
     found.ofModule = mshrs;
     const std::string others =
         elsewhere.empty() ? "none" : fmt::format("all but {:.0f}", elsewhere[elsewhere.size() / 2]);
     found.evidence = fmt::format(
-        "{}; one of another bank waits for all but {} of them (its MSHRs, or its DRAM queue if that "
-        "is shorter), one of another module for {}",
+        "{}; a miss in another bank waits for all but {} of them (the MSHRs, or the DRAM queue if that "
+        "is shorter), a miss in another module for {}",
         behind, mshrs, others);
     return found;
 }

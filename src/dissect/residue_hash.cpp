@@ -29,19 +29,19 @@ std::vector<Mask> groupMasks(const std::vector<std::vector<std::uint64_t>>& addr
     constexpr int kDraws = 100;
     const auto pairs = 3 * static_cast<std::size_t>(std::popcount(bits));
     Random random(1);
-    Span best;
+    Subspace best;
     for (int draw = 0; draw < kDraws; ++draw) {
-        Span differences;
+        Subspace differences;
         for (std::size_t i = 0; i < pairs; ++i) {
             const auto& same = addressesOf[random.below(addressesOf.size())];
             if (same.size() > 1)
                 differences.add((same[random.below(same.size())] ^ same[random.below(same.size())]) & bits);
         }
-        const Span functions = differences.orthogonal(bits);
+        const Subspace functions = differences.orthogonal(bits);
         if (functions.dimension() > best.dimension()) best = functions;
     }
     std::vector<Mask> masks;
-    Span known;
+    Subspace known;
     if (side != 0) {
         masks.push_back(side);
         known.add(side);
@@ -150,10 +150,10 @@ Transitions transitions(const LabelWindow& window, std::size_t group, Mask diffe
 /// one, which mirrors the index), and those that keep every slice.
 struct Steps {
     std::vector<Mask> twoWay;
-    Span kernel;
+    Subspace kernel;
 };
 
-Steps findSteps(const LabelWindow& window, const Span& space) {
+Steps findSteps(const LabelWindow& window, const Subspace& space) {
     Steps steps;
     std::vector<Mask> candidates;
     const std::vector<Mask>& basis = space.basis();
@@ -382,7 +382,7 @@ double shareExplained(const ResidueHash& hash, const std::vector<Labelled>& labe
 bool findIndex(ResidueHash& hash, const std::vector<Labelled>& labels, std::string& why) {
     const std::size_t groups = std::size_t{1} << hash.groups.size();
     const LabelWindow window(labels, hash.window, hash.groupOf, groups);
-    const Span space = Span(hash.groups).orthogonal(hash.window);
+    const Subspace space = Subspace(hash.groups).orthogonal(hash.window);
     const Steps steps = findSteps(window, space);
     const std::size_t needed = space.dimension() - steps.kernel.dimension();
     std::optional<Numbering> numbering = numberSlices(window, steps, groups, needed);
@@ -496,7 +496,7 @@ std::optional<ResidueHash> fitTable(const std::vector<Labelled>& labels, Mask bi
     for (std::uint32_t slice = 0; slice < slices; ++slice) hash.residueOf.push_back(sizes[hash.groupOf[slice]]++);
 
     // Differences that keep every slice take no part.
-    Span kernel;
+    Subspace kernel;
     for (Mask d = bits; d != 0; d = (d - 1) & bits) {
         if (kernel.contains(d)) continue;
         std::size_t stays = 0;
@@ -506,7 +506,7 @@ std::optional<ResidueHash> fitTable(const std::vector<Labelled>& labels, Mask bi
         }
         if (static_cast<double>(stays) > kClean * static_cast<double>(sliceAt.size())) kernel.add(d);
     }
-    const Span functions = kernel.orthogonal(bits);
+    const Subspace functions = kernel.orthogonal(bits);
     for (Mask m : functions.basis()) hash.parities.push_back({m, 0});
     std::vector<std::map<std::uint32_t, std::size_t>> votes(std::size_t{1} << hash.parities.size());
     for (const Labelled& l : labels) ++votes[hash.patternOf(l.address)][l.slice];
@@ -537,6 +537,7 @@ std::optional<PageLabel> fitPage(const ResidueHash& hash, const std::vector<Labe
     if (hash.modulus == 1) return label;
 
     std::vector<std::uint32_t> patternOf;
+    patternOf.reserve(labels.size());
     for (const Labelled& l : labels) patternOf.push_back(hash.patternOf(l.address));
     // Sums for every pattern of parities, so that trying all labels is a look-up each.
     const std::size_t patterns = std::size_t{1} << hash.parities.size();

@@ -1,7 +1,5 @@
 #include "dissect/sets.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace bulkhead::dissect {
@@ -11,13 +9,18 @@ constexpr std::size_t kGroup = 32;  // candidates tried together
 
 }  // namespace
 
+Times SetProbe::timeAfter(std::span<const std::uint64_t> lines, std::uint64_t primary) {
+    const auto sectorBytes = static_cast<std::uint32_t>(cache_.sectorBytes);
+    if (rounds_ == 1) return probe_.timeAfterLines(lines, primary, cache_.sectorsPerLine(), sectorBytes);
+    return probe_.timeAfterRounds(lines, rounds_, primary, cache_.sectorsPerLine(), sectorBytes);
+}
+
 bool SetProbe::evicted(std::span<const std::uint64_t> lines, std::uint64_t primary) {
     ++tests_;
     // Sectors of the line are lost together, and each has a time of its own: they vote.
     std::uint32_t lost = 0, asked = 0;
     for (const std::uint32_t tries = cache_.sectorsPerLine() > 2 ? 1 : 3; asked < tries * cache_.sectorsPerLine();) {
-        const Times times = probe_.timeAfterLines(lines, primary, cache_.sectorsPerLine(),
-                                                  static_cast<std::uint32_t>(cache_.sectorBytes));
+        const Times times = timeAfter(lines, primary);
         for (std::uint32_t t : times) lost += cache_.misses(t) ? 1 : 0;
         asked += static_cast<std::uint32_t>(times.size());
     }
@@ -58,21 +61,33 @@ std::optional<EvictionSet> SetProbe::find(const LineSource& source, std::uint64_
                                           const std::function<void(double)>& progress) {
     Random random(seed);
     tests_ = 0;
-    for (int attempt = 0; attempt < 8; ++attempt) {
+    rounds_ = 1;
+    if (auto set = findByRounds(source, 8, random, progress)) return set;
+    // Few rounds where each brings the line nearer to its end, many where chance decides.
+    LineSource few = source;
+    few.most = std::min(source.most, Probe::kMostInRounds);
+    for (rounds_ = 8; rounds_ <= 64; rounds_ *= 8)
+        if (auto set = findByRounds(few, 2, random, progress)) return set;
+    return std::nullopt;
+}
+
+std::optional<EvictionSet> SetProbe::findByRounds(const LineSource& source, int attempts, Random& random,
+                                                  const std::function<void(double)>& progress) {
+    for (int attempt = 0; attempt < attempts; ++attempt) {
         const std::uint64_t primary = source.primary(random);
         for (std::size_t count = source.first; count <= source.most; count *= 2) {
             std::vector<std::uint64_t> lines = source.candidates(primary, count, random);
             if (!evicted(lines, primary)) continue;
-            if (shorten(lines, primary, progress)) return EvictionSet{primary, std::move(lines), tests_};
+            if (shorten(lines, primary, progress)) return EvictionSet{primary, std::move(lines), tests_, rounds_};
             break;
         }
     }
     return std::nullopt;
 }
 
-LineSource linesOfBank(const MemoryView& memory, const CacheShape& cache, const Span& bankFunctions) {
+LineSource linesOfBank(const MemoryView& memory, const ProbedCache& cache, const Subspace& bankFunctions) {
     const Mask bits = bitRange(static_cast<unsigned>(std::countr_zero(cache.lineBytes)), memory.addressBits());
-    const Span differences = bankFunctions.orthogonal(bits);
+    const Subspace differences = bankFunctions.orthogonal(bits);
     LineSource source;
     source.most = 4 * cache.bytes / cache.lineBytes;
     source.primary = [&memory, line = cache.lineBytes](Random& random) {
@@ -124,6 +139,7 @@ std::vector<bool> SetMembers::evictedByAny(const std::vector<std::vector<std::ui
     }
     const Times times = probe_.timeAccesses(accesses);
     std::vector<bool> answers;
+    answers.reserve(last.size());
     for (std::size_t at : last) answers.push_back(cache_.misses(times[at]));
     return answers;
 }
@@ -148,75 +164,6 @@ std::vector<bool> SetMembers::contain(std::span<const std::uint64_t> lines) {
     const std::vector<bool> each = evictedByAny(singles);
     for (std::size_t i = 0; i < each.size(); ++i) answers[place[i]] = each[i];
     return answers;
-}
-
-Replacement findReplacement(Probe& probe, const CacheShape& cache, const EvictionSet& set,
-                            const std::vector<std::uint64_t>& more) {
-    constexpr int kVotes = 5;
-    std::vector<std::uint64_t> lines = set.lines;
-    lines.insert(lines.end(), more.begin(), more.end());
-    const std::size_t ways = set.lines.size();
-
-    // Loads `before`, then says whether the last of them, asked for again, missed; most of several tries decide.
-    const auto lastMisses = [&](const std::vector<Access>& before) {
-        int yes = 0;
-        for (int v = 0; v < kVotes; ++v) {
-            std::vector<Access> all;
-            for (std::uint64_t line : lines) all.push_back({line});  // the same history every time
-            for (std::uint64_t line : lines) all.push_back({line});
-            all.insert(all.end(), before.begin(), before.end());
-            yes += cache.misses(probe.timeAccesses(all).back()) ? 1 : 0;
-        }
-        return 2 * yes > kVotes;
-    };
-    const auto readsToEvict = [&](AccessKind first) {
-        for (std::size_t n = 1; n <= lines.size(); ++n) {
-            std::vector<Access> list = {{set.primary, first}};
-            for (std::size_t i = 0; i < n; ++i) list.push_back({lines[i]});
-            list.push_back({set.primary});
-            if (lastMisses(list)) return n;
-        }
-        return std::size_t{0};
-    };
-    Replacement r;
-    r.readsToEvictRead = readsToEvict(AccessKind::pastL1);
-    r.readsToEvictWrite = readsToEvict(AccessKind::store);
-
-    // Primary, all but one line, primary again, one more line: who is gone tells what counts, the last use or the
-    // first.
-    std::vector<Access> list = {{set.primary}};
-    for (std::size_t i = 1; i < ways; ++i) list.push_back({lines[i]});
-    list.push_back({set.primary});
-    list.push_back({lines[0]});
-    std::vector<Access> oldest = list;
-    list.push_back({set.primary});
-    oldest.push_back({lines[1]});
-    const bool primaryGone = lastMisses(list), oldestGone = ways > 1 && lastMisses(oldest);
-    r.leastRecentlyUsed = !primaryGone && oldestGone;
-    r.firstInFirstOut = primaryGone && !oldestGone;
-
-    // Bytes around the primary that leave with it, up to four lines on each side of a guess.
-    std::uint64_t low = set.primary, high = set.primary + cache.sectorBytes;
-    const auto goesToo = [&](std::uint64_t neighbour) {
-        std::vector<Access> both = {{neighbour}, {set.primary}};
-        for (std::size_t i = 0; i < ways; ++i) both.push_back({lines[i]});
-        both.push_back({neighbour});
-        return lastMisses(both);
-    };
-    while (high - set.primary < 1024 && goesToo(high)) high += cache.sectorBytes;
-    while (set.primary - low < 1024 && goesToo(low - cache.sectorBytes)) low -= cache.sectorBytes;
-    r.evictedTogether = high - low;
-    return r;
-}
-
-void describe(const Replacement& r, Listener& listener) {
-    listener.found(
-        {"L2 line", static_cast<std::int64_t>(r.evictedTogether), "B", 1, "bytes that are evicted together"});
-    const char* policy = r.leastRecentlyUsed ? "LRU" : r.firstInFirstOut ? "FIFO" : "neither LRU nor FIFO";
-    listener.found(
-        {"L2 replacement", std::string(policy), "", 1,
-         fmt::format("a line that was read goes after {} others, one that was written after {}", r.readsToEvictRead,
-                     r.readsToEvictWrite != 0 ? std::to_string(r.readsToEvictWrite) : "more than were tried")});
 }
 
 }  // namespace bulkhead::dissect

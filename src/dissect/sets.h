@@ -13,6 +13,9 @@ struct EvictionSet {
     std::uint64_t primary = 0;         ///< where it can be reached
     std::vector<std::uint64_t> lines;  ///< likewise
     std::size_t tests = 0;             ///< that it took to find them
+    /// Times that lines have to be read until what does not fit is gone: more than once where a set does not evict the
+    /// least recently used. SetMembers then cannot tell who else shares the set.
+    std::uint32_t rounds = 1;
 };
 
 /// Where Algorithm 2 takes its lines from. All addresses are those where lines can be reached.
@@ -24,31 +27,38 @@ struct LineSource {
 };
 
 /// Lines of the primary's own bank: sets and banks may share functions, and then few lines are enough.
-LineSource linesOfBank(const MemoryView&, const CacheShape&, const Span& bankFunctions);
+LineSource linesOfBank(const MemoryView&, const ProbedCache&, const Subspace& bankFunctions);
 
 /// Algorithm 2 of Fractional GPUs (appendix A), with group testing in place of adding lines one by one: half of a list
 /// that still evicts is kept until no line can be left out.
 class SetProbe {
   public:
-    SetProbe(Probe& probe, const CacheShape& cache) : probe_(probe), cache_(cache) {}
+    SetProbe(Probe& probe, const ProbedCache& cache) : probe_(probe), cache_(cache) {}
 
     /// Empty if no list evicts the primary or none can be made minimal.
     std::optional<EvictionSet> find(const LineSource&, std::uint64_t seed, const std::function<void(double)>& progress);
 
   private:
+    std::optional<EvictionSet> findByRounds(const LineSource&, int attempts, Random&,
+                                            const std::function<void(double)>& progress);
+    Times timeAfter(std::span<const std::uint64_t> lines, std::uint64_t primary);
     bool evicted(std::span<const std::uint64_t> lines, std::uint64_t primary);
     bool shorten(std::vector<std::uint64_t>& lines, std::uint64_t primary, const std::function<void(double)>& progress);
 
     Probe& probe_;
-    CacheShape cache_;
+    ProbedCache cache_;
     std::size_t tests_ = 0;
+    std::uint32_t rounds_ = 1;
 };
+
+/// Why nothing more is known of a set that was found by rounds.
+constexpr const char* kNoMembers = "lines of a set are told from others where the least recently used one goes";
 
 /// Whether lines fall into the set of an eviction set's primary: one that does evicts it together with all but one line
 /// of the eviction set.
 class SetMembers {
   public:
-    SetMembers(Probe& probe, const CacheShape& cache, const EvictionSet& set)
+    SetMembers(Probe& probe, const ProbedCache& cache, const EvictionSet& set)
         : probe_(probe), cache_(cache), set_(set) {}
     std::vector<bool> contain(std::span<const std::uint64_t> lines);
     const EvictionSet& set() const { return set_; }
@@ -57,14 +67,14 @@ class SetMembers {
     std::vector<bool> evictedByAny(const std::vector<std::vector<std::uint64_t>>& groups);
 
     Probe& probe_;
-    CacheShape cache_;
+    ProbedCache cache_;
     EvictionSet set_;
 };
 
 /// Pairs of the primary and another line, which collide where they share a set.
 class SetConflicts final : public PairOracle {
   public:
-    SetConflicts(Probe& probe, const MemoryView& memory, const CacheShape& cache, const EvictionSet& set)
+    SetConflicts(Probe& probe, const MemoryView& memory, const ProbedCache& cache, const EvictionSet& set)
         : memory_(memory), cache_(cache), members_(probe, cache, set) {}
 
     AddressPair randomPair(Random&) override;
@@ -73,19 +83,8 @@ class SetConflicts final : public PairOracle {
 
   private:
     const MemoryView& memory_;
-    CacheShape cache_;
+    ProbedCache cache_;
     SetMembers members_;
 };
-
-/// How a set chooses whom to evict.
-struct Replacement {
-    bool leastRecentlyUsed = false;
-    bool firstInFirstOut = false;
-    std::size_t readsToEvictRead = 0;   ///< lines read until a line that was read is gone
-    std::size_t readsToEvictWrite = 0;  ///< until a line that was written is gone; 0: more than there were
-    Bytes evictedTogether = 0;          ///< bytes around the primary that go with it: the line
-};
-Replacement findReplacement(Probe&, const CacheShape&, const EvictionSet&, const std::vector<std::uint64_t>& more);
-void describe(const Replacement&, Listener&);
 
 }  // namespace bulkhead::dissect

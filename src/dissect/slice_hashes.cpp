@@ -51,7 +51,7 @@ class SliceLines {
 /// Algorithm 2 within a slice: pairs of the primary and another line.
 class LocalSets final : public PairOracle {
   public:
-    LocalSets(Probe& probe, const CacheShape& cache, const EvictionSet& set, const SliceLines& lines, Mask primary)
+    LocalSets(Probe& probe, const ProbedCache& cache, const EvictionSet& set, const SliceLines& lines, Mask primary)
         : members_(probe, cache, set), lines_(lines), primary_(primary) {}
 
     AddressPair randomPair(Random& random) override {
@@ -85,7 +85,7 @@ class LocalSets final : public PairOracle {
 /// Algorithm 1 within slices. Every time that a line is used again, it is by another sector, which is not cached.
 class LocalBanks final : public PairOracle {
   public:
-    LocalBanks(Probe& probe, const MemoryView& memory, const CacheShape& cache, const SliceLines& lines)
+    LocalBanks(Probe& probe, const MemoryView& memory, const ProbedCache& cache, const SliceLines& lines)
         : probe_(probe), memory_(memory), cache_(cache), lines_(lines) {}
 
     bool calibrate(std::size_t pairs, Random& random) {
@@ -131,7 +131,7 @@ class LocalBanks final : public PairOracle {
 
     Probe& probe_;
     const MemoryView& memory_;
-    CacheShape cache_;
+    ProbedCache cache_;
     const SliceLines& lines_;
     std::optional<TimeSplit> split_;
     std::unordered_map<Mask, unsigned> uses_;
@@ -160,17 +160,17 @@ Pairs collidingPairs(PairOracle& oracle, const MemoryView& memory, const SliceLi
 }
 
 /// What all pairs have in common.
-Span commonFunctions(const LocalAddresses& locals, const Pairs& pairs) {
-    Span differences;
+Subspace commonFunctions(const LocalAddresses& locals, const Pairs& pairs) {
+    Subspace differences;
     for (const auto& [a, b] : pairs) differences.add(locals.local(a) ^ locals.local(b));
     return differences.orthogonal(locals.bits());
 }
 
 /// Whether lines that should share a set do, and others do not, in slices that the functions were not found in.
-bool holdsElsewhere(Probe& probe, const CacheShape& cache, const EvictionSet& set, const SliceLines& lines,
-                    const LocalAddresses& locals, const Span& functions, Random& random) {
+bool holdsElsewhere(Probe& probe, const ProbedCache& cache, const EvictionSet& set, const SliceLines& lines,
+                    const LocalAddresses& locals, const Subspace& functions, Random& random) {
     constexpr int kSets = 24, kTries = 10'000;
-    const Span alike = functions.orthogonal(locals.bits());
+    const Subspace alike = functions.orthogonal(locals.bits());
     int right = 0;
     for (int i = 0; i < kSets; ++i) {
         const Mask primary = lines.random(random);
@@ -202,7 +202,7 @@ std::vector<LocalAddresses> likelyOrders(const ResidueHash& hash, Mask bits, con
     std::vector<std::pair<std::array<std::size_t, 4>, LocalAddresses>> ranked;
     for (const auto& order : indexOrders(hash)) {
         LocalAddresses locals(hash, order, bits);
-        const Span set = commonFunctions(locals, sets), bank = commonFunctions(locals, banks);
+        const Subspace set = commonFunctions(locals, sets), bank = commonFunctions(locals, banks);
         if (set.dimension() == 0) continue;
         const std::array<std::size_t, 4> score = {set.dimension(), bank.dimension(), locals.digits(set) ? 1U : 0U,
                                                   locals.digits(bank) ? 1U : 0U};
@@ -217,14 +217,14 @@ std::vector<LocalAddresses> likelyOrders(const ResidueHash& hash, Mask bits, con
 void describe(const char* what, const XorHash& hash, const LocalAddresses& locals, Listener& listener) {
     listener.found(
         {what, hash.decided ? Value(locals.describe(hash.functions)) : Value(), "", hash.confidence,
-         (hash.decided ? "address bits, and bits q of the index divided by its modulus; " : "") + hash.evidence});
+         (hash.decided ? "address bits, and bits q of the slice index divided by its modulus; " : "") + hash.evidence});
 }
 
 }  // namespace
 
-SliceHashes findSliceHashes(Probe& probe, const MemoryView& memory, const ResidueHash& hash, const CacheShape& cache,
+SliceHashes findSliceHashes(Probe& probe, const MemoryView& memory, const ResidueHash& hash, const ProbedCache& cache,
                             const EvictionSet& set, Listener& listener, std::uint64_t seed) {
-    listener.step("which bits decide the set and the bank within a slice");
+    listener.step("Finding the address bits of set and bank within a slice");
     SliceHashes found;
     const Mask bits = bitRange(static_cast<unsigned>(std::countr_zero(cache.lineBytes)), memory.addressBits());
     const auto orders = indexOrders(hash);
@@ -233,7 +233,7 @@ SliceHashes findSliceHashes(Probe& probe, const MemoryView& memory, const Residu
         listener.found({"bank within a slice", {}, "", 0, why});
         return found;
     };
-    if (orders.empty()) return undecided("the parities of the slice hash do not tell which is which bit of its index");
+    if (orders.empty()) return undecided("the slice hash does not determine the order of its index bits");
     Random random(seed);
     const arch::PhysicalAddress primary = memory.physical(set.primary);
     Pairs ofSet, ofBank;
@@ -258,8 +258,8 @@ SliceHashes findSliceHashes(Probe& probe, const MemoryView& memory, const Residu
     }
     if (!locals)
         return undecided(
-            fmt::format("{} lines of a set have no XOR of bits in common that holds in other slices, "
-                        "whichever of {} orders the index's bits have",
+            fmt::format("{} lines of a set have no common XOR of bits that holds in other slices, "
+                        "in any of {} orders of the index bits",
                         ofSet.size(), orders.size()));
     const SliceLines lines(memory, *locals, hash.slices());
     search.bits = lines.varying(random);
@@ -270,7 +270,7 @@ SliceHashes findSliceHashes(Probe& probe, const MemoryView& memory, const Residu
 
     LocalBanks banks(probe, memory, cache, lines);
     if (!banks.calibrate(kCalibration, random)) {
-        listener.found({"bank within a slice", {}, "", 0, "no pairs of lines of a slice stand out as slower"});
+        listener.found({"bank within a slice", {}, "", 0, "no pair of lines of a slice is slower than the others"});
         return found;
     }
     found.bank = recoverXorHash(banks, search);

@@ -13,7 +13,7 @@ struct SliceHashes {
 
 /// Which bits decide the set and the bank of lines of a slice whose physical addresses and form are known. The order of
 /// the index's bits, which slices leave open in part, is the one in which lines of a set have the most in common.
-SliceHashes findSliceHashes(Probe&, const MemoryView&, const ResidueHash&, const CacheShape&, const EvictionSet&,
+SliceHashes findSliceHashes(Probe&, const MemoryView&, const ResidueHash&, const ProbedCache&, const EvictionSet&,
                             Listener&, std::uint64_t seed);
 
 }  // namespace bulkhead::dissect

@@ -10,7 +10,7 @@ namespace {
 
 using Row = std::vector<double>;
 
-/// What is particular about a multiprocessor's latencies: differences from what is usual for a group of slices, as a
+/// What is particular about an SM's latencies: differences from what is usual for a group of slices, as a
 /// vector of length 1, because clocks change, and all distances with them.
 Row direction(const Times& cycles, std::uint32_t modulus) {
     Row row(cycles.begin(), cycles.end());
@@ -42,18 +42,18 @@ double unlikeness(const Row& row, const std::vector<Row>& rows) {
 
 SliceLatencies timeSlices(Probe& probe, const std::vector<std::uint64_t>& lines) {
     constexpr unsigned kSome = 16;
-    const bool simulated = probe.gpu().simulator() != nullptr;
-    const unsigned all = probe.multiprocessors(), step = simulated ? std::max(1U, all / kSome) : 1;
+    const gpu::Capabilities& can = probe.gpu().capabilities();
+    const unsigned all = probe.sms(), step = can.costly ? std::max(1U, all / kSome) : 1;
     // The least of several: whoever else is at work on the GPU only ever adds.
-    const unsigned rounds = simulated ? 1 : 3;
+    const unsigned rounds = can.deterministic ? 1 : 3;
     SliceLatencies latencies;
     for (unsigned sm = 0; sm < all; sm += step) {
-        Times least = probe.timeAtomicsFrom(sm, lines, simulated ? 2 : 8);
+        Times least = probe.timeAtomicsFrom(sm, lines, can.costly ? 2 : 8);
         for (unsigned round = 1; round < rounds; ++round) {
             const Times again = probe.timeAtomicsFrom(sm, lines, 8);
             for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], again[i]);
         }
-        latencies.multiprocessors.push_back(sm);
+        latencies.sms.push_back(sm);
         latencies.cycles.push_back(std::move(least));
     }
     return latencies;
@@ -65,7 +65,7 @@ std::uint32_t Renumbering::of(std::uint32_t slice, std::uint32_t modulus) const 
 }
 
 RenumberingFit findRenumbering(const SliceLatencies& known, const SliceLatencies& measured, std::uint32_t modulus) {
-    constexpr std::size_t kEnough = 24;  // multiprocessors
+    constexpr std::size_t kEnough = 24;  // SMs
     RenumberingFit fit;
     if (modulus < 3 || known.slices() != measured.slices() || known.slices() % modulus != 0) return fit;
     std::vector<Row> rows, ours;
@@ -106,17 +106,17 @@ SliceLatencies renumbered(const SliceLatencies& measured, const Renumbering& how
 
 Result latencyTable(const SliceLatencies& latencies) {
     Result r;
-    r.title = "Latency by multiprocessor and slice: atomics";
-    r.columns = {{"multiprocessor", ""}, {"slice", ""}, {"latency", "cycles"}};
+    r.title = "Latency of atomics by SM and L2 slice";
+    r.columns = {{"SM", ""}, {"slice", ""}, {"latency", "cycles"}};
     for (std::size_t i = 0; i < latencies.cycles.size(); ++i)
         for (std::size_t slice = 0; slice < latencies.slices(); ++slice)
-            r.add({std::int64_t{latencies.multiprocessors[i]}, static_cast<std::int64_t>(slice),
+            r.add({std::int64_t{latencies.sms[i]}, static_cast<std::int64_t>(slice),
                    static_cast<std::int64_t>(latencies.cycles[i][slice])});
     r.charts.push_back({Chart::Kind::heatmap,
-                        "latency from multiprocessors to slices",
+                        "latency of atomics from SMs to L2 slices",
                         "slice",
                         {"latency"},
-                        {"multiprocessor"},
+                        {"SM"},
                         {},
                         "",
                         false,

@@ -9,17 +9,17 @@
 
 namespace bulkhead::dissect {
 
-/// Latency of atomics, which execute at the home slice, from multiprocessors to slices: how far each is from each. As a
+/// Latency of atomics, which execute at the home slice, from SMs to slices: how far each is from each. As a
 /// whole it tells one slice from another, in every process alike.
 struct SliceLatencies {
-    std::vector<unsigned> multiprocessors;  ///< that were asked, in order
-    std::vector<Times> cycles;              ///< [multiprocessor][slice]
+    std::vector<unsigned> sms;  ///< that were asked, in order
+    std::vector<Times> cycles;  ///< [SM][slice]
 
     std::size_t slices() const { return cycles.empty() ? 0 : cycles.front().size(); }
     bool operator==(const SliceLatencies&) const = default;
 };
 
-/// `lines` has one of each slice. Of a simulated GPU with many multiprocessors some are taken.
+/// `lines` has one of each slice. Of a simulated GPU with many SMs some are taken.
 SliceLatencies timeSlices(Probe&, const std::vector<std::uint64_t>& lines);
 
 /// How slices are numbered differently: slice r of one numbering is shift + r of the other, or shift - r, modulo the
@@ -32,8 +32,8 @@ struct Renumbering {
     bool operator==(const Renumbering&) const = default;
 };
 
-/// Which number of `known` each slice of `measured` has. Multiprocessors may be numbered otherwise too, as they are
-/// under MPS, and the sides: each multiprocessor is compared with the one that it is most like.
+/// Which number of `known` each slice of `measured` has. SMs may be numbered otherwise too, as they are
+/// under MPS, and the sides: each SM is compared with the one that it is most like.
 struct RenumberingFit {
     Renumbering best;
     double left = 1, leftByNext = 1;  ///< how unlike latencies are with it, and with the next best: from 0 to 2

@@ -7,19 +7,16 @@
 #include <map>
 
 #include "dissect/figures.h"
+#include "dissect/replacement.h"
+#include "dissect/time_split.h"
 
 namespace bulkhead::dissect {
 namespace {
 
-std::uint32_t median(Times times) {
-    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-    return times[times.size() / 2];
-}
-
 /// Lines of one slice, on the side that single blocks run on: copies of far lines would blur what is cached.
 class SliceShape {
   public:
-    SliceShape(Probe& probe, const MemoryView& memory, const LabelledPages& pages, const CacheShape& cache,
+    SliceShape(Probe& probe, const MemoryView& memory, const LabelledPages& pages, const ProbedCache& cache,
                Listener& listener, std::uint64_t seed)
         : probe_(probe), memory_(memory), pages_(pages), cache_(cache), listener_(listener), random_(seed) {}
 
@@ -30,13 +27,14 @@ class SliceShape {
     void findBanks(std::vector<Result>& figures);
     void findInterference(std::vector<Result>& figures);
     std::optional<SliceSet> set() const {
-        return eviction_ ? std::optional(SliceSet{*eviction_, cache_}) : std::nullopt;
+        if (!eviction_ || eviction_->rounds > 1) return std::nullopt;
+        return SliceSet{*eviction_, cache_};
     }
 
   private:
-    bool simulated() { return probe_.gpu().simulator() != nullptr; }
-    /// Whether hardly a random line can have been used before: clearing a large simulated cache takes its time.
-    bool rarelyCached() { return simulated() && pages_.bytes() > 256 * cache_.bytes; }
+    const gpu::Capabilities& can() { return probe_.gpu().capabilities(); }
+    /// Whether hardly a random line can have been used before: clearing a large cache is costly then.
+    bool rarelyCached() { return can().costly && pages_.bytes() > 256 * cache_.bytes; }
     std::uint64_t sliceLine() {
         return pages_.line(random_, cache_.lineBytes, [&](std::uint32_t s) { return s == slice_; });
     }
@@ -52,7 +50,7 @@ class SliceShape {
     Probe& probe_;
     const MemoryView& memory_;
     const LabelledPages& pages_;
-    CacheShape cache_;
+    ProbedCache cache_;
     Listener& listener_;
     Random random_;
     unsigned near_ = 0;
@@ -99,9 +97,9 @@ bool SliceShape::findWays() {
         for (std::size_t i = lines.size(); i > 1; --i) std::swap(lines[i - 1], lines[random_.below(i)]);
         return lines;
     };
-    // On hardware a single list may be too long by a line that was not needed, or by one that came in between: two of
+    // With noise a single list may be too long by a line that was not needed, or by one that came in between: two of
     // different lines must agree.
-    const std::size_t needed = simulated() ? 1 : 2;
+    const std::size_t needed = can().deterministic ? 1 : 2;
     constexpr int kMostLists = 6;
     SetProbe search(probe_, cache_);
     std::map<std::size_t, std::size_t> votes;
@@ -115,21 +113,26 @@ bool SliceShape::findWays() {
         seen += fmt::format("{}{}", seen.empty() ? "" : ", ", ways);
         if (++votes[ways] < needed) continue;
         listener_.found({"L2 ways", static_cast<std::int64_t>(ways), "", 1,
-                         fmt::format("lines of a slice that just evict another: {}; {} tests", seen, tests)});
+                         fmt::format("sizes of minimal eviction sets within a slice: {}; {} tests", seen, tests)});
         return true;
     }
     listener_.found({"L2 ways",
                      {},
                      "",
                      0,
-                     seen.empty() ? "no list of lines of a slice that just evicts one was found"
-                                  : fmt::format("lists that just evict a line do not agree: {} lines", seen)});
+                     seen.empty() ? "no eviction set within a slice was found"
+                                  : fmt::format("minimal eviction sets differ: {} lines", seen)});
     eviction_.reset();
     return false;
 }
 
 void SliceShape::findSets() {
-    const std::size_t count = simulated() ? 8'000 : 60'000;
+    if (eviction_->rounds > 1) {
+        listener_.found({"L2 sets per slice", {}, "", 0, kNoMembers});
+        describe(findReplacement(probe_, memory_, cache_, *eviction_, {}), listener_);
+        return;
+    }
+    const std::size_t count = can().costly ? 8'000 : 60'000;
     std::vector<std::uint64_t> lines = sliceLines(count);
     std::sort(lines.begin(), lines.end());
     lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
@@ -144,9 +147,9 @@ void SliceShape::findSets() {
         if (shares[i]) more.push_back(lines[i]);
     const auto sets = static_cast<double>(lines.size()) / static_cast<double>(std::max<std::size_t>(1, more.size()));
     const double error = 1 / std::sqrt(static_cast<double>(std::max<std::size_t>(1, more.size())));
-    const std::string evidence = fmt::format("{} of {} lines of a slice share a set, which is exact to {:.0f} %",
-                                             more.size(), lines.size(), 100 * error);
-    listener_.found({"L2 sets of a slice", more.size() > 10 ? Value(std::round(sets)) : Value(), "",
+    const std::string evidence = fmt::format("{} of {} lines of a slice share a set; accurate to {:.0f} %", more.size(),
+                                             lines.size(), 100 * error);
+    listener_.found({"L2 sets per slice", more.size() > 10 ? Value(std::round(sets)) : Value(), "",
                      more.size() > 10 ? 1 - error : 0, evidence});
     if (!memory_.physicalKnown()) {
         std::vector<std::uint64_t> sure = more;
@@ -156,11 +159,12 @@ void SliceShape::findSets() {
             std::erase_if(sure, [&](std::uint64_t) { return !again[at++]; });
         }
         std::vector<Mask> differences;
+        differences.reserve(sure.size());
         for (std::uint64_t line : sure) differences.push_back(line ^ eviction_->primary);
         findOffsetBits("set within a slice", differences);
     }
     more.resize(std::min(more.size(), 2 * eviction_->lines.size()));
-    describe(findReplacement(probe_, cache_, *eviction_, more), listener_);
+    describe(findReplacement(probe_, memory_, cache_, *eviction_, more), listener_);
 }
 
 std::vector<std::uint64_t> SliceShape::nearLines(Bytes bytes) {
@@ -176,7 +180,7 @@ std::vector<std::uint64_t> SliceShape::nearLines(Bytes bytes) {
 /// A ring of lines of the near side, chased by one thread: far lines would be copied near and take room twice.
 void SliceShape::findCapacity(std::vector<Result>& figures) {
     Result r;
-    r.title = "Latency by footprint: one thread, lines of the near side";
+    r.title = "Latency by footprint: one thread, lines of the near L2 side";
     r.columns = {{"footprint", "KB"}, {"time", "cycles"}};
     const Bytes half = cache_.bytes / (pages_.sided ? 2 : 1);
     std::vector<std::pair<double, double>> curve;
@@ -201,19 +205,20 @@ void SliceShape::findCapacity(std::vector<Result>& figures) {
     const bool seen = high > 1.3 * low;
     listener_.found({pages_.sided ? "L2 capacity of a side" : "L2 capacity",
                      seen ? Value(capacity / (1 << 20)) : Value(), "MB", seen ? 0.95 : 0,
-                     fmt::format("a chase takes {:.0f} cycles up to it, {:.0f} beyond", low, high)});
+                     fmt::format("a pointer chase takes {:.0f} cycles per access up to it, {:.0f} beyond", low, high)});
 }
 
 /// The least time of each pair over several rounds, in another order each time: what a refresh of the DRAM delays is
-/// another pair then. A simulated DRAM has no refresh.
+/// another pair then.
 Times SliceShape::quickest(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& pairs) {
-    const int times = simulated() ? 1 : 9;
+    const int times = can().deterministic ? 1 : 9;
     Times least(pairs.size(), ~std::uint32_t{0});
     std::vector<std::size_t> order(pairs.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     for (int round = 0; round < times; ++round) {
         for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.below(i)]);
         std::vector<std::pair<std::uint64_t, std::uint64_t>> list;
+        list.reserve(order.size());
         for (std::size_t i : order) list.push_back(pairs[i]);
         if (!rarelyCached()) clearCache(probe_, memory_, cache_);
         const Times some = probe_.timePairs(list);
@@ -225,21 +230,21 @@ Times SliceShape::quickest(const std::vector<std::pair<std::uint64_t, std::uint6
 /// Two loads of a slice that want different rows of one bank take longer together. If addresses were spread evenly, one
 /// pair in as many would as there are banks behind the slice.
 void SliceShape::findBanks(std::vector<Result>& figures) {
-    const std::size_t count = simulated() ? 2000 : 8000;
+    const std::size_t count = can().costly ? 2000 : 8000;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;
     while (pairs.size() < count) {
         const std::uint64_t a = sliceLine(), b = sliceLine();
         if ((a ^ b) >> kPageShift != 0) pairs.emplace_back(a, b);
     }
     const Times times = quickest(pairs);
-    figures.push_back(timeHistogram("Figure 4 within a slice: histogram of the time of pairs", times));
+    figures.push_back(timeHistogram("Figure 4 within a slice: histogram of access times of address pairs", times));
     const auto split = splitSlow(times);
     if (!split) {
         listener_.found({"pairs of a slice per row conflict",
                          {},
                          "",
                          0,
-                         fmt::format("none of {} pairs of a slice stand out as slower", pairs.size())});
+                         fmt::format("none of {} pairs of a slice is slower than the others", pairs.size())});
         return;
     }
     std::vector<std::pair<std::uint64_t, std::uint64_t>> slow;
@@ -258,8 +263,8 @@ void SliceShape::findBanks(std::vector<Result>& figures) {
     listener_.found(
         {"pairs of a slice per row conflict", decided ? Value(std::round(banks)) : Value(), "", decided ? 1 - error : 0,
          fmt::format(
-             "{} of {} pairs of a slice take {:.0f} cycles, not {:.0f}, and {} of them do again: a row conflict; "
-             "exact to {:.0f} %",
+             "{} of {} pairs of a slice take {:.0f} cycles instead of {:.0f}, {} of them repeatedly (row conflicts); "
+             "accurate to {:.0f} %",
              slow.size(), pairs.size(), split->slow, split->usual, again, 100 * error)});
     if (!memory_.physicalKnown()) findOffsetBits("bank within a slice", differences);
 }
@@ -269,12 +274,12 @@ void SliceShape::findBanks(std::vector<Result>& figures) {
 void SliceShape::findOffsetBits(const char* what, const std::vector<Mask>& differences) {
     constexpr std::size_t kSurplus = 24;
     const Mask bits = bitRange(static_cast<unsigned>(std::countr_zero(cache_.lineBytes)), kPageShift);
-    Span colliding, any;
+    Subspace colliding, any;
     for (Mask d : differences) colliding.add(d & bits);
     const std::uint64_t first = sliceLine();
     for (std::size_t i = 0; i < differences.size(); ++i) any.add((sliceLine() ^ first) & bits);
-    const Span common = colliding.orthogonal(bits);
-    Span known = any.orthogonal(bits);
+    const Subspace common = colliding.orthogonal(bits);
+    Subspace known = any.orthogonal(bits);
     std::string text;
     for (Mask f : common.basis()) {
         if (!known.add(f)) continue;
@@ -284,10 +289,10 @@ void SliceShape::findOffsetBits(const char* what, const std::vector<Mask>& diffe
     }
     const bool enough = differences.size() >= static_cast<std::size_t>(std::popcount(bits)) + kSurplus;
     const bool decided = enough && !text.empty();
-    const std::string evidence =
-        !enough   ? "too few to tell which offset bits take part"
-        : decided ? "offset bits that all of them have in common; bits above a page may take part besides"
-                  : "they have no XOR of offset bits in common: bits above a page take part, or it is no XOR";
+    const std::string evidence = !enough ? "too few to find the offset bits"
+                                 : decided
+                                     ? "offset bits common to all of them; bits above a page may take part as well"
+                                     : "no common XOR of offset bits: bits above a page take part, or it is not an XOR";
     listener_.found({what, decided ? Value(text) : Value(), "", decided ? 0.9 : 0,
                      fmt::format("{} pairs: {}", differences.size(), evidence)});
 }
@@ -298,7 +303,7 @@ void SliceShape::findInterference(std::vector<Result>& figures) {
     constexpr std::size_t kRing = 64;
     constexpr std::uint32_t kSteps = 256;
     Result r;
-    r.title = "Figure 8 by slices: cycles per access of one thread, by what the others read";
+    r.title = "Figure 8 by slices: cycles per access of one thread, by what other threads read";
     r.columns = {{"threads", ""}, {"same slice", "cycles"}, {"same side", "cycles"}};
     std::vector<std::function<bool(std::uint32_t)>> kinds = {
         [&](std::uint32_t s) { return s == slice_; },
@@ -318,10 +323,12 @@ void SliceShape::findInterference(std::vector<Result>& figures) {
     };
     const std::vector<std::uint64_t> own = ring(kinds[0], kRing / 4);
     std::vector<std::vector<std::uint64_t>> rings;
+    rings.reserve(kinds.size());
     for (const auto& kind : kinds) rings.push_back(ring(kind, kRing));
-    const unsigned others = probe_.multiprocessors() - 1;
+    const unsigned others = probe_.sms() - 1;
     for (const unsigned threads : {1U, 1 + others / 8, 1 + others / 2, 1 + others, 1 + 2 * others, 1 + 4 * others,
                                    1 + 8 * others, 1 + 15 * others}) {
+        if (threads > probe_.mostInterfering()) break;
         std::vector<Value> row = {static_cast<std::int64_t>(threads)};
         for (const auto& lines : rings) {
             std::vector<std::uint64_t> starts = {own[0]};
@@ -339,15 +346,15 @@ void SliceShape::findInterference(std::vector<Result>& figures) {
 }  // namespace
 
 std::optional<SliceSet> findSliceShape(Probe& probe, const MemoryView& memory, const LabelledPages& pages,
-                                       const CacheShape& cache, Listener& listener, std::uint64_t seed,
+                                       const ProbedCache& cache, Listener& listener, std::uint64_t seed,
                                        std::vector<Result>& figures) {
-    listener.step("what a slice is like");
+    listener.step("Measuring ways, sets and banks of a slice");
     SliceShape shape(probe, memory, pages, cache, listener, seed);
     shape.chooseSlice();
     if (shape.findWays()) shape.findSets();
     shape.findBanks(figures);
-    // A simulated GPU makes no copies of far lines, so what L2 holds is known already; chases would take minutes.
-    if (probe.gpu().simulator() == nullptr) shape.findCapacity(figures);
+    // Without copies of far lines, what L2 holds is known already.
+    if (probe.gpu().capabilities().copiesFarLines) shape.findCapacity(figures);
     shape.findInterference(figures);
     return shape.set();
 }

@@ -53,8 +53,7 @@ Times SliceLabeller::timeOnSide(unsigned side, const std::vector<Test>& tests) {
     for (std::size_t i = 0; i < kWarmUp; ++i) addSlots(tests.front(), slots);
     for (const Test& test : tests) addSlots(test, slots);
     Probe::Contention c;
-    c.multiprocessors =
-        sides_ != nullptr ? sides_->members(side) : std::vector<std::uint8_t>(probe_.multiprocessors(), 1);
+    c.sms = sides_ != nullptr ? sides_->members(side) : std::vector<std::uint8_t>(probe_.sms(), 1);
     c.members = effort_.members;
     c.threads = effort_.threads;
     c.repeats = effort_.repeats;
@@ -113,7 +112,7 @@ bool SliceLabeller::calibrate(std::span<const Target> targets, std::uint64_t see
         Times ofSame, ofDifferent;
         for (std::size_t i = 0; i < times.size(); ++i) (i % 2 == 0 ? ofSame : ofDifferent).push_back(times[i]);
         if (times.empty()) continue;
-        // Pairs that take no longer than a quarter are surely of two slices, even if there are but two.
+        // Pairs that take no longer than a region are surely of two slices, even if there are but two.
         References& r = references_[side][1];
         const std::uint32_t usual = quantile(ofDifferent, 2);
         for (std::size_t i = 0; i < times.size() && r.without.size() < kReferences; i += 2) {
@@ -190,6 +189,7 @@ std::vector<bool> SliceLabeller::sameSlice(std::span<const std::pair<Target, Tar
         for (std::size_t i = 0; i < pairs.size(); ++i) yes[i] += answers[i] ? 1 : 0;
     }
     std::vector<bool> answers;
+    answers.reserve(yes.size());
     for (unsigned y : yes) answers.push_back(2 * y > votes);
     return answers;
 }

@@ -15,17 +15,17 @@ struct Target {
     std::uint8_t side = 0;
 };
 
-/// How hard the multiprocessors press; a repeat is four reductions.
+/// How hard the SMs press; a repeat is four reductions.
 struct ContentionEffort {
     std::uint32_t members = 60, threads = 512, repeats = 3, lanes = 32, lead = 0;
 };
 
-/// Tells slices apart: reductions from one side's multiprocessors to two addresses take twice as long if one slice
+/// Tells slices apart: reductions from one side's SMs to two addresses take twice as long if one slice
 /// serves both. One address can also be pressed together with several of as many slices: all get equal shares of the
 /// work, so that the slice which serves two of them has twice as much to do.
 class SliceLabeller {
   public:
-    /// `sides` may be null: then all multiprocessors press together.
+    /// `sides` may be null: then all SMs press together.
     SliceLabeller(Probe&, const Sides* sides, const ContentionEffort&);
 
     /// Finds the threshold from pairs within a line and pairs of random targets. False, with the evidence, if they take

@@ -21,6 +21,12 @@ double meanOf(std::span<const std::uint32_t> v) {
 
 }  // namespace
 
+std::uint32_t median(std::vector<std::uint32_t> times) {
+    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+    std::nth_element(times.begin(), middle, times.end());
+    return *middle;
+}
+
 std::optional<TimeSplit> splitSlow(std::span<const std::uint32_t> times) {
     if (times.size() < 100) return std::nullopt;
     const std::vector<std::uint32_t> v = sorted(times);

@@ -3,8 +3,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace bulkhead::dissect {
+
+/// The upper one of two in the middle. There must be some.
+std::uint32_t median(std::vector<std::uint32_t> times);
 
 /// Where slow timings part from the bulk: the middle between the median and a cluster of slow ones that stands out from
 /// scattered outliers. Empty if there is none.

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "dissect/basics.h"
 #include "dissect/dissect.h"
+#include "dissect/page_labels.h"
 #include "dissect/sets.h"
 #include "dissect/slice_map.h"
 
@@ -37,12 +38,11 @@ double agreement(const std::vector<bool>& same, const std::vector<bool>& differe
     return static_cast<double>(right) / static_cast<double>(std::max<std::size_t>(1, same.size() + different.size()));
 }
 
-double verifyBanks(Probe& probe, const MemoryView& memory, const CacheShape& cache, const arch::AddressMap& map,
+double verifyBanks(Probe& probe, const MemoryView& memory, const ProbedCache& cache, const arch::AddressMap& map,
                    Random& random) {
     if (map.roles().bank.empty()) return kNotInMap;
     RowConflicts conflicts(probe, memory, cache);
-    if (!conflicts.calibrate(6000, random.next()))
-        throw Error("row conflicts cannot be told from other pairs on this GPU");
+    if (!conflicts.calibrate(6000, random.next())) throw Error("row conflicts cannot be detected on this GPU");
     std::vector<AddressPair> same, different;
     drawPairs(
         memory, cache.sectorBytes, random,
@@ -55,7 +55,7 @@ double verifyBanks(Probe& probe, const MemoryView& memory, const CacheShape& cac
 }
 
 /// As many lines of a set as it has ways evict a line of it; lines of other sets do not.
-double verifySets(Probe& probe, const MemoryView& memory, const CacheShape& cache, const arch::AddressMap& map,
+double verifySets(Probe& probe, const MemoryView& memory, const ProbedCache& cache, const arch::AddressMap& map,
                   Random& random) {
     if (map.roles().set.empty() || std::uint64_t{map.slices()} * map.setsPerSlice() < 2) return kNotInMap;
     const std::size_t ways = cache.bytes / cache.lineBytes / map.slices() / map.setsPerSlice();
@@ -116,7 +116,8 @@ double verifySlices(Probe& probe, const MemoryView& memory, const arch::AddressM
     for (const auto& [a, b] : unlike) targets.insert(targets.end(), {a, b});
     SliceLabeller labeller(probe, sides ? &*sides : nullptr, effort.contention);
     std::string evidence;
-    if (!labeller.calibrate(targets, options.seed, evidence)) throw Error("slices cannot be told apart: {}", evidence);
+    if (!labeller.calibrate(targets, options.seed, evidence))
+        throw Error("slices cannot be distinguished: {}", evidence);
     // Addresses of two sides share no slice.
     const auto answers = [&](const std::vector<std::pair<Target, Target>>& pairs) {
         std::vector<bool> list = labeller.sameSlice(pairs, 3);
@@ -130,18 +131,17 @@ double verifySlices(Probe& probe, const MemoryView& memory, const arch::AddressM
 }  // namespace
 
 Verification verify(gpu::Gpu& gpu, const MapFile& file, const Options& options, Listener& listener) {
-    if (options.verifyAddresses == 0) throw Error("no addresses to check the map with: choose 1 at least");
-    const bool simulated = gpu.simulator() != nullptr;
-    if (file.physical && !simulated)
-        throw Error("the map takes physical addresses, which {} does not tell", gpu.name());
+    if (options.verifyAddresses == 0) throw Error("no addresses to check the map with: choose at least 1");
+    if (file.physical && !gpu.capabilities().physicalAddresses)
+        throw Error("the map needs physical addresses, which {} does not report", gpu.name());
     Probe probe(gpu, options.filter);
     Verification v;
     v.side = v.slice = v.bank = v.set = kNotInMap;
     if (file.physical) {
         const MemoryView memory(gpu, ~Bytes{0});
-        const CacheShape cache = findBasics(probe, memory, listener, options.seed);
+        const ProbedCache cache = findBasics(probe, memory, listener, options.seed);
         Random random(options.seed + 100);
-        listener.step("fresh random addresses");
+        listener.step("Checking the map on fresh random addresses");
         v.bank = verifyBanks(probe, memory, cache, file.map, random);
         v.set = verifySets(probe, memory, cache, file.map, random);
         v.slice = verifySlices(probe, memory, file.map, options, random);
@@ -151,12 +151,15 @@ Verification verify(gpu::Gpu& gpu, const MapFile& file, const Options& options, 
         memory.forgetPhysical();
         SliceMapOptions slices = SliceMapOptions::forGpu(probe.gpu());
         slices.seed = options.seed + 100;
-        SliceMapper mapper(probe, memory, slices, listener);
-        if (!mapper.adopt(file)) throw Error("slices of {} cannot be told apart by timing", gpu.name());
-        listener.step("fresh random addresses");
-        const std::size_t pages = simulated ? 8 : memory.bytes() / kPageBytes - 1;
-        const auto accuracy = mapper.verify(mapper.labelPages(pages), simulated ? 100 : options.verifyAddresses);
-        v.side = mapper.sided() ? accuracy.side : kNotInMap;
+        SliceProbe sliceProbe(probe, memory, slices, listener);
+        const std::optional<SliceMap> map = adoptSliceMap(sliceProbe, file);
+        if (!map) throw Error("slices of {} cannot be distinguished by timing", gpu.name());
+        listener.step("Checking the map on fresh random addresses");
+        const bool costly = gpu.capabilities().costly;
+        const std::size_t pages = costly ? 8 : memory.bytes() / kPageBytes - 1;
+        const SliceAccuracy accuracy = checkPages(sliceProbe, map->hash, labelFirstPages(sliceProbe, map->hash, pages),
+                                                  costly ? 100 : options.verifyAddresses);
+        v.side = sliceProbe.sided() ? accuracy.side : kNotInMap;
         v.slice = accuracy.slice;
         v.addresses = accuracy.addresses;
     }

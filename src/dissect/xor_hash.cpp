@@ -34,7 +34,7 @@ double shareColliding(PairOracle& oracle, const std::vector<AddressPair>& pairs)
 
 /// Fresh pairs on both sides of the answer.
 void checkHeldOut(PairOracle& oracle, const XorHashOptions& options, Random& random, XorHash& hash) {
-    const Span kernel = hash.functions.orthogonal(options.bits);
+    const Subspace kernel = hash.functions.orthogonal(options.bits);
     std::vector<AddressPair> same, different;
     for (std::size_t tries = 0; tries < 20 * options.heldOut && same.size() < options.heldOut; ++tries) {
         AddressPair pair;
@@ -50,7 +50,7 @@ void checkHeldOut(PairOracle& oracle, const XorHashOptions& options, Random& ran
 
 XorHash searchOnce(PairOracle& oracle, const XorHashOptions& options, Random& random) {
     XorHash hash;
-    Span kernel;
+    Subspace kernel;
     std::size_t surplus = 0, size = options.batch;
     while (surplus < options.surplus && hash.pairs < options.maxPairs) {
         std::vector<AddressPair> batch(size);
@@ -73,8 +73,8 @@ XorHash searchOnce(PairOracle& oracle, const XorHashOptions& options, Random& ra
         return hash;
     }
     if (surplus < options.surplus) {
-        hash.evidence = fmt::format("after {} pairs, {} of them colliding, new ones still added functions", hash.pairs,
-                                    hash.colliding);
+        hash.evidence =
+            fmt::format("no stable set of functions after {} pairs, {} of them colliding", hash.pairs, hash.colliding);
         return hash;
     }
     if (hash.functions.dimension() == 0) {
@@ -87,8 +87,8 @@ XorHash searchOnce(PairOracle& oracle, const XorHashOptions& options, Random& ra
     const double tooFew = std::exp2(-static_cast<double>(surplus));
     hash.confidence = hash.decided ? (1 - tooFew) * std::min(hash.predictedHits, hash.predictedMisses) : 0;
     hash.evidence = fmt::format(
-        "{} functions from {} colliding of {} pairs; of fresh pairs that should collide {:.1f} % do, of "
-        "others {:.1f} % do not",
+        "{} XOR functions from {} colliding of {} pairs; predictions on fresh pairs: {:.1f} % of "
+        "collisions and {:.1f} % of the others correct",
         hash.functions.dimension(), hash.colliding, hash.pairs, 100 * hash.predictedHits, 100 * hash.predictedMisses);
     return hash;
 }

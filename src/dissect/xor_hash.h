@@ -40,7 +40,7 @@ struct XorHashOptions {
 /// An XOR hash as the span of its functions, or why there is none.
 struct XorHash {
     bool decided = false;
-    Span functions;
+    Subspace functions;
     std::size_t pairs = 0;       ///< tried in search
     std::size_t colliding = 0;   ///< of them, after votes
     double predictedHits = 0;    ///< share of held-out pairs that should collide and do

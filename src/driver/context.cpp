@@ -79,7 +79,7 @@ CUcontext createContext(Device& device, sim::Sharing sharing, unsigned flags) {
 
 CUcontext primaryContext(Device& device) {
     if (!device.primary) {
-        device.primary = createContext(device, state().sharing, device.primaryFlags);
+        device.primary = createContext(device, device.sharing, device.primaryFlags);
         device.primary->isPrimary = true;
     }
     return device.primary;
@@ -111,6 +111,7 @@ void destroyContext(CUcontext context) {
 }
 
 void destroyDevice(Device& device) {
+    device.gpu->discardWork();
     for (const auto& green : state().greens)
         if (!green->context->destroyed && green->context->device == &device) destroyContext(green->context.get());
     for (const auto& context : state().contexts)
@@ -168,7 +169,8 @@ CUresult cuCtxCreate(CUcontext* context, unsigned flags, CUdevice device) {
     return call([&] {
         requireOutput(context);
         checkFlags(flags);
-        *context = createContext(deviceAt(device), state().sharing, flags);
+        Device& on = deviceAt(device);
+        *context = createContext(on, on.sharing, flags);
         contextStack().push_back(*context);
     });
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -8,7 +9,6 @@ namespace bulkhead::driver {
 namespace {
 
 constexpr int kCudaVersion = 13000;
-constexpr std::int64_t kSharedWithoutOptIn = 48 << 10;
 
 /// How many times as fast 32-bit floating point is as 64-bit.
 int singleToDouble(const arch::DeviceProfile& p) {
@@ -16,7 +16,7 @@ int singleToDouble(const arch::DeviceProfile& p) {
         return static_cast<double>(p.unitCount[static_cast<int>(arch::unitOf(c))]) /
                static_cast<double>(p.interval[static_cast<int>(c)]);
     };
-    return std::max(1, static_cast<int>(rate(arch::OpClass::fp32) / rate(arch::OpClass::fp64) + 0.5));
+    return std::max(1, static_cast<int>(std::lround(rate(arch::OpClass::fp32) / rate(arch::OpClass::fp64))));
 }
 
 /// Attributes that follow from the profile.
@@ -33,24 +33,23 @@ std::int64_t figureOf(const Device& device, DeviceAttribute attribute) {
         case A::sharedBytesPerBlockOptIn:
             return p.sm.maxSharedPerBlock;
         case A::registersPerBlock:
-        case A::registersPerMultiprocessor:
+        case A::registersPerSm:
             return p.sm.registers;
         case A::clockRateKHz:
             return p.clock.coreMHz * 1000;
-        case A::multiprocessors:
+        case A::sms:
             return p.sm.count;
         case A::memoryClockKHz:
             return p.clock.memoryMHz * 1000;
         case A::memoryBusBits:  // two transfers a clock give the peak bandwidth
-            return static_cast<std::int64_t>(p.dramGBps() * 1e3 * 8 / (2 * static_cast<double>(p.clock.memoryMHz)) +
-                                             0.5);
+            return std::llround(p.dramGBps() * 1e3 * 8 / (2 * static_cast<double>(p.clock.memoryMHz)));
         case A::l2Bytes:
             return p.l2.bytes;
-        case A::maxThreadsPerMultiprocessor:
+        case A::maxThreadsPerSm:
             return p.sm.maxThreads;
-        case A::maxBlocksPerMultiprocessor:
+        case A::maxBlocksPerSm:
             return p.sm.maxBlocks;
-        case A::sharedBytesPerMultiprocessor:
+        case A::sharedBytesPerSm:
             return p.sm.sharedBytes;
         case A::computeMajor:
             return p.compute.major;

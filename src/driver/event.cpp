@@ -56,7 +56,7 @@ CUresult cuEventQuery(CUevent event) {
     return call([&] {
         CUcontext context = current();
         if (!known(event)->marker) return;
-        sim::Gpu& gpu = gpuOf(event->context);
+        sim::Machine& gpu = gpuOf(event->context);
         if (!gpu.recordedAt(*event->marker)) poll(event->context);
         checkLaunches(context);
         require(gpu.recordedAt(*event->marker).has_value(), CUDA_ERROR_NOT_READY, "the event has not happened yet");
@@ -75,7 +75,7 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
         requireOutput(milliseconds);
         require(timed(start)->context->device == timed(end)->context->device, CUDA_ERROR_INVALID_HANDLE,
                 "events of two GPUs");
-        const sim::Gpu& gpu = gpuOf(start->context);
+        const sim::Machine& gpu = gpuOf(start->context);
         const auto from = gpu.recordedAt(*start->marker), to = gpu.recordedAt(*end->marker);
         require(from && to, CUDA_ERROR_NOT_READY, "an event that has not happened yet");
         const double seconds = *to >= *from ? gpu.seconds(*to - *from) : -gpu.seconds(*from - *to);

@@ -8,8 +8,6 @@
 namespace bulkhead::driver {
 namespace {
 
-constexpr std::int64_t kSharedWithoutOptIn = 48 << 10;
-
 const arch::DeviceProfile& profileOf(CUfunction function) {
     return gpuOf(function->module->context).profile();
 }

@@ -81,7 +81,7 @@ CUcontext contextOf(CUgreenCtx green) {
 
 /// Every stream of a context: the event happens when all have come as far as they were told by now.
 void recordAll(CUcontext context, CUevent event) {
-    sim::Gpu& gpu = gpuOf(context);
+    sim::Machine& gpu = gpuOf(context);
     const sim::StreamId gather = gpu.createStream(context->root->id);
     const auto join = [&](const CUstream_st& stream) {
         if (gpu.idle(stream.id)) return;
@@ -98,7 +98,7 @@ void recordAll(CUcontext context, CUevent event) {
 
 void waitAll(CUcontext context, CUevent event) {
     if (!event->marker) return;
-    sim::Gpu& gpu = gpuOf(context);
+    sim::Machine& gpu = gpuOf(context);
     gpu.wait(context->null->id, *event->marker);
     for (const auto& [thread, stream] : context->perThread) gpu.wait(stream->id, *event->marker);
     for (const auto& stream : context->streams) gpu.wait(stream->id, *event->marker);

@@ -1,6 +1,7 @@
 #include "driver/pointer_attributes.h"
 
 #include <cstring>
+#include <type_traits>
 
 #include "driver/state.h"
 
@@ -30,7 +31,10 @@ Location locateAny(CUcontext context, CUdeviceptr address) {
 
 template <class T>
 void put(void* to, T value) {
-    std::memcpy(to, &value, sizeof value);
+    if constexpr (std::is_pointer_v<T>)
+        put(to, reinterpret_cast<std::uintptr_t>(value));
+    else
+        std::memcpy(to, &value, sizeof value);
 }
 
 void answer(void* data, PointerAttribute attribute, CUdeviceptr pointer, const Location& at) {

@@ -10,8 +10,6 @@ namespace {
 /// CUmemPool_attribute: 1 to 3 are switches of reuse.
 constexpr CUmemPool_attribute kLastReuse = 3, kReleaseThreshold = 4, kReservedNow = 5, kReservedHigh = 6, kUsedNow = 7,
                               kUsedHigh = 8;
-constexpr CUmemAccess_flags kReadWrite = 3;
-constexpr CUmemLocationType kDeviceLocation = 1;
 
 CUmemoryPool defaultPool(Device& device) {
     if (!device.defaultPool) {

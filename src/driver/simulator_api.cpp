@@ -5,9 +5,9 @@
 namespace bulkhead::driver {
 namespace {
 
-int addDevice(arch::DeviceProfile profile, sim::Gpu::Options options) {
+int addDevice(arch::DeviceProfile profile, sim::Machine::Options options) {
     auto device = std::make_unique<Device>();
-    device->gpu = std::make_unique<sim::Gpu>(std::move(profile), std::move(options));
+    device->gpu = std::make_unique<sim::Machine>(std::move(profile), std::move(options));
     const std::lock_guard lock(state().mutex);
     device->ordinal = state().nextOrdinal++;
     const CUdevice ordinal = device->ordinal;
@@ -23,8 +23,14 @@ void removeDevice(CUdevice ordinal) {
     state().devices.erase(found);
 }
 
-sim::Gpu* machine(CUdevice ordinal) {
-    sim::Gpu* gpu = nullptr;
+void discardWork(CUdevice ordinal) {
+    const std::lock_guard lock(state().mutex);
+    if (const auto found = state().devices.find(ordinal); found != state().devices.end())
+        found->second->gpu->discardWork();
+}
+
+sim::Machine* machine(CUdevice ordinal) {
+    sim::Machine* gpu = nullptr;
     const std::lock_guard lock(state().mutex);
     if (const auto found = state().devices.find(ordinal); found != state().devices.end())
         gpu = found->second->gpu.get();
@@ -38,9 +44,11 @@ CUresult newSharingContext(CUcontext* context, CUdevice device, bool concurrent)
     });
 }
 
-void setSharing(bool concurrent) {
+void setSharing(CUdevice device, bool concurrent) {
     const std::lock_guard lock(state().mutex);
-    state().sharing = concurrent ? sim::Sharing::concurrent : sim::Sharing::timeSliced;
+    const auto found = state().devices.find(device);
+    if (found == state().devices.end()) return;
+    found->second->sharing = concurrent ? sim::Sharing::concurrent : sim::Sharing::timeSliced;
 }
 
 void setNumbering(bool anew) {
@@ -78,7 +86,7 @@ CUresult pageColor(std::uint32_t* color, CUdeviceptr address) {
 CUresult limitThreads(double share) {
     return call([&] {
         require(share > 0 && share <= 1, CUDA_ERROR_INVALID_VALUE, "a share of threads is above 0 and at most 1");
-        sim::Gpu& gpu = gpuOf(current());
+        sim::Machine& gpu = gpuOf(current());
         const auto all = static_cast<double>(gpu.profile().sm.count * gpu.profile().sm.maxThreads);
         gpu.limitThreads(current()->root->id, static_cast<std::uint64_t>(share * all));
     });
@@ -97,10 +105,10 @@ std::string lastError() {
 
 }  // namespace
 
-const SimulatorApi& simulator() {
-    static const SimulatorApi api = {addDevice,  removeDevice, machine,       newSharingContext,
-                                     setSharing, setNumbering, setAllocation, physicalAddress,
-                                     pageColor,  limitThreads, launches,      lastError};
+const SimulatorApi& simulatorApi() {
+    static const SimulatorApi api = {addDevice,    removeDevice, discardWork,   machine,         newSharingContext,
+                                     setSharing,   setNumbering, setAllocation, physicalAddress, pageColor,
+                                     limitThreads, launches,     lastError};
     return api;
 }
 

@@ -6,7 +6,7 @@
 
 #include "arch/device_profile.h"
 #include "driver/simulated_driver.h"
-#include "sim/gpu.h"
+#include "sim/machine.h"
 
 namespace bulkhead::driver {
 
@@ -14,16 +14,18 @@ namespace bulkhead::driver {
 /// name.
 struct SimulatorApi {
     /// Makes a simulated GPU a device of the simulated driver. Returns its ordinal, which is not used again.
-    int (*addDevice)(arch::DeviceProfile, sim::Gpu::Options) = nullptr;
-    /// Takes it away with everything made on it.
+    int (*addDevice)(arch::DeviceProfile, sim::Machine::Options) = nullptr;
+    /// Takes it away with everything made on it, without waiting for what it has to do.
     void (*removeDevice)(CUdevice) = nullptr;
+    /// Ends what runs on it and forgets what streams hold, at once.
+    void (*discardWork)(CUdevice) = nullptr;
     /// The machine itself.
-    sim::Gpu* (*machine)(CUdevice) = nullptr;
+    sim::Machine* (*machine)(CUdevice) = nullptr;
     /// Another context: time-sliced with the others, or beside them as under MPS.
     CUresult (*createContext)(CUcontext*, CUdevice, bool concurrent) = nullptr;
-    /// Likewise, of all contexts that are made by CUDA's own calls from now on, the primary ones included.
-    void (*setSharing)(bool concurrent) = nullptr;
-    /// Whether green contexts number their multiprocessors from 0, as those of MPS clients do (driver 580).
+    /// Likewise, of all contexts of a device that are made by CUDA's own calls from now on, the primary one included.
+    void (*setSharing)(CUdevice, bool concurrent) = nullptr;
+    /// Whether green contexts number their SMs from 0, as those of MPS clients do (driver 580).
     void (*setNumbering)(bool anew) = nullptr;
     /// How the current context's memory is placed from now on: page size, color, placement.
     CUresult (*setAllocation)(const sim::AllocationOptions&) = nullptr;
@@ -39,6 +41,6 @@ struct SimulatorApi {
     std::string (*lastError)() = nullptr;
 };
 
-const SimulatorApi& simulator();
+const SimulatorApi& simulatorApi();
 
 }  // namespace bulkhead::driver

@@ -16,12 +16,18 @@
 #include "base/error.h"
 #include "driver/driver_api.h"
 #include "ptx/module.h"
-#include "sim/gpu.h"
+#include "sim/machine.h"
 
 // What the simulated driver knows, shared by the files that implement its calls. Everything here is under one lock,
 // which a call holds from its beginning to its end: the simulation runs inside the calls that wait.
 
 namespace bulkhead::driver {
+
+/// Shared memory that a block may have of which nobody has asked for more.
+constexpr std::int64_t kSharedWithoutOptIn = 48 << 10;
+
+constexpr CUmemLocationType kDeviceLocation = 1;
+constexpr CUmemAccess_flags kReadWrite = 3;
 
 /// The calls themselves, spread over the files of this folder by area.
 namespace simulated {
@@ -163,10 +169,11 @@ struct CUmemPoolHandle_st {
 
 struct Device {
     CUdevice ordinal = 0;
-    std::unique_ptr<sim::Gpu> gpu;
+    std::unique_ptr<sim::Machine> gpu;
     CUcontext primary = nullptr;
     int retained = 0;
     unsigned primaryFlags = 0;
+    sim::Sharing sharing = sim::Sharing::timeSliced;  ///< of contexts that programs make
     std::unique_ptr<CUmemPoolHandle_st> defaultPool;
     CUmemoryPool pool = nullptr;
     /// Copies from and to the host take turns on an engine each way.
@@ -212,8 +219,7 @@ struct Driver {
     std::list<std::unique_ptr<CUgreenCtx_st>> greens;
     std::unordered_map<const void*, HandleKind> handles;  ///< every one that was given out and not destroyed
     unsigned long long nextId = 1;                        ///< of contexts, streams, buffers and physical memory
-    sim::Sharing sharing = sim::Sharing::timeSliced;      ///< of contexts that programs make
-    bool numbersAnew = false;                             ///< of multiprocessors, in green contexts
+    bool numbersAnew = false;                             ///< of SMs, in green contexts
 };
 
 Driver& state();
@@ -286,7 +292,7 @@ void destroyContext(CUcontext);
 /// The same for one of a device that goes away.
 void destroyDevice(Device&);
 
-inline sim::Gpu& gpuOf(CUcontext context) {
+inline sim::Machine& gpuOf(CUcontext context) {
     return *context->device->gpu;
 }
 inline sim::ContextMemory& memoryOf(CUcontext context) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "driver/state.h"
 
@@ -32,7 +33,8 @@ CUresult codeOf(sim::LaunchError::Cause cause) {
 }
 
 Cycles cyclesOf(CUcontext context, double seconds) {
-    return static_cast<Cycles>(seconds * static_cast<double>(gpuOf(context).profile().clock.coreMHz) * 1e6 + 0.5);
+    return static_cast<Cycles>(
+        std::llround(seconds * static_cast<double>(gpuOf(context).profile().clock.coreMHz) * 1e6));
 }
 
 /// Calls a function of the program, which must not call the driver.
@@ -111,7 +113,7 @@ CUstream createStream(CUcontext context, unsigned flags, int priority) {
 
 void order(CUstream stream) {
     CUcontext context = stream->context;
-    sim::Gpu& gpu = gpuOf(context);
+    sim::Machine& gpu = gpuOf(context);
     const auto after = [&](CUstream first) {
         if (gpu.idle(first->id)) return;
         const sim::MarkerId marker = gpu.createMarker();
@@ -133,7 +135,7 @@ void enqueue(CUstream stream, double seconds, std::function<void()> action) {
 
 void enqueueOnEngine(CUstream stream, std::optional<sim::StreamId>& engine, double seconds,
                      std::function<void()> action) {
-    sim::Gpu& gpu = gpuOf(stream->context);
+    sim::Machine& gpu = gpuOf(stream->context);
     if (!engine) engine = gpu.createStream(stream->context->root->id);
     const sim::MarkerId ready = gpu.createMarker(), done = gpu.createMarker();
     gpu.record(stream->id, ready);

@@ -7,9 +7,8 @@
 namespace bulkhead::driver {
 namespace {
 
-constexpr CUmemLocationType kDeviceLocation = 1;
 constexpr CUmemAllocationType kPinned = 1;
-constexpr CUmemAccess_flags kNone = 0, kRead = 1, kReadWrite = 3;
+constexpr CUmemAccess_flags kNone = 0, kRead = 1;
 constexpr Bytes kGranularity = Bytes{2} << 20;
 
 Device& deviceOf(const CUmemAllocationProp* properties) {

@@ -10,20 +10,20 @@ namespace bulkhead::evaluation {
 namespace {
 
 const std::string kIdle;
+const Method kWithoutWalls;
 
-bool isReal(const std::string& gpu) {
-    return gpu.starts_with("cuda:");
-}
-
-/// Whether walls of this kind can stand around a whole GPU. Those between the sides of a real one cannot: a tenant has
-/// one side.
+/// Whether walls of this kind can stand around a whole GPU. Those between the sides of an L2 cannot, which are all that
+/// there is where pages cannot be chosen: a tenant has one side.
 bool hasWalls(Method method, const std::string& gpu) {
-    return method == Method::cp || (method == Method::cmp && !isReal(gpu));
+    const corun::WallsAround walls = method.way().walls;
+    return walls == corun::WallsAround::compute ||
+           (walls == corun::WallsAround::computeAndMemory && gpu::capabilitiesOf(gpu).choosesPages);
 }
 
-/// One series for all neighbours on a real GPU, where they take turns; one each on simulated GPUs, which need none.
+/// One series for all neighbours, which take turns, so that a change of clocks meets all of them; one each on a
+/// deterministic GPU, where nothing changes.
 void addSeries(std::vector<SeriesSpec>& list, SeriesSpec spec, const std::vector<std::string>& neighbours) {
-    if (isReal(spec.gpu)) {
+    if (!gpu::capabilitiesOf(spec.gpu).deterministic) {
         spec.neighbours = neighbours;
         list.push_back(spec);
         return;
@@ -43,7 +43,7 @@ std::vector<SeriesSpec> seriesOf(const EvaluationSpec& spec) {
         series.application = application;
         // Alone on the whole GPU: without walls the baseline, with them what they cost.
         series.partitions = 1;
-        series.method = Method::none;
+        series.method = kWithoutWalls;
         addSeries(list, series, {kIdle});
         for (const Method method : spec.methods) {
             if (!hasWalls(method, spec.common.gpu)) continue;
@@ -65,7 +65,7 @@ Value valueOf(const std::optional<double>& number) {
 }
 
 std::string columnOf(Method method, unsigned partitions) {
-    return fmt::format("{}, {} partitions", methodName(method), partitions);
+    return fmt::format("{}, {} partitions", method.name(), partitions);
 }
 
 /// A bar for each column from `first` on.
@@ -77,12 +77,12 @@ Chart barsOf(const Result& r, std::size_t first, const std::string& yTitle) {
 
 }  // namespace
 
-void Evaluation::add(const SeriesSpec& spec, const SeriesFigures& figures) {
+void Evaluation::add(const SeriesSpec& spec, const SeriesMeasurement& measurement) {
     for (std::size_t i = 0; i < spec.neighbours.size(); ++i) {
         const Key key = {spec.method, spec.partitions, spec.application, spec.neighbours[i]};
-        samples_[key] = figures.seconds.at(i);
-        neighbourRuns_[key] = figures.neighbourRuns.at(i);
-        places_[key] = figures.place;
+        samples_[key] = measurement.seconds.at(i);
+        neighbourRuns_[key] = measurement.neighbourRuns.at(i);
+        places_[key] = measurement.place;
     }
 }
 
@@ -97,7 +97,7 @@ std::optional<double> Evaluation::seconds(const Key& key) const {
 }
 
 std::optional<double> Evaluation::normalized(const Key& key) const {
-    const auto time = seconds(key), baseline = seconds({Method::none, 1, key.application, kIdle});
+    const auto time = seconds(key), baseline = seconds({kWithoutWalls, 1, key.application, kIdle});
     if (!time || !baseline) return std::nullopt;
     return *time / (key.partitions * *baseline);
 }
@@ -115,7 +115,7 @@ std::optional<double> Evaluation::variation(Method method, unsigned partitions, 
 
 Result Evaluation::variationTable(const EvaluationSpec& spec) const {
     Result r;
-    r.title = "variation in runtime: the slowest neighbour against an idle one (V-A)";
+    r.title = "worst slowdown by a neighbour";
     r.columns = {{"application", ""}};
     for (const unsigned partitions : spec.partitions)
         for (const Method method : spec.methods) r.columns.push_back({columnOf(method, partitions), "%"});
@@ -137,13 +137,13 @@ Result Evaluation::variationTable(const EvaluationSpec& spec) const {
     }
     r.add(std::move(average));
     r.add(std::move(most));
-    r.charts.push_back(barsOf(r, 1, "variation in runtime (%)"));
+    r.charts.push_back(barsOf(r, 1, "worst slowdown (%)"));
     return r;
 }
 
 Result Evaluation::runtimeTable() const {
     Result r;
-    r.title = "runtimes, normalized to the baseline times the partitions";
+    r.title = "runtime / (solo runtime x partitions)";
     r.columns = {
         {"application", ""}, {"partitions", ""},   {"method", ""},          {"neighbour", ""}, {"runtime", "us"},
         {"normalized", ""},  {"spread", "%"},      {"samples", ""},         {"SMs", ""},       {"colors", ""},
@@ -152,10 +152,10 @@ Result Evaluation::runtimeTable() const {
         if (key.partitions == 1) continue;
         const corun::Place& place = places_.at(key);
         const double average = mean(samples);
-        r.add({key.application, std::int64_t{key.partitions}, std::string(methodName(key.method)),
+        r.add({key.application, std::int64_t{key.partitions}, std::string(key.method.name()),
                key.neighbour.empty() ? std::string("-") : key.neighbour, average * 1e6, valueOf(normalized(key)),
                standardDeviation(samples) / average * 100, static_cast<std::int64_t>(samples.size()),
-               std::int64_t{place.multiprocessors}, std::int64_t{place.colors},
+               std::int64_t{place.sms}, std::int64_t{place.colors},
                place.placement.empty() ? std::string("-") : place.placement, std::int64_t{place.strayBlocks},
                static_cast<std::int64_t>(neighbourRuns_.at(key))});
     }
@@ -175,13 +175,13 @@ Result Evaluation::runtimeTable() const {
 
 Result Evaluation::overheadTable(const EvaluationSpec& spec) const {
     Result r;
-    r.title = "what walls cost an application alone on the whole GPU";
+    r.title = "cost of walls to a solo application on the whole GPU";
     r.columns = {{"application", ""}, {"without walls", "us"}};
     for (const Method method : spec.methods)
-        if (hasWalls(method, spec.common.gpu)) r.columns.push_back({std::string(methodName(method)), "%"});
+        if (hasWalls(method, spec.common.gpu)) r.columns.push_back({std::string(method.name()), "%"});
     if (r.columns.size() == 2) return r;
     for (const std::string& application : spec.applications) {
-        const auto plain = seconds({Method::none, 1, application, kIdle});
+        const auto plain = seconds({kWithoutWalls, 1, application, kIdle});
         std::vector<Value> row = {application, plain ? Value(*plain * 1e6) : Value()};
         for (const Method method : spec.methods) {
             if (!hasWalls(method, spec.common.gpu)) continue;
@@ -190,21 +190,23 @@ Result Evaluation::overheadTable(const EvaluationSpec& spec) const {
         }
         r.add(std::move(row));
     }
-    r.charts.push_back(barsOf(r, 2, "cost (%)"));
+    r.charts.push_back(barsOf(r, 2, "slowdown (%)"));
     return r;
 }
 
-Evaluation evaluate(const EvaluationSpec& spec, const SeriesStore& store, unsigned jobs,
-                    const experiment::ShowProgress& progress) {
+Evaluation evaluate(const EvaluationSpec& spec, const SeriesStore& store,
+                    const std::shared_ptr<experiment::Executor>& executor) {
     for (const std::string& name : spec.applications) corun::expectApplication(name);
     for (const std::string& name : spec.neighbours) corun::expectApplication(name);
     const std::vector<SeriesSpec> all = seriesOf(spec);
-    experiment::RunBatch<SeriesSpec, SeriesFigures> batch(store, isReal(spec.common.gpu) ? 1 : jobs, progress);
-    const std::vector<experiment::Outcome<SeriesFigures>> outcomes = batch.run(all);
+    // Processes on one GPU would disturb each other.
+    const bool oneAtATime = gpu::capabilitiesOf(spec.common.gpu).sharedByProcesses;
+    experiment::RunBatch<SeriesSpec, SeriesMeasurement> batch(store, executor);
+    const std::vector<experiment::Outcome<SeriesMeasurement>> outcomes = batch.run(all, oneAtATime);
     Evaluation evaluation;
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (outcomes[i].ok()) {
-            evaluation.add(all[i], outcomes[i].figures);
+            evaluation.add(all[i], outcomes[i].measurement);
         } else {
             evaluation.fail(all[i], outcomes[i].failure);
         }

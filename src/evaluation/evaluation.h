@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,12 +13,12 @@
 
 namespace bulkhead::evaluation {
 
-using SeriesStore = experiment::StoreOf<SeriesSpec, SeriesFigures>;
+using SeriesStore = experiment::StoreOf<SeriesSpec, SeriesMeasurement>;
 
 /// What is to be evaluated on one GPU.
 struct EvaluationSpec {
     SeriesSpec common;  ///< GPU, settings, map, size, seed and samples
-    std::vector<Method> methods = {Method::cp, Method::cmp};
+    std::vector<Method> methods = {Method("cp"), Method("cmp")};
     std::vector<unsigned> partitions = {2};
     std::vector<std::string> applications = {"MM", "SN", "VA", "SP", "FWT", "CFD"};
     std::vector<std::string> neighbours = {"MM", "FWT", "VA"};  ///< beside those, nobody
@@ -34,7 +35,7 @@ class Evaluation {
         auto operator<=>(const Key&) const = default;
     };
 
-    void add(const SeriesSpec&, const SeriesFigures&);
+    void add(const SeriesSpec&, const SeriesMeasurement&);
     void fail(const SeriesSpec&, const std::string& why);
 
     std::optional<double> seconds(const Key&) const;
@@ -50,7 +51,7 @@ class Evaluation {
     Result variationTable(const EvaluationSpec&) const;
     /// Every runtime, normalized as in Figures 9 to 11.
     Result runtimeTable() const;
-    /// What walls cost an application that is alone: the same multiprocessors and colors, with and without.
+    /// What walls cost an application that is alone: the same SMs and colors, with and without.
     Result overheadTable(const EvaluationSpec&) const;
 
   private:
@@ -60,9 +61,7 @@ class Evaluation {
     std::vector<std::string> failures_;
 };
 
-/// Does what the store does not have, `jobs` at a time in processes of their own, and keeps it as it ends. A real GPU
-/// takes one at a time.
-Evaluation evaluate(const EvaluationSpec&, const SeriesStore&, unsigned jobs,
-                    const experiment::ShowProgress& progress = {});
+/// Has done what the store does not have, and keeps it as it ends. A real GPU takes one at a time.
+Evaluation evaluate(const EvaluationSpec&, const SeriesStore&, const std::shared_ptr<experiment::Executor>&);
 
 }  // namespace bulkhead::evaluation

@@ -25,29 +25,29 @@ std::uint64_t Neighbourhood::completed() const {
 
 double secondsOf(corun::Actor& application, const corun::Rounds& rounds) {
     const std::optional<corun::ActorRun> run = application.run(rounds);
-    if (!run) throw Error("the application did not end");
+    if (!run) throw Error("the application did not end within its time limit");
     return run->seconds;
 }
 
-SeriesFigures takeSamples(corun::Actor& application, std::vector<Neighbourhood>& neighbours,
-                          const std::function<corun::Place()>& place, const Sampling& sampling) {
-    SeriesFigures figures;
-    figures.seconds.resize(neighbours.size());
-    figures.neighbourRuns.resize(neighbours.size());
+SeriesMeasurement takeSamples(corun::Actor& application, std::vector<Neighbourhood>& neighbours,
+                              const std::function<corun::Place()>& place, const Sampling& sampling) {
+    SeriesMeasurement measurement;
+    measurement.seconds.resize(neighbours.size());
+    measurement.neighbourRuns.resize(neighbours.size());
     for (unsigned sample = 0; sample < sampling.samples; ++sample)
         for (std::size_t i = 0; i < neighbours.size(); ++i) {
             Neighbourhood& n = neighbours[i];
             n.start();
-            if (!sampling.simulated) secondsOf(application, {});  // until all are under way
+            if (sampling.warmUp) secondsOf(application, {});
             const std::uint64_t before = n.completed();
-            figures.seconds[i].push_back(secondsOf(application, {sampling.runs, n.actors}));
-            figures.neighbourRuns[i] += n.completed() - before;
+            measurement.seconds[i].push_back(secondsOf(application, {sampling.runs, n.actors}));
+            measurement.neighbourRuns[i] += n.completed() - before;
             const bool last = sample + 1 == sampling.samples && i + 1 == neighbours.size();
-            if (!sampling.simulated || !last) n.stop();
+            if (!last || !sampling.leaveLast) n.stop();
             application.check();
-            figures.place = place();
+            measurement.place = place();
         }
-    return figures;
+    return measurement;
 }
 
 }  // namespace bulkhead::evaluation

@@ -17,9 +17,9 @@ struct Neighbourhood {
 
 struct Sampling {
     unsigned samples = 1;
-    unsigned runs = 1;  ///< that are timed together
-    /// Neighbours take long to stop there: the last one is left running.
-    bool simulated = false;
+    unsigned runs = 1;       ///< that are timed together
+    bool warmUp = false;     ///< a run first, in which neighbours get under way by themselves
+    bool leaveLast = false;  ///< the last neighbour is left running: stopping it would take long
 };
 
 /// Seconds of a run.
@@ -28,7 +28,7 @@ double secondsOf(corun::Actor& application, const corun::Rounds&);
 /// Times an application beside each of several neighbours, idle and busy by turns, so that a change of clocks meets all
 /// of them. After every time that it takes it compares the result with the CPU's, and looks for blocks that ran outside
 /// of walls. Throws Error.
-SeriesFigures takeSamples(corun::Actor& application, std::vector<Neighbourhood>&,
-                          const std::function<corun::Place()>& place, const Sampling&);
+SeriesMeasurement takeSamples(corun::Actor& application, std::vector<Neighbourhood>&,
+                              const std::function<corun::Place()>& place, const Sampling&);
 
 }  // namespace bulkhead::evaluation

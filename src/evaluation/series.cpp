@@ -5,42 +5,25 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "arch/device_profile.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "evaluation/samples.h"
+#include "gpu/known_profile.h"
 
 namespace bulkhead::evaluation {
 namespace {
 
-constexpr double kBatchSeconds = 10e-3;  // of a timed batch of runs on a real GPU: long against the events' resolution
+constexpr double kBatchSeconds = 10e-3;  // of a timed batch of runs: long against the events' resolution
 constexpr unsigned kMostRuns = 200;
 constexpr unsigned kWarmUps = 5;  // an idle card clocks down
 
-/// On simulated GPUs without MPS, contexts run side by side as they do under it.
 corun::SharingSpec sharingOf(const SeriesSpec& spec) {
     corun::SharingSpec sharing;
     sharing.partitions = spec.partitions;
     sharing.blockPlacement = spec.placement;
     sharing.processes = spec.processes;
-    switch (spec.method) {
-        case Method::none:
-            sharing.way = spec.gpu.starts_with("cuda:") ? "streams" : "mps";
-            break;
-        case Method::mps:
-            sharing.way = "mps";
-            sharing.limitThreads = true;
-            break;
-        case Method::green:
-            sharing.way = "green";
-            break;
-        case Method::cp:
-            sharing.way = "compute-walls";
-            break;
-        case Method::cmp:
-            sharing.way = "walls";
-            break;
-    }
+    sharing.way = spec.method.way().name;
+    sharing.limitThreads = sharing.way == "mps";  // as the paper had it
     return sharing;
 }
 
@@ -67,21 +50,14 @@ std::vector<Neighbourhood> neighbourhoodsOf(const SeriesSpec& spec, corun::CoRun
     for (const std::string& neighbour : spec.neighbours) {
         Neighbourhood& n = all.emplace_back();
         for (unsigned i = 1; i < spec.partitions && !neighbour.empty(); ++i) n.actors.push_back(&coRun.actor(next++));
-        if (coRun.simulated()) continue;
+        if (!gpu::capabilitiesOf(spec.gpu).runsByItself) continue;
         for (corun::Actor* actor : n.actors)
             for (int round = 0; round < 2; ++round) actor->run();
     }
     return all;
 }
 
-/// What neighbours have begun on a simulated GPU is of no more use and takes long to simulate, and whatever is
-/// destroyed waits for it: it ends with the process instead.
-void abandon(std::unique_ptr<corun::CoRun> coRun) {
-    static auto* const all = new std::vector<std::unique_ptr<corun::CoRun>>;
-    all->push_back(std::move(coRun));
-}
-
-/// How many runs a real GPU is timed with at once. It is warm afterwards.
+/// How many runs are timed at once. The GPU is warm afterwards.
 unsigned runsOfABatch(corun::Actor& application) {
     secondsOf(application, {});
     const double seconds = secondsOf(application, {});
@@ -92,72 +68,70 @@ unsigned runsOfABatch(corun::Actor& application) {
 
 }  // namespace
 
-const std::vector<Method>& methods() {
-    static const std::vector<Method> all = {Method::none, Method::mps, Method::green, Method::cp, Method::cmp};
-    return all;
+nlohmann::ordered_json describe(const SeriesSpec& spec) {
+    return {{"application", spec.application},
+            {"neighbours", spec.neighbours},
+            {"method", spec.method.name()},
+            {"partitions", spec.partitions},
+            {"size", workloads::sizeName(spec.size)},
+            {"seed", spec.seed},
+            {"samples", spec.samples},
+            {"gpu", spec.gpu},
+            {"settings", spec.settings},
+            {"processes", spec.processes},
+            {"placement", spec.placement},
+            {"map", spec.map}};
 }
 
-std::string_view methodName(Method method) {
-    switch (method) {
-        case Method::none:
-            return "none";
-        case Method::mps:
-            return "mps";
-        case Method::green:
-            return "green";
-        case Method::cp:
-            return "cp";
-        default:
-            return "cmp";
-    }
-}
-
-Method parseMethod(std::string_view name) {
-    for (const Method method : methods())
-        if (methodName(method) == name) return method;
-    throw Error("no method {}: there are none, mps, green, cp and cmp", name);
+SeriesSpec SeriesSpec::fromJson(const nlohmann::json& json, const std::string& where) {
+    JsonObject o(json, where);
+    SeriesSpec spec;
+    spec.application = o.get<std::string>("application");
+    spec.neighbours = o.get<std::vector<std::string>>("neighbours");
+    spec.method = Method(o.get<std::string>("method"));
+    spec.partitions = o.get<unsigned>("partitions");
+    spec.size = workloads::parseSize(o.get<std::string>("size"));
+    spec.seed = o.get<std::uint64_t>("seed");
+    spec.samples = o.get<unsigned>("samples");
+    spec.gpu = o.get<std::string>("gpu");
+    spec.settings = o.get<std::vector<std::string>>("settings");
+    spec.processes = o.get<bool>("processes");
+    spec.placement = o.get<std::string>("placement");
+    spec.map = o.get<std::string>("map");
+    o.finish();
+    return spec;
 }
 
 nlohmann::ordered_json SeriesSpec::toJson() const {
-    nlohmann::ordered_json json = {{"application", application},
-                                   {"neighbours", neighbours},
-                                   {"method", methodName(method)},
-                                   {"partitions", partitions},
-                                   {"size", workloads::sizeName(size)},
-                                   {"seed", seed},
-                                   {"samples", samples},
-                                   {"gpu", gpu},
-                                   {"settings", settings}};
+    nlohmann::ordered_json json = describe(*this);
+    for (const char* file : {"processes", "placement", "map"}) json.erase(file);
     // What makes no difference to a series would have it measured again.
     if (partitions > 1) json["processes"] = processes;
-    if (method == Method::cp || method == Method::cmp) json["placement"] = placement;
-    if (method == Method::cmp && !map.empty()) json["map"] = readJson(map);
-    if (!gpu.starts_with("cuda:")) {
-        arch::DeviceProfile profile = arch::findProfile(gpu);
-        arch::applySettings(profile, settings);
-        json["profile"] = profile.toJson();
-    }
+    const corun::WallsAround walls = method.way().walls;
+    if (walls != corun::WallsAround::nothing) json["placement"] = placement;
+    if (walls == corun::WallsAround::computeAndMemory && !map.empty()) json["map"] = readJson(map);
+    if (const auto profile = gpu::knownProfile(gpu, settings)) json["profile"] = profile->toJson();
     return json;
 }
 
 std::string labelOf(const SeriesSpec& spec) {
-    return fmt::format("{} {} {}/{}", spec.gpu, spec.application, methodName(spec.method), spec.partitions);
+    return fmt::format("{} {} {}/{}", spec.gpu, spec.application, spec.method.name(), spec.partitions);
 }
 
 std::string nameOf(const SeriesSpec& spec) {
-    return fmt::format("isolate-{}-{}", spec.application, methodName(spec.method));
+    return fmt::format("isolate-{}-{}", spec.application, spec.method.name());
 }
 
-nlohmann::ordered_json SeriesFigures::toJson() const {
+nlohmann::ordered_json SeriesMeasurement::toJson() const {
     return {{"seconds", seconds},
             {"neighbour_runs", neighbourRuns},
             {"place", place.toJson()},
             {"wall_seconds", wallSeconds}};
 }
 
-SeriesFigures SeriesFigures::fromJson(const nlohmann::json& json, const std::string& where) {
+SeriesMeasurement SeriesMeasurement::fromJson(const nlohmann::json& json, const std::string& where) {
     JsonObject o(json, where);
-    SeriesFigures f;
+    SeriesMeasurement f;
     f.seconds = o.get<std::vector<std::vector<double>>>("seconds");
     f.neighbourRuns = o.get<std::vector<std::uint64_t>>("neighbour_runs");
     f.place = corun::Place::fromJson(o.at("place"), where + ": place");
@@ -165,19 +139,18 @@ SeriesFigures SeriesFigures::fromJson(const nlohmann::json& json, const std::str
     return f;
 }
 
-SeriesFigures execute(const SeriesSpec& spec) {
+SeriesMeasurement execute(const SeriesSpec& spec) {
     const auto begin = std::chrono::steady_clock::now();
-    std::unique_ptr<corun::CoRun> coRun = corun::makeCoRun(coRunOf(spec));
-    const bool simulated = coRun->simulated() != nullptr;
+    const std::unique_ptr<corun::CoRun> coRun = corun::makeCoRun(coRunOf(spec));
+    const gpu::Capabilities can = gpu::capabilitiesOf(spec.gpu);
     std::vector<Neighbourhood> neighbours = neighbourhoodsOf(spec, *coRun);
     corun::Actor& application = coRun->actor(0);
-    const unsigned runs = simulated ? 1 : runsOfABatch(application);
+    const unsigned runs = can.deterministic ? 1 : runsOfABatch(application);
 
-    SeriesFigures figures =
-        takeSamples(application, neighbours, [&] { return coRun->place(0); }, {spec.samples, runs, simulated});
-    if (simulated) abandon(std::move(coRun));
-    figures.wallSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return figures;
+    SeriesMeasurement measurement = takeSamples(application, neighbours, [&] { return coRun->place(0); },
+                                                {spec.samples, runs, can.runsByItself, can.costly});
+    measurement.wallSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return measurement;
 }
 
 }  // namespace bulkhead::evaluation

@@ -110,7 +110,7 @@ void ChildProcess::writeLine(const std::string& line) {
     for (std::size_t done = 0; done < bytes.size();) {
         const ssize_t n = write(input_, bytes.data() + done, bytes.size() - done);
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) throw Error("{} is no longer there", name_);
+        if (n <= 0) throw Error("{} has ended", name_);
         done += static_cast<std::size_t>(n);
     }
 }
@@ -124,7 +124,7 @@ std::string ChildProcess::readLine(double limitSeconds) {
             return line;
         }
         throwIfInterrupted();
-        if (Clock::now() >= end) throw Error("{} said nothing for {} s", name_, limitSeconds);
+        if (Clock::now() >= end) throw Error("{} did not answer within {} s", name_, limitSeconds);
         pollfd ready = {output_, POLLIN, 0};
         if (poll(&ready, 1, kPollMs) <= 0) {
             check_();

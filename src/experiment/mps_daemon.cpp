@@ -125,12 +125,12 @@ void endAbandonedDaemons() {
 MpsDaemon::MpsDaemon() {
     endAbandonedDaemons();
     std::string name = (std::filesystem::temp_directory_path() / (std::string(kFolder) + "XXXXXX")).string();
-    if (!mkdtemp(name.data())) throw Error("cannot make a folder for the MPS daemon");
+    if (!mkdtemp(name.data())) throw Error("cannot create a folder for the MPS daemon");
     folder_ = name;
     std::filesystem::create_directory(folder_ / "log");
     std::filesystem::create_directory(folder_ / "pipe");
     const auto owner = std::make_shared<Owner>(folder_, O_CREAT | O_EXCL);
-    if (!owner->lock(LOCK_SH)) throw Error("cannot make a folder for the MPS daemon");
+    if (!owner->lock(LOCK_SH)) throw Error("cannot create a folder for the MPS daemon");
     owner_ = owner;
     guard_ = std::make_unique<ChildProcess>(std::vector<std::string>{"/bin/sh", "-c", std::string(kEnd) + kGuard, name},
                                             environment(), false, ChildProcess::Dies::whenItsInputEnds);
@@ -148,7 +148,7 @@ MpsDaemon::~MpsDaemon() {
 }
 
 void MpsDaemon::throwIfEnded() const {
-    if (guard_->ended()) throw Error("the MPS daemon of this run was ended by somebody");
+    if (guard_->ended()) throw Error("the MPS daemon of this run was stopped by another program");
 }
 
 void MpsDaemon::end() {

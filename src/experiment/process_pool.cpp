@@ -57,7 +57,7 @@ bool writeAll(int file, std::string_view bytes) {
 Worker start(std::size_t index, const std::function<std::string(std::size_t)>& work, pid_t& child) {
     int ends[2];
     // Programs that a child starts must not keep it open.
-    if (pipe2(ends, O_CLOEXEC) != 0) throw Error("cannot make a pipe: {}", std::strerror(errno));
+    if (pipe2(ends, O_CLOEXEC) != 0) throw Error("cannot create a pipe: {}", std::strerror(errno));
     const pid_t parent = getpid();
     child = fork();
     if (child < 0) {
@@ -88,9 +88,10 @@ WorkResult resultOf(Worker& worker, pid_t child) {
     int status = 0;
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR) throw Error("cannot wait for a process: {}", std::strerror(errno));
-    if (WIFSIGNALED(status)) return {"", fmt::format("its process was ended by signal {}", WTERMSIG(status))};
-    if (WEXITSTATUS(status) == 0) return {std::move(worker.heard), ""};
-    return {"", worker.heard.empty() ? "its process ended too early" : std::move(worker.heard)};
+    if (WIFSIGNALED(status))
+        return {"", fmt::format("its process was ended by signal {}", WTERMSIG(status)), WTERMSIG(status)};
+    if (WEXITSTATUS(status) == 0) return {std::move(worker.heard), "", 0};
+    return {"", worker.heard.empty() ? "its process ended too early" : std::move(worker.heard), 0};
 }
 
 /// Children, from which at least one has something to tell.

@@ -10,6 +10,7 @@ namespace bulkhead::experiment {
 struct WorkResult {
     std::string found;  ///< what it returned
     std::string why;    ///< it returned nothing; empty if it did
+    int signal = 0;     ///< that ended it; 0: none did
 };
 
 /// Does `count` pieces of work, at most `jobs` at a time, each in a process of its own: the simulated driver has one

@@ -45,7 +45,7 @@ std::string unsealed(std::string_view text) {
 StoredResult readStored(std::string_view text, const std::string& where) {
     const nlohmann::json content = parseJson(unsealed(text), where);
     JsonObject stored(content, where);
-    return {stored.at("run"), stored.at("figures")};
+    return {stored.at("run"), stored.at("measurement")};
 }
 
 std::string fingerprint(std::string_view bytes) {
@@ -60,7 +60,7 @@ ResultFolder::ResultFolder(std::filesystem::path folder, std::string program, Wa
     std::error_code failed;
     std::filesystem::create_directories(folder_, failed);
     if (failed || !std::filesystem::is_directory(folder_, failed))
-        throw Error("{}: cannot be made a folder for results ({})", folder_.string(),
+        throw Error("{}: cannot create this folder for results ({})", folder_.string(),
                     failed ? failed.message() : "it is a file");
 }
 
@@ -78,21 +78,21 @@ std::optional<nlohmann::json> ResultFolder::find(const std::string& name, const 
     std::error_code unknown;
     if (folder_.empty() || !std::filesystem::exists(file, unknown)) return std::nullopt;
     if (isOther(file)) {
-        warn(fmt::format("{}: is no file, so it is made each time", file.string()));
+        warn(fmt::format("{}: is not a file: the run is repeated each time", file.string()));
         return std::nullopt;
     }
     std::string text;
     try {
         text = readFile(file);
     } catch (const Error& error) {
-        warn(fmt::format("{}, and is made again", error.what()));
+        warn(fmt::format("{}: the run is repeated", error.what()));
         return std::nullopt;
     }
     try {
         const StoredResult stored = readStored(text, file.string());
         // Two runs with one fingerprint are unlikely, and told apart all the same.
         if (stored.run != parseJson(jsonText(identity(spec)), "run")) return std::nullopt;
-        return stored.figures;
+        return stored.measurement;
     } catch (const Error&) {
         warnOfDamage(file);
         return std::nullopt;
@@ -100,21 +100,21 @@ std::optional<nlohmann::json> ResultFolder::find(const std::string& name, const 
 }
 
 void ResultFolder::keep(const std::string& name, const nlohmann::ordered_json& spec,
-                        const nlohmann::ordered_json& figures) const {
+                        const nlohmann::ordered_json& measurement) const {
     const std::filesystem::path file = fileOf(name, spec);
     if (folder_.empty() || isOther(file)) return;
     try {
-        writeFile(file, sealed({{"run", identity(spec)}, {"figures", figures}}));
+        writeFile(file, sealed({{"run", identity(spec)}, {"measurement", measurement}}));
     } catch (const Error& error) {
         const std::string_view why = error.what();
         const std::size_t reason = why.rfind(": ");
-        warn(fmt::format("{}: runs cannot be kept here{}", folder_.string(),
+        warn(fmt::format("{}: cannot keep runs here{}", folder_.string(),
                          reason == std::string_view::npos ? "" : why.substr(reason)));
     }
 }
 
 void ResultFolder::warnOfDamage(const std::filesystem::path& file) const {
-    warn(fmt::format("{}: is damaged, and made again", file.string()));
+    warn(fmt::format("{}: is damaged: the run is repeated", file.string()));
 }
 
 void ResultFolder::warn(const std::string& line) const {

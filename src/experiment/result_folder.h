@@ -12,7 +12,7 @@ namespace bulkhead::experiment {
 
 /// What a file of a ResultFolder holds.
 struct StoredResult {
-    nlohmann::json run, figures;
+    nlohmann::json run, measurement;
 };
 /// Throws Error if a byte of it is not as it was written.
 StoredResult readStored(std::string_view text, const std::string& where);
@@ -33,7 +33,8 @@ class ResultFolder {
     /// `name`: what the file's name begins with.
     std::filesystem::path fileOf(const std::string& name, const nlohmann::ordered_json& spec) const;
     std::optional<nlohmann::json> find(const std::string& name, const nlohmann::ordered_json& spec) const;
-    void keep(const std::string& name, const nlohmann::ordered_json& spec, const nlohmann::ordered_json& figures) const;
+    void keep(const std::string& name, const nlohmann::ordered_json& spec,
+              const nlohmann::ordered_json& measurement) const;
     /// Of a file whose content is not what it should be.
     void warnOfDamage(const std::filesystem::path& file) const;
 
@@ -46,26 +47,26 @@ class ResultFolder {
     Warn warn_;
 };
 
-/// Experiments that have ended, so that an interrupted series goes on where it was. Both types have toJson(), `Figures`
-/// has fromJson(), and nameOf(Spec) begins the file's name.
-template <class Spec, class Figures>
+/// Experiments that have ended, so that an interrupted series goes on where it was. Both types have toJson(),
+/// `Measurement` has fromJson(), and nameOf(Spec) begins the file's name.
+template <class Spec, class Measurement>
 class StoreOf {
   public:
     StoreOf(std::filesystem::path folder, std::string program, ResultFolder::Warn warn = {})
         : folder_(std::move(folder), std::move(program), std::move(warn)) {}
 
-    std::optional<Figures> find(const Spec& spec) const {
+    std::optional<Measurement> find(const Spec& spec) const {
         const std::optional<nlohmann::json> kept = folder_.find(nameOf(spec), spec.toJson());
         if (!kept) return std::nullopt;
         try {
-            return Figures::fromJson(*kept, "figures");
+            return Measurement::fromJson(*kept, "measurement");
         } catch (const Error&) {
             folder_.warnOfDamage(fileOf(spec));
             return std::nullopt;
         }
     }
-    void keep(const Spec& spec, const Figures& figures) const {
-        folder_.keep(nameOf(spec), spec.toJson(), figures.toJson());
+    void keep(const Spec& spec, const Measurement& measurement) const {
+        folder_.keep(nameOf(spec), spec.toJson(), measurement.toJson());
     }
     /// Also where nothing is kept: the same for the same experiment.
     std::filesystem::path fileOf(const Spec& spec) const { return folder_.fileOf(nameOf(spec), spec.toJson()); }

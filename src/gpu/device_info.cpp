@@ -24,7 +24,7 @@ DeviceInfo describeDevice(const DriverApi& api, driver::CUdevice device) {
     info.memoryBytes = bytes;
     info.computeMajor = attribute(DeviceAttribute::computeMajor);
     info.computeMinor = attribute(DeviceAttribute::computeMinor);
-    info.multiprocessors = attribute(DeviceAttribute::multiprocessors);
+    info.sms = attribute(DeviceAttribute::sms);
     info.l2Bytes = static_cast<Bytes>(attribute(DeviceAttribute::l2Bytes));
     info.coreMHz = attribute(DeviceAttribute::clockRateKHz) / 1e3;
     info.memoryMHz = attribute(DeviceAttribute::memoryClockKHz) / 1e3;

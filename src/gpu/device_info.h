@@ -12,10 +12,13 @@ namespace bulkhead::gpu {
 struct DeviceInfo {
     std::string name;
     int computeMajor = 0, computeMinor = 0;
-    int multiprocessors = 0;
+    int sms = 0;
     Bytes memoryBytes = 0, l2Bytes = 0;
     double coreMHz = 0, memoryMHz = 0;
     int memoryBusBits = 0;
+
+    /// Of so many cycles of its SMs.
+    double seconds(Cycles cycles) const { return static_cast<double>(cycles) / (coreMHz * 1e6); }
 };
 
 DeviceInfo describeDevice(const driver::DriverApi&, driver::CUdevice);

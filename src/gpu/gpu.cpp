@@ -1,13 +1,20 @@
 #include "gpu/gpu.h"
 
-#include <charconv>
+#include <dlfcn.h>
+
+#include <chrono>
+#include <filesystem>
 
 #include "arch/device_profile.h"
 #include "base/error.h"
 #include "driver/simulated_driver.h"
 #include "driver/simulator_api.h"
+#include "gpu/gpu_name.h"
+#include "gpu/launch_log.h"
+#include "gpu/page_colors.h"
 #include "gpu/real_driver.h"
-#include "sim/gpu.h"
+#include "gpu/simulated_device.h"
+#include "sim/machine.h"
 
 namespace bulkhead::gpu {
 
@@ -20,14 +27,14 @@ using driver::DriverApi;
 struct DeviceHold {
     const DriverApi* api = nullptr;
     driver::CUdevice ordinal = 0;
-    bool simulated = false;
+    sim::Machine* machine = nullptr;  ///< of a simulated one
 
-    DeviceHold(const DriverApi& a, driver::CUdevice device, bool isSimulated)
-        : api(&a), ordinal(device), simulated(isSimulated) {}
+    DeviceHold(const DriverApi& a, driver::CUdevice device, sim::Machine* simulated)
+        : api(&a), ordinal(device), machine(simulated) {}
     DeviceHold(const DeviceHold&) = delete;
     DeviceHold& operator=(const DeviceHold&) = delete;
     ~DeviceHold() {
-        if (simulated) driver::simulator().removeDevice(ordinal);
+        if (machine) driver::simulatorApi().removeDevice(ordinal);
     }
 };
 
@@ -55,7 +62,7 @@ struct ContextState {
     void check(CUresult result, const std::string& what) const {
         if (result == driver::CUDA_SUCCESS) return;
         std::string why = explain ? explain() : "";
-        if (why.empty() && device->simulated) why = driver::simulator().lastError();
+        if (why.empty() && device->machine) why = lastError();
         if (why.empty()) gpu::check(api(), result, what.c_str());
         const char* name = nullptr;
         api().cuGetErrorName(result, &name);
@@ -83,10 +90,30 @@ ContextRef makeContext(std::shared_ptr<DeviceHold> device) {
     return state;
 }
 
+/// A new device of the simulated driver: its ordinal.
+driver::CUdevice addSimulated(const std::string& name, const SimulationOptions& options) {
+    arch::DeviceProfile profile = arch::findProfile(name);
+    arch::applySettings(profile, options.settings);
+    sim::Machine::Options simulation;
+    simulation.scheduler = options.scheduler;
+    simulation.observer = options.observer;
+    simulation.sample = options.sample;
+    const driver::CUdevice ordinal = driver::simulatorApi().addDevice(std::move(profile), std::move(simulation));
+    driver::simulatorApi().setSharing(ordinal, options.concurrentContexts);
+    return ordinal;
+}
+
 }  // namespace
 
-Stream::Stream(ContextRef context, bool isDefault) : context_(std::move(context)) {
-    if (isDefault) return;
+LaunchCounters addDevice(const std::string& name, const SimulationOptions& options) {
+    return LaunchCounters(*driver::simulatorApi().machine(addSimulated(name, options)));
+}
+
+std::string lastError() {
+    return driver::simulatorApi().lastError();
+}
+
+Stream::Stream(ContextRef context) : context_(std::move(context)) {
     context_->makeCurrent();
     driver::CUstream stream = nullptr;
     const DriverApi& api = context_->api();
@@ -225,6 +252,7 @@ void Kernel::launchWith(const Stream& stream, Dim3 grid, Dim3 block, std::size_t
                             arguments[i].bytes);
     }
     std::vector<void*> pointers;
+    pointers.reserve(arguments.size());
     for (Argument& argument : arguments)
         pointers.push_back(argument.data ? const_cast<void*>(argument.data) : &argument.address);
     context_->makeCurrent();
@@ -234,14 +262,7 @@ void Kernel::launchWith(const Stream& stream, Dim3 grid, Dim3 block, std::size_t
         fmt::format("cannot launch {}", name_));
 }
 
-void Kernel::allowDynamicShared(std::size_t bytes) {
-    context_->makeCurrent();
-    constexpr int kMaxDynamicSharedBytes = 8;
-    context_->check(context_->api().cuFuncSetAttribute(handle_, kMaxDynamicSharedBytes, static_cast<int>(bytes)),
-                    fmt::format("kernel {} cannot have {} bytes of shared memory", name_, bytes));
-}
-
-int Kernel::blocksPerMultiprocessor(unsigned threads, std::size_t dynamicSharedBytes) const {
+int Kernel::blocksPerSm(unsigned threads, std::size_t dynamicSharedBytes) const {
     context_->makeCurrent();
     int blocks = 0;
     context_->check(context_->api().cuOccupancyMaxActiveBlocksPerMultiprocessor(
@@ -257,10 +278,7 @@ Buffer Context::allocate(std::size_t bytes) {
     return {state_, bytes};
 }
 Stream Context::createStream() {
-    return {state_, false};
-}
-Stream Context::defaultStream() {
-    return {state_, true};
+    return Stream(state_);
 }
 Event Context::createEvent() {
     return Event(state_);
@@ -272,6 +290,20 @@ void Context::synchronize() {
 void Context::makeCurrent() {
     state_->makeCurrent();
 }
+double Context::now() const {
+    if (const sim::Machine* machine = state_->device->machine) return machine->seconds(machine->now());
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+std::uint64_t Context::physicalAddress(CUdeviceptr address) {
+    if (!state_->device->machine) throw Error("{} tells no physical addresses", info().name);
+    state_->makeCurrent();
+    return gpu::physicalAddress(address);
+}
+void Context::limitThreads(double share) {
+    if (!state_->device->machine) throw Error("{}: MPS limits the threads of processes, not of contexts", info().name);
+    state_->makeCurrent();
+    state_->check(driver::simulatorApi().limitThreads(share), "cannot limit threads");
+}
 const DeviceInfo& Context::info() const {
     return state_->info;
 }
@@ -279,37 +311,33 @@ const DriverApi& Context::api() const {
     return state_->api();
 }
 
+Gpu::Gpu(std::string name, Context primary)
+    : name_(std::move(name)), capabilities_(capabilitiesOf(name_)), primary_(std::move(primary)) {}
+
+Gpu Gpu::openReal(const std::string& name, int ordinal) {
+    const DriverApi& api = realDriver();
+    int count = 0;
+    check(api, api.cuDeviceGetCount(&count), "cannot count the GPUs");
+    if (ordinal >= count) throw Error("no GPU {}: this machine has {}", name, count);
+    driver::CUdevice device = 0;
+    check(api, api.cuDeviceGet(&device, ordinal), "cannot open a GPU");
+    return {name, Context(makeContext(std::make_shared<DeviceHold>(api, device, nullptr)))};
+}
+
 Gpu Gpu::open(const std::string& name, const SimulationOptions& options) {
-    if (name.starts_with("cuda:")) {
-        int ordinal = -1;
-        const char *first = name.data() + 5, *last = name.data() + name.size();
-        const auto [end, error] = std::from_chars(first, last, ordinal);
-        if (error != std::errc() || end != last || ordinal < 0)
-            throw Error("no GPU {}: write cuda:0, cuda:1, ...", name);
-        const DriverApi& api = realDriver();
-        int count = 0;
-        check(api, api.cuDeviceGetCount(&count), "cannot count the GPUs");
-        if (ordinal >= count) throw Error("no GPU {}: this machine has {}", name, count);
-        driver::CUdevice device = 0;
-        check(api, api.cuDeviceGet(&device, ordinal), "cannot open a GPU");
-        return {name, Context(makeContext(std::make_shared<DeviceHold>(api, device, false)))};
-    }
-    arch::DeviceProfile profile = arch::findProfile(name);
-    arch::applySettings(profile, options.settings);
-    sim::Gpu::Options simulation;
-    simulation.scheduler = options.scheduler;
-    simulation.observer = options.observer;
-    simulation.heartbeat = options.heartbeat;
+    const GpuName parsed = GpuName::parse(name);
+    expectSettable(name, options.settings);
+    if (parsed.kind == GpuName::Kind::cuda) return openReal(name, parsed.ordinal);
     const DriverApi& api = driver::simulatedDriver();
-    const int ordinal = driver::simulator().addDevice(std::move(profile), std::move(simulation));
-    auto hold = std::make_shared<DeviceHold>(api, ordinal, true);
+    const driver::CUdevice ordinal = addSimulated(name, options);
+    auto hold = std::make_shared<DeviceHold>(api, ordinal, driver::simulatorApi().machine(ordinal));
     check(api, api.cuInit(0), "the simulated driver cannot start");
     return {name, Context(makeContext(std::move(hold)))};
 }
 
 std::string Gpu::uuid() {
     const std::shared_ptr<DeviceHold>& device = primary_.state_->device;
-    if (device->simulated) return {};
+    if (!capabilities_.sharedByProcesses) return {};
     driver::CUuuid uuid = {};
     check(api(), api().cuDeviceGetUuid(&uuid, device->ordinal), "cannot tell the GPU's identity");
     std::string text = "GPU-";
@@ -320,11 +348,12 @@ std::string Gpu::uuid() {
 Context Gpu::createContext(bool concurrent) {
     auto state = std::make_shared<ContextState>();
     const std::shared_ptr<DeviceHold>& device = primary_.state_->device;
-    if (concurrent && !device->simulated)
-        throw Error("contexts of one process take turns on a real GPU: use processes under MPS, or green contexts");
+    if (concurrent && !capabilities_.concurrentContexts)
+        throw Error(
+            "contexts of one process are time-sliced on a real GPU: use processes under MPS, or green contexts");
     CUcontext handle = nullptr;
-    const CUresult result = device->simulated ? driver::simulator().createContext(&handle, device->ordinal, concurrent)
-                                              : api().cuCtxCreate(&handle, 0, device->ordinal);
+    const CUresult result = device->machine ? driver::simulatorApi().createContext(&handle, device->ordinal, concurrent)
+                                            : api().cuCtxCreate(&handle, 0, device->ordinal);
     primary_.state_->check(result, "cannot make a context");
     state->device = device;
     state->info = info();
@@ -333,27 +362,22 @@ Context Gpu::createContext(bool concurrent) {
     return Context(std::move(state));
 }
 
-Context Gpu::createGreenContext(unsigned multiprocessors) {
-    return makeGreen(share(multiprocessors).first);
-}
-
-std::pair<Context, Context> Gpu::createGreenPair(unsigned multiprocessors) {
-    const auto [first, others] = share(multiprocessors);
-    if (others.sm.smCount == 0)
-        throw Error("a green context of {} multiprocessors leaves none to a second one", multiprocessors);
+std::pair<Context, Context> Gpu::createGreenPair(unsigned sms) {
+    const auto [first, others] = share(sms);
+    if (others.sm.smCount == 0) throw Error("a green context of {} SMs leaves none for a second one", sms);
     return {makeGreen(first), makeGreen(others)};
 }
 
-std::pair<driver::CUdevResource, driver::CUdevResource> Gpu::share(unsigned multiprocessors) const {
+std::pair<driver::CUdevResource, driver::CUdevResource> Gpu::share(unsigned sms) const {
     if (!api().cuGreenCtxCreate) throw Error("the driver is too old for green contexts");
     const auto check = [&](CUresult result) { primary_.state_->check(result, "cannot make a green context"); };
     primary_.state_->makeCurrent();
     driver::CUdevResource whole = {}, part = {}, others = {};
-    constexpr driver::CUdevResourceType kMultiprocessors = 1;
-    check(api().cuDeviceGetDevResource(primary_.state_->device->ordinal, &whole, kMultiprocessors));
+    constexpr driver::CUdevResourceType kSms = 1;
+    check(api().cuDeviceGetDevResource(primary_.state_->device->ordinal, &whole, kSms));
     unsigned groups = 1;
-    check(api().cuDevSmResourceSplitByCount(&part, &groups, &whole, &others, 0, multiprocessors));
-    if (groups == 0) throw Error("cannot make a green context of {} multiprocessors", multiprocessors);
+    check(api().cuDevSmResourceSplitByCount(&part, &groups, &whole, &others, 0, sms));
+    if (groups == 0) throw Error("cannot create a green context of {} SMs", sms);
     return {part, others};
 }
 
@@ -368,7 +392,7 @@ Context Gpu::makeGreen(driver::CUdevResource part) {
     constexpr unsigned kDefaultStream = 1;
     check(api().cuGreenCtxCreate(&state->green, description, state->device->ordinal, kDefaultStream));
     check(api().cuCtxFromGreenCtx(&state->handle, state->green));
-    state->info.multiprocessors = static_cast<int>(part.sm.smCount);
+    state->info.sms = static_cast<int>(part.sm.smCount);
     return Context(std::move(state));
 }
 
@@ -384,9 +408,38 @@ Context Gpu::adoptContext(const DriverApi& table, CUcontext handle, std::functio
     return Context(std::move(state));
 }
 
-sim::Gpu* Gpu::simulator() {
-    const std::shared_ptr<DeviceHold>& device = primary_.state_->device;
-    return device->simulated ? driver::simulator().machine(device->ordinal) : nullptr;
+void Gpu::discardWork() {
+    if (machine()) driver::simulatorApi().discardWork(primary_.state_->device->ordinal);
+}
+
+sim::Machine* Gpu::machine() const {
+    return primary_.state_->device->machine;
+}
+
+const arch::DeviceProfile* Gpu::profile() const {
+    return machine() ? &machine()->profile() : nullptr;
+}
+
+std::string Gpu::driverFile() const {
+    if (machine()) return {};
+    Dl_info info;
+    if (dladdr(reinterpret_cast<const void*>(api().cuInit), &info) == 0)
+        throw Error("cannot find the file of the NVIDIA driver");
+    return std::filesystem::canonical(info.dli_fname).string();
+}
+
+LaunchCounters Gpu::launchCounters() const {
+    if (!machine()) throw Error("{} has no counters of its launches", name_);
+    return LaunchCounters(*machine());
+}
+
+void Gpu::limitInstructions(std::uint64_t warpInstructions) {
+    if (!machine()) throw Error("{}: an instruction limit works on simulated GPUs only", name_);
+    machine()->limitInstructions(warpInstructions);
+}
+
+bool Gpu::instructionLimitReached() const {
+    return machine() && machine()->instructionLimitReached();
 }
 
 }  // namespace bulkhead::gpu

@@ -10,10 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/capabilities.h"
 #include "gpu/device_info.h"
 
+namespace bulkhead::arch {
+struct DeviceProfile;
+}
 namespace bulkhead::sim {
-class Gpu;
+class Machine;
 class Observer;
 }  // namespace bulkhead::sim
 
@@ -38,9 +42,9 @@ class Stream {
     friend class Context;
     friend class Event;
     friend class Kernel;
-    Stream(ContextRef, bool isDefault);
+    explicit Stream(ContextRef);
     ContextRef context_;
-    std::shared_ptr<driver::CUstream_st> handle_;  ///< null for the default stream
+    std::shared_ptr<driver::CUstream_st> handle_;
 };
 
 /// A moment in a stream.
@@ -129,10 +133,8 @@ class Kernel {
         (list.push_back(argument(arguments)), ...);
         launchWith(stream, grid, block, sharedBytes, list);
     }
-    /// Needed before launches with more dynamic shared memory than a kernel has by default (48 KB).
-    void allowDynamicShared(std::size_t bytes);
-    /// Blocks of that many threads that fit on one multiprocessor.
-    int blocksPerMultiprocessor(unsigned threads, std::size_t dynamicSharedBytes = 0) const;
+    /// Blocks of that many threads that fit on one SM.
+    int blocksPerSm(unsigned threads, std::size_t dynamicSharedBytes = 0) const;
     const std::string& name() const { return name_; }
     driver::CUfunction handle() const { return handle_; }
 
@@ -201,6 +203,15 @@ class Context {
     void synchronize();
     void makeCurrent();
 
+    /// Seconds of the clock that limits of its work are meant by: the wall's, or, where time passes only in calls that
+    /// wait, the GPU's own.
+    double now() const;
+    /// Where a device address of its lies. Throws Error where the GPU does not tell, or there is no memory.
+    std::uint64_t physicalAddress(driver::CUdeviceptr);
+    /// The share of the GPU's threads, from 0 to 1, that it may have at once, as MPS limits its clients. Throws Error
+    /// where contexts of one process do not run side by side.
+    void limitThreads(double share);
+
     const DeviceInfo& info() const;
     const driver::DriverApi& api() const;
 
@@ -210,13 +221,17 @@ class Context {
     ContextRef state_;
 };
 
-/// What only a simulated GPU can be told.
+/// What a GPU can be told that is settable.
 struct SimulationOptions {
     std::string scheduler = "gto";
-    std::vector<std::string> settings;  ///< KEY=VALUE, figures of its profile
+    std::vector<std::string> settings;  ///< KEY=VALUE, parameters of its profile
     sim::Observer* observer = nullptr;
-    std::function<void(const sim::Gpu&)> heartbeat;
+    bool sample = false;  ///< times some launches and blocks only, and estimates the others
+    /// Contexts that are made by CUDA's own calls, the primary one included, run side by side as under MPS.
+    bool concurrentContexts = false;
 };
+
+class LaunchCounters;
 
 /// A GPU, simulated or real.
 class Gpu {
@@ -226,32 +241,46 @@ class Gpu {
     static Gpu open(const std::string& name, const SimulationOptions& = {});
 
     const std::string& name() const { return name_; }
-    /// "GPU-" and 32 digits, of this card and no other; empty for a simulated one.
+    const Capabilities& capabilities() const { return capabilities_; }
+    /// "GPU-" and 32 digits, of this card and no other; empty where each process has one of its own.
     std::string uuid();
+    /// Everything about it; null where nobody knows that.
+    const arch::DeviceProfile* profile() const;
     const DeviceInfo& info() const { return primary_.info(); }
     const driver::DriverApi& api() const { return primary_.api(); }
     /// The context that a process has by default.
     Context& context() { return primary_; }
-    /// Another address space on the same GPU. Contexts take turns; on a simulated GPU, `concurrent` ones run side by
-    /// side, as processes do under MPS (a real GPU has that between processes only: Error).
+    /// Another address space on the same GPU. Contexts take turns; `concurrent` ones run side by side, as processes do
+    /// under MPS. Throws Error where that takes processes.
     Context createContext(bool concurrent = false);
-    /// A context whose work stays on a share of the multiprocessors, as many as asked for rounded up to what the
-    /// hardware can give. Throws Error where the driver has no green contexts.
-    Context createGreenContext(unsigned multiprocessors);
-    /// Two that have no multiprocessor in common: such a share, and all the others.
-    std::pair<Context, Context> createGreenPair(unsigned multiprocessors);
+    /// Two contexts that have no SM in common: one whose work stays on a share of them, as many as asked
+    /// for rounded up to what the hardware can give, and one on all the others. Throws Error where the driver has no
+    /// green contexts.
+    std::pair<Context, Context> createGreenPair(unsigned sms);
     /// A context of another table of calls that stands before this GPU's; destroyed with its last owner.
     /// `explain` tells what went wrong in the last call that failed, or nothing.
     Context adoptContext(const driver::DriverApi&, driver::CUcontext, std::function<std::string()> explain);
-    /// The machine itself, for what no driver tells; null for a real GPU.
-    sim::Gpu* simulator();
+    /// Before a simulated GPU is torn down whose work is of no more use: it is not simulated to its end, which whatever
+    /// is destroyed would wait for. A real GPU takes no work back.
+    void discardWork();
+    /// The file that its driver was loaded from; empty where the driver is part of this program.
+    std::string driverFile() const;
+    /// What it counts of launches. Throws Error where it counts none.
+    LaunchCounters launchCounters() const;
+    /// Once launches have executed that many warp instructions in all, those that run are ended with an error, and
+    /// later ones end as they start. Throws Error where the GPU is not settable.
+    void limitInstructions(std::uint64_t warpInstructions);
+    bool instructionLimitReached() const;
 
   private:
-    Gpu(std::string name, Context primary) : name_(std::move(name)), primary_(std::move(primary)) {}
-    /// A share of the multiprocessors, and the others.
-    std::pair<driver::CUdevResource, driver::CUdevResource> share(unsigned multiprocessors) const;
+    Gpu(std::string name, Context primary);
+    static Gpu openReal(const std::string& name, int ordinal);
+    sim::Machine* machine() const;
+    /// A share of the SMs, and the others.
+    std::pair<driver::CUdevResource, driver::CUdevResource> share(unsigned sms) const;
     Context makeGreen(driver::CUdevResource);
     std::string name_;
+    Capabilities capabilities_;
     Context primary_;
 };
 

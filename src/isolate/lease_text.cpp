@@ -1,6 +1,6 @@
 #include "isolate/lease_text.h"
 
-#include "base/json.h"
+#include "base/schema.h"
 
 namespace bulkhead::isolate {
 namespace {
@@ -29,11 +29,12 @@ std::vector<unsigned> thingsFrom(JsonObject& lease, const std::string& key) {
 
 std::string leaseText(const Holder& holder) {
     const Share& share = holder.share;
-    return jsonText(json{{"process", holder.process},
+    return jsonText(json{{"schema", schemas::kLease.text()},
+                         {"process", holder.process},
                          {"program", holder.program},
                          {"since", holder.since},
                          {"partition", toJson({share.partition}).at("partitions").at(0)},
-                         {"multiprocessors", share.multiprocessors},
+                         {"sms", share.sms},
                          {"colors", share.colors},
                          {"memory_bytes", share.memoryBytes}}) +
            "\n";
@@ -42,13 +43,14 @@ std::string leaseText(const Holder& holder) {
 Holder readLease(std::string_view text) {
     const json value = parseJson(text, "a lease");
     JsonObject lease(value, "a lease");
+    schemas::kLease.expectIn(lease);
     Holder holder;
     holder.process = lease.get<pid_t>("process");
     holder.program = textFrom(lease, "program");
     holder.since = textFrom(lease, "since");
     const json partitions = {{"partitions", json::array({lease.at("partition")})}};
     holder.share.partition = partitionsFromJson(partitions, lease.where()).front();
-    holder.share.multiprocessors = thingsFrom(lease, "multiprocessors");
+    holder.share.sms = thingsFrom(lease, "sms");
     holder.share.colors = thingsFrom(lease, "colors");
     holder.share.memoryBytes = lease.get<Bytes>("memory_bytes");
     return holder;

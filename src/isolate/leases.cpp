@@ -55,7 +55,7 @@ void waitForLock(const LeaseFolder::File& file, const std::string& where, std::c
     for (bool told = false; !tryLock(file, LOCK_EX, where); std::this_thread::sleep_for(kInterval)) {
         const auto waited = Clock::now() - begin;
         if (waited >= patience)
-            throw Error("{}: {} has kept it locked for {} s: try again when that has let go or ended", where,
+            throw Error("{}: {} has kept it locked for {} s: try again once it has released the lock or ended", where,
                         describeProcess(lockHolder(file.status)), std::chrono::duration<double>(patience).count());
         if (told || waited < kSilence) continue;
         fmt::print(stderr, "bulkhead: waiting for {}, which has locked {}\n",
@@ -121,14 +121,14 @@ struct Reading {
             holder.process = process ? process->id : 0;
             holder.user = process ? process->user : owner;
             occupancy.holders.push_back(std::move(holder));
-        } catch (const Error&) {
+        } catch (const Error& e) {
             const std::optional<Process> process = processBehind(file, 0);
             const std::optional<pid_t> id = process ? std::optional(process->id) : std::nullopt;
             occupancy.strangers.push_back(
                 {id.value_or(0), process ? process->user : owner,
-                 fmt::format("{}: {} has locked this file of user {}, which is no lease: nobody can join until that "
-                             "process ends or the file is removed",
-                             (folder.path() / name).string(), describeProcess(id), owner)});
+                 fmt::format("{}: {} has locked this file of user {}, which is not a lease ({}): nobody can join until "
+                             "that process ends or the file is removed",
+                             (folder.path() / name).string(), describeProcess(id), owner, e.what())});
         }
     }
 };
@@ -143,7 +143,7 @@ std::string describe(const Holder& holder) {
 
 /// The same walls under the same name: tenants of one partition.
 bool samePlace(const Share& a, const Share& b) {
-    return a.partition.name == b.partition.name && a.multiprocessors == b.multiprocessors && a.colors == b.colors;
+    return a.partition.name == b.partition.name && a.sms == b.sms && a.colors == b.colors;
 }
 
 void expectRoom(const Share& wanted, const std::vector<Holder>& holders) {
@@ -154,12 +154,12 @@ void expectRoom(const Share& wanted, const std::vector<Holder>& holders) {
             ++inside;
             last = &holder;
         } else if (holder.share.overlaps(wanted)) {
-            throw Error("partition {}: walls of {} stand in it: it can be joined when that has left",
+            throw Error("partition {}: overlaps the walls of {}: it can be joined after that has left",
                         wanted.partition.name, describe(holder));
         }
     }
     if (inside >= wanted.partition.tenants)
-        throw Error("partition {} is full: {} of {} inside, the last {}", wanted.partition.name, inside,
+        throw Error("partition {} is full: {} of {} programs, the last is {}", wanted.partition.name, inside,
                     wanted.partition.tenants, describe(*last));
 }
 
@@ -302,7 +302,7 @@ Lease LeaseBook::enter(LeaseFolder folder, const Share& share) const {
     const std::string unfinished = LeaseFolder::unfinishedName(), name = lease + std::string(kSuffix);
     try {
         LeaseFolder::File file = folder.create(unfinished);
-        if (!tryLock(file, LOCK_EX, unfinished)) throw Error("{}: somebody else locked it", unfinished);
+        if (!tryLock(file, LOCK_EX, unfinished)) throw Error("{}: is locked by another process", unfinished);
         folder.write(file, unfinished, leaseText(holder));
         folder.publish(file, unfinished, name);
         return {{std::move(folder), name, std::move(file), std::move(mark)}, holder};
@@ -331,7 +331,7 @@ void LeaseBook::setPartitions(const std::vector<Partition>& partitions, const st
     const std::string map = mapFile.empty() ? "" : readFile(mapFile);
     const LeaseFolder folder = LeaseFolder::make(base_, plain(gpu_.name));
     if (!folder.mine())
-        throw Error("{}: user {} sets the partitions of this folder", folder.path().string(), folder.owner());
+        throw Error("{}: only user {} can set the partitions of this folder", folder.path().string(), folder.owner());
     const LeaseFolder::File book = lockBook(folder);
     sweep(folder);
     if (!mapFile.empty()) {
@@ -362,7 +362,7 @@ std::string LeaseBook::map() const {
     const json all = read(folder);
     if (!all.is_object() || !all.contains("map")) return {};
     const std::string where = (folder.path() / kPartitions).string();
-    if (!all["map"].is_string()) throw Error("{}: \"map\" is no name of a file", where);
+    if (!all["map"].is_string()) throw Error("{}: \"map\" is not a file name", where);
     const std::string name = path(all["map"].get<std::string>()).filename().string();
     if (!folder.openOwners(name)) throw Error("{}: its map {} is missing: set the partitions again", where, name);
     return (folder.path() / name).string();

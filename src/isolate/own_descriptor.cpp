@@ -44,7 +44,7 @@ void inChild() {
 
 void watchForks() {
     static const int failed = ::pthread_atfork(beforeFork, inParent, inChild);
-    if (failed != 0) throw Error("forks cannot be watched: there is no memory");
+    if (failed != 0) throw Error("out of memory");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/schema.h"
 
 namespace bulkhead::isolate {
 namespace {
@@ -29,7 +29,7 @@ double parsePercent(std::string_view text, const std::string& where) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || std::string_view(end, text.data() + text.size()) != "%" || !std::isfinite(value))
-        throw Error("{}: {} is no share: write it as 50%", where, text.empty() ? "nothing" : text);
+        throw Error("{}: {} is not a share: write it as 50%", where, text.empty() ? "nothing" : text);
     return value / 100;
 }
 
@@ -63,9 +63,9 @@ std::vector<Partition> parsePartitions(std::string_view text) {
         const std::size_t slash = shares.find('/');
         Partition partition;
         partition.name = one.substr(0, equals);
-        partition.multiprocessors = parsePercent(shares.substr(0, slash), where);
+        partition.sms = parsePercent(shares.substr(0, slash), where);
         partition.memory =
-            slash == std::string_view::npos ? partition.multiprocessors : parsePercent(shares.substr(slash + 1), where);
+            slash == std::string_view::npos ? partition.sms : parsePercent(shares.substr(slash + 1), where);
         partitions.push_back(std::move(partition));
         if (one.size() == text.size()) break;
         text.remove_prefix(one.size() + 1);
@@ -75,21 +75,22 @@ std::vector<Partition> parsePartitions(std::string_view text) {
 }
 
 std::vector<Partition> partitionsFromJson(const nlohmann::json& json, const std::string& where) {
-    if (!json.is_object() || !json.contains("partitions") || !json["partitions"].is_array())
+    JsonObject file(json, where);
+    schemas::kPartitions.expectIn(file);
+    if (!json.contains("partitions") || !json["partitions"].is_array())
         throw Error("{}: not a list of partitions: it has no \"partitions\"", where);
     std::vector<Partition> partitions;
     for (const nlohmann::json& one : json["partitions"]) {
-        if (!one.is_object()) throw Error("{}: a partition is an object with name and multiprocessors", where);
+        if (!one.is_object()) throw Error("{}: a partition is an object with name and sms", where);
         for (const auto& [key, value] : one.items())
-            if (key != "name" && key != "multiprocessors" && key != "memory" && key != "tenants")
-                throw Error("{}: a partition has name, multiprocessors, memory and tenants, not {}", where, key);
+            if (key != "name" && key != "sms" && key != "memory" && key != "tenants")
+                throw Error("{}: a partition has name, sms, memory and tenants, not {}", where, key);
         if (!one.contains("name") || !one["name"].is_string()) throw Error("{}: a partition has no name", where);
-        if (!one.contains("multiprocessors"))
-            throw Error("{}: partition {} has no multiprocessors", where, one["name"].get<std::string>());
+        if (!one.contains("sms")) throw Error("{}: partition {} has no sms", where, one["name"].get<std::string>());
         Partition partition;
         partition.name = one["name"].get<std::string>();
-        partition.multiprocessors = shareFromJson(one["multiprocessors"], where);
-        partition.memory = one.contains("memory") ? shareFromJson(one["memory"], where) : partition.multiprocessors;
+        partition.sms = shareFromJson(one["sms"], where);
+        partition.memory = one.contains("memory") ? shareFromJson(one["memory"], where) : partition.sms;
         if (one.contains("tenants")) {
             const nlohmann::json& tenants = one["tenants"];
             if (!tenants.is_number_unsigned() || tenants < 1u || tenants > kMostTenants)
@@ -106,10 +107,12 @@ nlohmann::ordered_json toJson(const std::vector<Partition>& partitions) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const Partition& p : partitions)
         list.push_back({{"name", p.name},
-                        {"multiprocessors", fmt::format("{:.12g}%", p.multiprocessors * 100)},
+                        {"sms", fmt::format("{:.12g}%", p.sms * 100)},
                         {"memory", fmt::format("{:.12g}%", p.memory * 100)},
                         {"tenants", p.tenants}});
-    return {{"partitions", std::move(list)}};
+    nlohmann::ordered_json json = schemas::kPartitions.begin();
+    json["partitions"] = std::move(list);
+    return json;
 }
 
 std::vector<Partition> partitionsFrom(const std::string& textOrFile) {
@@ -122,28 +125,29 @@ std::vector<Partition> partitionsFrom(const std::string& textOrFile) {
 }
 
 std::vector<Partition> equalPartitions(unsigned count) {
-    if (count == 0) throw Error("partitions: at least one");
+    if (count == 0) throw Error("partitions: choose at least 1");
     std::vector<Partition> partitions;
     for (unsigned i = 1; i <= count; ++i) partitions.push_back({"P" + std::to_string(i), 1.0 / count, 1.0 / count, 1});
     return partitions;
 }
 
 void validate(const std::vector<Partition>& partitions, const std::string& where) {
-    if (partitions.empty()) throw Error("{}: there is no partition", where);
+    if (partitions.empty()) throw Error("{}: name at least one partition", where);
     std::set<std::string> names;
-    double multiprocessors = 0, memory = 0;
+    double sms = 0, memory = 0;
     for (const Partition& p : partitions) {
         if (!isName(p.name))
-            throw Error("{}: {} is no name of a partition: letters, digits, dash, underscore and dot, at most 64",
-                        where, p.name.empty() ? "nothing" : p.name);
+            throw Error(
+                "{}: {} is not a valid name of a partition: use at most 64 letters, digits, dashes, underscores and "
+                "dots",
+                where, p.name.empty() ? "nothing" : p.name);
         if (!names.insert(p.name).second) throw Error("{}: there are two partitions {}", where, p.name);
-        expectShare(p.multiprocessors, "multiprocessors", p, where);
+        expectShare(p.sms, "SMs", p, where);
         expectShare(p.memory, "memory", p, where);
-        multiprocessors += p.multiprocessors;
+        sms += p.sms;
         memory += p.memory;
     }
-    if (multiprocessors > 1 + kRounding)
-        throw Error("{}: shares of multiprocessors sum to {:g} %, more than 100 %", where, multiprocessors * 100);
+    if (sms > 1 + kRounding) throw Error("{}: shares of SMs sum to {:g} %, more than 100 %", where, sms * 100);
     if (memory > 1 + kRounding) throw Error("{}: shares of memory sum to {:g} %, more than 100 %", where, memory * 100);
 }
 

@@ -10,17 +10,17 @@ namespace bulkhead::isolate {
 /// A share of a GPU under a name.
 struct Partition {
     std::string name;
-    double multiprocessors = 0;  ///< its share, above 0 and at most 1
-    double memory = 0;           ///< likewise, of slices, DRAM and capacity
-    unsigned tenants = 1;        ///< processes that may be in it at once
+    double sms = 0;        ///< its share, above 0 and at most 1
+    double memory = 0;     ///< likewise, of slices, DRAM and capacity
+    unsigned tenants = 1;  ///< processes that may be in it at once
 
     bool operator==(const Partition&) const = default;
 };
 
-/// "A=50%,B=25%/50%": the share of multiprocessors and, after a slash, that of memory where it differs.
+/// "A=50%,B=25%/50%": the share of SMs and, after a slash, that of memory where it differs.
 std::vector<Partition> parsePartitions(std::string_view);
 
-/// {"partitions": [{"name": "A", "multiprocessors": "50%", "memory": "50%", "tenants": 1}]}; memory and tenants may be
+/// {"partitions": [{"name": "A", "sms": "50%", "memory": "50%", "tenants": 1}]}; memory and tenants may be
 /// left out.
 std::vector<Partition> partitionsFromJson(const nlohmann::json&, const std::string& where);
 nlohmann::ordered_json toJson(const std::vector<Partition>&);

@@ -18,7 +18,7 @@ namespace {
 /// by it.
 std::vector<unsigned> divide(unsigned total, const std::vector<double>& shares, const std::string& what) {
     if (shares.size() > total)
-        throw Error("{} partitions cannot be made of {} {}: each needs one", shares.size(), total, what);
+        throw Error("{} {} cannot be divided into {} partitions: each needs one", total, what, shares.size());
     const double asked = std::accumulate(shares.begin(), shares.end(), 0.0);
     std::vector<unsigned> counts;
     std::vector<double> lost;
@@ -43,24 +43,26 @@ std::vector<unsigned> divide(unsigned total, const std::vector<double>& shares, 
     return counts;
 }
 
-/// Multiprocessors and colors of a quarter that nobody has yet, in order.
-struct Quarter {
-    std::vector<unsigned> multiprocessors, colors;
+/// SMs and colors of a region that nobody has yet, in order.
+struct FreeRegion {
+    std::vector<unsigned> sms, colors;
     bool whole = true;
 };
 
-constexpr std::size_t kQuarters = 4;
-using Free = std::array<Quarter, kQuarters>;
+using dissect::L2Region, dissect::kL2Regions;
 
-Free freeOf(const Topology& t) {
+constexpr std::size_t kRegions = kL2Regions.size();
+using Free = std::array<FreeRegion, kRegions>;
+
+Free freeOf(const DivisibleGpu& t) {
     Free free;
-    for (unsigned i = 0; i < t.multiprocessors(); ++i) free[t.quarterOfMultiprocessor[i]].multiprocessors.push_back(i);
-    for (unsigned i = 0; i < t.colors(); ++i) free[t.quarterOfColor[i]].colors.push_back(i);
+    for (unsigned i = 0; i < t.sms(); ++i) free[t.regionOfSm[i].number()].sms.push_back(i);
+    for (unsigned i = 0; i < t.colors(); ++i) free[t.regionOfColor[i].number()].colors.push_back(i);
     return free;
 }
 
 struct Need {
-    unsigned multiprocessors = 0, colors = 0;
+    unsigned sms = 0, colors = 0;
 };
 
 void take(std::vector<unsigned>& from, unsigned& count, std::vector<unsigned>& to) {
@@ -70,21 +72,20 @@ void take(std::vector<unsigned>& from, unsigned& count, std::vector<unsigned>& t
     count -= some;
 }
 
-/// Quarters from `first` to before `last`, those with most multiprocessors left first: what comes last is divided.
-std::vector<Quarter*> byRoom(Free& free, std::size_t first, std::size_t last) {
-    std::vector<Quarter*> quarters;
-    for (std::size_t q = first; q < last; ++q) quarters.push_back(&free[q]);
-    std::stable_sort(quarters.begin(), quarters.end(), [](const Quarter* a, const Quarter* b) {
-        return a->multiprocessors.size() > b->multiprocessors.size();
-    });
-    return quarters;
+/// Regions from `first` to before `last`, those with most SMs left first: what comes last is divided.
+std::vector<FreeRegion*> byRoom(Free& free, std::size_t first, std::size_t last) {
+    std::vector<FreeRegion*> regions;
+    for (std::size_t q = first; q < last; ++q) regions.push_back(&free[q]);
+    std::stable_sort(regions.begin(), regions.end(),
+                     [](const FreeRegion* a, const FreeRegion* b) { return a->sms.size() > b->sms.size(); });
+    return regions;
 }
 
-void takeFrom(const std::vector<Quarter*>& quarters, Need need, Share& share) {
-    for (Quarter* quarter : quarters) {
-        if (need.multiprocessors > 0 || need.colors > 0) quarter->whole = false;
-        take(quarter->multiprocessors, need.multiprocessors, share.multiprocessors);
-        take(quarter->colors, need.colors, share.colors);
+void takeFrom(const std::vector<FreeRegion*>& regions, Need need, Share& share) {
+    for (FreeRegion* region : regions) {
+        if (need.sms > 0 || need.colors > 0) region->whole = false;
+        take(region->sms, need.sms, share.sms);
+        take(region->colors, need.colors, share.colors);
     }
 }
 
@@ -94,60 +95,61 @@ bool about(unsigned asked, std::size_t given) {
     return std::fabs(static_cast<double>(given) - asked) <= kTolerance * asked;
 }
 
-/// The untouched quarter that comes nearest to what is asked for; null if none comes near.
-Quarter* wholeQuarter(Free& free, Need need) {
-    Quarter* best = nullptr;
-    const auto off = [&](const Quarter& q) {
-        return std::abs(static_cast<long>(q.multiprocessors.size()) - static_cast<long>(need.multiprocessors));
+/// The untouched region that comes nearest to what is asked for; null if none comes near.
+FreeRegion* wholeRegion(Free& free, Need need) {
+    FreeRegion* best = nullptr;
+    const auto off = [&](const FreeRegion& q) {
+        return std::abs(static_cast<long>(q.sms.size()) - static_cast<long>(need.sms));
     };
-    for (Quarter& q : free)
-        if (q.whole && about(need.multiprocessors, q.multiprocessors.size()) && about(need.colors, q.colors.size()) &&
+    for (FreeRegion& q : free)
+        if (q.whole && about(need.sms, q.sms.size()) && about(need.colors, q.colors.size()) &&
             (best == nullptr || off(q) < off(*best)))
             best = &q;
     return best;
 }
 
-/// The group of so many quarters with the least room that is enough, by its first; kQuarters where none is.
-std::size_t bestPlace(const Free& free, std::size_t quarters, Need need) {
-    std::size_t best = kQuarters, least = 0;
-    for (std::size_t first = 0; first < kQuarters; first += quarters) {
-        std::size_t multiprocessors = 0, colors = 0;
-        for (std::size_t q = first; q < first + quarters; ++q) {
-            multiprocessors += free[q].multiprocessors.size();
+/// The group of so many regions with the least room that is enough, by its first; kRegions where none is.
+std::size_t bestPlace(const Free& free, std::size_t regions, Need need) {
+    std::size_t best = kRegions, least = 0;
+    for (std::size_t first = 0; first < kRegions; first += regions) {
+        std::size_t sms = 0, colors = 0;
+        for (std::size_t q = first; q < first + regions; ++q) {
+            sms += free[q].sms.size();
             colors += free[q].colors.size();
         }
-        if (multiprocessors < need.multiprocessors || colors < need.colors) continue;
-        if (best == kQuarters || multiprocessors < least) {
+        if (sms < need.sms || colors < need.colors) continue;
+        if (best == kRegions || sms < least) {
             best = first;
-            least = multiprocessors;
+            least = sms;
         }
     }
     return best;
 }
 
-void settle(const Topology& topology, Free& free, Need need, Share& share) {
+void settle(const DivisibleGpu& topology, Free& free, Need need, Share& share) {
     if (topology.halved()) {
-        if (Quarter* whole = wholeQuarter(free, need)) {
-            share.multiprocessors = std::exchange(whole->multiprocessors, {});
+        if (FreeRegion* whole = wholeRegion(free, need)) {
+            share.sms = std::exchange(whole->sms, {});
             share.colors = std::exchange(whole->colors, {});
             whole->whole = false;
             return;
         }
     }
-    for (const std::size_t quarters : {1, 2, 4}) {
-        const std::size_t first = bestPlace(free, quarters, need);
-        if (first == kQuarters) continue;
-        takeFrom(byRoom(free, first, first + quarters), need, share);
+    for (const std::size_t regions : {1, 2, 4}) {
+        const std::size_t first = bestPlace(free, regions, need);
+        if (first == kRegions) continue;
+        takeFrom(byRoom(free, first, first + regions), need, share);
         return;
     }
-    // Others got whole quarters that are a little larger than their share.
-    takeFrom(byRoom(free, 0, kQuarters), need, share);
-    if (share.multiprocessors.empty() || share.colors.empty())
-        throw Error("no room is left for partition {}: the others have all", share.partition.name);
+    // Others got whole regions that are a little larger than their share.
+    takeFrom(byRoom(free, 0, kRegions), need, share);
+    if (share.sms.empty() || share.colors.empty())
+        throw Error("no SMs or colors are left for partition {}", share.partition.name);
 }
 
 std::vector<double> sharesOf(const std::vector<Partition>& partitions, double Partition::*share) {
     std::vector<double> shares;
+    shares.reserve(partitions.size());
     for (const Partition& p : partitions) shares.push_back(p.*share);
     return shares;
 }
@@ -176,40 +178,39 @@ std::string rows(const std::string& label, const std::string& letters) {
     return out;
 }
 
-std::string drawQuarter(const Plan& plan, unsigned quarter) {
-    const Topology& t = plan.topology;
-    std::string multiprocessors, slices;
-    for (unsigned i = 0; i < t.multiprocessors(); ++i)
-        if (t.quarterOfMultiprocessor[i] == quarter) multiprocessors += letterOf(plan, &Share::multiprocessors, i);
+std::string drawRegion(const Plan& plan, L2Region region) {
+    const DivisibleGpu& t = plan.topology;
+    std::string sms, slices;
+    for (unsigned i = 0; i < t.sms(); ++i)
+        if (t.regionOfSm[i] == region) sms += letterOf(plan, &Share::sms, i);
     for (unsigned color = 0; color < t.colors(); ++color) {
-        if (t.quarterOfColor[color] != quarter) continue;
+        if (t.regionOfColor[color] != region) continue;
         slices.append(std::max(1u, t.slicesPerColor), letterOf(plan, &Share::colors, color));
     }
-    return rows("SMs", multiprocessors) + rows(t.slicesPerColor ? "slices" : "colors", slices);
+    return rows("SMs", sms) + rows(t.slicesPerColor ? "slices" : "colors", slices);
 }
 
-/// Whether it has multiprocessors or colors on both sides.
-bool onBothSides(const Topology& t, const Share& share) {
+/// Whether it has SMs or colors on both sides.
+bool onBothSides(const DivisibleGpu& t, const Share& share) {
     std::set<unsigned> sides;
-    for (const unsigned sm : share.multiprocessors) sides.insert(t.quarterOfMultiprocessor[sm] / 2);
-    for (const unsigned color : share.colors) sides.insert(t.quarterOfColor[color] / 2);
+    for (const unsigned sm : share.sms) sides.insert(t.regionOfSm[sm].side);
+    for (const unsigned color : share.colors) sides.insert(t.regionOfColor[color].side);
     return sides.size() > 1;
 }
 
 }  // namespace
 
-unsigned Topology::sides() const {
-    const auto last = std::max_element(quarterOfMultiprocessor.begin(), quarterOfMultiprocessor.end());
-    return last == quarterOfMultiprocessor.end() ? 1 : *last / 2 + 1u;
+unsigned DivisibleGpu::sides() const {
+    const auto last = std::max_element(regionOfSm.begin(), regionOfSm.end());
+    return last == regionOfSm.end() ? 1 : last->side + 1U;
 }
 
-bool Topology::halved() const {
-    return std::any_of(quarterOfMultiprocessor.begin(), quarterOfMultiprocessor.end(),
-                       [](std::uint8_t quarter) { return quarter % 2 != 0; });
+bool DivisibleGpu::halved() const {
+    return std::any_of(regionOfSm.begin(), regionOfSm.end(), [](L2Region region) { return region.half != 0; });
 }
 
 bool Share::overlaps(const Share& other) const {
-    return intersect(multiprocessors, other.multiprocessors) || intersect(colors, other.colors);
+    return intersect(sms, other.sms) || intersect(colors, other.colors);
 }
 
 const Share& Plan::find(const std::string& name) const {
@@ -222,10 +223,9 @@ const Share& Plan::find(const std::string& name) const {
                 fmt::join(names, ", "));
 }
 
-Plan makePlan(Topology topology, const std::vector<Partition>& partitions) {
+Plan makePlan(DivisibleGpu topology, const std::vector<Partition>& partitions) {
     validate(partitions, "partitions");
-    const std::vector<unsigned> smCounts =
-        divide(topology.multiprocessors(), sharesOf(partitions, &Partition::multiprocessors), "multiprocessors");
+    const std::vector<unsigned> smCounts = divide(topology.sms(), sharesOf(partitions, &Partition::sms), "SMs");
     const std::vector<unsigned> colorCounts =
         divide(topology.colors(), sharesOf(partitions, &Partition::memory),
                topology.colors() == 1 ? "color of " + topology.gpu : "colors of " + topology.gpu);
@@ -242,7 +242,7 @@ Plan makePlan(Topology topology, const std::vector<Partition>& partitions) {
         Share& share = plan.shares[i];
         share.partition = partitions[i];
         settle(topology, free, {smCounts[i], colorCounts[i]}, share);
-        std::sort(share.multiprocessors.begin(), share.multiprocessors.end());
+        std::sort(share.sms.begin(), share.sms.end());
         std::sort(share.colors.begin(), share.colors.end());
         share.memoryBytes = topology.memoryBytes / topology.colors() * share.colors.size();
     }
@@ -251,23 +251,23 @@ Plan makePlan(Topology topology, const std::vector<Partition>& partitions) {
 }
 
 std::string draw(const Plan& plan) {
-    const Topology& t = plan.topology;
-    std::string out =
-        fmt::format("{}: {} SMs, {} color{}\n", t.gpu, t.multiprocessors(), t.colors(), t.colors() == 1 ? "" : "s");
-    for (unsigned quarter = 0; quarter < 2 * t.sides(); ++quarter) {
-        if (!t.halved() && quarter % 2 != 0) continue;
+    const DivisibleGpu& t = plan.topology;
+    std::string out = fmt::format("{}: {} SMs, {} color{}\n", t.gpu, t.sms(), t.colors(), t.colors() == 1 ? "" : "s");
+    for (const L2Region region : kL2Regions) {
+        if (region.side >= t.sides() || (!t.halved() && region.half != 0)) continue;
         if (t.sides() > 1)
-            out += fmt::format("side {}{}\n", quarter / 2, t.halved() ? fmt::format(", half {}", quarter % 2) : "");
-        out += drawQuarter(plan, quarter);
+            out += fmt::format("side {}{}\n", region.side, t.halved() ? fmt::format(", half {}", region.half) : "");
+        out += drawRegion(plan, region);
     }
     for (const Share& share : plan.shares) {
-        const char letter = letterOf(plan, &Share::multiprocessors, share.multiprocessors.front());
-        out += fmt::format("{} {:<12} {:>3} SMs ({:.1f} %), {} of {} colors, {} MB, {} at once\n", letter,
-                           share.partition.name, share.multiprocessors.size(),
-                           100.0 * static_cast<double>(share.multiprocessors.size()) / t.multiprocessors(),
-                           share.colors.size(), t.colors(), share.memoryBytes >> 20, share.partition.tenants);
+        const char letter = letterOf(plan, &Share::sms, share.sms.front());
+        out += fmt::format("{} {:<12} {:>3} SMs ({:.1f} %), {} of {} colors, {} MB, at most {} program{}\n", letter,
+                           share.partition.name, share.sms.size(),
+                           100.0 * static_cast<double>(share.sms.size()) / t.sms(), share.colors.size(), t.colors(),
+                           share.memoryBytes >> 20, share.partition.tenants, share.partition.tenants == 1 ? "" : "s");
         if (onBothSides(t, share) && plan.shares.size() > 1)
-            out += fmt::format("  {:<12} lies on both sides of the L2, where its traffic crosses others'\n", "");
+            out +=
+                fmt::format("  {:<12} warning: on both sides of the L2, so its traffic crosses that of others\n", "");
     }
     return out;
 }

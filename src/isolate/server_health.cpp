@@ -43,7 +43,7 @@ std::string faultAfter(const std::string& name, std::chrono::milliseconds patien
 }  // namespace
 
 void waitForServer(const std::string& gpu, std::chrono::milliseconds patience) {
-    if (!gpu.starts_with("cuda:") || !gpu::underMps()) return;
+    if (!gpu::capabilitiesOf(gpu).sharedByProcesses || !gpu::underMps()) return;
     std::string fault = faultAfter(gpu, patience);
     if (fault.empty()) return;
     const experiment::MpsServer server = experiment::askMpsServer();

@@ -45,7 +45,7 @@ std::vector<Holder> stopHolders(const LeaseBook& book, const std::string& partit
     const std::vector<Holder> holders = holdersOf(book, partition);
     if (holders.empty()) {
         book.partitions();  // or an Error that says more
-        throw Error("nobody is in partition {}", partition);
+        throw Error("no program is in partition {}", partition);
     }
     for (const Holder& holder : holders)
         if (holder.process == 0)

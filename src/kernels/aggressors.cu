@@ -1,4 +1,4 @@
-// Aggressors of stress. Each runs until its stop flag is set, and has dials: places on multiprocessors, warps (the size
+// Aggressors of stress. Each runs until its stop flag is set, and has dials: places on SMs, warps (the size
 // of a block), lanes of a warp that access memory, a duty cycle, and a rate.
 #include <cuda_runtime.h>
 
@@ -11,7 +11,7 @@ namespace {
 constexpr unsigned kTogether = 4;  // accesses of a thread that are under way at once; bursts are multiples of it
 
 /// Says when to stop, and rests between bursts for as long as the dials ask. Counts in 32 bits, which wrap around: it
-/// must leave registers to as many warps as a multiprocessor holds.
+/// must leave registers to as many warps as an SM holds.
 class Pace {
   public:
     /// Bursts of different warps are spread over the time that one should take.
@@ -118,7 +118,7 @@ __device__ uint4 takeEntries(const uint4* list, unsigned parts, unsigned* ticket
 }  // namespace
 
 /// Visits the lines of a list, which holds their numbers from `base` on, in the list's order however fast each warp is:
-/// all of them take the next part from one counter. `workers` (null: all) says which multiprocessors do so, with
+/// all of them take the next part from one counter. `workers` (null: all) says which SMs do so, with
 /// `blocks` blocks; blocks on others leave.
 extern "C" __global__ void visitLines(Address base, unsigned lineBytes, const uint4* list, unsigned parts,
                                       const unsigned* workers, unsigned blocks, unsigned* ticket, unsigned bytesEach,
@@ -126,7 +126,7 @@ extern "C" __global__ void visitLines(Address base, unsigned lineBytes, const ui
                                       unsigned* ranks) {
     BlockLog* log = logs + blockIdx.x;
     if (!claimPlace(places, log)) return;
-    if (workers && workers[multiprocessor()] == 0) {
+    if (workers && workers[smId()] == 0) {
         if (threadIdx.x == 0) log->claimed = 0;
         return;
     }

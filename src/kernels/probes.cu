@@ -1,5 +1,5 @@
 // Device code of dissect: accesses timed one by one, pairs in flight together, chains of atomics, and contention
-// between many multiprocessors.
+// between many SMs.
 #include <cuda_runtime.h>
 
 namespace {
@@ -25,7 +25,7 @@ __device__ void store(Address a) {
     asm volatile("st.global.u64 [%0], %1;" ::"l"(a + threadIdx.x * 8), "l"(0ull) : "memory");
 }
 
-__device__ unsigned multiprocessor() {
+__device__ unsigned sm() {
     unsigned id;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
     return id;
@@ -101,6 +101,31 @@ extern "C" __global__ void timePairs(const Address* pairs, unsigned count, unsig
     }
 }
 
+/// The same with the second load `delay` cycles after the first, and it alone timed.
+extern "C" __global__ void timeDelayed(const Address* pairs, unsigned count, unsigned delay, unsigned* times) {
+    __shared__ Address staged[kStaged];
+    __shared__ volatile Address sink;
+    for (unsigned first = 0; first < count; first += kStaged / 2) {
+        const unsigned n = count - first < kStaged / 2 ? count - first : kStaged / 2;
+        for (unsigned i = threadIdx.x; i < 2 * n; i += blockDim.x)
+            staged[i] = loadL2(reinterpret_cast<Address>(pairs + 2 * first + i));
+        __syncthreads();
+        if (threadIdx.x == 0)
+            for (unsigned i = 0; i < n; ++i) {
+                const Address a = staged[2 * i], b = staged[2 * i + 1];
+                const unsigned begin = clockNow();
+                const Address x = loadL2(a);
+                while (clockNow() - begin < delay) {
+                }
+                const unsigned start = clockNow();
+                await(&sink, loadL2(b));
+                times[first + i] = clockNow() - start;
+                await(&sink, x);
+            }
+        __syncthreads();
+    }
+}
+
 /// Follows pointers and says how long it took.
 extern "C" __global__ void chase(Address start, unsigned steps, unsigned throughL1, Address* result) {
     __shared__ volatile Address sink;
@@ -158,12 +183,37 @@ extern "C" __global__ void timeAfterLines(const Address* list, unsigned count, u
     }
 }
 
-/// Chains of dependent atomics, which execute at the home slice. One thread of the multiprocessor `only` works on all
+/// Loads the primary line and those of a list together, `rounds` times, then the list alone as often, and times the
+/// primary line: whatever chooses the line that goes, it is gone if they do not fit a set, and there if they do.
+extern "C" __global__ void timeAfterRounds(const Address* list, unsigned count, unsigned rounds, Address primary,
+                                           unsigned sectors, unsigned sectorBytes, unsigned* times) {
+    extern __shared__ Address lines[];
+    __shared__ volatile Address sink;
+    for (unsigned i = threadIdx.x; i < count; i += blockDim.x) lines[i] = loadL2(reinterpret_cast<Address>(list + i));
+    for (unsigned round = 0; round < 2 * rounds; ++round) {
+        __syncthreads();
+        if (round < rounds && threadIdx.x == 0)
+            for (unsigned s = 0; s < sectors; ++s) await(&sink, loadL2(primary + s * sectorBytes));
+        __syncthreads();
+        Address sum = 0;
+        for (unsigned i = threadIdx.x; i < count; i += blockDim.x) sum += loadL2(lines[i]);
+        await(&sink, sum);
+    }
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    for (unsigned s = 0; s < sectors; ++s) {
+        const unsigned start = clockNow();
+        await(&sink, loadL2(primary + s * sectorBytes));
+        times[s] = clockNow() - start;
+    }
+}
+
+/// Chains of dependent atomics, which execute at the home slice. One thread of the SM `only` works on all
 /// addresses, or, if that is ~0, every block on its share. `elected` is zero at first.
 extern "C" __global__ void timeAtomics(const Address* list, unsigned count, unsigned repeats, unsigned only,
                                        unsigned* elected, unsigned* times, unsigned* where) {
     __shared__ volatile Address sink;
-    const unsigned here = multiprocessor();
+    const unsigned here = sm();
     unsigned first = 0, last = count;
     if (only != ~0u) {
         if (here != only || atomicAdd(elected, 1u) != 0) return;
@@ -187,7 +237,7 @@ extern "C" __global__ void timeAtomics(const Address* list, unsigned count, unsi
 
 namespace {
 
-/// Where the clocks of all multiprocessors agree, blocks leave it together, `lead` cycles after the last one's arrival;
+/// Where the clocks of all SMs agree, blocks leave it together, `lead` cycles after the last one's arrival;
 /// otherwise (0) each as soon as it sees that all have arrived.
 struct GridBarrier {
     unsigned* arrived;
@@ -226,9 +276,9 @@ struct GridBarrier {
 
 }  // namespace
 
-/// The warps of the chosen multiprocessors add to the addresses of a test in turn, all at once: it takes longer the
+/// The warps of the chosen SMs add to the addresses of a test in turn, all at once: it takes longer the
 /// more of them are served by one slice. A test is `slots` addresses. `state` is zero at first: blocks that have
-/// started, blocks elected, arrivals at the barrier, when to leave it, and a word for each multiprocessor.
+/// started, blocks elected, arrivals at the barrier, when to leave it, and a word for each SM.
 extern "C" __global__ void timeContention(const Address* tests, unsigned count, unsigned slots, unsigned repeats,
                                           const unsigned char* chosen, unsigned members, unsigned lanes, unsigned lead,
                                           unsigned* state, unsigned* times) {
@@ -236,7 +286,7 @@ extern "C" __global__ void timeContention(const Address* tests, unsigned count, 
     __shared__ volatile unsigned rank, present;
     __shared__ volatile Address sink;
     if (threadIdx.x == 0) {
-        const unsigned here = multiprocessor();
+        const unsigned here = sm();
         rank = ~0u;
         if (chosen[here] != 0 && atomicAdd(state + 4 + here, 1u) == 0) rank = atomicAdd(state + 1, 1u);
         __threadfence();
@@ -275,12 +325,12 @@ extern "C" __global__ void timeContention(const Address* tests, unsigned count, 
     }
 }
 
-/// Figure 8: a primary thread alone on multiprocessor 0, and others elsewhere, each chasing its own ring of pointers.
+/// Figure 8: a primary thread alone on SM 0, and others elsewhere, each chasing its own ring of pointers.
 /// `state` is zero at first: a flag for the primary, a ticket for the others, and arrivals.
 extern "C" __global__ void timeInterference(const Address* starts, unsigned threads, unsigned steps, unsigned* state,
                                             Address* cycles) {
     unsigned rank;
-    if (multiprocessor() == 0) {
+    if (sm() == 0) {
         if (atomicAdd(state, 1u) != 0) return;
         rank = 0;
     } else {
@@ -321,7 +371,7 @@ extern "C" __global__ void timeBehind(const Address* tests, unsigned testCount, 
         __syncthreads();
         if (before) await(&sink, loadL2(at));
         if (behind) {
-            // A multiprocessor sends one line a cycle or so.
+            // An SM sends one line a cycle or so.
             const unsigned begin = clockNow();
             while (clockNow() - begin < 16 + count) {
             }

@@ -1,5 +1,5 @@
 // How the walled driver moves bytes: plain kernels, which get walls like any other, so that addresses inside are
-// translated and the work stays on the multiprocessors of its tenant. And how it sees which these are.
+// translated and the work stays on the SMs of its tenant. And how it sees which these are.
 
 #include <cuda_runtime.h>
 
@@ -53,12 +53,12 @@ extern "C" __global__ void fillRows1(char* to, Size pitch, unsigned value, Size 
     fillRows(to, pitch, static_cast<unsigned char>(value), width, height);
 }
 
-/// Blocks stay for so many cycles, so that all multiprocessors get some.
-extern "C" __global__ void noteMultiprocessors(unsigned* bits, long long cycles) {
+/// Blocks stay for so many cycles, so that all SMs get some.
+extern "C" __global__ void noteSms(unsigned* bits, long long cycles) {
     if (threadIdx.x != 0) return;
-    unsigned multiprocessor;
-    asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
-    atomicOr(bits + multiprocessor / 32, 1u << multiprocessor % 32);
+    unsigned sm;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    atomicOr(bits + sm / 32, 1u << sm % 32);
     const long long begin = clock64();
     while (clock64() - begin < cycles) {
     }

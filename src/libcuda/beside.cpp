@@ -34,9 +34,7 @@ void finish() {
 bool openBeside() {
     const std::string text = environment(corun::kInProcessVariable);
     if (text.empty()) return false;
-    corun::InProcessRequest request = corun::inProcessFromText(text);
-    corun::InProcessAggressor::prepare(request);
-    beside = new corun::InProcessAggressor(std::move(request));
+    beside = new corun::InProcessAggressor(corun::inProcessFromText(text));
     process = ::getpid();
     return true;
 }

@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "arch/device_profile.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "driver/simulated_driver.h"
-#include "driver/simulator_api.h"
+#include "gpu/simulated_device.h"
 #include "libcuda/beside.h"
 #include "libcuda/statistics.h"
 #include "walls/context_registry.h"
@@ -26,14 +25,20 @@ std::vector<std::string> split(const std::string& text, char separator) {
     return parts;
 }
 
+bool wantsSampling() {
+    const std::string text = environment("BULKHEAD_SAMPLE");
+    if (!text.empty() && text != "0" && text != "1")
+        throw Error("BULKHEAD_SAMPLE is '{}': give 1 to time some launches and blocks only, or 0", text);
+    return text == "1";
+}
+
 void addDevice(const std::string& name, const std::string& scheduler, const std::vector<std::string>& settings) {
-    arch::DeviceProfile profile = arch::findProfile(name);
-    arch::applySettings(profile, settings);
-    sim::Gpu::Options options;
+    gpu::SimulationOptions options;
     options.scheduler = scheduler;
-    options.observer = &Statistics::instance().watch(scheduler);
-    const int ordinal = driver::simulator().addDevice(std::move(profile), std::move(options));
-    Statistics::instance().began(*driver::simulator().machine(ordinal));
+    options.settings = settings;
+    options.sample = wantsSampling();
+    options.observer = &Statistics::instance().watch(scheduler, options.sample);
+    Statistics::instance().began(gpu::addDevice(name, options));
 }
 
 bool addDevices() {
@@ -84,9 +89,10 @@ gpu::Gpu openChosenGpu() {
     gpu::SimulationOptions options;
     options.scheduler = choice.scheduler;
     options.settings = choice.settings;
-    if (!choice.name.starts_with("cuda:")) options.observer = &Statistics::instance().watch(choice.scheduler);
+    const bool counts = gpu::capabilitiesOf(choice.name).launchCounters;
+    if (counts) options.observer = &Statistics::instance().watch(choice.scheduler, false);
     gpu::Gpu gpu = gpu::Gpu::open(choice.name, options);
-    if (const sim::Gpu* machine = gpu.simulator()) Statistics::instance().began(*machine);
+    if (counts) Statistics::instance().began(gpu.launchCounters());
     return gpu;
 }
 
@@ -100,7 +106,7 @@ driver::CUresult explained(driver::CUresult code) {
     static std::mutex* mutex = new std::mutex;
     static auto* said = new std::set<std::string>;
     const std::string atWall = walls::lastError();
-    const std::string why = atWall.empty() ? driver::simulator().lastError() : atWall;
+    const std::string why = atWall.empty() ? gpu::lastError() : atWall;
     const std::lock_guard lock(*mutex);
     if (!why.empty() && said->insert(why).second) fmt::print(stderr, "bulkhead: {}\n", why);
     return code;

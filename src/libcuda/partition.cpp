@@ -10,9 +10,9 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "driver/simulated_driver.h"
-#include "driver/simulator_api.h"
 #include "gate/gate.h"
-#include "isolate/tenancy.h"
+#include "gpu/page_colors.h"
+#include "isolate/divided_gpu.h"
 #include "libcuda/devices.h"
 
 // What libbulkhead asks of the driver library in front of a program; see libbulkhead/include/bulkhead.h.
@@ -24,9 +24,9 @@ namespace {
 struct Tenancy {
     gpu::Gpu gpu;
     isolate::Lease lease;
-    std::optional<walls::Site> site;
+    std::optional<walls::WalledGpu> walled;
     isolate::Plan plan;
-    std::optional<walls::Enclosure> enclosure;
+    std::optional<walls::PartitionContext> tenant;
 };
 
 std::mutex mutex;
@@ -42,11 +42,12 @@ isolate::LeaseBook openBook(gpu::Gpu& gpu) {
     return {isolate::LeaseBook::defaultFolder(), isolate::identityOf(gpu)};
 }
 
-/// The partitions of the chosen GPU, without opening a simulated one a second time.
+/// The partitions of the chosen GPU, without opening one more of a kind of which each process has its own.
 isolate::LeaseBook openBook() {
     if (tenancy()) return openBook(tenancy()->gpu);
     const GpuChoice choice = chosenGpu();
-    if (!choice.name.starts_with("cuda:")) return {isolate::LeaseBook::defaultFolder(), {choice.name}};
+    if (!gpu::capabilitiesOf(choice.name).sharedByProcesses)
+        return {isolate::LeaseBook::defaultFolder(), {choice.name}};
     gpu::Gpu gpu = gpu::Gpu::open(choice.name);
     return openBook(gpu);
 }
@@ -58,19 +59,19 @@ void join(const std::string& name) {
     isolate::LeaseBook book = openBook(place->gpu);
     place->lease = book.join(name, [&](const std::vector<isolate::Partition>& partitions) {
         isolate::DividedGpu divided = isolate::divide(place->gpu, partitions, book.map());
-        place->site.emplace(std::move(divided.site));
+        place->walled.emplace(std::move(divided.walled));
         place->plan = std::move(divided.plan);
         return place->plan;
     });
-    place->enclosure.emplace(place->site->enclose(isolate::wallsOf(place->lease.share(), *place->site)));
+    place->tenant.emplace(place->walled->enclose(isolate::wallsOf(place->lease.share(), *place->walled)));
     tenancy() = std::move(place);
     walled = true;
 }
 
 void describe(const isolate::Share& share, bulkhead_place& place) {
-    const isolate::Topology& t = tenancy()->plan.topology;
-    place.multiprocessors = static_cast<unsigned>(share.multiprocessors.size());
-    place.all_multiprocessors = t.multiprocessors();
+    const isolate::DivisibleGpu& t = tenancy()->plan.topology;
+    place.sms = static_cast<unsigned>(share.sms.size());
+    place.all_sms = t.sms();
     place.colors = static_cast<unsigned>(share.colors.size());
     place.all_colors = t.colors();
     place.memory_bytes = share.memoryBytes;
@@ -129,8 +130,8 @@ int joinCall(const char* partition) {
 int leaveCall() {
     return answer([] {
         // A lease that is stale can be left all the same.
-        if (!tenancy() || !tenancy()->enclosure) throw Error("this process is in no partition");
-        tenancy()->enclosure.reset();
+        if (!tenancy() || !tenancy()->tenant) throw Error("this process is in no partition");
+        tenancy()->tenant.reset();
         tenancy()->lease.leave();
     });
 }
@@ -177,15 +178,13 @@ int setPartitionsCall(const char* partitions) {
 int physicalAddressCall(const void* device, unsigned long long* physical) {
     return answer([&] {
         auto address = reinterpret_cast<driver::CUdeviceptr>(device);
-        if (tenancy() && !tenancy()->gpu.simulator()) throw Error("a real driver tells no physical addresses");
-        if (tenancy() && tenancy()->enclosure) {
-            address = tenancy()->enclosure->realAddress(address);
+        if (tenancy() && !tenancy()->gpu.capabilities().physicalAddresses)
+            throw Error("a real driver tells no physical addresses");
+        if (tenancy() && tenancy()->tenant) {
+            address = tenancy()->tenant->realAddress(address);
             tenancy()->gpu.context().makeCurrent();
         }
-        std::uint64_t at = 0;
-        if (driver::simulator().physicalAddress(&at, address) != driver::CUDA_SUCCESS)
-            throw Error("{}", driver::simulator().lastError());
-        *physical = at;
+        *physical = gpu::physicalAddress(address);
     });
 }
 

@@ -6,12 +6,14 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "arch/device_profile.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/files.h"
-#include "base/json.h"
 #include "base/result.h"
+#include "base/schema.h"
 #include "report/report.h"
 
 namespace bulkhead::libcuda {
@@ -52,7 +54,7 @@ double gigabytesPerSecond(std::uint64_t bytes, double seconds) {
     return seconds > 0 ? static_cast<double>(bytes) / seconds * 1e-9 : 0.0;
 }
 
-nlohmann::ordered_json toJson(const sim::Gpu& gpu, const std::string& kernel, const KernelSum& sum) {
+nlohmann::ordered_json toJson(const gpu::LaunchCounters& gpu, const std::string& kernel, const KernelSum& sum) {
     const sim::Counters& c = sum.counters;
     const double seconds = gpu.seconds(sum.cycles);
     return {
@@ -77,18 +79,20 @@ nlohmann::ordered_json toJson(const sim::Gpu& gpu, const std::string& kernel, co
 /// Adds up the launches of one GPU as they end. Called by the simulation, one call at a time.
 class Statistics::Watcher final : public sim::Observer {
   public:
-    explicit Watcher(std::string scheduler) : scheduler(std::move(scheduler)) {}
+    Watcher(std::string scheduler, bool sampled) : scheduler(std::move(scheduler)), sampled(sampled) {}
     void launchEnded(Cycles, std::uint32_t launch) override {
-        const sim::LaunchRecord& record = gpu->record(launch);
-        KernelSum& sum = kernels[record.kernel];
+        const gpu::Launch ended = gpu->launch(launch);
+        KernelSum& sum = kernels[ended.kernel];
         ++sum.launches;
-        sum.failed += record.error.has_value();
-        sum.cycles += record.ended - record.started;
-        sum.counters += gpu->counters(launch);
+        sum.failed += ended.failed;
+        sum.cycles += ended.cycles();
+        sum.counters += ended.counters;
+        sum.sampled += ended;
     }
 
     const std::string scheduler;
-    const sim::Gpu* gpu = nullptr;
+    const bool sampled;  ///< the GPU times some launches and blocks only
+    std::optional<gpu::LaunchCounters> gpu;
     std::map<std::string, KernelSum> kernels;
 };
 
@@ -97,14 +101,14 @@ Statistics& Statistics::instance() {
     return *statistics;
 }
 
-sim::Observer& Statistics::watch(std::string scheduler) {
+sim::Observer& Statistics::watch(std::string scheduler, bool sampled) {
     process_ = ::getpid();
-    watchers_.push_back(std::make_unique<Watcher>(std::move(scheduler)));
+    watchers_.push_back(std::make_unique<Watcher>(std::move(scheduler), sampled));
     return *watchers_.back();
 }
 
-void Statistics::began(const sim::Gpu& gpu) {
-    watchers_.back()->gpu = &gpu;
+void Statistics::began(const gpu::LaunchCounters& counters) {
+    watchers_.back()->gpu = counters;
 }
 
 void Statistics::transferred(Transfer transfer, std::size_t bytes) {
@@ -119,9 +123,12 @@ nlohmann::ordered_json Statistics::json() const {
     json devices = json::array();
     for (const auto& watcher : watchers_) {
         if (!watcher->gpu) continue;
-        const sim::Gpu& gpu = *watcher->gpu;
+        const gpu::LaunchCounters& gpu = *watcher->gpu;
         json kernels = json::array();
-        for (const auto& [kernel, sum] : watcher->kernels) kernels.push_back(toJson(gpu, kernel, sum));
+        for (const auto& [kernel, sum] : watcher->kernels) {
+            kernels.push_back(toJson(gpu, kernel, sum));
+            if (watcher->sampled) kernels.back()["sample"] = sum.sampled.json();
+        }
         devices.push_back({{"gpu", "sim:" + gpu.profile().name},
                            {"scheduler", watcher->scheduler},
                            {"cycles", gpu.now()},
@@ -131,26 +138,41 @@ nlohmann::ordered_json Statistics::json() const {
     json transfers;
     for (std::size_t i = 0; i < transfers_.size(); ++i)
         transfers[kTransferNames[i]] = {{"calls", transfers_[i].calls}, {"bytes", transfers_[i].bytes}};
-    return {{"command", command()},  {"settings", environment("BULKHEAD_SET")},
-            {"date", currentDate()}, {"version", BULKHEAD_VERSION},
-            {"devices", devices},    {"transfers", transfers}};
+    return {{"schema", schemas::kStatistics.text()},
+            {"command", command()},
+            {"settings", environment("BULKHEAD_SET")},
+            {"date", currentDate()},
+            {"version", BULKHEAD_VERSION},
+            {"devices", devices},
+            {"transfers", transfers}};
 }
 
 std::string Statistics::table() const {
     std::string text;
     for (const auto& watcher : watchers_) {
         if (!watcher->gpu) continue;
-        const sim::Gpu& gpu = *watcher->gpu;
+        const gpu::LaunchCounters& gpu = *watcher->gpu;
         Result r;
         r.title = fmt::format("kernels on sim:{}, {} scheduler", gpu.profile().name, watcher->scheduler);
         r.columns = {{"kernel", ""},      {"launches", ""},    {"time", "us"},  {"IPC", ""},
                      {"L1 hit rate", ""}, {"L2 hit rate", ""}, {"DRAM", "GB/s"}};
+        if (watcher->sampled)
+            r.columns.insert(r.columns.begin() + 2, {{"timed", ""}, {"timed blocks", ""}, {"cycles", "95 %"}});
         for (const auto& [kernel, sum] : watcher->kernels) {
             const sim::Counters& c = sum.counters;
             const double seconds = gpu.seconds(sum.cycles);
-            r.add({shortName(kernel), static_cast<std::int64_t>(sum.launches), seconds * 1e6,
-                   perCycle(c.threadInstructions, sum.cycles), sim::ratio(c.l1Hits, c.l1Misses),
-                   sim::ratio(c.l2Hits, c.l2Misses), gigabytesPerSecond(c.bytesDram, seconds)});
+            std::vector<Value> row = {shortName(kernel),
+                                      static_cast<std::int64_t>(sum.launches),
+                                      seconds * 1e6,
+                                      perCycle(c.threadInstructions, sum.cycles),
+                                      sim::ratio(c.l1Hits, c.l1Misses),
+                                      sim::ratio(c.l2Hits, c.l2Misses),
+                                      gigabytesPerSecond(c.bytesDram, seconds)};
+            if (watcher->sampled)
+                row.insert(row.begin() + 2, {static_cast<std::int64_t>(sum.sampled.timedLaunches),
+                                             fmt::format("{} of {}", sum.sampled.timedBlocks, sum.sampled.blocks),
+                                             sum.sampled.cycles(sum.cycles)});
+            r.add(std::move(row));
         }
         text += report::text(r);
     }

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/gpu.h"
+#include "gpu/launch_log.h"
+#include "gpu/sampled.h"
 #include "sim/observer.h"
 
 namespace bulkhead::libcuda {
@@ -21,17 +22,18 @@ struct KernelSum {
     std::uint64_t launches = 0, failed = 0;
     Cycles cycles = 0;
     sim::Counters counters;
+    gpu::Sampled sampled;
 };
 
-/// What a process did on its simulated GPUs. Written when the process ends, if it was asked for: BULKHEAD_STATS names a
-/// file for JSON, BULKHEAD_SUMMARY=1 puts a table on standard error.
+/// What a process did on its GPUs, where they count launches. Written when the process ends, if it was asked for:
+/// BULKHEAD_STATS names a file for JSON, BULKHEAD_SUMMARY=1 puts a table on standard error.
 class Statistics {
   public:
     static Statistics& instance();  ///< never destroyed
 
     /// The observer for a GPU about to be made; began() tells which it became.
-    sim::Observer& watch(std::string scheduler);
-    void began(const sim::Gpu&);
+    sim::Observer& watch(std::string scheduler, bool sampled);
+    void began(const gpu::LaunchCounters&);
     void transferred(Transfer, std::size_t bytes);
 
     nlohmann::ordered_json json() const;

@@ -120,9 +120,9 @@ std::vector<std::set<ParameterSlot>> trustedPointers(const Function& function, c
 }
 
 /// Writes the bodies of one function.
-class Rewriting {
+class AccessRewriting {
   public:
-    Rewriting(const Function& function, const AccessTranslation& t)
+    AccessRewriting(const Function& function, const AccessTranslation& t)
         : function_(function), translation_(t), pointers_(trustedPointers(function, t)) {
         for (const Instruction& i : function.body) {
             const int number = globalAddress(i);
@@ -223,7 +223,7 @@ RewrittenModule withTranslatedAccesses(const Module& module, const AccessTransla
     if (!t.constants.empty()) edit.insert(firstDeclaration(module), t.constants + "\n");
     for (const Function& function : module.functions) {
         if (refusals.contains(function)) continue;
-        const Rewriting rewriting(function, t);
+        const AccessRewriting rewriting(function, t);
         const FunctionText* text = rewriting.isNeeded() ? find(texts, function.name) : nullptr;
         if (text != nullptr) edit.replace(text->body(), rewriting.bodies(text->body()));
     }

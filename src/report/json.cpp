@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/schema.h"
 #include "report/report.h"
 #include "report/values.h"
 
@@ -40,7 +41,7 @@ class Reader {
 
     Result result(const nlohmann::json& json) {
         if (!json.is_object() || !json.contains("columns") || !json.contains("rows"))
-            throw Error("{}: no result: an object with title, columns and rows", where_);
+            throw Error("{}: not a result, which is an object with title, columns and rows", where_);
         Result r;
         r.title = text(json, "title");
         where_ += ": \"" + r.title + "\"";
@@ -54,13 +55,13 @@ class Reader {
 
   private:
     const nlohmann::json& array(const nlohmann::json& json, const char* key) const {
-        if (!json[key].is_array()) throw Error("{}: {} is no array", where_, key);
+        if (!json[key].is_array()) throw Error("{}: {} is not an array", where_, key);
         return json[key];
     }
 
     std::string text(const nlohmann::json& json, const char* key) const {
         if (!json.is_object() || !json.contains(key) || !json[key].is_string())
-            throw Error("{}: {} is missing, or is no text", where_, key);
+            throw Error("{}: {} is missing or not a string", where_, key);
         return json[key];
     }
 
@@ -69,7 +70,7 @@ class Reader {
     }
 
     std::vector<Value> cells(const Result& r, const nlohmann::json& row) const {
-        if (!row.is_object()) throw Error("{}: a row is no object", where_);
+        if (!row.is_object()) throw Error("{}: a row is not an object", where_);
         std::vector<Value> values;
         for (const auto& column : r.columns)
             values.push_back(row.contains(column.name) ? value(row[column.name]) : Value());
@@ -83,7 +84,7 @@ class Reader {
         if (json.is_number_integer() && !large) return json.get<std::int64_t>();
         if (json.is_number()) return json.get<double>();
         if (json.is_string()) return json.get<std::string>();
-        throw Error("{}: a cell holds an array or an object", where_);
+        throw Error("{}: a cell is an array or an object", where_);
     }
 
     Result::Provenance provenance(const nlohmann::json& json) const {
@@ -122,7 +123,7 @@ class Reader {
             return name.is_string() && c.name == name.get_ref<const std::string&>();
         };
         if (std::none_of(r.columns.begin(), r.columns.end(), named))
-            throw Error("{}: a chart of the column {}, which is not there", where_, jsonQuoted(name));
+            throw Error("{}: a chart uses column {}, which does not exist", where_, jsonQuoted(name));
         return name;
     }
 
@@ -130,6 +131,19 @@ class Reader {
 };
 
 }  // namespace
+
+nlohmann::ordered_json fileJson(const Result& result) {
+    nlohmann::ordered_json file = schemas::kResult.begin();
+    file.update(json(result));
+    return file;
+}
+
+nlohmann::ordered_json fileJson(std::span<const Result> results) {
+    nlohmann::ordered_json file = schemas::kResult.begin();
+    file["results"] = Json::array();
+    for (const Result& result : results) file["results"].push_back(json(result));
+    return file;
+}
 
 nlohmann::ordered_json json(const Result& result) {
     const auto& p = result.provenance;
@@ -161,9 +175,14 @@ Result fromJson(const nlohmann::json& json, const std::string& where) {
 
 std::vector<Result> resultsIn(const nlohmann::json& json, const std::string& where) {
     const nlohmann::json* list = json.is_array() ? &json : nullptr;
-    if (json.is_object())
-        for (const char* key : {"results", "figures"})
-            if (!list && json.contains(key) && json[key].is_array()) list = &json[key];
+    if (json.is_object()) {
+        JsonObject file(json, where);
+        // What dissect writes by --json is a map with figures.
+        const nlohmann::json* figures = file.find("figures");
+        (figures ? schemas::kMap : schemas::kResult).expectIn(file);
+        const nlohmann::json* results = figures ? figures : file.find("results");
+        if (results && results->is_array()) list = results;
+    }
     if (!list) return {fromJson(json, where)};
     std::vector<Result> results;
     for (const auto& one : *list) results.push_back(fromJson(one, where));

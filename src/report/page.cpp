@@ -139,8 +139,8 @@ std::string table(const Result& result, const std::string& labelledBy) {
     }
     out += "</tbody>\n</table>\n</div>\n";
     if (result.rows.size() > kMostRows)
-        out += fmt::format("<p class=\"note\">The first {} of {} rows. JSON and CSV have them all.</p>\n", kMostRows,
-                           result.rows.size());
+        out += fmt::format("<p class=\"note\">The first {} of {} rows. JSON and CSV files have all rows.</p>\n",
+                           kMostRows, result.rows.size());
     return out;
 }
 
@@ -163,8 +163,8 @@ std::string source(const Result::Provenance& p) {
     std::string out = "<footer class=\"source\">\n";
     if (!p.command.empty())
         out += "<div class=\"command\"><code>" + escaped(p.command) +
-               "</code><button type=\"button\" class=\"copy\" aria-label=\"Copy the command that makes this "
-               "again\">Copy</button></div>\n";
+               "</code><button type=\"button\" class=\"copy\" aria-label=\"Copy the command that reproduces "
+               "this result\">Copy</button></div>\n";
     if (!facts.empty()) out += "<p>" + facts + "</p>\n";
     return out + "</footer>\n";
 }

@@ -29,7 +29,7 @@ double drawn(const Value& value) {
 std::size_t columnOf(const Result& result, const std::string& name) {
     for (std::size_t c = 0; c < result.columns.size(); ++c)
         if (result.columns[c].name == name) return c;
-    throw Error("result \"{}\": a chart of the column \"{}\", which is not there", result.title, name);
+    throw Error("result \"{}\": a chart uses column \"{}\", which does not exist", result.title, name);
 }
 
 /// Names in the order in which they first occur.
@@ -243,7 +243,7 @@ void addCells(Plot& p, const Result& result, const Chart& chart) {
         for (const std::size_t row : parts.rows[part])
             values[{part, across.number(shown(result.rows[row][xColumn]))}] = drawn(result.rows[row][yColumn]);
     if (parts.names.size() * across.all().size() > kMostCells)
-        throw Error("result \"{}\": a heat map of {} by {} cells is too large to be drawn", result.title,
+        throw Error("result \"{}\": a heat map of {} by {} cells is too large to draw", result.title,
                     parts.names.size(), across.all().size());
     for (const std::size_t column : axisOrder(across.all())) p.categories.push_back(across.all()[column]);
     for (const std::size_t part : axisOrder(parts.names)) {
@@ -289,7 +289,7 @@ std::string describeHeights(const Plot& p, const Plot::Series& s) {
 
 std::string describeSamples(const Plot::Series& s) {
     const auto half = std::lower_bound(s.y.begin(), s.y.end(), 50.0);
-    return fmt::format("{}: from {} to {}, half of them at most {}.", s.name, rounded(s.x.front()), rounded(s.x.back()),
+    return fmt::format("{}: from {} to {}, median {}.", s.name, rounded(s.x.front()), rounded(s.x.back()),
                        rounded(s.x[static_cast<std::size_t>(half - s.y.begin())]));
 }
 
@@ -303,7 +303,7 @@ std::string describeCells(const Plot& p) {
     const auto place = [&](std::size_t i) {
         return p.rows[i / p.categories.size()] + ", " + p.categories[i % p.categories.size()];
     };
-    return fmt::format(" {} rows by {} columns. Least {} ({}), most {} ({}).", p.rows.size(), p.categories.size(),
+    return fmt::format(" {} rows by {} columns. Minimum {} ({}), maximum {} ({}).", p.rows.size(), p.categories.size(),
                        rounded(p.cells[least]), place(least), rounded(p.cells[most]), place(most));
 }
 
@@ -315,9 +315,9 @@ bool Plot::empty() const {
 
 Plot plot(const Result& result, const Chart& chart) {
     const bool distribution = chart.kind == Chart::Kind::cdf || chart.kind == Chart::Kind::histogram;
-    if (chart.y.empty()) throw Error("result \"{}\": a chart of no column", result.title);
+    if (chart.y.empty()) throw Error("result \"{}\": a chart has no y column", result.title);
     if (chart.x.empty() && (chart.kind == Chart::Kind::bar || chart.kind == Chart::Kind::heatmap))
-        throw Error("result \"{}\": a chart with no column across", result.title);
+        throw Error("result \"{}\": a chart has no x column", result.title);
     Plot p;
     p.kind = chart.kind;
     p.title = chart.title;

@@ -34,11 +34,10 @@ struct Rasterizer {
 
     Rasterizer() {
         void* const library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-        if (library == nullptr)
-            throw Error("PNG: {} is missing, which draws them: it is in the Debian package librsvg2-2", kLibrary);
+        if (library == nullptr) throw Error("PNG: {} is missing: install the Debian package librsvg2-2", kLibrary);
         const auto find = [&](const char* name, auto& function) {
             function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
-            if (function == nullptr) throw Error("PNG: {} has no {}: it is too old", kLibrary, name);
+            if (function == nullptr) throw Error("PNG: {} is too old: it has no {}", kLibrary, name);
         };
         find("rsvg_handle_new_from_data", rsvg_handle_new_from_data);
         find("rsvg_handle_get_intrinsic_size_in_pixels", rsvg_handle_get_intrinsic_size_in_pixels);

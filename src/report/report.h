@@ -19,10 +19,15 @@ std::string csv(const Result&);
 /// precision.
 nlohmann::ordered_json json(const Result&);
 
+/// A file of one result, or of several as "results".
+nlohmann::ordered_json fileJson(const Result&);
+nlohmann::ordered_json fileJson(std::span<const Result>);
+
 /// What json() wrote. Throws Error, whose message begins with `where`.
 Result fromJson(const nlohmann::json&, const std::string& where);
 
-/// All results of a file: one, an array, or an object that has them as "results" or "figures".
+/// All results of a file: one, an array, or an object that has them as "results", or a map's "figures". Throws Error,
+/// whose message begins with `where`.
 std::vector<Result> resultsIn(const nlohmann::json&, const std::string& where);
 
 /// Results that differ in nothing but their GPU, in one, with a column that says which: a simulated GPU beside a real

@@ -17,8 +17,6 @@ struct CiaoFigure {
 
 /// In the order of the paper.
 const std::vector<CiaoFigure>& ciaoFigures();
-/// Throws Error that lists the names.
-const CiaoFigure& findCiaoFigure(std::string_view name);
 
 using MakeFigure = std::vector<Result>(compare::RunBatch&, const compare::RunSpec& common);
 // ciao_motivation.cpp

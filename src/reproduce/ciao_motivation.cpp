@@ -6,17 +6,17 @@
 namespace bulkhead::reproduce {
 namespace {
 
-compare::RunFigures observed(compare::RunBatch& batch, compare::RunSpec spec, const char* workload) {
+compare::RunMeasurement observed(compare::RunBatch& batch, compare::RunSpec spec, const char* workload) {
     spec.workload = workload;
     spec.scheduler = "gto";
     spec.observe = true;
     const compare::Outcome outcome = batch.run(spec);
     if (!outcome.ok()) throw Error("{} under gto: {}", workload, outcome.failure);
-    return outcome.figures;
+    return outcome.measurement;
 }
 
 /// A row for each pair of warps of SM 0 of which one interferes with the other, most first.
-Result pairTable(const compare::RunFigures& f, const std::string& title) {
+Result pairTable(const compare::RunMeasurement& f, const std::string& title) {
     Result r;
     r.title = title;
     r.columns = {{"interfered warp", ""}, {"interfering warp", ""}, {"VTA hits", ""}};
@@ -61,12 +61,12 @@ std::vector<Result> limitingInBackprop(compare::RunBatch& batch, const compare::
 std::vector<Result> spreadOfInterference(compare::RunBatch& batch, const compare::RunSpec& common) {
     Result r;
     r.title = "VTA hits between two warps of SM 0 (the paper has bars without numbers)";
-    r.columns = {{"workload", ""}, {"pairs of warps that miss", ""}, {"least", ""}, {"mean", ""}, {"most", ""}};
+    r.columns = {{"workload", ""}, {"warp pairs with misses", ""}, {"minimum", ""}, {"mean", ""}, {"maximum", ""}};
     compare::RunSpec watched = common;
     watched.observe = true;
     const compare::Comparison c = compare::compare(batch, {compare::ciaoWorkloads(), schedulers({"gto"}), watched});
     for (std::size_t w = 0; w < c.plan.workloads.size(); ++w) {
-        const compare::RunFigures& f = c.at(w, 0).figures;
+        const compare::RunMeasurement& f = c.at(w, 0).measurement;
         std::uint64_t least = ~std::uint64_t{0}, most = 0, sum = 0, pairs = 0;
         for (std::uint32_t interfered = 0; interfered < f.warps; ++interfered)
             for (std::uint32_t interfering = 0; interfering < f.warps; ++interfering) {
@@ -88,7 +88,7 @@ std::vector<Result> spreadOfInterference(compare::RunBatch& batch, const compare
     r.charts.push_back({Chart::Kind::bar,
                         "interference between two warps",
                         "workload",
-                        {"mean", "most"},
+                        {"mean", "maximum"},
                         {},
                         {},
                         "VTA hits",

@@ -12,7 +12,7 @@ Result overTime(const compare::Comparison& c, std::size_t workload) {
     r.columns = {{"scheduler", ""},    {"instructions", "million"}, {"IPC", ""},
                  {"active warps", ""}, {"isolated warps", ""},      {"interference", "VTA hits/1000 instructions"}};
     for (std::size_t v = 0; v < c.plan.variants.size(); ++v) {
-        const auto& series = c.at(workload, v).figures.series;
+        const auto& series = c.at(workload, v).measurement.series;
         const std::size_t step = (series.size() + kMostRows - 1) / kMostRows;
         compare::SeriesPoint last;
         for (std::size_t end = step; step && end <= series.size(); end += step) {
@@ -50,7 +50,8 @@ std::vector<Result> awarenessOverTime(compare::RunBatch& batch, const compare::R
 
 std::vector<Result> workingSetsOverTime(compare::RunBatch& batch, const compare::RunSpec& common) {
     const compare::Comparison c = watch(batch, common, {"SYRK", "KMN"}, {"ciao-t", "ciao-p", "ciao-c"});
-    return {overTime(c, 0), overTime(c, 1), ratioTable("beside the paper's", c, kFigure10Ratios), compare::runTable(c)};
+    return {overTime(c, 0), overTime(c, 1), ratioTable("measured and published", c, kFigure10Ratios),
+            compare::runTable(c)};
 }
 
 }  // namespace bulkhead::reproduce

@@ -27,8 +27,8 @@ std::vector<Result> storageOverhead(compare::RunBatch&, const compare::RunSpec& 
     const std::int64_t mshrAddressBits = bitsToCount(profile.sm.sharedBytes);
 
     Result r;
-    r.title = "storage of CIAO on an SM (V-F)";
-    r.columns = {{"structure", ""},       {"entries", ""},           {"an entry", "bits"}, {"in all", "bytes"},
+    r.title = "storage of CIAO per SM (V-F)";
+    r.columns = {{"structure", ""},       {"entries", ""},           {"entry size", "bits"}, {"total", "bytes"},
                  {"paper's entries", ""}, {"paper's entry", "bits"}, {"paper", ""}};
     std::int64_t totalBits = 0;
     const auto add = [&](const std::string& name, std::int64_t entries, std::int64_t bits, Value paperEntries,
@@ -39,16 +39,16 @@ std::vector<Result> storageOverhead(compare::RunBatch&, const compare::RunSpec& 
     };
     add("victim tag array", warps * profile.ciao.vtaTags, tagBits + warpBits, std::int64_t{48 * 8}, Value(),
         "0.65 mm2 for 15 SMs, 0.12 % of the chip");
-    add("owners in L1D's tags", profile.l1.bytes / profile.l1.lineBytes, warpBits, Value(), Value(),
-        "taken over from CCWS, not counted");
+    add("owner fields in L1D tags", profile.l1.bytes / profile.l1.lineBytes, warpBits, Value(), Value(),
+        "part of CCWS, not counted");
     add("VTA-hit counters", warps, 32, std::int64_t{48}, std::int64_t{32}, "");
     add("interference list", warps, warpBits + profile.ciao.counterBits, std::int64_t{64}, kPaperWarpIdBits + 2, "");
     add("pair list", warps, 2 * warpBits, std::int64_t{64}, 2 * kPaperWarpIdBits, "");
     add("V and I bits", warps, 2, Value(), Value(), "");
-    add("shared memory addresses in MSHRs", profile.l1.mshrs, mshrAddressBits, Value(), Value(),
+    add("shared-memory addresses in MSHRs", profile.l1.mshrs, mshrAddressBits, Value(), Value(),
         "64 bytes and 4500 gates with the translation unit");
     add("mask and offset registers", 3, sim::AddressTranslation::kRowBits, Value(), std::int64_t{8}, "");
-    r.add({std::string("in all"),
+    r.add({std::string("total"),
            {},
            {},
            static_cast<double>(totalBits) / 8,

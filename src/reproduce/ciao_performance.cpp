@@ -18,7 +18,7 @@ double share(double part, double whole) {
 std::vector<Result> performance(compare::RunBatch& batch, const compare::RunSpec& common) {
     const compare::Comparison c =
         compareAll(batch, common, {"gto", "ccws", "best-swl", "statpcal", "ciao-t", "ciao-p", "ciao-c"});
-    return {compare::gainTable(c), ratioTable("geometric means beside the paper's", c, kFigure8Ratios),
+    return {compare::gainTable(c), ratioTable("geometric means, measured and published", c, kFigure8Ratios),
             compare::runTable(c)};
 }
 
@@ -28,17 +28,17 @@ std::vector<Result> sharedMemoryUse(compare::RunBatch& batch, const compare::Run
     arch::applySettings(profile, common.settings);
     const auto bytes = static_cast<double>(profile.sm.sharedBytes);
     Result r;
-    r.title = "shares of shared memory (the paper has bars without numbers)";
+    r.title = "use of shared memory (the paper has bars without numbers)";
     r.columns = {{"workload", ""},
                  {"scheduler", ""},
-                 {"by the program", ""},
+                 {"used by the program", ""},
                  {"offered to the cache", ""},
                  {"used by the cache", ""}};
     for (std::size_t w = 0; w < c.plan.workloads.size(); ++w)
         for (std::size_t v = 0; v < c.plan.variants.size(); ++v) {
             std::vector<Value> row = {c.plan.workloads[w], c.plan.variants[v].label};
             if (c.at(w, v).ok()) {
-                const compare::RunFigures& f = c.at(w, v).figures;
+                const compare::RunMeasurement& f = c.at(w, v).measurement;
                 row.insert(row.end(), {share(f.sharedReserved, bytes), share(f.sharedCacheCapacity, bytes),
                                        share(f.sharedCacheUsed, bytes)});
             }
@@ -46,7 +46,7 @@ std::vector<Result> sharedMemoryUse(compare::RunBatch& batch, const compare::Run
             r.add(std::move(row));
         }
     r.charts.push_back({Chart::Kind::bar,
-                        "shared memory that the cache uses",
+                        "shared memory used by the cache",
                         "workload",
                         {"used by the cache"},
                         {"scheduler"},
@@ -61,7 +61,7 @@ std::vector<Result> sharedMemoryUse(compare::RunBatch& batch, const compare::Run
 std::vector<Result> characteristics(compare::RunBatch& batch, const compare::RunSpec& common) {
     const compare::Comparison c = compareAll(batch, common, {"gto", "best-swl"});
     Result r;
-    r.title = "Table II, ours beside the paper's";
+    r.title = "Table II, measured and published";
     r.columns = {{"workload", ""}, {"class", ""},           {"APKI", ""},  {"paper's APKI", ""},
                  {"memory", "KB"}, {"paper's input", "KB"}, {"N_wrp", ""}, {"paper's N_wrp", ""},
                  {"F_smem", "%"},  {"paper's F_smem", "%"}};
@@ -70,11 +70,11 @@ std::vector<Result> characteristics(compare::RunBatch& batch, const compare::Run
         const compare::Outcome& gto = c.at(w, 0);
         const std::string& limited = c.spec(w, 1).scheduler;
         const auto orNothing = [&](double value) { return gto.ok() ? Value(value) : Value(); };
-        r.add({c.plan.workloads[w], std::string(paper.workloadClass), orNothing(gto.figures.apki()), paper.apki,
-               orNothing(static_cast<double>(gto.figures.footprintBytes) / 1024),
+        r.add({c.plan.workloads[w], std::string(paper.workloadClass), orNothing(gto.measurement.apki()), paper.apki,
+               orNothing(static_cast<double>(gto.measurement.footprintBytes) / 1024),
                static_cast<double>(paper.inputBytes) / 1024,
                static_cast<std::int64_t>(std::stoi(limited.substr(limited.find(':') + 1))),
-               static_cast<std::int64_t>(paper.bestWarps), orNothing(100 * gto.figures.sharedMemoryShare),
+               static_cast<std::int64_t>(paper.bestWarps), orNothing(100 * gto.measurement.sharedMemoryShare),
                100 * paper.sharedMemoryShare});
     }
     r.charts.push_back({Chart::Kind::bar,
@@ -86,15 +86,8 @@ std::vector<Result> characteristics(compare::RunBatch& batch, const compare::Run
                         "",
                         false,
                         false});
-    r.charts.push_back({Chart::Kind::bar,
-                        "warps that Best-SWL lets run",
-                        "workload",
-                        {"N_wrp"},
-                        {},
-                        {"paper's N_wrp"},
-                        "",
-                        false,
-                        false});
+    r.charts.push_back(
+        {Chart::Kind::bar, "warp limit of Best-SWL", "workload", {"N_wrp"}, {}, {"paper's N_wrp"}, "", false, false});
     return {r};
 }
 

@@ -16,8 +16,8 @@ compare::Comparison compareMemoryIntensive(compare::RunBatch& batch, const compa
 /// How far IPC is from the first variant's in any workload, and in the mean.
 Result changeTable(const compare::Comparison& c, double paperPercent) {
     Result r;
-    r.title = fmt::format("change of IPC from {}", c.plan.variants.front().label);
-    r.columns = {{"variant", ""}, {"least", "%"}, {"mean", "%"}, {"most", "%"}, {"paper: within", "%"}};
+    r.title = fmt::format("change of IPC relative to {}", c.plan.variants.front().label);
+    r.columns = {{"variant", ""}, {"minimum", "%"}, {"mean", "%"}, {"maximum", "%"}, {"paper: within", "%"}};
     for (std::size_t v = 1; v < c.plan.variants.size(); ++v) {
         std::vector<double> changes;
         for (std::size_t w = 0; w < c.plan.workloads.size(); ++w)
@@ -29,7 +29,8 @@ Result changeTable(const compare::Comparison& c, double paperPercent) {
                std::holds_alternative<double>(mean) ? Value(100 * (std::get<double>(mean) - 1)) : Value(),
                *std::max_element(changes.begin(), changes.end()), paperPercent});
     }
-    r.charts.push_back({Chart::Kind::bar, r.title, "variant", {"least", "mean", "most"}, {}, {}, "", false, false});
+    r.charts.push_back(
+        {Chart::Kind::bar, r.title, "variant", {"minimum", "mean", "maximum"}, {}, {}, "", false, false});
     return r;
 }
 
@@ -65,7 +66,7 @@ std::vector<Result> cacheConfigurations(compare::RunBatch& batch, const compare:
     const compare::Comparison c = compareMemoryIntensive(
         batch, common,
         {{"GTO", "gto"}, {"GTO-cap", "gto", kLargeL1}, {"GTO-8way", "gto", kEightWays}, {"CIAO-C", "ciao-c"}});
-    return {compare::gainTable(c), ratioTable("beside the paper's", c, kFigure12aRatios)};
+    return {compare::gainTable(c), ratioTable("measured and published", c, kFigure12aRatios)};
 }
 
 std::vector<Result> dramConfigurations(compare::RunBatch& batch, const compare::RunSpec& common) {
@@ -74,7 +75,7 @@ std::vector<Result> dramConfigurations(compare::RunBatch& batch, const compare::
                                                           {"statPCAL-2X", "statpcal", kTwiceTheBandwidth},
                                                           {"CIAO-C", "ciao-c"},
                                                           {"CIAO-C-2X", "ciao-c", kTwiceTheBandwidth}});
-    return {compare::gainTable(c), ratioTable("beside the paper's", c, kFigure12bRatios)};
+    return {compare::gainTable(c), ratioTable("measured and published", c, kFigure12bRatios)};
 }
 
 }  // namespace bulkhead::reproduce

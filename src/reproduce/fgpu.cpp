@@ -15,30 +15,29 @@ using evaluation::Method;
 /// A row of Tables III and IV: variation in runtime, in percent.
 struct PaperVariation {
     const char* gpu;
-    Method method;
+    const char* method;
     double average, most;
 };
 
 const std::vector<PaperVariation> kTable3 = {
-    {"sim:gtx1080", Method::cp, 130.4, 226.7}, {"sim:gtx1080", Method::cmp, 7.5, 24.6},
-    {"sim:v100", Method::mps, 135.8, 273.3},   {"sim:v100", Method::cp, 48.1, 127.7},
-    {"sim:v100", Method::cmp, 8.7, 18.3},
+    {"sim:gtx1080", "cp", 130.4, 226.7}, {"sim:gtx1080", "cmp", 7.5, 24.6}, {"sim:v100", "mps", 135.8, 273.3},
+    {"sim:v100", "cp", 48.1, 127.7},     {"sim:v100", "cmp", 8.7, 18.3},
 };
 const std::vector<PaperVariation> kTable4 = {
-    {"sim:v100", Method::mps, 260.6, 510.0},
-    {"sim:v100", Method::cp, 79.0, 106.8},
-    {"sim:v100", Method::cmp, 7.3, 12.3},
+    {"sim:v100", "mps", 260.6, 510.0},
+    {"sim:v100", "cp", 79.0, 106.8},
+    {"sim:v100", "cmp", 7.3, 12.3},
 };
 /// V-B, of IC on a GTX 1080.
 const std::vector<PaperVariation> kFigure10 = {
-    {"sim:gtx1080", Method::cp, 104.6, 104.6},
-    {"sim:gtx1080", Method::cmp, 19.5, 19.5},
+    {"sim:gtx1080", "cp", 104.6, 104.6},
+    {"sim:gtx1080", "cmp", 19.5, 19.5},
 };
 
 /// MPS could divide the V100 only.
 std::vector<Method> methodsOn(const std::string& gpu) {
-    if (gpu == "sim:gtx1080") return {Method::cp, Method::cmp};
-    return {Method::mps, Method::cp, Method::cmp};
+    if (gpu == "sim:gtx1080") return {Method("cp"), Method("cmp")};
+    return {Method("mps"), Method("cp"), Method("cmp")};
 }
 
 EvaluationSpec specOf(const FgpuOptions& o, const std::string& gpu, unsigned partitions) {
@@ -52,7 +51,7 @@ EvaluationSpec specOf(const FgpuOptions& o, const std::string& gpu, unsigned par
 }
 
 Evaluation evaluateAll(const evaluation::SeriesStore& store, const FgpuOptions& o, const EvaluationSpec& spec) {
-    Evaluation evaluation = evaluation::evaluate(spec, store, o.jobs, o.progress);
+    Evaluation evaluation = evaluation::evaluate(spec, store, o.executor);
     if (!evaluation.failures().empty()) throw Error("{}", evaluation.failures().front());
     return evaluation;
 }
@@ -61,7 +60,7 @@ Evaluation evaluateAll(const evaluation::SeriesStore& store, const FgpuOptions& 
 Result variationRows(const evaluation::SeriesStore& store, const FgpuOptions& o,
                      const std::vector<PaperVariation>& paper, unsigned partitions) {
     Result r;
-    r.title = "variation in runtime";
+    r.title = "worst slowdown by a neighbour (variation in runtime)";
     r.columns = {{"GPU", ""},      {"partitions", ""},       {"method", ""},
                  {"average", "%"}, {"paper's average", "%"}, {"ratio", ""},
                  {"maximum", "%"}, {"paper's maximum", "%"}, {"slowest", ""}};
@@ -71,12 +70,12 @@ Result variationRows(const evaluation::SeriesStore& store, const FgpuOptions& o,
         std::vector<double> all;
         std::string slowest;
         for (const std::string& application : spec.applications) {
-            const double v = evaluation.variation(row.method, partitions, application).value();
+            const double v = evaluation.variation(Method(row.method), partitions, application).value();
             if (all.empty() || v > maximum(all)) slowest = application;
             all.push_back(v);
         }
-        r.add({std::string(row.gpu), std::int64_t{partitions}, std::string(methodName(row.method)), mean(all),
-               row.average, mean(all) / row.average, maximum(all), row.most, slowest});
+        r.add({std::string(row.gpu), std::int64_t{partitions}, std::string(row.method), mean(all), row.average,
+               mean(all) / row.average, maximum(all), row.most, slowest});
     }
     return r;
 }
@@ -109,21 +108,20 @@ std::vector<Result> table4(const evaluation::SeriesStore& store, const FgpuOptio
     return {variationRows(store, o, kTable4, 4)};
 }
 /// What V-A says of Figure 9a, in numbers: splitting bandwidth costs every application, also beside idle neighbours,
-/// and vector addition needs no more than half of the multiprocessors.
+/// and vector addition needs no more than half of the SMs.
 Result observations(const Evaluation& evaluation, const EvaluationSpec& spec) {
-    const auto alone = [&](Method method, const std::string& application) {
-        return evaluation.normalized({method, 2, application, ""}).value();
+    const auto alone = [&](const char* method, const std::string& application) {
+        return evaluation.normalized({Method(method), 2, application, ""}).value();
     };
-    const auto faster = std::count_if(spec.applications.begin(), spec.applications.end(), [&](const std::string& name) {
-        return alone(Method::cp, name) < alone(Method::cmp, name);
-    });
+    const auto faster = std::count_if(spec.applications.begin(), spec.applications.end(),
+                                      [&](const std::string& name) { return alone("cp", name) < alone("cmp", name); });
     Result r;
-    r.title = "neighbours that are idle";
+    r.title = "idle neighbours";
     r.columns = {{"observation", ""}, {"ours", ""}, {"paper", ""}};
-    r.add({std::string("applications that are faster under cp than under cmp"), std::int64_t{faster},
+    r.add({std::string("applications faster with cp than with cmp"), std::int64_t{faster},
            static_cast<std::int64_t>(spec.applications.size())});
     if (std::count(spec.applications.begin(), spec.applications.end(), "VA") != 0)
-        r.add({std::string("normalized runtime of VA under cp"), alone(Method::cp, "VA"), 0.5});
+        r.add({std::string("normalized runtime of VA with cp"), alone("cp", "VA"), 0.5});
     return r;
 }
 
@@ -147,11 +145,11 @@ std::vector<Result> figure10(const evaluation::SeriesStore& store, const FgpuOpt
     spec.neighbours.push_back("IC");
     const Evaluation evaluation = evaluateAll(store, o, spec);
     Result r;
-    r.title = "variation of IC";
+    r.title = "worst slowdown of IC by a neighbour";
     r.columns = {{"method", ""}, {"variation", "%"}, {"paper's variation", "%"}, {"ratio", ""}};
     for (const PaperVariation& row : kFigure10) {
-        const double v = evaluation.variation(row.method, 2, "IC").value();
-        r.add({std::string(methodName(row.method)), v, row.average, v / row.average});
+        const double v = evaluation.variation(Method(row.method), 2, "IC").value();
+        r.add({std::string(row.method), v, row.average, v / row.average});
     }
     return {runtimes(evaluation), r};
 }

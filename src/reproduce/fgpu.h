@@ -1,6 +1,6 @@
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -11,8 +11,7 @@ namespace bulkhead::reproduce {
 /// What the figures of the Fractional GPUs paper are made with.
 struct FgpuOptions {
     evaluation::SeriesSpec common;  ///< size, seed and samples
-    unsigned jobs = 1;
-    std::function<void(const experiment::Progress&)> progress;
+    std::shared_ptr<experiment::Executor> executor;
     std::vector<std::string> applications = evaluation::EvaluationSpec().applications;
 };
 

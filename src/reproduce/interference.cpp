@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/statistics.h"
 #include "corun/passes.h"
-#include "sim/gpu.h"
 #include "stress/stress.h"
 
 namespace bulkhead::reproduce {
@@ -22,24 +21,24 @@ gpu::Gpu openGpu(const InterferenceOptions& o, std::uint64_t seed) {
     corun::loadModulesEagerly();
     gpu::SimulationOptions simulation;
     simulation.settings = o.settings;
-    if (o.gpu.starts_with("sim:")) simulation.settings.push_back("memory.seed=" + std::to_string(seed));
+    if (gpu::capabilitiesOf(o.gpu).settable) simulation.settings.push_back("memory.seed=" + std::to_string(seed));
     return gpu::Gpu::open(o.gpu, simulation);
 }
 
-corun::Ring wholeRing(const gpu::Buffer& buffer, const corun::CacheShape& shape) {
+corun::Ring wholeRing(const gpu::Buffer& buffer, const corun::CacheGeometry& shape) {
     return corun::sequentialRing(buffer.address(), buffer.bytes(), shape.lineBytes);
 }
 
 /// As large as the cache. Where that has two sides and keeps copies, a second pass over so much would find nothing left
-/// to be timed as a hit: a quarter then, which stays.
-Bytes bytesForHits(gpu::Gpu& gpu, const corun::CacheShape& shape) {
-    return gpu.simulator() ? shape.bytes : shape.bytes / 4;
+/// to be timed as a hit: a region then, which stays.
+Bytes bytesForHits(gpu::Gpu& gpu, const corun::CacheGeometry& shape) {
+    return gpu.capabilities().copiesFarLines ? shape.bytes / 4 : shape.bytes;
 }
 
 /// A scenario of Table 2 or 3: the application's times alone and beside an opponent.
 struct Scenario {
     std::string victim;
-    std::string placement = "streams";
+    std::string sharing = "streams";
     std::string aggressor = "compute";
     unsigned blocks = 1, warps = 1;  ///< no blocks: as many as fit, which are the paper's 2 or 4 on a TX2
     double paperMs = 0;
@@ -54,7 +53,7 @@ stress::Cell measure(const InterferenceOptions& o, const Scenario& s) {
     pair.gpu = o.gpu;
     pair.settings = o.settings;
     pair.seed = o.seed;
-    pair.placement = s.placement;
+    pair.sharing = s.sharing;
     pair.victim.name = s.victim;
     pair.victim.accesses = o.accesses ? o.accesses : kPaperAccesses;
     pair.victim.cold = s.cold;
@@ -78,10 +77,17 @@ std::vector<Chart> executionCharts() {
 }
 
 std::vector<Value> executionRow(const std::string& name, const std::vector<double>& seconds, double alone,
-                                double paperMs, double paperAloneMs, const std::string& multiprocessors) {
+                                double paperMs, double paperAloneMs, const std::string& sms) {
     const double ratio = mean(seconds) / alone, paperRatio = paperMs / paperAloneMs;
-    return {name,       mean(seconds) * 1e3, maximum(seconds) * 1e3, standardDeviation(seconds) * 1e3, ratio, paperMs,
-            paperRatio, ratio / paperRatio,  multiprocessors};
+    return {name,
+            mean(seconds) * 1e3,
+            maximum(seconds) * 1e3,
+            standardDeviation(seconds) * 1e3,
+            ratio,
+            paperMs,
+            paperRatio,
+            ratio / paperRatio,
+            sms};
 }
 
 void tell(const InterferenceOptions& o, const std::string& what) {
@@ -103,7 +109,7 @@ void addScenarios(Result& r, const InterferenceOptions& o, const std::string& al
     r.add(executionRow(alone, baseline, aloneMean, paperAloneMs, paperAloneMs, ""));
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const corun::Pairing& p = cells[i].second.pairing;
-        const std::optional<bool> apart = p.onDisjointMultiprocessors();
+        const std::optional<bool> apart = p.onDisjointSms();
         r.add(executionRow(cells[i].first, p.together(), aloneMean, scenarios[i].second.paperMs, paperAloneMs,
                            !apart   ? ""
                            : *apart ? "disjoint"
@@ -164,10 +170,10 @@ Result histogram(const corun::Passes& passes) {
 const std::vector<InterferenceFigure>& interferenceFigures() {
     static const std::vector<InterferenceFigure> all = {
         {"table1", "Memory access time baselines", accessTimes},
-        {"figure1", "Warm access times over 8 arrays as large as the cache", warmHits},
+        {"figure1", "Warm access times of 8 arrays as large as the L2", warmHits},
         {"table2", "Application execution times, multi-process", multiProcess},
         {"table3", "Application execution times, single-process", singleProcess},
-        {"coverage", "Eviction guided by a map (4.2.2)", guidedCoverage},
+        {"coverage", "Eviction guided by an address map (4.2.2)", guidedCoverage},
     };
     return all;
 }
@@ -176,9 +182,9 @@ std::vector<Result> accessTimes(const InterferenceOptions& o) {
     corun::Passes all;
     std::unique_ptr<gpu::Gpu> gpu;
     for (unsigned i = 0; i < o.samples; ++i) {
-        // The pages of a simulated GPU follow from the seed; a real one need not be opened again.
-        if (!gpu || gpu->simulator()) gpu = std::make_unique<gpu::Gpu>(openGpu(o, o.seed + i));
-        const corun::CacheShape shape = corun::CacheShape::of(*gpu);
+        // Opened again where its pages follow from the seed.
+        if (!gpu || gpu->capabilities().settable) gpu = std::make_unique<gpu::Gpu>(openGpu(o, o.seed + i));
+        const corun::CacheGeometry shape = corun::CacheGeometry::of(*gpu);
         const gpu::Buffer array = gpu->context().allocate(bytesForHits(*gpu, shape));
         const corun::Passes passes = corun::timePasses(gpu->context(), wholeRing(array, shape), 1);
         all.cold.insert(all.cold.end(), passes.cold.begin(), passes.cold.end());
@@ -190,7 +196,7 @@ std::vector<Result> accessTimes(const InterferenceOptions& o) {
     for (const double t : all.warm)
         if (t < threshold) hits.push_back(t);
     Result r;
-    r.title = "cycles";
+    r.title = "access time in cycles";
     r.columns = {{"scenario", ""},     {"mean", ""},          {"minimum", ""},         {"maximum", ""},
                  {"S.D.", ""},         {"paper's mean", ""},  {"paper's minimum", ""}, {"paper's maximum", ""},
                  {"paper's S.D.", ""}, {"ours / paper's", ""}};
@@ -202,25 +208,19 @@ std::vector<Result> accessTimes(const InterferenceOptions& o) {
     };
     add("cache miss", all.cold, 519, 461, 1112, 72);
     add("cache hit", hits, 116, 92, 128, 5);
-    r.charts.push_back({Chart::Kind::bar,
-                        "mean time of an access",
-                        "scenario",
-                        {"mean"},
-                        {},
-                        {"paper's mean"},
-                        "cycles",
-                        false,
-                        false});
+    r.charts.push_back(
+        {Chart::Kind::bar, "mean access time", "scenario", {"mean"}, {}, {"paper's mean"}, "cycles", false, false});
     return {r, histogram(all)};
 }
 
 std::vector<Result> warmHits(const InterferenceOptions& o) {
     gpu::Gpu gpu = openGpu(o, o.seed);
-    const corun::CacheShape shape = corun::CacheShape::of(gpu);
+    const corun::CacheGeometry shape = corun::CacheGeometry::of(gpu);
     std::vector<std::vector<double>> warm;
     Result r;
-    r.title = "hits of the second pass";
-    r.columns = {{"array", ""}, {"sequential", "%"}, {"random", "%"}, {"paper's least", "%"}, {"paper's most", "%"}};
+    r.title = "L2 hit rate of the second pass";
+    r.columns = {
+        {"array", ""}, {"sequential", "%"}, {"random", "%"}, {"paper's minimum", "%"}, {"paper's maximum", "%"}};
     std::vector<gpu::Buffer> arrays;
     for (unsigned a = 0; a < kArrays; ++a) arrays.push_back(gpu.context().allocate(shape.bytes));
     for (unsigned a = 0; a < kArrays; ++a) {
@@ -233,7 +233,7 @@ std::vector<Result> warmHits(const InterferenceOptions& o) {
                100 * corun::hitShare(random.warm, corun::hitThreshold(random)), std::int64_t{36}, std::int64_t{55}});
     }
     r.charts.push_back({Chart::Kind::bar,
-                        "share of lines still there in the second pass",
+                        "L2 hit rate of the second pass",
                         "array",
                         {"sequential", "random"},
                         {},
@@ -284,15 +284,15 @@ std::vector<Result> singleProcess(const InterferenceOptions& o) {
 
 std::vector<Result> guidedCoverage(const InterferenceOptions& o) {
     gpu::Gpu gpu = openGpu(o, o.seed);
-    if (!gpu.simulator()) return {};
-    const corun::CacheShape shape = corun::CacheShape::of(gpu);
+    if (!gpu.capabilities().physicalAddresses) return {};
+    const corun::CacheGeometry shape = corun::CacheGeometry::of(gpu);
     gpu::Buffer array = gpu.context().allocate(shape.bytes);
     const corun::Passes naive = corun::timePasses(gpu.context(), wholeRing(array, shape), 1);
-    const arch::AddressMap& map = gpu.simulator()->profile().map;
-    const auto memory = corun::mapSimulatedMemory(map)(gpu.context(), kArrays * shape.bytes);
+    const arch::AddressMap& map = gpu.profile()->map;
+    const auto memory = corun::mapByPhysicalAddress(map)(gpu.context(), kArrays * shape.bytes);
     const auto ways = static_cast<unsigned>(shape.bytes / shape.lineBytes / map.slices() / map.setsPerSlice());
     Result r;
-    r.title = "share of the cache that a ring of lines holds";
+    r.title = "share of the L2 covered by a ring of lines";
     r.columns = {{"ring", ""}, {"lines", ""}, {"coverage", "%"}, {"lines missing", ""}};
     const auto row = [&](const char* name, const corun::Passes& passes, std::size_t missing) {
         const double hits = corun::hitShare(passes.warm, corun::hitThreshold(passes));
@@ -301,7 +301,7 @@ std::vector<Result> guidedCoverage(const InterferenceOptions& o) {
         r.add({name, static_cast<std::int64_t>(passes.warm.size()), 100 * hits * lines / static_cast<double>(capacity),
                static_cast<std::int64_t>(missing)});
     };
-    row("array as large as the cache", naive, 0);
+    row("array as large as the L2", naive, 0);
     for (const corun::Order order : {corun::Order::setBySet, corun::Order::rotating}) {
         const corun::Cover cover = corun::coverCache(*memory, shape.lineBytes, ways, order);
         row(order == corun::Order::rotating ? "map-guided, rotating" : "map-guided, set by set",

@@ -8,12 +8,14 @@
 #include <string>
 #include <utility>
 
+#include "gpu/gpu_name.h"
+
 namespace bulkhead::reproduce {
 namespace {
 
 constexpr double kAgrees = 0.10, kNear = 0.30;
-constexpr const char *kNumbers = "Ours beside the papers'", *kTally = "How much of the papers is met";
-constexpr std::array<const char*, 2> kNames = {"simulated", "hardware"};
+constexpr const char *kNumbers = "Measured and published values", *kTally = "Agreement with the papers";
+constexpr std::array<const char*, 2> kNames = {"simulated", "hardware"};  // as gpu::originOf() says it
 
 std::optional<std::size_t> columnNamed(const Result& r, const std::string& name) {
     for (std::size_t c = 0; c < r.columns.size(); ++c)
@@ -76,7 +78,7 @@ std::vector<Comparison> comparisons(const std::vector<Result>& results) {
     std::vector<Comparison> all;
     for (const Result& r : results) {
         if (isVerdict(r)) continue;
-        const Source source = r.provenance.gpu.starts_with("cuda:") ? hardware : simulated;
+        const Source source = gpu::originOf(r.provenance.gpu) == kNames[hardware] ? hardware : simulated;
         for (const auto& [ours, papers] : pairsOf(r))
             for (const auto& row : r.rows) {
                 const auto mine = numberIn(row[ours]), theirs = numberIn(row[papers]);
@@ -107,7 +109,7 @@ std::string figureOf(const std::string& title) {
 Result numbersTable(const std::vector<Comparison>& all) {
     Result r;
     r.title = kNumbers;
-    r.columns = {{"from", ""}, {"what", ""}, {"quantity", ""}, {"unit", ""}, {"paper", ""}};
+    r.columns = {{"figure", ""}, {"case", ""}, {"quantity", ""}, {"unit", ""}, {"paper", ""}};
     const std::array<bool, kSources> present = sourcesOf(all);
     for (std::size_t s = 0; s < kSources; ++s)
         if (present[s])
@@ -155,7 +157,7 @@ Result tally(const std::vector<Comparison>& all) {
             if (agree + near + differ > 0) r.add({figures[f], std::string(kNames[s]), agree, near, differ});
         }
     r.charts = {{Chart::Kind::bar,
-                 "Numbers by how near they are",
+                 "Numbers by agreement",
                  "figure",
                  {"agree", "near", "differ"},
                  {"GPU"},

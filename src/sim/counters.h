@@ -32,6 +32,10 @@ constexpr std::array<std::string_view, kStalls> kStallNames = {"memory", "depend
     X(l1Merges) /* misses that joined one under way */                                     \
     X(l1Bypasses)                                                                          \
     X(l1Evictions)                                                                         \
+    X(l1Prefetches) /* lines fetched ahead; used once here, while under way, or never */   \
+    X(l1PrefetchesUseful)                                                                  \
+    X(l1PrefetchesLate)                                                                    \
+    X(l1PrefetchesUseless)                                                                 \
     X(sharedCacheHits) /* shared memory that serves as a cache, likewise */                \
     X(sharedCacheMisses)                                                                   \
     X(sharedCacheEvictions)                                                                \
@@ -91,6 +95,13 @@ struct Counters {
         for (int i = 0; i < kStalls; ++i) stalls[i] -= o.stalls[i];
         return *this;
     }
+    /// Takes over what is counted of every block, timed or not.
+    void setExecuted(const Counters& o) {
+        warpInstructions = o.warpInstructions;
+        threadInstructions = o.threadInstructions;
+        memoryInstructions = o.memoryInstructions;
+        blocks = o.blocks;
+    }
     friend Counters operator-(Counters a, const Counters& b) {
         return a -= b;
     }
@@ -99,6 +110,16 @@ struct Counters {
     }
 };
 #undef BULKHEAD_COUNTERS
+
+/// All of them by the same factor: an estimate of what more, or less, of the same would count.
+inline Counters scaled(Counters counters, double factor) {
+    const auto scale = [factor](std::uint64_t& value) {
+        value = static_cast<std::uint64_t>(static_cast<double>(value) * factor + 0.5);
+    };
+    counters.each([&](std::string_view, std::uint64_t& value) { scale(value); });
+    for (std::uint64_t& value : counters.stalls) scale(value);
+    return counters;
+}
 
 /// Per hardware warp slot of an SM.
 struct WarpCounters {

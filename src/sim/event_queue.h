@@ -1,6 +1,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <queue>
@@ -13,8 +14,9 @@ namespace bulkhead::sim {
 constexpr Cycles kNever = std::numeric_limits<Cycles>::max();
 
 enum class EventKind : std::uint8_t {
-    smWake,        ///< subject: SM
-    inject,        ///< subject: SM whose request port is free, or may try again
+    smWake,        ///< there is something to do on the SM
+    blockStart,    ///< subject: place of a block on the SM
+    inject,        ///< the SM's request port is free
     sliceArrive,   ///< subject: request
     sliceProcess,  ///< subject: slice
     channelStep,   ///< subject: DRAM channel
@@ -22,15 +24,38 @@ enum class EventKind : std::uint8_t {
     sliceAnswer,   ///< subject: request whose data have come from DRAM
     respond,       ///< subject: request, at its SM
     deliver,       ///< subject: request, after waiting for the SM's port
-    dispatch,      ///< place blocks
+    acknowledge,   ///< subject: write or reduction that has been done, at its SM
     timeSlice,     ///< subject: generation of the quantum
     switchDone,    ///< subject: context group that takes over
     command,       ///< subject: stream whose head command is done
+    kinds,         ///< how many there are
 };
 
 struct Event {
     EventKind kind;
     std::uint32_t subject;
+};
+
+/// Who is told of the events of each kind.
+class EventHandlers {
+  public:
+    /// `Method` is one of the unit's and takes the event's subject. The unit must stay where it is.
+    template <auto Method, class Unit>
+    void set(EventKind kind, Unit& unit) {
+        handlers_[static_cast<std::size_t>(kind)] = {
+            &unit, [](void* u, std::uint32_t subject) { (static_cast<Unit*>(u)->*Method)(subject); }};
+    }
+    void handle(const Event& event) const {
+        const Handler& handler = handlers_[static_cast<std::size_t>(event.kind)];
+        handler.call(handler.unit, event.subject);
+    }
+
+  private:
+    struct Handler {
+        void* unit = nullptr;
+        void (*call)(void* unit, std::uint32_t subject) = nullptr;
+    };
+    Handler handlers_[static_cast<std::size_t>(EventKind::kinds)];
 };
 
 /// What will happen, and when. A wheel of buckets for the near future, a heap for the rest: pushing and popping near
@@ -83,7 +108,7 @@ class EventQueue {
     bool empty() const { return summary_ == 0 && far_.empty(); }
 
   private:
-    static constexpr std::uint32_t kBuckets = 4096;  // 64 words of 64 bits, found through one summary word
+    static constexpr std::uint32_t kWords = 8, kBuckets = kWords * 64;  // words are found through one summary
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
     struct Node {
@@ -124,9 +149,8 @@ class EventQueue {
         const std::uint64_t here = words_[word] >> bit;
         if (here) return base_ + std::countr_zero(here);
         // The other words in turn; the starting one last, for buckets that wrapped around.
-        const std::uint64_t rotated = std::rotr(summary_, static_cast<int>((word + 1) & 63));
-        const std::uint32_t skip = std::countr_zero(rotated);
-        const std::uint32_t found = (word + 1 + skip) & 63;
+        const std::uint64_t later = summary_ >> (word + 1) << (word + 1);
+        const auto found = static_cast<std::uint32_t>(std::countr_zero(later ? later : summary_));
         const std::uint32_t bucket = found * 64 + std::countr_zero(words_[found]);
         return base_ + ((bucket - start) & (kBuckets - 1));
     }
@@ -134,7 +158,7 @@ class EventQueue {
     Cycles base_ = 0;
     std::uint64_t sequence_ = 0;
     std::vector<std::uint32_t> heads_, tails_;
-    std::uint64_t words_[64] = {};
+    std::uint64_t words_[kWords] = {};
     std::uint64_t summary_ = 0;
     std::vector<Node> nodes_;
     std::uint32_t free_ = kNone;

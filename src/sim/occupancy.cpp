@@ -52,13 +52,14 @@ Occupancy occupancyOf(const arch::DeviceProfile& profile, const Code& code, Dim3
     if (tightest.first == 0) throw Error("{}: not one block fits an SM: {} run out", code.name, tightest.second);
     result.blocksPerSm = static_cast<std::uint32_t>(tightest.first);
     result.limit = tightest.second;
-    result.l1Bytes = profile.l1.bytes;
+    std::int64_t l1Bytes = profile.l1.bytes;
     if (sm.onChipBytes) {
         std::int64_t carveout = sm.sharedBytes;
         for (std::int64_t option : sm.carveouts)
             if (option >= shared * tightest.first) carveout = std::min(carveout, option);
-        result.l1Bytes = sm.onChipBytes - carveout;
+        l1Bytes = sm.onChipBytes - carveout;
     }
+    result.l1Bytes = static_cast<Bytes>(l1Bytes);
     return result;
 }
 

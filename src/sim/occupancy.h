@@ -11,8 +11,8 @@ namespace bulkhead::sim {
 struct Occupancy {
     BlockNeeds needs;  ///< of one block
     std::uint32_t blocksPerSm = 0;
-    std::string_view limit;    ///< what runs out first: "threads", "blocks", "registers", "shared memory"
-    std::int64_t l1Bytes = 0;  ///< what is left for L1D
+    std::string_view limit;  ///< what runs out first: "threads", "blocks", "registers", "shared memory"
+    Bytes l1Bytes = 0;       ///< what is left for L1D
 };
 
 /// How many blocks of this launch an SM holds. Throws Error if not even one fits.

@@ -53,8 +53,8 @@ double logSurvival(const GeneralizedPareto& fit, double excess) {
 }
 
 std::string badFit(const char* name, const Bound& bound) {
-    return fmt::format("not {} distributed (Anderson-Darling {:.2f}, at most {:.3g})", name, bound.distance,
-                       bound.critical);
+    return fmt::format("samples do not follow a {} distribution (Anderson-Darling distance {:.2f}, limit {:.3g})", name,
+                       bound.distance, bound.critical);
 }
 
 /// Why no distribution can be fitted; empty where one may be.
@@ -64,7 +64,7 @@ std::string unfit(std::span<const double> samples) {
     if (minimum(samples) == maximum(samples)) return "the samples do not vary";
     const double correlation = lagCorrelation(samples);
     if (std::abs(correlation) > 3 / std::sqrt(static_cast<double>(samples.size())))
-        return fmt::format("each sample depends on the one before it (correlation {:.2f})", correlation);
+        return fmt::format("each sample depends on the one before it (lag-1 correlation {:.2f})", correlation);
     return {};
 }
 
@@ -99,12 +99,12 @@ Bound boundByPareto(std::span<const double> samples, double probability) {
     bound.count = excesses.size();
     const double share = static_cast<double>(excesses.size()) / static_cast<double>(samples.size());
     if (excesses.size() < kLeastSamples / 20 || probability >= share) {
-        bound.refusal = fmt::format("{} samples exceed the 90th percentile: too few", excesses.size());
+        bound.refusal = fmt::format("only {} samples exceed the 90th percentile", excesses.size());
         return bound;
     }
     const GeneralizedPareto fit = fitGeneralizedPareto(excesses);
     if (!(fit.scale > 0) || !(fit.shape < kHeaviestShape)) {
-        bound.refusal = fmt::format("the tail is too heavy (shape {:.2f}, below {})", fit.shape, kHeaviestShape);
+        bound.refusal = fmt::format("the tail is too heavy (shape {:.2f}, limit {})", fit.shape, kHeaviestShape);
         return bound;
     }
     bound.distance = andersonDarling(fit, excesses);
@@ -118,10 +118,6 @@ Bound boundByPareto(std::span<const double> samples, double probability) {
 }
 
 }  // namespace
-
-double Gumbel::cumulative(double x) const {
-    return std::exp(-std::exp(-(x - location) / scale));
-}
 
 double Gumbel::exceeded(double probability) const {
     return location - scale * std::log(-std::log1p(-probability));
@@ -150,10 +146,6 @@ double andersonDarling(const Gumbel& fit, std::span<const double> maxima) {
         upper.push_back(std::log(-std::expm1(lower.back())));
     }
     return andersonDarling(lower, upper) * (1 + 0.2 / std::sqrt(static_cast<double>(maxima.size())));
-}
-
-double GeneralizedPareto::cumulative(double excess) const {
-    return -std::expm1(logSurvival(*this, excess));
 }
 
 double GeneralizedPareto::exceeded(double probability) const {

@@ -10,7 +10,6 @@ namespace bulkhead::stress {
 struct Gumbel {
     double location = 0, scale = 0;
 
-    double cumulative(double x) const;
     /// What a maximum of a block exceeds with this probability.
     double exceeded(double probability) const;
 };
@@ -27,7 +26,6 @@ struct GeneralizedPareto {
     double scale = 0;
     double shape = 0;  ///< below 0 the tail has an end, above 0 it is heavier than an exponential one
 
-    double cumulative(double excess) const;
     /// What an excess exceeds with this probability.
     double exceeded(double probability) const;
 };

@@ -7,16 +7,16 @@
 
 namespace bulkhead::stress {
 
-/// Ways of sharing that victims and aggressors can be put into.
-const std::vector<std::string>& placements();
+/// Names of the ways in which a victim and an aggressor can share a GPU.
+const std::vector<std::string>& waysOfSharing();
 /// The same name. Throws Error that lists them.
-std::string placementOf(const std::string& name);
+std::string wayOfSharing(const std::string& name);
 
 /// A JSON file that says everything of a run but where its results go. Throws Error, which begins with `where`.
 Options scenarioFromJson(const nlohmann::json&, const std::string& where);
 Options readScenario(const std::string& path);
 
-/// Throws Error for names that do not exist and dials that no GPU can be turned to, before anything runs.
+/// Throws Error for names that do not exist and options that no GPU can satisfy, before anything runs.
 void validate(const Options&);
 
 }  // namespace bulkhead::stress

@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <new>
 #include <set>
+#include <span>
 
 #include "base/error.h"
 #include "base/statistics.h"
 #include "corun/aggressor.h"
+#include "experiment/interruption.h"
 #include "stress/extreme_value.h"
 #include "stress/summary.h"
 
@@ -42,13 +46,20 @@ double aggressorRate(const corun::Pairing& pairing) {
     return sum / static_cast<double>(pairing.pairs.size());
 }
 
-Value multiprocessors(const corun::Pairing& pairing) {
-    const std::optional<bool> apart = pairing.onDisjointMultiprocessors();
+/// "10^6" where a run in a million exceeds the bound.
+std::string runsPer(double exceedance) {
+    const double runs = 1 / exceedance, exponent = std::round(std::log10(runs));
+    const bool powerOfTen = exponent >= 4 && std::abs(runs / std::pow(10, exponent) - 1) < 1e-9;
+    return powerOfTen ? fmt::format("10^{}", exponent) : fmt::format("{:.4g}", runs);
+}
+
+Value sms(const corun::Pairing& pairing) {
+    const std::optional<bool> apart = pairing.onDisjointSms();
     return apart ? Value(*apart ? "disjoint" : "shared") : Value();
 }
 
 std::vector<Value> cellRow(const Cell& cell, const Options& options) {
-    std::vector<Value> row = {cell.pair.victim.name, cell.pair.placement, corun::nameOf(cell.pair.aggressor),
+    std::vector<Value> row = {cell.pair.victim.name, cell.pair.sharing, corun::nameOf(cell.pair.aggressor),
                               whole(cell.pairing.pairs.size()), whole(cell.pairing.lost())};
     if (cell.pairing.pairs.empty()) {
         row.resize(kMatrixColumns);
@@ -59,7 +70,7 @@ std::vector<Value> cellRow(const Cell& cell, const Options& options) {
     const Summary a = summarize(alone, cell.pair.seed), t = summarize(together, cell.pair.seed);
     const Estimate s = slowdown(alone, together, cell.pair.seed);
     const std::optional<double> bound = boundWorstCase(together, options.exceedance).value();
-    const std::vector<Value> rest = {multiprocessors(cell.pairing),
+    const std::vector<Value> rest = {sms(cell.pairing),
                                      a.mean.value * 1e3,
                                      100 * a.deviation.value / a.mean.value,
                                      t.minimum * 1e3,
@@ -82,32 +93,43 @@ std::vector<Value> cellRow(const Cell& cell, const Options& options) {
 Result matrix(const std::vector<Cell>& cells, const Options& options) {
     Result r;
     r.title = fmt::format("Interference on {}", options.pair.gpu);
-    r.columns = {{"victim", ""},       {"placement", ""},
-                 {"aggressor", ""},    {"samples", ""},
-                 {"lost", ""},         {"SMs", ""},
-                 {"alone mean", "ms"}, {"alone SD", "%"},
-                 {"min", "ms"},        {"mean", "ms"},
-                 {"p95", "ms"},        {"p99", "ms"},
-                 {"max", "ms"},        {"SD", "ms"},
-                 {"slowdown", "x"},    {"low", "x"},
-                 {"high", "x"},        {"moved", "GB/s"},
-                 {"harm", "ns/MB"},    {fmt::format("bound at {:g}", options.exceedance), "ms"},
+    r.columns = {{"victim", ""},
+                 {"sharing", ""},
+                 {"aggressor", ""},
+                 {"samples", ""},
+                 {"lost", ""},
+                 {"SMs", ""},
+                 {"solo mean", "ms"},
+                 {"solo SD", "%"},
+                 {"min", "ms"},
+                 {"mean", "ms"},
+                 {"p95", "ms"},
+                 {"p99", "ms"},
+                 {"max", "ms"},
+                 {"SD", "ms"},
+                 {"slowdown", "x"},
+                 {"slowdown low", "x"},
+                 {"slowdown high", "x"},
+                 {"aggressor traffic", "GB/s"},
+                 {"harm", "ns/MB"},
+                 {fmt::format("bound at {:g}", options.exceedance), "ms"},
                  {"note", ""}};
     for (const Cell& cell : cells) r.add(cellRow(cell, options));
     r.charts.push_back(
-        {Chart::Kind::heatmap, "Slowdown", "aggressor", {"slowdown"}, {"victim", "placement"}, {}, "", false, false});
+        {Chart::Kind::heatmap, "Slowdown", "aggressor", {"slowdown"}, {"victim", "sharing"}, {}, "", false, false});
     return r;
 }
 
-/// Two rows a cell: by maxima of blocks, and by peaks over a threshold.
+/// Two rows per cell: by maxima of blocks, and by peaks over a threshold.
 Result bounds(const std::vector<Cell>& cells, const Options& options) {
     Result r;
-    r.title = fmt::format("Times that a run exceeds with a probability of {:g}", options.exceedance);
-    r.columns = {{"victim", ""},           {"placement", ""}, {"aggressor", ""}, {"distribution", ""}, {"fitted", ""},
-                 {"Anderson-Darling", ""}, {"at most", ""},   {"bound", "ms"},   {"refused", ""}};
+    r.title = fmt::format("Worst-case bound (exceeded once in {} runs)", runsPer(options.exceedance));
+    r.columns = {{"victim", ""},         {"sharing", ""},        {"aggressor", ""},
+                 {"distribution", ""},   {"samples fitted", ""}, {"Anderson-Darling", ""},
+                 {"critical value", ""}, {"bound", "ms"},        {"why no bound", ""}};
     const auto add = [&](const Cell& cell, const char* name, const Bound& b) {
         const bool fitted = b.critical > 0;
-        r.add({cell.pair.victim.name, cell.pair.placement, corun::nameOf(cell.pair.aggressor), name, whole(b.count),
+        r.add({cell.pair.victim.name, cell.pair.sharing, corun::nameOf(cell.pair.aggressor), name, whole(b.count),
                fitted ? Value(b.distance) : Value(), fitted ? Value(b.critical) : Value(),
                b.value ? Value(*b.value * 1e3) : Value(), b.refusal});
     };
@@ -120,18 +142,18 @@ Result bounds(const std::vector<Cell>& cells, const Options& options) {
     return r;
 }
 
-/// Two rows a cell, alone and together.
+/// Two rows per cell, alone and together.
 Result times(const std::vector<Cell>& cells) {
     Result r;
-    r.title = "Times, with 95 % intervals";
-    r.columns = {{"victim", ""},  {"placement", ""}, {"aggressor", ""}, {"run", ""},
-                 {"samples", ""}, {"min", "ms"},     {"max", "ms"}};
+    r.title = "Run times with 95 % confidence intervals";
+    r.columns = {{"victim", ""},  {"sharing", ""}, {"aggressor", ""}, {"run", ""},
+                 {"samples", ""}, {"min", "ms"},   {"max", "ms"}};
     for (const char* name : {"mean", "median", "p95", "p99", "SD"})
         for (const char* which : {"", " low", " high"}) r.columns.push_back({std::string(name) + which, "ms"});
     const auto add = [&](const Cell& cell, const char* run, const std::vector<double>& seconds) {
         const Summary s = summarize(seconds, cell.pair.seed);
         std::vector<Value> row = {
-            cell.pair.victim.name, cell.pair.placement, corun::nameOf(cell.pair.aggressor), run, whole(s.count),
+            cell.pair.victim.name, cell.pair.sharing, corun::nameOf(cell.pair.aggressor), run, whole(s.count),
             s.minimum * 1e3,       s.maximum * 1e3};
         for (const Estimate& e : {s.mean, s.median, s.p95, s.p99, s.deviation})
             row.insert(row.end(), {e.value * 1e3, e.interval.low * 1e3, e.interval.high * 1e3});
@@ -139,41 +161,47 @@ Result times(const std::vector<Cell>& cells) {
     };
     for (const Cell& cell : cells) {
         if (cell.pairing.pairs.empty()) continue;
-        add(cell, "alone", cell.pairing.alone());
-        add(cell, "together", cell.pairing.together());
+        add(cell, "solo", cell.pairing.alone());
+        add(cell, "co-run", cell.pairing.together());
     }
     return r;
 }
 
-Result samples(const std::vector<Cell>& cells, const std::string& victim, const std::string& placement) {
+Result samples(const std::vector<Cell>& cells, const std::string& victim, const std::string& sharing) {
     Result r;
-    r.title = fmt::format("Samples of {}, {}", victim, placement);
-    r.columns = {{"victim", ""},         {"placement", ""},       {"aggressor", ""},
-                 {"sample", ""},         {"alone", "ms"},         {"together", "ms"},
-                 {"alone cycles", ""},   {"together cycles", ""}, {"moved by aggressor", "bytes"},
-                 {"aggressor ran", "ms"}};
+    r.title = fmt::format("Samples of {} (sharing: {})", victim, sharing);
+    r.columns = {{"victim", ""},
+                 {"sharing", ""},
+                 {"aggressor", ""},
+                 {"sample", ""},
+                 {"solo", "ms"},
+                 {"co-run", "ms"},
+                 {"solo cycles", ""},
+                 {"co-run cycles", ""},
+                 {"aggressor traffic", "bytes"},
+                 {"aggressor run time", "ms"}};
     for (const Cell& cell : cells) {
-        if (cell.pair.victim.name != victim || cell.pair.placement != placement) continue;
+        if (cell.pair.victim.name != victim || cell.pair.sharing != sharing) continue;
         for (std::size_t i = 0; i < cell.pairing.pairs.size(); ++i) {
             const corun::Pair& p = cell.pairing.pairs[i];
-            r.add({cell.pair.victim.name, cell.pair.placement, corun::nameOf(cell.pair.aggressor), whole(i),
+            r.add({cell.pair.victim.name, cell.pair.sharing, corun::nameOf(cell.pair.aggressor), whole(i),
                    p.alone.seconds * 1e3, p.together.seconds * 1e3, whole(p.alone.cycles), whole(p.together.cycles),
                    whole(p.aggressor.bytes), static_cast<double>(p.aggressor.endNs - p.aggressor.startNs) * 1e-6});
         }
     }
     r.charts.push_back({Chart::Kind::cdf,
-                        fmt::format("Times of {} beside aggressors, {}", victim, placement),
+                        fmt::format("Run time of {} beside each aggressor (sharing: {})", victim, sharing),
                         "",
-                        {"together"},
+                        {"co-run"},
                         {"aggressor"},
                         {},
                         "",
                         false,
                         false});
     r.charts.push_back({Chart::Kind::cdf,
-                        fmt::format("Times of {} alone, {}", victim, placement),
+                        fmt::format("Solo run time of {} (sharing: {})", victim, sharing),
                         "",
-                        {"alone"},
+                        {"solo"},
                         {},
                         {},
                         "",
@@ -185,16 +213,16 @@ Result samples(const std::vector<Cell>& cells, const std::string& victim, const 
 Result causes(const std::vector<Cell>& cells) {
     Result r;
     r.title = "Causes of the slowdown";
-    r.columns = {{"victim", ""},        {"placement", ""},       {"aggressor", ""},      {"set conflicts", "%"},
-                 {"MSHR", "%"},         {"crossbar", "%"},       {"row conflicts", "%"}, {"bus", "%"},
-                 {"time slicing", "%"}, {"multiprocessors", "%"}};
+    r.columns = {{"victim", ""},        {"sharing", ""},   {"aggressor", ""},      {"set conflicts", "%"},
+                 {"MSHR", "%"},         {"crossbar", "%"}, {"row conflicts", "%"}, {"bus", "%"},
+                 {"time slicing", "%"}, {"fewer SMs", "%"}};
     for (const Cell& cell : cells) {
         const corun::Causes& c = cell.causes;
         if (c.total() <= 0 || shareLost(cell.pairing) < kWorthExplaining) continue;
         const double percent = 100 / c.total();
-        r.add({cell.pair.victim.name, cell.pair.placement, corun::nameOf(cell.pair.aggressor), c.setConflicts * percent,
+        r.add({cell.pair.victim.name, cell.pair.sharing, corun::nameOf(cell.pair.aggressor), c.setConflicts * percent,
                c.mshr * percent, c.crossbar * percent, c.rowConflicts * percent, c.bus * percent,
-               c.timeSlicing * percent, c.multiprocessors * percent});
+               c.timeSlicing * percent, c.sms * percent});
     }
     return r;
 }
@@ -206,33 +234,42 @@ void addCauses(corun::Causes& sum, const corun::Causes& c) {
     sum.rowConflicts += c.rowConflicts;
     sum.bus += c.bus;
     sum.timeSlicing += c.timeSlicing;
-    sum.multiprocessors += c.multiprocessors;
+    sum.sms += c.sms;
 }
 
-/// Pairs in one co-run, and their causes.
-void measureInto(Cell& cell, corun::CoRun& coRun, unsigned count) {
-    const corun::Pairing pairing =
-        corun::measurePairs(coRun.actor(corun::kVictim), coRun.actor(corun::kAggressor), count);
-    if (const arch::DeviceProfile* profile = coRun.simulated())
-        for (const corun::Pair& pair : pairing.pairs) addCauses(cell.causes, explainPair(*profile, pair));
-    cell.pairing.add(pairing);
+void add(Cell& cell, const SampleMeasurement& sample) {
+    addCauses(cell.causes, sample.causes);
+    cell.pairing.add(sample.pairing);
 }
 
-/// A simulated machine repeats itself exactly: every sample has its own pages and phase, on a machine of its own.
-void measureSimulated(Cell& cell, const Options& options, const std::function<bool()>& late) {
-    for (unsigned i = 0; i < options.samples && !late(); ++i) {
-        corun::PairSpec own = cell.pair;
-        own.seed += i;
-        own.aggressor.seed += i;
-        measureInto(cell, *makeCoRun(coRunOf(own)), 1);
+/// Whatever it is, it must not cost what was measured before it.
+void addFailure(Cell& cell, const std::string& why) {
+    if (cell.pairing.measured() == 0) {
+        cell.refusal = why;
+    } else {
+        ++cell.pairing.failed;
+        cell.pairing.why = why;
     }
 }
 
-/// `coRun`: that of the cell before with the same victim and placement, if there is one. It is kept for the next, as
-/// starting processes, contexts and a daemon takes longer than most measurements.
-void measureReal(Cell& cell, const Options& options, std::unique_ptr<corun::CoRun>& coRun,
-                 const std::function<bool()>& late) {
-    for (unsigned i = 0; i < options.samples && !late() && cell.pairing.failed == 0; ++i) measureInto(cell, *coRun, 1);
+/// What is deterministic repeats itself exactly: every sample has its own pages and phase, on a GPU opened anew.
+SampleSpec sampleOf(const corun::PairSpec& pair, unsigned number) {
+    SampleSpec own{pair};
+    own.pair.seed += number;
+    own.pair.aggressor.seed += number;
+    return own;
+}
+
+void measureAnew(Cell& cell, const Options& options, const std::function<bool()>& late) {
+    for (unsigned i = 0; i < options.samples && !late(); ++i) add(cell, execute(sampleOf(cell.pair, i)));
+}
+
+/// `coRun`: that of the cell before with the same victim and way of sharing, if there is one. It is kept for the next,
+/// as starting processes, contexts and a daemon takes longer than most measurements.
+void measureAgain(Cell& cell, const Options& options, std::unique_ptr<corun::CoRun>& coRun,
+                  const std::function<bool()>& late) {
+    for (unsigned i = 0; i < options.samples && !late() && cell.pairing.failed == 0; ++i)
+        add(cell, measureSample(*coRun));
     if (cell.pairing.lost() > 0) coRun.reset();  // a kernel that failed takes its context with it
 }
 
@@ -243,8 +280,8 @@ void measureInto(Cell& cell, const Options& options, std::unique_ptr<corun::CoRu
         return options.secondsPerCell > 0 && taken.count() > options.secondsPerCell && cell.pairing.measured() > 0;
     };
     try {
-        if (cell.pair.gpu.starts_with("sim:")) {
-            measureSimulated(cell, options, late);
+        if (gpu::capabilitiesOf(cell.pair.gpu).deterministic) {
+            measureAnew(cell, options, late);
             return;
         }
         if (coRun) {
@@ -253,18 +290,40 @@ void measureInto(Cell& cell, const Options& options, std::unique_ptr<corun::CoRu
             coRun = makeCoRun(coRunOf(cell.pair));
         }
         begin = std::chrono::steady_clock::now();
-        measureReal(cell, options, coRun, late);
+        measureAgain(cell, options, coRun, late);
     } catch (const std::exception& e) {
-        // Whatever it is, it must not cost what was measured before it.
-        const std::string why = dynamic_cast<const std::bad_alloc*>(&e) ? "there is not enough memory" : e.what();
         coRun.reset();
-        if (cell.pairing.measured() == 0) {
-            cell.refusal = why;
-        } else {
-            ++cell.pairing.failed;
-            cell.pairing.why = why;
+        addFailure(cell, dynamic_cast<const std::bad_alloc*>(&e) ? "out of memory" : e.what());
+    }
+}
+
+std::vector<corun::PairSpec> pairsOf(const Options& options) {
+    std::vector<corun::PairSpec> pairs;
+    for (const std::string& victim : options.victims)
+        for (const std::string& sharing : options.sharing)
+            for (const corun::AggressorSpec& aggressor : options.aggressors) {
+                corun::PairSpec& spec = pairs.emplace_back(options.pair);
+                spec.victim.name = victim;
+                spec.sharing = sharing;
+                spec.aggressor = aggressor;
+            }
+    return pairs;
+}
+
+/// What was measured until the first sample that failed, as if one had been taken after the other. Where not `all` have
+/// ended, those that have.
+Cell cellOf(const corun::PairSpec& pair, std::span<const experiment::Outcome<SampleMeasurement>> samples, bool all) {
+    Cell cell;
+    cell.pair = pair;
+    for (const experiment::Outcome<SampleMeasurement>& sample : samples) {
+        if (sample.ok()) {
+            add(cell, sample.measurement);
+        } else if (all) {
+            addFailure(cell, sample.failure);
+            break;
         }
     }
+    return cell;
 }
 
 }  // namespace
@@ -284,36 +343,74 @@ std::vector<Result> Outcome::results(const Options& options) const {
     return all;
 }
 
+Result briefMatrix(const Result& matrix) {
+    const std::set<std::string> left = {"solo SD", "min", "p95", "p99", "SD", "slowdown low", "slowdown high", "harm"};
+    const auto isEmpty = [](const Value& v) { return v == Value() || v == Value(std::string()); };
+    std::vector<std::size_t> chosen;
+    Result brief;
+    brief.title = matrix.title;
+    for (std::size_t c = 0; c < matrix.columns.size(); ++c) {
+        const bool empty = std::all_of(matrix.rows.begin(), matrix.rows.end(),
+                                       [&](const std::vector<Value>& row) { return isEmpty(row[c]); });
+        if (empty || left.contains(matrix.columns[c].name)) continue;
+        chosen.push_back(c);
+        brief.columns.push_back(matrix.columns[c]);
+    }
+    for (const std::vector<Value>& row : matrix.rows) {
+        std::vector<Value> cells;
+        cells.reserve(chosen.size());
+        for (const std::size_t c : chosen) cells.push_back(row[c]);
+        brief.add(std::move(cells));
+    }
+    return brief;
+}
+
 std::vector<Result> Outcome::details() const {
     std::vector<Result> all;
     if (Result r = times(cells); !r.rows.empty()) all.push_back(std::move(r));
     std::set<std::pair<std::string, std::string>> done;
     for (const Cell& cell : cells) {
-        if (!done.emplace(cell.pair.victim.name, cell.pair.placement).second) continue;
-        Result r = stress::samples(cells, cell.pair.victim.name, cell.pair.placement);
+        if (!done.emplace(cell.pair.victim.name, cell.pair.sharing).second) continue;
+        Result r = stress::samples(cells, cell.pair.victim.name, cell.pair.sharing);
         if (!r.rows.empty()) all.push_back(std::move(r));
     }
     return all;
 }
 
 void stress(const Options& options, Outcome& outcome, const Listener& listener) {
-    const auto all =
-        static_cast<double>(options.victims.size() * options.placements.size() * options.aggressors.size());
-    for (const std::string& victim : options.victims)
-        for (const std::string& placement : options.placements) {
-            std::unique_ptr<corun::CoRun> coRun;
-            for (const corun::AggressorSpec& aggressor : options.aggressors) {
-                corun::PairSpec spec = options.pair;
-                spec.victim.name = victim;
-                spec.placement = placement;
-                spec.aggressor = aggressor;
-                if (listener)
-                    listener(fmt::format("{} beside {}, {}", victim, corun::nameOf(aggressor), placement),
-                             static_cast<double>(outcome.cells.size()) / all);
-                outcome.cells.emplace_back().pair = spec;
-                measureInto(outcome.cells.back(), options, coRun);
-            }
-        }
+    const std::vector<corun::PairSpec> pairs = pairsOf(options);
+    std::unique_ptr<corun::CoRun> coRun;
+    for (const corun::PairSpec& pair : pairs) {
+        if (listener)
+            listener(fmt::format("{} beside {} (sharing: {})", pair.victim.name, corun::nameOf(pair.aggressor),
+                                 pair.sharing),
+                     static_cast<double>(outcome.cells.size()) / static_cast<double>(pairs.size()));
+        if (!outcome.cells.empty() && (outcome.cells.back().pair.victim.name != pair.victim.name ||
+                                       outcome.cells.back().pair.sharing != pair.sharing))
+            coRun.reset();
+        outcome.cells.emplace_back().pair = pair;
+        measureInto(outcome.cells.back(), options, coRun);
+    }
+}
+
+void stress(const Options& options, Outcome& outcome, SampleBatch& batch) {
+    const std::vector<corun::PairSpec> pairs = pairsOf(options);
+    std::vector<SampleSpec> specs;
+    for (const corun::PairSpec& pair : pairs)
+        for (unsigned i = 0; i < options.samples; ++i) specs.push_back(sampleOf(pair, i));
+    std::vector<experiment::Outcome<SampleMeasurement>> samples(specs.size());
+    const auto collect = [&](bool all) {
+        for (std::size_t i = 0; i < pairs.size(); ++i)
+            outcome.cells.push_back(
+                cellOf(pairs[i], std::span(samples).subspan(i * options.samples, options.samples), all));
+    };
+    try {
+        batch.run(specs, samples);
+    } catch (const experiment::Interrupted&) {
+        collect(false);
+        throw;
+    }
+    collect(true);
 }
 
 }  // namespace bulkhead::stress

@@ -7,15 +7,16 @@
 #include "base/result.h"
 #include "corun/causes.h"
 #include "corun/pair_spec.h"
+#include "stress/sample.h"
 
 namespace bulkhead::stress {
 
-/// Victims beside aggressors, in placements: one cell of the interference matrix for each combination.
+/// Victims beside aggressors, in ways of sharing: one cell of the interference matrix for each combination.
 struct Options {
     corun::PairSpec pair;  ///< what all of them have in common
     std::vector<std::string> victims = {"random"};
     std::vector<corun::AggressorSpec> aggressors;
-    std::vector<std::string> placements = {"streams"};
+    std::vector<std::string> sharing = {"streams"};
     unsigned samples = 30;
     double exceedance = 1e-6;   ///< of the probabilistic bound
     double secondsPerCell = 0;  ///< no further samples after that long, by the wall clock; 0: no limit
@@ -32,15 +33,20 @@ struct Outcome {
     std::vector<Cell> cells;
     /// The matrix first; of simulated GPUs, the causes; worst-case bounds.
     std::vector<Result> results(const Options&) const;
-    /// Times with their intervals, and every sample: one Result for each victim and placement.
+    /// Times with their intervals, and every sample: one Result for each victim and way of sharing.
     std::vector<Result> details() const;
 };
+
+/// The matrix for a terminal: without columns of statistics that files have, and without those that are empty.
+Result briefMatrix(const Result& matrix);
 
 /// Told what is about to be measured, and the fraction of the cells that are done.
 using Listener = std::function<void(const std::string&, double)>;
 
 /// Into an outcome that holds what was measured also where this does not return: Interrupted.
 void stress(const Options&, Outcome&, const Listener& = {});
+/// The same of a simulated GPU, each sample a run of the batch.
+void stress(const Options&, Outcome&, SampleBatch&);
 Cell measureCell(const corun::PairSpec&, const Options&);
 
 }  // namespace bulkhead::stress

@@ -36,7 +36,7 @@ class ColorSpace {
     virtual ptx::AccessTranslation translation(Bytes constantBytes) const = 0;
 
     ColoredHeap heap;
-    Bytes promised = 0;  ///< to enclosures that stand
+    Bytes promised = 0;  ///< to partition contexts that stand
 
   protected:
     static constexpr Bytes kWindowUnit = ptx::AccessTranslation::kAlignment;

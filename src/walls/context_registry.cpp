@@ -11,38 +11,38 @@ ContextRegistry& ContextRegistry::instance() {
     return *registry;
 }
 
-void ContextRegistry::add(std::shared_ptr<Tenant> tenant) {
+void ContextRegistry::add(std::shared_ptr<WalledContext> walled) {
     const std::lock_guard lock(mutex_);
-    inner_ = &tenant->inner();
-    contexts_.push_back(std::move(tenant));
+    inner_ = &walled->inner();
+    contexts_.push_back(std::move(walled));
 }
 
-std::shared_ptr<Tenant> ContextRegistry::remove(CUcontext handle) {
+std::shared_ptr<WalledContext> ContextRegistry::remove(CUcontext handle) {
     const std::lock_guard lock(mutex_);
     const auto found = std::find_if(contexts_.begin(), contexts_.end(),
-                                    [&](const auto& tenant) { return tenant->handle() == handle; });
+                                    [&](const auto& walled) { return walled->handle() == handle; });
     if (found == contexts_.end()) return nullptr;
-    std::shared_ptr<Tenant> tenant = std::move(*found);
+    std::shared_ptr<WalledContext> walled = std::move(*found);
     contexts_.erase(found);
-    return tenant;
+    return walled;
 }
 
-std::shared_ptr<Tenant> ContextRegistry::find(CUcontext handle) const {
+std::shared_ptr<WalledContext> ContextRegistry::find(CUcontext handle) const {
     const std::lock_guard lock(mutex_);
-    for (const auto& tenant : contexts_)
-        if (tenant->handle() == handle) return tenant;
+    for (const auto& walled : contexts_)
+        if (walled->handle() == handle) return walled;
     return nullptr;
 }
 
-std::shared_ptr<Tenant> ContextRegistry::latest() const {
+std::shared_ptr<WalledContext> ContextRegistry::latest() const {
     const std::lock_guard lock(mutex_);
     return contexts_.empty() ? nullptr : contexts_.back();
 }
 
-std::shared_ptr<Tenant> ContextRegistry::latestOn(driver::CUdevice device) const {
+std::shared_ptr<WalledContext> ContextRegistry::latestOn(driver::CUdevice device) const {
     const std::lock_guard lock(mutex_);
-    for (auto tenant = contexts_.rbegin(); tenant != contexts_.rend(); ++tenant)
-        if ((*tenant)->device() == device) return *tenant;
+    for (auto walled = contexts_.rbegin(); walled != contexts_.rend(); ++walled)
+        if ((*walled)->device() == device) return *walled;
     return nullptr;
 }
 

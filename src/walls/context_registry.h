@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "walls/tenant.h"
+#include "walls/walled_context.h"
 
 namespace bulkhead::walls {
 
@@ -16,19 +16,19 @@ class ContextRegistry {
     static ContextRegistry& instance();  ///< never destroyed: programs may call the driver to the very end
 
     /// Makes a tenant's handle a context, until it is removed.
-    void add(std::shared_ptr<Tenant>);
-    std::shared_ptr<Tenant> remove(driver::CUcontext);
+    void add(std::shared_ptr<WalledContext>);
+    std::shared_ptr<WalledContext> remove(driver::CUcontext);
 
     /// Null where there is none.
-    std::shared_ptr<Tenant> find(driver::CUcontext) const;
-    std::shared_ptr<Tenant> latest() const;
-    std::shared_ptr<Tenant> latestOn(driver::CUdevice) const;
+    std::shared_ptr<WalledContext> find(driver::CUcontext) const;
+    std::shared_ptr<WalledContext> latest() const;
+    std::shared_ptr<WalledContext> latestOn(driver::CUdevice) const;
     /// The driver behind the latest that was added, also when it has gone; null before the first.
     const driver::DriverApi* inner() const;
 
   private:
     mutable std::mutex mutex_;
-    std::vector<std::shared_ptr<Tenant>> contexts_;
+    std::vector<std::shared_ptr<WalledContext>> contexts_;
     const driver::DriverApi* inner_ = nullptr;
 };
 

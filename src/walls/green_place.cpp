@@ -12,9 +12,9 @@ namespace {
 using driver::CUdevResource;
 using driver::CUstream;
 
-// Long enough that no block has left before the last one was placed; simulated time is dear.
-constexpr long long kStayCycles = 20'000, kSimulatedStayCycles = 1'000;
-constexpr unsigned kBlocksPerMultiprocessor = 2, kThreads = 1024, kAttempts = 50;
+// Long enough that no block has left before the last one was placed.
+constexpr long long kStayCycles = 20'000, kShortStayCycles = 1'000;
+constexpr unsigned kBlocksPerSm = 2, kThreads = 1024, kLaunches = 50;
 
 driver::CUdevice deviceOf(gpu::Gpu& gpu) {
     driver::CUdevice device = 0;
@@ -23,8 +23,8 @@ driver::CUdevice deviceOf(gpu::Gpu& gpu) {
     return device;
 }
 
-unsigned multiprocessorsOf(gpu::Gpu& gpu) {
-    return static_cast<unsigned>(gpu.info().multiprocessors);
+unsigned smsOf(gpu::Gpu& gpu) {
+    return static_cast<unsigned>(gpu.info().sms);
 }
 
 unsigned countOf(const SmSet& sms) {
@@ -37,7 +37,7 @@ GreenPlace::GreenPlace(gpu::Gpu& gpu, std::vector<CUdevResource> groups, const S
     const driver::CUdevice device = deviceOf(gpu);
     driver::CUdevResourceDesc description = nullptr;
     gpu::check(api_, api_.cuDevResourceGenerateDesc(&description, groups.data(), static_cast<unsigned>(groups.size())),
-               "cannot join multiprocessors");
+               "cannot join SMs");
     constexpr unsigned kDefaultStream = 1;
     driver::CUgreenCtx green = nullptr;
     gpu::check(api_, api_.cuGreenCtxCreate(&green, description, device, kDefaultStream), "cannot make a green context");
@@ -46,7 +46,7 @@ GreenPlace::GreenPlace(gpu::Gpu& gpu, std::vector<CUdevResource> groups, const S
     unsigned expected = 0;
     for (const CUdevResource& group : groups) expected += group.smCount();
     see(gpu, expected);
-    if (!names.empty() && countOf(names) == countOf(multiprocessors_)) multiprocessors_ = names;
+    if (!names.empty() && countOf(names) == countOf(sms_)) sms_ = names;
 }
 
 driver::CUresult GreenPlace::createStream(CUstream* stream, int priority) const {
@@ -87,31 +87,31 @@ dissect::Times GreenPlace::timeAtomics(gpu::Gpu& gpu, const std::vector<std::uin
 
 /// Where others are at work there may be no room for a while.
 void GreenPlace::see(gpu::Gpu& gpu, unsigned expected) {
-    const unsigned count = multiprocessorsOf(gpu);
-    const long long cycles = gpu.simulator() ? kSimulatedStayCycles : kStayCycles;
+    const unsigned count = smsOf(gpu);
+    const long long cycles = gpu.capabilities().costly ? kShortStayCycles : kStayCycles;
     gpu::Array<std::uint32_t> bits = gpu.context().array(std::vector<std::uint32_t>((count + 31) / 32, 0));
-    multiprocessors_.assign(count, false);
-    for (unsigned i = 0; i < kAttempts && countOf(multiprocessors_) < expected; ++i) {
+    sms_.assign(count, false);
+    for (unsigned i = 0; i < kLaunches && countOf(sms_) < expected; ++i) {
         driver::CUdeviceptr to = bits.address();
         long long stay = cycles;
         void* parameters[] = {&to, &stay};
-        launch(gpu, kWallsPtx, "noteMultiprocessors", kBlocksPerMultiprocessor * count, kThreads, parameters);
+        launch(gpu, kWallsPtx, "noteSms", kBlocksPerSm * count, kThreads, parameters);
         const std::vector<std::uint32_t> words = bits.download();
-        for (std::size_t sm = 0; sm < count; ++sm) multiprocessors_[sm] = (words[sm / 32] >> sm % 32 & 1) != 0;
+        for (std::size_t sm = 0; sm < count; ++sm) sms_[sm] = (words[sm / 32] >> sm % 32 & 1) != 0;
     }
 }
 
-std::vector<std::size_t> groupsInPlaceOf(const SmSet& wanted, const std::vector<std::uint8_t>& quarterOfMultiprocessor,
-                                         const std::vector<std::uint8_t>& quarterOfGroup,
+std::vector<std::size_t> groupsInPlaceOf(const SmSet& wanted, const std::vector<dissect::L2Region>& regionOfSm,
+                                         const std::vector<dissect::L2Region>& regionOfGroup,
                                          const std::vector<unsigned>& sizeOfGroup) {
     std::vector<std::size_t> chosen;
-    for (std::uint8_t quarter = 0; quarter < 4; ++quarter) {
+    for (const dissect::L2Region region : dissect::kL2Regions) {
         std::vector<std::size_t> sms;
         for (std::size_t sm = 0; sm < wanted.size(); ++sm)
-            if (quarterOfMultiprocessor[sm] == quarter) sms.push_back(sm);
+            if (regionOfSm[sm] == region) sms.push_back(sm);
         std::size_t at = 0;
-        for (std::size_t group = 0; group < quarterOfGroup.size(); ++group) {
-            if (quarterOfGroup[group] != quarter) continue;
+        for (std::size_t group = 0; group < regionOfGroup.size(); ++group) {
+            if (regionOfGroup[group] != region) continue;
             if (at + sizeOfGroup[group] > sms.size()) return {};
             unsigned inside = 0;
             for (unsigned i = 0; i < sizeOfGroup[group]; ++i) inside += wanted[sms[at++]] ? 1 : 0;
@@ -123,11 +123,11 @@ std::vector<std::size_t> groupsInPlaceOf(const SmSet& wanted, const std::vector<
     return chosen;
 }
 
-GreenGroups::GreenGroups(gpu::Gpu& gpu, const Topology& topology, const std::optional<dissect::Sides>& sides,
-                         const std::optional<dissect::Quarters>& quarters)
+GreenGroups::GreenGroups(gpu::Gpu& gpu, const L2Topology& topology, const std::optional<dissect::Sides>& sides,
+                         const std::optional<dissect::L2Regions>& regions)
     : gpu_(gpu), topology_(topology) {
     try {
-        if (split() && !findMembers()) findQuarters(sides, quarters);
+        if (split() && !findMembers()) findRegions(sides, regions);
     } catch (const Error&) {
         groups_.clear();
     }
@@ -152,21 +152,21 @@ bool GreenGroups::split() {
     return true;
 }
 
-/// Which group a multiprocessor is in, a binary digit of the group's number at a time: a place with all groups that
-/// have the digit shows the multiprocessors of these.
+/// Which group an SM is in, a binary digit of the group's number at a time: a place with all groups that
+/// have the digit shows the SMs of these.
 bool GreenGroups::findMembers() {
-    const unsigned count = multiprocessorsOf(gpu_);
+    const unsigned count = smsOf(gpu_);
     std::vector<std::size_t> numberOf(count, 0);  // from 1 on: 0 is in no place
-    bool anew = true;                             // every place has its multiprocessors numbered from 0
+    bool anew = true;                             // every place has its SMs numbered from 0
     for (unsigned digit = 0; groups_.size() >> digit != 0; ++digit) {
         std::vector<CUdevResource> chosen;
         for (std::size_t i = 0; i < groups_.size(); ++i)
             if ((i + 1) >> digit & 1) chosen.push_back(groups_[i]);
         const GreenPlace place(gpu_, chosen);
         for (unsigned sm = 0; sm < count; ++sm)
-            if (place.multiprocessors()[sm]) numberOf[sm] |= std::size_t{1} << digit;
-        const unsigned inside = countOf(place.multiprocessors());
-        for (unsigned sm = 0; sm < count; ++sm) anew = anew && place.multiprocessors()[sm] == (sm < inside);
+            if (place.sms()[sm]) numberOf[sm] |= std::size_t{1} << digit;
+        const unsigned inside = countOf(place.sms());
+        for (unsigned sm = 0; sm < count; ++sm) anew = anew && place.sms()[sm] == (sm < inside);
     }
     if (anew && groups_.size() > 1) return false;
     members_.assign(groups_.size(), SmSet(count, false));
@@ -177,20 +177,20 @@ bool GreenGroups::findMembers() {
     return true;
 }
 
-void GreenGroups::findQuarters(const std::optional<dissect::Sides>& sides,
-                               const std::optional<dissect::Quarters>& quarters) {
-    quarterOfGroup_.assign(groups_.size(), 0);
+void GreenGroups::findRegions(const std::optional<dissect::Sides>& sides,
+                              const std::optional<dissect::L2Regions>& regions) {
+    regionOfGroup_.assign(groups_.size(), {});
     if (!sides) return;
     for (std::size_t i = 0; i < groups_.size(); ++i)
-        quarterOfGroup_[i] = static_cast<std::uint8_t>(
-            dissect::quarterOf(*sides, quarters, GreenPlace(gpu_, {groups_[i]}).timeAtomics(gpu_, sides->addresses)));
+        regionOfGroup_[i] =
+            dissect::regionOf(*sides, regions, GreenPlace(gpu_, {groups_[i]}).timeAtomics(gpu_, sides->addresses));
 }
 
 std::vector<std::size_t> GreenGroups::groupsOf(const SmSet& wanted) const {
     if (members_.empty()) {
         std::vector<unsigned> sizes;
         for (const CUdevResource& group : groups_) sizes.push_back(group.smCount());
-        return groupsInPlaceOf(wanted, topology_.quarterOf, quarterOfGroup_, sizes);
+        return groupsInPlaceOf(wanted, topology_.regionOf, regionOfGroup_, sizes);
     }
     std::vector<std::size_t> chosen;
     SmSet covered(wanted.size(), false);
@@ -211,7 +211,7 @@ std::shared_ptr<GreenPlace> GreenGroups::place(const SmSet& wanted) {
     for (const std::size_t group : groupsOf(wanted)) chosen.push_back(groups_[group]);
     if (chosen.empty()) return nullptr;
     auto made = std::make_shared<GreenPlace>(gpu_, std::move(chosen), members_.empty() ? wanted : SmSet());
-    if (made->multiprocessors() != wanted) throw Error("a green context has other multiprocessors than it was given");
+    if (made->sms() != wanted) throw Error("a green context has other SMs than requested");
     return made;
 }
 

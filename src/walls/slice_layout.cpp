@@ -74,7 +74,7 @@ SliceLayout::SliceLayout(const ResidueHash& hash, const std::vector<PageLabel>& 
                          const std::vector<unsigned>& slices)
     : unitShift_(unitShift(hash)) {
     if (hash.table.empty() && !isIndex(hash))
-        throw Error("the map's slices are no index modulo {}: they cannot be walled", hash.modulus);
+        throw Error("the map's slices are not an index modulo {}: memory walls are not possible", hash.modulus);
     if (slices.empty() || pages.empty()) throw Error("no memory of these slices: take more");
     findPatterns(hash);
     std::vector<std::size_t> pagesOf(isIndex(hash) ? hash.modulus : 1, 0);
@@ -86,20 +86,21 @@ SliceLayout::SliceLayout(const ResidueHash& hash, const std::vector<PageLabel>& 
 
 void SliceLayout::findPatterns(const ResidueHash& hash) {
     std::vector<Mask> functions;
-    dissect::Span known;
+    dissect::Subspace known;
     const auto add = [&](Mask mask) {
         if (!known.add(mask & kInPage)) return false;
         functions.push_back(mask & kInPage);
         return true;
     };
     for (const dissect::WeightedParity& p : hash.parities)
-        if (!add(p.mask)) throw Error("parities of the map's slices depend on each other: they cannot be walled");
+        if (!add(p.mask))
+            throw Error("parities of the map's slices depend on each other: memory walls are not possible");
     indexBits_ = static_cast<unsigned>(functions.size());
     for (std::size_t g = 0; g < hash.groups.size(); ++g) {
         if (add(hash.groups[g])) {
             kinds_.push_back(g);
         } else if (isIndex(hash)) {
-            throw Error("parities of the map's slices depend on each other: they cannot be walled");
+            throw Error("parities of the map's slices depend on each other: memory walls are not possible");
         }
     }
     const Mask bits = dissect::bitRange(unitShift_, kPageShift);
@@ -118,8 +119,8 @@ void SliceLayout::serve(const std::vector<unsigned>& slices, const ResidueHash& 
     if (isIndex(hash)) {
         period_ = hash.modulus;
         // Slices of one group that follow each other can be the first ones of a turn.
-        const std::uint32_t group = slices.front() / period_;
-        const auto begin = wanted.begin() + static_cast<std::ptrdiff_t>(group * period_), end = begin + period_;
+        const std::ptrdiff_t first = slices.front() / period_ * period_;
+        const auto begin = wanted.begin() + first, end = begin + period_;
         const bool oneGroup = std::count(begin, end, true) == std::count(wanted.begin(), wanted.end(), true);
         const auto run = oneGroup ? startOfRun(std::vector<bool>(begin, end)) : std::nullopt;
         firstAddend_ = run.value_or(start);

@@ -84,7 +84,7 @@ constexpr std::uint64_t kWindowUnit = ptx::AccessTranslation::kAlignment;
 constexpr unsigned kEntryShift = 2, kEntry = 1u << kEntryShift;  // of the table of offsets
 static_assert(kEntry == sizeof(*SliceColor::offsets) && sizeof(SliceColor::Chunk) == 8 && sizeof(SpanSize) == 8);
 
-/// A table as device code reads it. Neighbours cannot disturb constants: multiprocessors have a cache for them alone,
+/// A table as device code reads it. Neighbours cannot disturb constants: SMs have a cache for them alone,
 /// while what falls out of L1 comes from slices that are anybody's.
 class DeviceTable {
   public:

@@ -11,8 +11,8 @@ namespace bulkhead::walls {
 
 /// Throws Error unless the tenant is walled into a side of the L2, and that can be told with so many terms.
 template <int Terms = 1, class T>
-ColoredSpan<T, SideColorOf<Terms>> sideSpan(const Enclosure& enclosure, const gpu::Array<T>& array) {
-    const auto [any, offset] = enclosure.sideColor(array.address());
+ColoredSpan<T, SideColorOf<Terms>> sideSpan(const PartitionContext& tenant, const gpu::Array<T>& array) {
+    const auto [any, offset] = tenant.sideColor(array.address());
     SideColorOf<Terms> color;
     color.base = any.base;
     color.chunkShift = any.chunkShift;
@@ -33,8 +33,8 @@ ColoredSpan<T, SideColorOf<Terms>> sideSpan(const Enclosure& enclosure, const gp
 
 /// Throws Error unless it is walled into slices.
 template <class T>
-ColoredSpan<T, SliceColor> sliceSpan(const Enclosure& enclosure, const gpu::Array<T>& array) {
-    const auto [color, offset] = enclosure.sliceColor(array.address());
+ColoredSpan<T, SliceColor> sliceSpan(const PartitionContext& tenant, const gpu::Array<T>& array) {
+    const auto [color, offset] = tenant.sliceColor(array.address());
     return {color, offset, array.size()};
 }
 

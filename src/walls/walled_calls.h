@@ -22,7 +22,7 @@ void enterCopyCalls(driver::DriverApi&);
 void enterStreamCalls(driver::DriverApi&);
 
 /// Throws Failure where no context inside walls is current in this thread, or it was destroyed.
-std::shared_ptr<Tenant> currentTenant();
+std::shared_ptr<WalledContext> currentContext();
 
 /// Keeps the words of a call that fails; empty ones for those of the driver behind.
 void setLastError(std::string);
@@ -61,10 +61,10 @@ driver::CUresult call(Body&& body) noexcept {
 template <class Body>
 driver::CUresult inside(Body&& body) noexcept {
     return call([&] {
-        const std::shared_ptr<Tenant> tenant = currentTenant();
-        const auto held = tenant->lock();
-        tenant->makeCurrent();
-        body(*tenant);
+        const std::shared_ptr<WalledContext> walled = currentContext();
+        const auto held = walled->lock();
+        walled->makeCurrent();
+        body(*walled);
     });
 }
 
@@ -72,10 +72,10 @@ driver::CUresult inside(Body&& body) noexcept {
 template <class Body>
 driver::CUresult waitingInside(Body&& body) noexcept {
     return call([&] {
-        const std::shared_ptr<Tenant> tenant = currentTenant();
-        const auto staying = tenant->stay();
-        tenant->makeCurrent();
-        body(*tenant);
+        const std::shared_ptr<WalledContext> walled = currentContext();
+        const auto staying = walled->stay();
+        walled->makeCurrent();
+        body(*walled);
     });
 }
 
@@ -85,16 +85,16 @@ inline driver::CUresult refused(std::string what) noexcept {
 
 /// What the driver behind knows an argument as: contexts and streams have other handles inside.
 template <class Argument>
-Argument behind(Tenant&, Argument argument) {
+Argument behind(WalledContext&, Argument argument) {
     return argument;
 }
-inline driver::CUstream behind(Tenant& tenant, driver::CUstream stream) {
-    const auto held = tenant.lock();
-    return tenant.enter(stream);
+inline driver::CUstream behind(WalledContext& walled, driver::CUstream stream) {
+    const auto held = walled.lock();
+    return walled.enter(stream);
 }
-inline driver::CUcontext behind(Tenant& tenant, driver::CUcontext context) {
-    if (context != tenant.handle()) throw Failure{driver::CUDA_ERROR_INVALID_CONTEXT, "no such context inside walls"};
-    return tenant.realContext();
+inline driver::CUcontext behind(WalledContext& walled, driver::CUcontext context) {
+    if (context != walled.handle()) throw Failure{driver::CUDA_ERROR_INVALID_CONTEXT, "no such context inside walls"};
+    return walled.realContext();
 }
 
 /// Calls that walls do not change, in the context of the tenant.
@@ -103,9 +103,9 @@ struct PassedOn;
 template <class... Parameters, driver::CUresult (*driver::DriverApi::*member)(Parameters...)>
 struct PassedOn<member> {
     static driver::CUresult call(Parameters... parameters) {
-        return waitingInside([&](Tenant& tenant) {
-            const auto behindIt = tenant.inner().*member;
-            check(behindIt ? behindIt(behind(tenant, parameters)...) : driver::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+        return waitingInside([&](WalledContext& walled) {
+            const auto behindIt = walled.inner().*member;
+            check(behindIt ? behindIt(behind(walled, parameters)...) : driver::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
         });
     }
     /// Without a context.

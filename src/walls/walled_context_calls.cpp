@@ -8,40 +8,40 @@ namespace {
 using namespace driver;
 
 /// Contexts that are current in this thread, the one in use last. They may be destroyed meanwhile.
-thread_local std::vector<std::weak_ptr<Tenant>> stack;
+thread_local std::vector<std::weak_ptr<WalledContext>> stack;
 
 /// CUlimit.
 enum : CUlimit { kStackBytes = 0, kPrintfBytes = 1, kHeapBytes = 2, kPersistingL2Bytes = 6 };
 
-bool isEmpty(const std::weak_ptr<Tenant>& tenant) {
-    const std::weak_ptr<Tenant> none;
-    return !tenant.owner_before(none) && !none.owner_before(tenant);
+bool isEmpty(const std::weak_ptr<WalledContext>& walled) {
+    const std::weak_ptr<WalledContext> none;
+    return !walled.owner_before(none) && !none.owner_before(walled);
 }
 
-std::shared_ptr<Tenant> tenantOf(CUcontext context) {
-    std::shared_ptr<Tenant> tenant = ContextRegistry::instance().find(context);
-    if (tenant == nullptr) throw Failure{CUDA_ERROR_INVALID_CONTEXT, "no such context inside walls"};
-    return tenant;
+std::shared_ptr<WalledContext> contextOf(CUcontext context) {
+    std::shared_ptr<WalledContext> walled = ContextRegistry::instance().find(context);
+    if (walled == nullptr) throw Failure{CUDA_ERROR_INVALID_CONTEXT, "no such context inside walls"};
+    return walled;
 }
 
 /// Null for none.
-std::shared_ptr<Tenant> madeCurrent(CUcontext context) {
+std::shared_ptr<WalledContext> madeCurrent(CUcontext context) {
     if (context == nullptr) {
         check(innerDriver().cuCtxSetCurrent(nullptr));
         return nullptr;
     }
-    std::shared_ptr<Tenant> tenant = tenantOf(context);
-    tenant->makeCurrent();
-    return tenant;
+    std::shared_ptr<WalledContext> walled = contextOf(context);
+    walled->makeCurrent();
+    return walled;
 }
 
 CUresult ctxSetCurrent(CUcontext context) {
     return call([&] {
-        const std::shared_ptr<Tenant> tenant = madeCurrent(context);
+        const std::shared_ptr<WalledContext> walled = madeCurrent(context);
         if (stack.empty()) {
-            stack.push_back(tenant);
+            stack.push_back(walled);
         } else {
-            stack.back() = tenant;
+            stack.back() = walled;
         }
     });
 }
@@ -50,10 +50,10 @@ CUresult ctxPushCurrent(CUcontext context) {
 }
 CUresult ctxPopCurrent(CUcontext* context) {
     return call([&] {
-        const std::shared_ptr<Tenant> tenant = currentTenant();
+        const std::shared_ptr<WalledContext> walled = currentContext();
         stack.pop_back();
-        if (context) *context = tenant->handle();
-        const std::shared_ptr<Tenant> before = stack.empty() ? nullptr : stack.back().lock();
+        if (context) *context = walled->handle();
+        const std::shared_ptr<WalledContext> before = stack.empty() ? nullptr : stack.back().lock();
         madeCurrent(before ? before->handle() : nullptr);
     });
 }
@@ -61,25 +61,25 @@ CUresult ctxGetCurrent(CUcontext* context) {
     return call([&] {
         requireOutput(context);
         innerDriver();
-        const std::shared_ptr<Tenant> tenant = stack.empty() ? nullptr : stack.back().lock();
-        *context = tenant ? tenant->handle() : nullptr;
+        const std::shared_ptr<WalledContext> walled = stack.empty() ? nullptr : stack.back().lock();
+        *context = walled ? walled->handle() : nullptr;
     });
 }
 CUresult ctxDestroy(CUcontext context) {
     return call([&] {
-        const std::shared_ptr<Tenant> tenant = ContextRegistry::instance().remove(context);
-        if (tenant == nullptr) throw Failure{CUDA_ERROR_INVALID_CONTEXT, "no such context inside walls"};
-        tenant->close();
-        if (!stack.empty() && stack.back().lock() == tenant) stack.back().reset();
+        const std::shared_ptr<WalledContext> walled = ContextRegistry::instance().remove(context);
+        if (walled == nullptr) throw Failure{CUDA_ERROR_INVALID_CONTEXT, "no such context inside walls"};
+        walled->close();
+        if (!stack.empty() && stack.back().lock() == walled) stack.back().reset();
     });
 }
 /// A process's own context is the place it was put into.
 CUresult primaryRetain(CUcontext* context, CUdevice device) {
     return call([&] {
         requireOutput(context);
-        const std::shared_ptr<Tenant> tenant = ContextRegistry::instance().latestOn(device);
-        if (tenant == nullptr) throw Failure{CUDA_ERROR_INVALID_DEVICE, "no such device inside walls"};
-        *context = tenant->handle();
+        const std::shared_ptr<WalledContext> walled = ContextRegistry::instance().latestOn(device);
+        if (walled == nullptr) throw Failure{CUDA_ERROR_INVALID_DEVICE, "no such device inside walls"};
+        *context = walled->handle();
     });
 }
 CUresult primaryRelease(CUdevice device) {
@@ -88,17 +88,17 @@ CUresult primaryRelease(CUdevice device) {
 }
 CUresult primaryReset(CUdevice device) {
     return call([&] {
-        const std::shared_ptr<Tenant> tenant = ContextRegistry::instance().latestOn(device);
-        if (tenant == nullptr) throw Failure{CUDA_ERROR_INVALID_DEVICE, "no such device inside walls"};
-        tenant->reset();
+        const std::shared_ptr<WalledContext> walled = ContextRegistry::instance().latestOn(device);
+        if (walled == nullptr) throw Failure{CUDA_ERROR_INVALID_DEVICE, "no such device inside walls"};
+        walled->reset();
     });
 }
 CUresult primaryGetState(CUdevice device, unsigned* flags, int* active) {
     return call([&] {
         CUcontext context = nullptr;
         check(primaryRetain(&context, device));
-        const std::shared_ptr<Tenant> tenant = tenantOf(context);
-        check(tenant->inner().cuDevicePrimaryCtxGetState(device, flags, active));
+        const std::shared_ptr<WalledContext> walled = contextOf(context);
+        check(walled->inner().cuDevicePrimaryCtxGetState(device, flags, active));
     });
 }
 /// The flags say how the host waits. The context stands already; others may be in it.
@@ -107,51 +107,51 @@ CUresult primarySetFlags(CUdevice device, unsigned) {
     return primaryRetain(&context, device);
 }
 CUresult ctxSynchronize() {
-    return waitingInside([](Tenant& tenant) { tenant.synchronize(); });
+    return waitingInside([](WalledContext& walled) { walled.synchronize(); });
 }
 CUresult ctxSynchronizeOf(CUcontext context) {
     return call([&] {
-        const std::shared_ptr<Tenant> tenant = tenantOf(context);
-        const auto staying = tenant->stay();
-        tenant->makeCurrent();
-        tenant->synchronize();
+        const std::shared_ptr<WalledContext> walled = contextOf(context);
+        const auto staying = walled->stay();
+        walled->makeCurrent();
+        walled->synchronize();
     });
 }
 CUresult ctxGetDevice(CUdevice* device) {
     return call([&] {
         requireOutput(device);
-        *device = currentTenant()->device();
+        *device = currentContext()->device();
     });
 }
 CUresult ctxGetDeviceOf(CUdevice* device, CUcontext context) {
     return call([&] {
         requireOutput(device);
-        *device = tenantOf(context)->device();
+        *device = contextOf(context)->device();
     });
 }
 /// What would take memory beyond the share, or cache from everybody.
 CUresult ctxSetLimit(CUlimit limit, std::size_t value) {
-    return waitingInside([&](Tenant& tenant) {
+    return waitingInside([&](WalledContext& walled) {
         std::size_t now = 0;
-        check(tenant.inner().cuCtxGetLimit(&now, limit));
-        if (tenant.limitsMemory() && value > now && limit != kStackBytes && limit != kPrintfBytes)
+        check(walled.inner().cuCtxGetLimit(&now, limit));
+        if (walled.limitsMemory() && value > now && limit != kStackBytes && limit != kPrintfBytes)
             throw Failure{CUDA_ERROR_NOT_SUPPORTED, limit == kHeapBytes
                                                         ? "a larger heap for device code is outside of the share"
                                                         : "a limit that cannot be raised inside walls"};
-        check(tenant.inner().cuCtxSetLimit(limit, value));
+        check(walled.inner().cuCtxSetLimit(limit, value));
     });
 }
 
 }  // namespace
 
-std::shared_ptr<Tenant> currentTenant() {
+std::shared_ptr<WalledContext> currentContext() {
     innerDriver();
     if (stack.empty() || isEmpty(stack.back()))
         throw Failure{CUDA_ERROR_INVALID_CONTEXT, "no context inside walls is current"};
-    std::shared_ptr<Tenant> tenant = stack.back().lock();
-    if (tenant == nullptr || tenant->isClosed())
+    std::shared_ptr<WalledContext> walled = stack.back().lock();
+    if (walled == nullptr || walled->isClosed())
         throw Failure{CUDA_ERROR_CONTEXT_IS_DESTROYED, "the context was destroyed"};
-    return tenant;
+    return walled;
 }
 
 void enterContextCalls(DriverApi& api) {

@@ -1,5 +1,6 @@
 // Copies and fills, to whatever end of them is inside.
 
+#include "driver/pointer_attributes.h"
 #include "walls/walled_calls.h"
 
 namespace bulkhead::walls {
@@ -7,31 +8,29 @@ namespace {
 
 using namespace driver;
 
-constexpr unsigned kTypeHost = 1, kTypeDevice = 2, kTypeUnified = 4;  ///< CUmemorytype
-constexpr CUpointer_attribute kMemoryType = 2;
-
-Tenant::End onDevice(CUdeviceptr address, std::size_t pitch = 0) {
+WalledContext::End onDevice(CUdeviceptr address, std::size_t pitch = 0) {
     return {address, nullptr, pitch};
 }
-Tenant::End onHost(const void* address, std::size_t pitch = 0) {
+WalledContext::End onHost(const void* address, std::size_t pitch = 0) {
     return {0, const_cast<void*>(address), pitch};
 }
 /// An end that may be either.
-Tenant::End anywhere(const Tenant& tenant, CUdeviceptr address, std::size_t pitch = 0) {
-    if (tenant.isTranslated(address)) return onDevice(address, pitch);
+WalledContext::End anywhere(const WalledContext& walled, CUdeviceptr address, std::size_t pitch = 0) {
+    if (walled.isTranslated(address)) return onDevice(address, pitch);
     unsigned type = 0;
-    const CUresult result = tenant.inner().cuPointerGetAttribute(&type, kMemoryType, address);
-    return result == CUDA_SUCCESS && type == kTypeDevice ? onDevice(address, pitch)
-                                                         : onHost(reinterpret_cast<const void*>(address), pitch);
+    const CUresult result = walled.inner().cuPointerGetAttribute(
+        &type, static_cast<CUpointer_attribute>(PointerAttribute::memoryType), address);
+    return result == CUDA_SUCCESS && type == kDeviceMemory ? onDevice(address, pitch)
+                                                           : onHost(reinterpret_cast<const void*>(address), pitch);
 }
 
-CUresult copy(const Tenant::End& to, const Tenant::End& from, std::size_t bytes, CUstream stream) {
-    return inside([&](Tenant& tenant) { tenant.copy(to, from, bytes, 1, tenant.enter(stream)); });
+CUresult copy(const WalledContext::End& to, const WalledContext::End& from, std::size_t bytes, CUstream stream) {
+    return inside([&](WalledContext& walled) { walled.copy(to, from, bytes, 1, walled.enter(stream)); });
 }
 /// Calls without a stream end with the copy.
 CUresult finished(CUresult begun) {
     if (begun != CUDA_SUCCESS) return begun;
-    return waitingInside([](Tenant& tenant) { tenant.synchronize(nullptr); });
+    return waitingInside([](WalledContext& walled) { walled.synchronize(nullptr); });
 }
 
 CUresult memcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
@@ -44,8 +43,8 @@ CUresult memcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CU
     return copy(onDevice(to), onDevice(from), bytes, stream);
 }
 CUresult memcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-    return inside([&](Tenant& tenant) {
-        tenant.copy(anywhere(tenant, to), anywhere(tenant, from), bytes, 1, tenant.enter(stream));
+    return inside([&](WalledContext& walled) {
+        walled.copy(anywhere(walled, to), anywhere(walled, from), bytes, 1, walled.enter(stream));
     });
 }
 CUresult memcpyHtoD(CUdeviceptr to, const void* from, std::size_t bytes) {
@@ -63,37 +62,37 @@ CUresult memcpyAny(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
 /// There is one device, so a peer is the context itself.
 CUresult memcpyPeerAsync(CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUcontext fromContext,
                          std::size_t bytes, CUstream stream) {
-    return inside([&](Tenant& tenant) {
-        behind(tenant, toContext);
-        behind(tenant, fromContext);
-        tenant.copy(onDevice(to), onDevice(from), bytes, 1, tenant.enter(stream));
+    return inside([&](WalledContext& walled) {
+        behind(walled, toContext);
+        behind(walled, fromContext);
+        walled.copy(onDevice(to), onDevice(from), bytes, 1, walled.enter(stream));
     });
 }
 CUresult memcpyPeer(CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUcontext fromContext, std::size_t bytes) {
     return finished(memcpyPeerAsync(to, toContext, from, fromContext, bytes, nullptr));
 }
 
-Tenant::End endOf(const Tenant& tenant, CUmemorytype type, const void* host, CUdeviceptr device, std::size_t offset,
-                  std::size_t pitch) {
-    if (type == kTypeHost) return onHost(static_cast<const char*>(host) + offset, pitch);
-    if (type == kTypeDevice) return onDevice(device + offset, pitch);
-    if (type == kTypeUnified) return anywhere(tenant, device + offset, pitch);
+WalledContext::End endOf(const WalledContext& walled, CUmemorytype type, const void* host, CUdeviceptr device,
+                         std::size_t offset, std::size_t pitch) {
+    if (type == kHostMemory) return onHost(static_cast<const char*>(host) + offset, pitch);
+    if (type == kDeviceMemory) return onDevice(device + offset, pitch);
+    if (type == kUnifiedMemory) return anywhere(walled, device + offset, pitch);
     throw Failure{CUDA_ERROR_NOT_SUPPORTED, "no CUDA arrays inside walls"};
 }
 
 /// A rectangle of a copy of rectangles or of boxes, from these rows on.
 template <class Copy>
-void copyRectangle(Tenant& tenant, const Copy& c, std::size_t toRow, std::size_t fromRow, CUstream stream) {
-    tenant.copy(
-        endOf(tenant, c.dstMemoryType, c.dstHost, c.dstDevice, toRow * c.dstPitch + c.dstXInBytes, c.dstPitch),
-        endOf(tenant, c.srcMemoryType, c.srcHost, c.srcDevice, fromRow * c.srcPitch + c.srcXInBytes, c.srcPitch),
-        c.WidthInBytes, c.Height, tenant.enter(stream));
+void copyRectangle(WalledContext& walled, const Copy& c, std::size_t toRow, std::size_t fromRow, CUstream stream) {
+    walled.copy(
+        endOf(walled, c.dstMemoryType, c.dstHost, c.dstDevice, toRow * c.dstPitch + c.dstXInBytes, c.dstPitch),
+        endOf(walled, c.srcMemoryType, c.srcHost, c.srcDevice, fromRow * c.srcPitch + c.srcXInBytes, c.srcPitch),
+        c.WidthInBytes, c.Height, walled.enter(stream));
 }
 
 CUresult memcpy2DAsync(const CUDA_MEMCPY2D* c, CUstream stream) {
-    return inside([&](Tenant& tenant) {
+    return inside([&](WalledContext& walled) {
         requireOutput(c);
-        copyRectangle(tenant, *c, c->dstY, c->srcY, stream);
+        copyRectangle(walled, *c, c->dstY, c->srcY, stream);
     });
 }
 CUresult memcpy2D(const CUDA_MEMCPY2D* c) {
@@ -101,10 +100,10 @@ CUresult memcpy2D(const CUDA_MEMCPY2D* c) {
 }
 /// A copy of boxes is one of rectangles, one after the other.
 CUresult memcpy3DAsync(const CUDA_MEMCPY3D* c, CUstream stream) {
-    return inside([&](Tenant& tenant) {
+    return inside([&](WalledContext& walled) {
         requireOutput(c);
         for (std::size_t z = 0; z < c->Depth; ++z)
-            copyRectangle(tenant, *c, c->dstY + (c->dstZ + z) * c->dstHeight, c->srcY + (c->srcZ + z) * c->srcHeight,
+            copyRectangle(walled, *c, c->dstY + (c->dstZ + z) * c->dstHeight, c->srcY + (c->srcZ + z) * c->srcHeight,
                           stream);
     });
 }
@@ -116,9 +115,9 @@ CUresult memcpy3D(const CUDA_MEMCPY3D* c) {
 
 CUresult fill(CUdeviceptr to, std::size_t pitch, unsigned value, unsigned bytes, std::size_t width, std::size_t height,
               CUstream stream) {
-    return inside([&](Tenant& tenant) {
+    return inside([&](WalledContext& walled) {
         const std::size_t row = height > 1 ? pitch : width * bytes;
-        tenant.fill(to, row, value, bytes, width, height, tenant.enter(stream));
+        walled.fill(to, row, value, bytes, width, height, walled.enter(stream));
     });
 }
 template <class T>

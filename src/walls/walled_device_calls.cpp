@@ -10,19 +10,19 @@ namespace {
 using namespace driver;
 
 /// The tenant that a device stands for: the current one, or the one that this process was put into.
-std::shared_ptr<Tenant> tenantOn(CUdevice device) {
-    std::shared_ptr<Tenant> tenant = ContextRegistry::instance().latestOn(device);
-    if (tenant == nullptr) throw Failure{CUDA_ERROR_INVALID_DEVICE, "no such device inside walls"};
+std::shared_ptr<WalledContext> contextOn(CUdevice device) {
+    std::shared_ptr<WalledContext> walled = ContextRegistry::instance().latestOn(device);
+    if (walled == nullptr) throw Failure{CUDA_ERROR_INVALID_DEVICE, "no such device inside walls"};
     try {
-        if (std::shared_ptr<Tenant> current = currentTenant(); current->device() == device) return current;
+        if (std::shared_ptr<WalledContext> current = currentContext(); current->device() == device) return current;
     } catch (const Failure&) {
         // No context is current yet.
     }
-    return tenant;
+    return walled;
 }
 
 /// Programs that ask whether they can have what walls refuse are told so.
-bool isRefused(const Tenant& tenant, DeviceAttribute attribute) {
+bool isRefused(const WalledContext& walled, DeviceAttribute attribute) {
     using A = DeviceAttribute;
     switch (attribute) {
         case A::cooperativeLaunch:
@@ -41,7 +41,7 @@ bool isRefused(const Tenant& tenant, DeviceAttribute attribute) {
         case A::gpuDirectRdma:
         case A::maxPersistingL2Bytes:
         case A::maxAccessPolicyWindow:
-            return tenant.limitsMemory();
+            return walled.limitsMemory();
         default:
             return false;
     }
@@ -56,9 +56,9 @@ CUresult deviceGetCount(int* count) {
 CUresult deviceGet(CUdevice* device, int ordinal) {
     return call([&] {
         requireOutput(device);
-        const std::shared_ptr<Tenant> tenant = ContextRegistry::instance().latest();
-        if (tenant == nullptr || ordinal != 0) throw Failure{CUDA_ERROR_INVALID_DEVICE, "no such device inside walls"};
-        *device = tenant->device();
+        const std::shared_ptr<WalledContext> walled = ContextRegistry::instance().latest();
+        if (walled == nullptr || ordinal != 0) throw Failure{CUDA_ERROR_INVALID_DEVICE, "no such device inside walls"};
+        *device = walled->device();
     });
 }
 CUresult deviceGetByPciBusId(CUdevice* device, const char* name) {
@@ -66,27 +66,27 @@ CUresult deviceGetByPciBusId(CUdevice* device, const char* name) {
         requireOutput(device, name);
         CUdevice found = 0;
         check(innerDriver().cuDeviceGetByPCIBusId(&found, name));
-        *device = tenantOn(found)->device();
+        *device = contextOn(found)->device();
     });
 }
 CUresult deviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
     return call([&] {
         requireOutput(value);
-        const std::shared_ptr<Tenant> tenant = tenantOn(device);
-        check(tenant->inner().cuDeviceGetAttribute(value, attribute, device));
+        const std::shared_ptr<WalledContext> walled = contextOn(device);
+        check(walled->inner().cuDeviceGetAttribute(value, attribute, device));
         const auto asked = static_cast<DeviceAttribute>(attribute);
-        if (asked == DeviceAttribute::multiprocessors) *value = tenant->multiprocessors();
+        if (asked == DeviceAttribute::sms) *value = walled->sms();
         if (asked == DeviceAttribute::sharedBytesPerBlock || asked == DeviceAttribute::sharedBytesPerBlockOptIn)
-            *value -= tenant->sharedBytesTaken();
-        if (isRefused(*tenant, asked)) *value = 0;
+            *value -= walled->sharedBytesTaken();
+        if (isRefused(*walled, asked)) *value = 0;
     });
 }
 CUresult deviceTotalMem(std::size_t* bytes, CUdevice device) {
     return call([&] {
         requireOutput(bytes);
-        const std::shared_ptr<Tenant> tenant = tenantOn(device);
-        check(tenant->inner().cuDeviceTotalMem(bytes, device));
-        if (tenant->walls().memory != 0) *bytes = tenant->walls().memory;
+        const std::shared_ptr<WalledContext> walled = contextOn(device);
+        check(walled->inner().cuDeviceTotalMem(bytes, device));
+        if (walled->walls().memory != 0) *bytes = walled->walls().memory;
     });
 }
 
@@ -98,7 +98,7 @@ struct OfDevice<member> {
     static CUresult call(Parameters... parameters) {
         return walls::call([&] {
             const CUdevice device = std::get<sizeof...(parameters) - 1>(std::tuple(parameters...));
-            check((tenantOn(device)->inner().*member)(parameters...));
+            check((contextOn(device)->inner().*member)(parameters...));
         });
     }
 };

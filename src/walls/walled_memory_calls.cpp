@@ -1,5 +1,6 @@
 // Memory of the tenant's colors, and no more than its share. Pools and streams do not matter to where it comes from.
 
+#include "driver/pointer_attributes.h"
 #include "walls/walled_calls.h"
 
 namespace bulkhead::walls {
@@ -8,16 +9,16 @@ namespace {
 using namespace driver;
 
 CUresult memGetInfo(std::size_t* free, std::size_t* total) {
-    return inside([&](Tenant& tenant) { tenant.memoryInfo(free, total); });
+    return inside([&](WalledContext& walled) { walled.memoryInfo(free, total); });
 }
 CUresult memAlloc(CUdeviceptr* address, std::size_t bytes) {
-    return inside([&](Tenant& tenant) {
+    return inside([&](WalledContext& walled) {
         requireOutput(address);
-        *address = tenant.allocate(bytes);
+        *address = walled.allocate(bytes);
     });
 }
 CUresult memAllocPitch(CUdeviceptr* address, std::size_t* pitch, std::size_t width, std::size_t height, unsigned) {
-    return inside([&](Tenant& tenant) {
+    return inside([&](WalledContext& walled) {
         requireOutput(address, pitch);
         constexpr std::size_t kRowAlignment = 512;
         std::size_t row = 0, bytes = 0;
@@ -25,7 +26,7 @@ CUresult memAllocPitch(CUdeviceptr* address, std::size_t* pitch, std::size_t wid
             __builtin_mul_overflow(row / kRowAlignment * kRowAlignment, height, &bytes))
             throw Failure{CUDA_ERROR_INVALID_VALUE, "rows of more bytes than there are addresses"};
         *pitch = row / kRowAlignment * kRowAlignment;
-        *address = tenant.allocate(bytes);
+        *address = walled.allocate(bytes);
     });
 }
 CUresult memAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream) {
@@ -36,19 +37,19 @@ CUresult memAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemory
 }
 /// Nobody may still be using it.
 CUresult memFree(CUdeviceptr address) {
-    return waitingInside([&](Tenant& tenant) {
-        if (address != 0) tenant.synchronize();
-        const auto held = tenant.lock();
-        tenant.free(address);
+    return waitingInside([&](WalledContext& walled) {
+        if (address != 0) walled.synchronize();
+        const auto held = walled.lock();
+        walled.free(address);
     });
 }
 CUresult memFreeAsync(CUdeviceptr address, CUstream) {
     return memFree(address);
 }
 CUresult memGetAddressRange(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) {
-    return inside([&](Tenant& tenant) {
-        const auto range = tenant.allocationAt(address);
-        if (!range) return check(tenant.inner().cuMemGetAddressRange(base, bytes, address));
+    return inside([&](WalledContext& walled) {
+        const auto range = walled.allocationAt(address);
+        if (!range) return check(walled.inner().cuMemGetAddressRange(base, bytes, address));
         if (base) *base = range->base;
         if (bytes) *bytes = range->bytes;
     });
@@ -60,11 +61,11 @@ struct Unlimited;
 template <class... Parameters, CUresult (*DriverApi::*member)(Parameters...)>
 struct Unlimited<member> {
     static CUresult call(Parameters... parameters) {
-        return waitingInside([&](Tenant& tenant) {
-            if (tenant.limitsMemory())
+        return waitingInside([&](WalledContext& walled) {
+            if (walled.limitsMemory())
                 throw Failure{CUDA_ERROR_NOT_SUPPORTED, "memory that is not of the share cannot be had inside walls"};
-            const auto behindIt = tenant.inner().*member;
-            check(behindIt ? behindIt(behind(tenant, parameters)...) : CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+            const auto behindIt = walled.inner().*member;
+            check(behindIt ? behindIt(behind(walled, parameters)...) : CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
         });
     }
 };
@@ -73,52 +74,38 @@ void passOnUnlimited(DriverApi& api) {
     ((api.*members = Unlimited<members>::call), ...);
 }
 
-/// CUpointer_attribute.
-enum : CUpointer_attribute {
-    kContext = 1,
-    kMemoryType = 2,
-    kDevicePointer = 3,
-    kSyncMemops = 6,
-    kIsManaged = 8,
-    kDeviceOrdinal = 9,
-    kRangeStart = 11,
-    kRangeBytes = 12,
-    kMapped = 13,
-};
-constexpr unsigned kTypeDevice = 2;  ///< CUmemorytype
-
 template <class T>
 void answer(void* data, T value) {
     *static_cast<T*>(data) = value;
 }
 
 CUresult pointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr address) {
-    return inside([&](Tenant& tenant) {
+    return inside([&](WalledContext& walled) {
         requireOutput(data);
-        if (!tenant.isTranslated(address)) {
-            check(tenant.inner().cuPointerGetAttribute(data, attribute, address));
-            if (attribute == kContext) answer(data, tenant.handle());
+        const auto asked = static_cast<PointerAttribute>(attribute);
+        if (!walled.isTranslated(address)) {
+            check(walled.inner().cuPointerGetAttribute(data, attribute, address));
+            if (asked == PointerAttribute::context) answer(data, walled.handle());
             return;
         }
-        const auto range = tenant.allocationAt(address);
+        const auto range = walled.allocationAt(address);
         if (!range) throw Failure{CUDA_ERROR_INVALID_VALUE, "nothing was allocated there"};
-        switch (attribute) {
-            case kContext:
-                return answer(data, tenant.handle());
-            case kMemoryType:
-                return answer(data, kTypeDevice);
-            case kDevicePointer:
+        switch (asked) {
+            case PointerAttribute::context:
+                return answer(data, walled.handle());
+            case PointerAttribute::memoryType:
+                return answer(data, kDeviceMemory);
+            case PointerAttribute::devicePointer:
                 return answer(data, address);
-            case kSyncMemops:
-            case kIsManaged:
+            case PointerAttribute::syncMemops:
+            case PointerAttribute::isManaged:
+            case PointerAttribute::deviceOrdinal:
                 return answer(data, 0);
-            case kDeviceOrdinal:
-                return answer(data, 0);
-            case kRangeStart:
+            case PointerAttribute::rangeStart:
                 return answer(data, range->base);
-            case kRangeBytes:
+            case PointerAttribute::rangeBytes:
                 return answer(data, static_cast<std::size_t>(range->bytes));
-            case kMapped:
+            case PointerAttribute::mapped:
                 return answer(data, 1);
             default:
                 throw Failure{CUDA_ERROR_INVALID_VALUE, "an attribute that memory inside walls has not"};
@@ -133,9 +120,9 @@ CUresult pointerGetAttributes(unsigned count, CUpointer_attribute* attributes, v
     return CUDA_SUCCESS;
 }
 CUresult pointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr address) {
-    return inside([&](Tenant& tenant) {
-        if (!tenant.isTranslated(address))
-            return check(tenant.inner().cuPointerSetAttribute(value, attribute, address));
+    return inside([&](WalledContext& walled) {
+        if (!walled.isTranslated(address))
+            return check(walled.inner().cuPointerSetAttribute(value, attribute, address));
         throw Failure{CUDA_ERROR_NOT_SUPPORTED, "an attribute that memory inside walls has not"};
     });
 }

@@ -11,75 +11,75 @@ using namespace driver;
 // Modules.
 
 CUresult moduleLoadData(CUmodule* module, const void* image) {
-    return inside([&](Tenant& tenant) {
+    return inside([&](WalledContext& walled) {
         requireOutput(module, image);
-        *module = tenant.load(image);
+        *module = walled.load(image);
     });
 }
 CUresult moduleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
     return moduleLoadData(module, image);
 }
 CUresult moduleLoad(CUmodule* module, const char* path) {
-    return inside([&](Tenant& tenant) {
+    return inside([&](WalledContext& walled) {
         requireOutput(module, path);
-        *module = tenant.load(readImage(path).c_str());
+        *module = walled.load(readImage(path).c_str());
     });
 }
 CUresult moduleUnload(CUmodule module) {
-    return inside([&](Tenant& tenant) { tenant.unload(module); });
+    return inside([&](WalledContext& walled) { walled.unload(module); });
 }
 CUresult moduleGetFunction(CUfunction* function, CUmodule module, const char* name) {
-    return inside([&](Tenant& tenant) {
+    return inside([&](WalledContext& walled) {
         requireOutput(function, name);
-        *function = tenant.function(module, name);
+        *function = walled.function(module, name);
     });
 }
 CUresult moduleGetFunctionCount(unsigned* count, CUmodule module) {
-    return inside([&](Tenant& tenant) {
+    return inside([&](WalledContext& walled) {
         requireOutput(count);
-        *count = static_cast<unsigned>(tenant.kernelsOf(module).size());
+        *count = static_cast<unsigned>(walled.kernelsOf(module).size());
     });
 }
 CUresult moduleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule module) {
-    return inside([&](Tenant& tenant) {
+    return inside([&](WalledContext& walled) {
         requireOutput(functions);
-        const std::vector<std::string> names = tenant.kernelsOf(module);
+        const std::vector<std::string> names = walled.kernelsOf(module);
         for (unsigned i = 0; i < count && i < names.size(); ++i)
-            functions[i] = tenant.function(module, names[i].c_str());
+            functions[i] = walled.function(module, names[i].c_str());
     });
 }
 
 // Functions.
 
 CUresult funcGetParamInfo(CUfunction function, std::size_t index, std::size_t* offset, std::size_t* bytes) {
-    return inside([&](Tenant& tenant) {
-        if (!tenant.parameter(function, index, offset, bytes))
+    return inside([&](WalledContext& walled) {
+        if (!walled.parameter(function, index, offset, bytes))
             throw Failure{CUDA_ERROR_INVALID_VALUE, "no such parameter"};
     });
 }
 CUresult funcGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
-    return inside([&](Tenant& tenant) {
+    return inside([&](WalledContext& walled) {
         requireOutput(value);
-        check(tenant.inner().cuFuncGetAttribute(value, attribute, function));
+        check(walled.inner().cuFuncGetAttribute(value, attribute, function));
         if (static_cast<FunctionAttribute>(attribute) == FunctionAttribute::sharedBytes)
-            *value = tenant.ownSharedBytes(function, *value);
+            *value = walled.ownSharedBytes(function, *value);
     });
 }
 CUresult funcSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
-    return inside([&](Tenant& tenant) {
-        tenant.forgetOccupancy(function);
-        check(tenant.inner().cuFuncSetAttribute(function, attribute, value));
+    return inside([&](WalledContext& walled) {
+        walled.forgetOccupancy(function);
+        check(walled.inner().cuFuncSetAttribute(function, attribute, value));
     });
 }
 /// A grid that fills the share.
 CUresult occupancyMaxPotentialBlockSizeWithFlags(int* gridBlocks, int* blockThreads, CUfunction function,
                                                  CUoccupancyB2DSize dynamicBytesOf, std::size_t dynamicBytes, int limit,
                                                  unsigned flags) {
-    return inside([&](Tenant& tenant) {
+    return inside([&](WalledContext& walled) {
         requireOutput(gridBlocks, blockThreads);
-        check(tenant.inner().cuOccupancyMaxPotentialBlockSizeWithFlags(gridBlocks, blockThreads, function,
+        check(walled.inner().cuOccupancyMaxPotentialBlockSizeWithFlags(gridBlocks, blockThreads, function,
                                                                        dynamicBytesOf, dynamicBytes, limit, flags));
-        *gridBlocks = *gridBlocks / tenant.allMultiprocessors() * tenant.multiprocessors();
+        *gridBlocks = *gridBlocks / walled.allSms() * walled.sms();
     });
 }
 CUresult occupancyMaxPotentialBlockSize(int* gridBlocks, int* blockThreads, CUfunction function,
@@ -93,9 +93,9 @@ CUresult occupancyMaxPotentialBlockSize(int* gridBlocks, int* blockThreads, CUfu
 CUresult launchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                       unsigned blockY, unsigned blockZ, unsigned sharedBytes, CUstream stream, void** parameters,
                       void** extra) {
-    return inside([&](Tenant& tenant) {
-        const Tenant::Shape shape{{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes};
-        tenant.launch(function, shape, tenant.enter(stream), parameters, extra);
+    return inside([&](WalledContext& walled) {
+        const WalledContext::Shape shape{{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes};
+        walled.launch(function, shape, walled.enter(stream), parameters, extra);
     });
 }
 CUresult launchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {

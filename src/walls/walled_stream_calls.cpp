@@ -8,34 +8,34 @@ namespace {
 using namespace driver;
 
 CUresult streamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
-    return inside([&](Tenant& tenant) {
+    return inside([&](WalledContext& walled) {
         requireOutput(stream);
-        *stream = tenant.createStream(flags, priority);
+        *stream = walled.createStream(flags, priority);
     });
 }
 CUresult streamCreate(CUstream* stream, unsigned flags) {
     return streamCreateWithPriority(stream, flags, 0);
 }
 CUresult streamDestroy(CUstream stream) {
-    return inside([&](Tenant& tenant) { tenant.destroyStream(stream); });
+    return inside([&](WalledContext& walled) { walled.destroyStream(stream); });
 }
 CUresult streamSynchronize(CUstream stream) {
-    return waitingInside([&](Tenant& tenant) { tenant.synchronize(stream); });
+    return waitingInside([&](WalledContext& walled) { walled.synchronize(stream); });
 }
 CUresult streamGetCtx(CUstream, CUcontext* context) {
     return call([&] {
         requireOutput(context);
-        *context = currentTenant()->handle();
+        *context = currentContext()->handle();
     });
 }
 CUresult streamGetFlags(CUstream stream, unsigned* flags) {
-    return inside([&](Tenant& tenant) {
+    return inside([&](WalledContext& walled) {
         requireOutput(flags);
-        *flags = tenant.flagsOf(stream);
+        *flags = walled.flagsOf(stream);
     });
 }
 CUresult streamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
-    return inside([&](Tenant&) {
+    return inside([&](WalledContext&) {
         requireOutput(status);
         *status = 0;
     });

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "dissect/l2_region.h"
 #include "gpu/gpu.h"
 #include "sdk/include/bulkhead/span.h"
 
@@ -15,38 +16,40 @@ struct MapFile;
 
 namespace bulkhead::walls {
 
-/// Which multiprocessors, by the number that %smid has there.
+constexpr Bytes kColoredPage = 4_KiB;  ///< the smallest page that GPUs have (Fractional GPUs, IV-F)
+constexpr Bytes kSector = 32;  ///< what an access moves at least, and a reduction of eight lanes presses as a whole
+
+/// Which SMs, by the number that %smid has there.
 using SmSet = std::vector<bool>;
 
-/// How multiprocessors lie to each other.
-struct Topology {
-    std::vector<std::uint8_t> sideOf;  ///< of each multiprocessor: the half of the L2 that it is near to; that of the
-                                       ///< first is 0. All 0 where the L2 has one side
-    /// Of each multiprocessor: 2 x side + the half of the side that it is nearer to, 0 where sides have no halves.
-    std::vector<std::uint8_t> quarterOf;
+/// How SMs lie to each other.
+struct L2Topology {
+    std::vector<std::uint8_t> sideOf;         ///< of each SM: the half of the L2 that it is near to; that of the
+                                              ///< first is 0. All 0 where the L2 has one side
+    std::vector<dissect::L2Region> regionOf;  ///< of each SM: that side, and the half of it that it is nearer to
     unsigned sides() const;
-    unsigned multiprocessors() const { return static_cast<unsigned>(sideOf.size()); }
+    unsigned sms() const { return static_cast<unsigned>(sideOf.size()); }
 };
 
 /// What decides the color of memory. Memory of different colors shares no L2 slice.
 enum class Coloring : std::uint8_t {
     none,    ///< no memory walls
-    pages,   ///< simulated GPUs: the driver takes physical pages by their color
+    pages,   ///< the driver takes physical pages by their color, where it can choose them
     sides,   ///< any driver: two colors, by the side of the L2; addresses are translated by arithmetic
     slices,  ///< any driver: a color a slice; addresses are translated by a division and small tables
 };
 
-/// What keeps a tenant's blocks on its multiprocessors.
-enum class Placement : std::uint8_t {
+/// What keeps a tenant's blocks on its SMs.
+enum class BlockPlacement : std::uint8_t {
     blocks,     ///< any driver: blocks that find themselves outside leave, the others share out the work
-    driver,     ///< a green context of exactly these multiprocessors; kernels and launches stay as they are
+    driver,     ///< a green context of exactly these SMs; kernels and launches stay as they are
     automatic,  ///< the driver where it can, else blocks
 };
 
 /// What a tenant is walled into.
 struct Walls {
     SmSet sms;                     ///< empty: no compute wall
-    std::vector<unsigned> colors;  ///< below Site::colors(); none or all: no memory wall
+    std::vector<unsigned> colors;  ///< below WalledGpu::colors(); none or all: no memory wall
     Bytes memory = 0;              ///< that it may allocate; 0 with no memory wall: as much as there is
 };
 
@@ -54,74 +57,74 @@ struct Walls {
 using AnySideColor = SideColorOf<3>;
 
 class ColorSpace;
-class Enclosure;
-class Tenant;
-struct SiteState;
+class PartitionContext;
+class WalledContext;
+struct WalledGpuState;
 
-struct SiteOptions {
+struct WalledGpuOptions {
     Coloring coloring = Coloring::none;
     /// Of `sides` and `slices`: memory that is divided among the colors, taken at once. In 2 MB pages, of which each
     /// color has its part: a tenant with one of two colors can have half of it.
     Bytes memory = 0;
-    Placement placement = Placement::blocks;
+    BlockPlacement placement = BlockPlacement::blocks;
     /// Of blocks: physical blocks of a launch, for each that the GPU has room for. Those that leave at once make room
     /// outside the walls, which the hardware may fill before the places inside.
-    double rows = 1.25;
+    double oversubscription = 1.25;
     /// Of `slices`: a map that dissect wrote. The other kinds need none.
     const dissect::MapFile* map = nullptr;
 };
 
 /// A GPU on which walls are put up, in this process. Finds the topology by timing, and for `sides` and `slices` the
 /// color of every page of its memory; that takes the GPU for itself for a while (the H200: a second and less for
-/// sides). Slices have the same numbers for all enclosures of a site, and for sites of different processes if the map
-/// tells how far they are from multiprocessors; pages and sides have the same numbers everywhere.
-class Site {
+/// sides). Slices have the same numbers for all partition contexts of a walled GPU, and for walled GPUs of different
+/// processes if the map tells how far they are from SMs; pages and sides have the same numbers everywhere.
+class WalledGpu {
   public:
     /// Throws Error: a coloring that this GPU cannot have, or too little memory.
-    Site(gpu::Gpu&, const SiteOptions&);
+    WalledGpu(gpu::Gpu&, const WalledGpuOptions&);
 
-    const Topology& topology() const;
+    const L2Topology& topology() const;
     Coloring coloring() const;
     /// How many colors there are: of pages as many as the address hash allows, 2 sides, or as many as slices.
     unsigned colors() const;
     /// The side of the L2 that a color belongs to.
     unsigned sideOf(unsigned color) const;
-    /// 2 x side + the half of the side that a color belongs to; 0 for the half of a color that has both.
-    unsigned quarterOf(unsigned color) const;
+    /// Where a color lies; half 0 if it has part in both.
+    dissect::L2Region regionOf(unsigned color) const;
     /// Whether colors have the same numbers in every process.
     bool colorsNamed() const;
     /// Bytes that a tenant with these colors could have at most.
     Bytes memoryOf(const std::vector<unsigned>& colors) const;
 
-    /// Makes a place inside walls. Several may stand at the same time; the site keeps no count of who has which color
-    /// or multiprocessor, but never gives the same memory twice. Throws Error: walls that this site cannot give, or
+    /// Makes a place inside walls. Several may stand at the same time; the walled GPU keeps no count of who has which
+    /// color or SM, but never gives the same memory twice. Throws Error: walls that this walled GPU cannot give, or
     /// more memory than is left in the colors.
-    Enclosure enclose(const Walls&);
+    PartitionContext enclose(const Walls&);
 
     /// Tries random sectors of a tenant's memory by timing (of pages: by asking), and counts those that are not of its
     /// colors. Clears words of those that it tries.
-    std::size_t countWrongColors(const Enclosure&, const gpu::Buffer&, std::size_t samples, std::uint64_t seed);
+    std::size_t countWrongColors(const PartitionContext&, const gpu::Buffer&, std::size_t samples, std::uint64_t seed);
 
   private:
     std::shared_ptr<ColorSpace> spaceOf(const std::vector<unsigned>& colors);
-    std::shared_ptr<SiteState> state_;
+    std::shared_ptr<WalledGpuState> state_;
 };
 
 /// A place inside walls: a context whose modules, memory and launches keep within them, for code that knows nothing of
-/// it. All enclosures of a site live in the GPU's primary context (contexts of one process take turns on real GPUs),
-/// with streams and a default stream of their own, so work of different enclosures runs side by side. Between processes
-/// there is one site and one enclosure each, under MPS.
+/// it. All partition contexts of a walled GPU live in the GPU's primary context (contexts of one process take turns on
+/// real GPUs), with streams and a default stream of their own, so work of different partition contexts runs side by
+/// side. Between processes there is one walled GPU and one partition context each, under MPS.
 ///
 /// Device code must be PTX or a fatbin that has PTX. Kernels of which a wall would change the meaning are refused when
-/// they are asked for. Where blocks place themselves, launches of one enclosure run one after the other, whatever
-/// their streams. Memory is cleared before it is given out again. More than the share is CUDA_ERROR_OUT_OF_MEMORY, and
-/// cuMemGetInfo tells the share.
-class Enclosure {
+/// they are asked for. Where blocks place themselves, launches of one partition context run one after the other,
+/// whatever their streams. Memory is cleared before it is given out again. More than the share is
+/// CUDA_ERROR_OUT_OF_MEMORY, and cuMemGetInfo tells the share.
+class PartitionContext {
   public:
     gpu::Context& context() { return context_; }
     const Walls& walls() const;
     /// Blocks or the driver.
-    Placement placement() const;
+    BlockPlacement placement() const;
 
     /// Where an address that was allocated here really is. The same address where nothing is translated.
     driver::CUdeviceptr realAddress(driver::CUdeviceptr) const;
@@ -137,17 +140,17 @@ class Enclosure {
     std::pair<AnySideColor, Bytes> sideColor(driver::CUdeviceptr) const;
     std::pair<SliceColor, Bytes> sliceColor(driver::CUdeviceptr) const;
 
-    /// What blocks noted so far: the multiprocessors on which some have worked, and how many worked outside the walls
+    /// What blocks noted so far: the SMs on which some have worked, and how many worked outside the walls
     /// because none of their launch had come to run inside. Where the driver places them, those of a launch that filled
     /// the place when it was made, and none.
-    SmSet multiprocessorsUsed() const;
+    SmSet smsUsed() const;
     unsigned strayBlocks() const;
 
   private:
-    friend class Site;
-    Enclosure(std::shared_ptr<Tenant> tenant, gpu::Context context)
-        : tenant_(std::move(tenant)), context_(std::move(context)) {}
-    std::shared_ptr<Tenant> tenant_;
+    friend class WalledGpu;
+    PartitionContext(std::shared_ptr<WalledContext> walled, gpu::Context context)
+        : walled_(std::move(walled)), context_(std::move(context)) {}
+    std::shared_ptr<WalledContext> walled_;
     gpu::Context context_;
 };
 

@@ -1,38 +1,29 @@
 #include "workloads/measure.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
-#include "driver/simulator_api.h"
-#include "sim/gpu.h"
 
 namespace bulkhead::workloads {
 namespace {
 
-std::vector<sim::LaunchId> launchesSoFar(gpu::Context& context) {
-    context.makeCurrent();
-    std::vector<sim::LaunchId> launches;
-    driver::simulator().launches(&launches);
-    return launches;
-}
-
-void addLaunch(Measurement& m, const sim::Gpu& machine, sim::LaunchId id) {
-    const sim::LaunchRecord& record = machine.record(id);
+void addLaunch(Measurement& m, const gpu::Launch& launch) {
     auto at = std::find_if(m.kernels.begin(), m.kernels.end(),
-                           [&](const KernelFigures& k) { return k.kernel == record.kernel; });
+                           [&](const KernelMeasurement& k) { return k.kernel == launch.kernel; });
     if (at == m.kernels.end()) {
         m.kernels.push_back({});
         at = m.kernels.end() - 1;
-        at->kernel = record.kernel;
+        at->kernel = launch.kernel;
     }
     ++at->launches;
-    at->cycles += record.ended - record.started;
-    at->counters += machine.counters(id);
-    const double used = static_cast<double>(record.occupancy.needs.shared) * record.occupancy.blocksPerSm;
-    at->sharedMemoryShare =
-        std::max(at->sharedMemoryShare, used / static_cast<double>(machine.profile().sm.sharedBytes));
-    m.cycles += record.ended - record.started;
-    m.counters += machine.counters(id);
+    at->cycles += launch.cycles();
+    at->counters += launch.counters;
+    at->sharedMemoryShare = std::max(at->sharedMemoryShare, launch.sharedMemoryShare);
+    at->sampled += launch;
+    m.cycles += launch.cycles();
+    m.counters += launch.counters;
+    m.sampled += launch;
 }
 
 }  // namespace
@@ -44,15 +35,14 @@ double Measurement::apki() const {
 
 double Measurement::sharedMemoryShare() const {
     double most = 0;
-    for (const KernelFigures& k : kernels) most = std::max(most, k.sharedMemoryShare);
+    for (const KernelMeasurement& k : kernels) most = std::max(most, k.sharedMemoryShare);
     return most;
 }
 
 Measurement measure(gpu::Gpu& gpu, gpu::Stream& stream, Instance& instance, std::uint64_t warpInstructions) {
-    sim::Gpu* machine = gpu.simulator();
-    const std::size_t before = machine ? launchesSoFar(gpu.context()).size() : 0;
-    if (warpInstructions && !machine) throw Error("{}: only a simulated GPU stops after some instructions", gpu.name());
-    if (warpInstructions) machine->limitInstructions(warpInstructions);
+    std::optional<gpu::LaunchLog> log;
+    if (gpu.capabilities().launchCounters) log.emplace(gpu, gpu.context());
+    if (warpInstructions) gpu.limitInstructions(warpInstructions);
 
     Measurement m;
     try {
@@ -63,13 +53,12 @@ Measurement measure(gpu::Gpu& gpu, gpu::Stream& stream, Instance& instance, std:
         stream.synchronize();
         m.seconds = end.secondsSince(start);
     } catch (const Error&) {
-        if (!machine || !machine->instructionLimitReached()) throw;
+        if (!gpu.instructionLimitReached()) throw;
         m.limited = true;
     }
-    if (!machine) return m;
-    const std::vector<sim::LaunchId> launches = launchesSoFar(gpu.context());
-    for (std::size_t i = before; i < launches.size(); ++i) addLaunch(m, *machine, launches[i]);
-    if (m.limited) m.seconds = machine->seconds(m.cycles);
+    if (!log) return m;
+    for (const gpu::Launch& launch : log->launches()) addLaunch(m, launch);
+    if (m.limited) m.seconds = gpu.info().seconds(m.cycles);
     return m;
 }
 

@@ -3,28 +3,31 @@
 #include <string>
 #include <vector>
 
+#include "gpu/sampled.h"
 #include "sim/counters.h"
 #include "workloads/workload.h"
 
 namespace bulkhead::workloads {
 
-/// What one kernel of a run did on a simulated GPU, all its launches together.
-struct KernelFigures {
+/// What one kernel of a run did on a GPU that counts launches, all of its together.
+struct KernelMeasurement {
     std::string kernel;
     std::uint64_t launches = 0;
     Cycles cycles = 0;  ///< from each launch's start to its end
     sim::Counters counters;
     double sharedMemoryShare = 0;  ///< of an SM's shared memory, taken by as many blocks as it holds
+    gpu::Sampled sampled;
 };
 
 /// One run of a workload.
 struct Measurement {
     double seconds = 0;    ///< from before its first kernel to after its last, on the GPU's clock
     bool limited = false;  ///< ended by its limit: there is no result to check
-    // Of simulated GPUs only:
+    // Of GPUs that count launches only:
     Cycles cycles = 0;  ///< of its kernels
     sim::Counters counters;
-    std::vector<KernelFigures> kernels;  ///< in order of their first launch
+    std::vector<KernelMeasurement> kernels;  ///< in order of their first launch
+    gpu::Sampled sampled;
 
     double ipc() const {
         return cycles ? static_cast<double>(counters.threadInstructions) / static_cast<double>(cycles) : 0;

@@ -43,8 +43,8 @@ TEST_P(EveryProfileFile, IsValidAndNamedAsItsFile) {
 
 TEST_P(EveryProfileFile, SaysWhereEachFigureComesFrom) {
     const DeviceProfile p = findProfile(GetParam());
-    EXPECT_EQ(p.provenance.size(), figures(p).size() + 1);  // and the map
-    for (const Figure& f : figures(p)) {
+    EXPECT_EQ(p.provenance.size(), parameters(p).size() + 1);  // and the map
+    for (const Parameter& f : parameters(p)) {
         EXPECT_FALSE(f.meaning.empty()) << f.key;
         EXPECT_TRUE(f.provenance.starts_with("published: ") || f.provenance.starts_with("measured: ") ||
                     f.provenance.starts_with("assumed: "))
@@ -73,8 +73,8 @@ TEST_P(EveryProfileFile, SurvivesJson) {
 TEST_P(EveryProfileFile, EveryFigureCanBeSetToItsOwnValue) {
     const DeviceProfile before = findProfile(GetParam());
     DeviceProfile p = before;
-    for (const Figure& f : figures(before)) p.set(f.key, f.value);
-    const auto a = figures(before), b = figures(p);
+    for (const Parameter& f : parameters(before)) p.set(f.key, f.value);
+    const auto a = parameters(before), b = parameters(p);
     for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].value, b[i].value) << a[i].key;
     EXPECT_NO_THROW(p.validate());
 }
@@ -90,11 +90,11 @@ TEST(Profiles, TheDocumentationListsEveryFigure) {
     std::set<std::string> rows, wanted;
     std::istringstream page(readFile(fs::path(BULKHEAD_SOURCE_DIR) / "docs" / "profiles.md"));
     std::string line;
-    while (std::getline(page, line) && line != "## Every figure") {
+    while (std::getline(page, line) && line != "## Every parameter") {
     }
     while (std::getline(page, line))
         if (line.starts_with("| `")) rows.insert(line);
-    for (const Figure& f : figures(findProfile("gtx480")))
+    for (const Parameter& f : parameters(findProfile("gtx480")))
         wanted.insert("| `" + f.key + "` | " + f.unit + " | " + f.meaning + " | " + f.value + " | " +
                       f.provenance.substr(0, f.provenance.find(':')) + " |");
     EXPECT_EQ(rows, wanted);
@@ -140,7 +140,7 @@ TEST(Profiles, Tx2HasTheLatenciesOfTableOne) {
     EXPECT_EQ(p.l2.bytes, 512 * 1024);
     EXPECT_EQ(p.l2.hitLatency, 116);
     EXPECT_EQ(p.dram.latency, 519);
-    EXPECT_EQ(p.memory.placement, DeviceProfile::Placement::scattered);
+    EXPECT_EQ(p.memory.placement, DeviceProfile::PagePlacement::scattered);
 }
 
 TEST(Profiles, Tx2CachesAboutHalfOfACacheSizedArray) {
@@ -227,7 +227,7 @@ TEST(Set, ChangesAFigureAndItsSource) {
     EXPECT_EQ(p.unitCount[static_cast<int>(Unit::sfu)], 3);
     EXPECT_FALSE(p.l1.cachesGlobal);
     EXPECT_EQ(p.l1.setHash, DeviceProfile::SetHash::linear);
-    EXPECT_EQ(p.memory.placement, DeviceProfile::Placement::scattered);
+    EXPECT_EQ(p.memory.placement, DeviceProfile::PagePlacement::scattered);
     EXPECT_EQ(p.provenance.at("l1.ways"), "assumed: set by the user");
     EXPECT_NO_THROW(p.validate());
 }

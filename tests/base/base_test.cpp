@@ -73,6 +73,15 @@ TEST(Statistics, OfAKnownSample) {
     EXPECT_DOUBLE_EQ(geometricMean(std::vector<double>{1, 10, 100}), 10);
 }
 
+TEST(Statistics, StudentsTIsThatOfTheTables) {
+    EXPECT_DOUBLE_EQ(studentT95(1), 12.706);
+    EXPECT_DOUBLE_EQ(studentT95(7), 2.365);
+    EXPECT_NEAR(studentT95(40), 2.021, 5e-4);
+    EXPECT_NEAR(studentT95(120), 1.980, 5e-4);
+    EXPECT_NEAR(studentT95(1'000'000), 1.960, 5e-4);
+    EXPECT_THROW(studentT95(0), Error);
+}
+
 TEST(Statistics, OfOneSample) {
     const std::vector<double> x = {3};
     EXPECT_DOUBLE_EQ(mean(x), 3);
@@ -120,7 +129,7 @@ TEST(Files, WriteThroughALinkKeepsTheLink) {
 
 TEST(Files, FailuresNameTheFile) {
     const TemporaryDirectory temporary;
-    const fs::path directory = temporary.path();
+    const fs::path& directory = temporary.path();
     const auto message = [](auto&& action) {
         try {
             action();

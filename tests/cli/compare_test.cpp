@@ -75,7 +75,7 @@ TEST(Compare, badInputIsRefusedBeforeAnythingRuns) {
 }
 
 TEST(Reproduce, unknownPapersAndFiguresAreRefused) {
-    expectRefused({"reproduce", "ciao", "--figures", "13"}, "no figure 13");
+    expectRefused({"reproduce", "ciao", "--figures", "13"}, "unknown figure 13");
     expectRefused({"reproduce", "chiao"}, "chiao");
 }
 

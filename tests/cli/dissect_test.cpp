@@ -13,7 +13,7 @@ using nlohmann::json;
 
 /// A map of a GPU with one slice function and one bank function.
 json smallMap() {
-    return {{"kind", "bulkhead address map"},
+    return {{"schema", "bulkhead.map/1"},
             {"gpu", "a GPU"},
             {"addresses", "physical"},
             {"confidence", 1.0},
@@ -68,7 +68,7 @@ TEST_F(DissectVerb, AGpuOfOneModuleHasAMapAndNoFigureOfTwo) {
                       all = (directory_ / "all.json").string();
     const Outcome found = run({"dissect", "--gpu", gpu, "--out", map, "--json", all});
     ASSERT_EQ(found.exitCode, 0) << found.err;
-    EXPECT_NE(found.err.find("figure 8, DM: undecided  (left out: there is one memory module)"), std::string::npos)
+    EXPECT_NE(found.err.find("Figure 8, DM: undecided  (not measured: there is one memory module)"), std::string::npos)
         << found.err;
     for (const json& figure : json::parse(readFile(all))["figures"])
         if (figure["title"].get<std::string>().starts_with("Figure 8:")) {
@@ -76,7 +76,7 @@ TEST_F(DissectVerb, AGpuOfOneModuleHasAMapAndNoFigureOfTwo) {
         }
     const Outcome checked = run({"dissect", "--gpu", gpu, "--verify", map, "--json", "-"});
     EXPECT_EQ(checked.exitCode, 0) << checked.err;
-    for (const json& row : json::parse(checked.out)["rows"]) EXPECT_GE(row["right"], 99.0) << row;
+    for (const json& row : json::parse(checked.out)["rows"]) EXPECT_GE(row["correct"], 99.0) << row;
 }
 
 TEST_F(DissectVerb, NoAddressesAreNoCheck) {
@@ -86,7 +86,8 @@ TEST_F(DissectVerb, NoAddressesAreNoCheck) {
 }
 
 TEST_F(DissectVerb, TooLittleMemoryIsWhatWasAskedFor) {
-    expectRefused({"dissect", "--gpu", "sim:gtx1080", "--memory", "1"}, "1 MB of memory are too few to dissect: 128");
+    expectRefused({"dissect", "--gpu", "sim:gtx1080", "--memory", "1"},
+                  "1 MB of memory are too few to dissect: the minimum is 128 MB");
 }
 
 TEST_F(DissectVerb, OptionsThatWouldNotBeHeededAreRefused) {
@@ -114,14 +115,18 @@ TEST_F(DissectVerb, UnknownGpusAreRefused) {
 
 TEST_F(DissectVerb, FoldersThatCannotBeMadeAreRefused) {
     expectRefused({"dissect", "--gpu", "sim:gtx1080", "--figures", file("file", "") + "/figures"},
-                  "cannot be made a folder");
+                  "cannot create this folder");
     expectRefused({"dissect", "--gpu", "sim:gtx1080", "--out", (directory_ / "none/a.json").string()}, "none");
 }
 
 TEST_F(DissectVerb, MapsThatCannotBeReadAreRefused) {
     expectRefused({"dissect", "--verify", (directory_ / "none.json").string()}, "none.json");
     expectRefused({"dissect", "--verify", file("text.json", "no JSON")}, "text.json");
-    expectRefused({"dissect", "--verify", file("other.json", R"({"kind": "another"})")}, "not a map");
+    expectRefused({"dissect", "--verify", file("other.json", R"({"schema": "bulkhead.result/1"})")},
+                  "other.json: its schema is \"bulkhead.result/1\", but this version of bulkhead reads bulkhead.map/1");
+    expectRefused(
+        {"dissect", "--verify", file("old.json", R"({"kind": "bulkhead address map"})")},
+        "old.json: has no schema: it is not a bulkhead.map/1, or of an older version: bulkhead dissect --out");
     json map = smallMap();
     map.erase("map");
     expectRefused({"dissect", "--verify", file("part.json", map.dump())}, "part.json");

@@ -97,7 +97,7 @@ TEST(Gpus, ShowsSourcesInFullWhenAsked) {
     EXPECT_TRUE(lineOf(o.out, "l2.ways").ends_with("  published: Fractional GPUs (RTAS 2019), appendix B"));
     EXPECT_NE(o.out.find("source: published: documentation of the Fractional GPUs project"), std::string::npos);
     expectRefused({"gpus", "--sources"}, "--sources needs the name of a GPU");
-    expectRefused({"gpus", "gtx1080", "--sources", "--json", "-"}, "gpus --json has no use for --sources");
+    expectRefused({"gpus", "gtx1080", "--sources", "--json", "-"}, "gpus --json does not take --sources");
 }
 
 TEST(Gpus, CountsFiguresByTheKindOfTheirSource) {

@@ -97,7 +97,7 @@ TEST(ReportVerb, RefusesNonsense) {
     expectRefused({"report", (folder / "none.json").string(), "-o", "-"}, "no such file");
     expectRefused({"report", folder.path().string(), "-o", "-"}, "");
     expectRefused({"report", bad, "-o", "-"}, "bad.json");
-    expectRefused({"report", good, "--svg", good + "/none"}, "cannot be made a folder");
+    expectRefused({"report", good, "--svg", good + "/none"}, "cannot create this folder");
     expectRefused({"report", bad, "--svg", (folder / "pictures").string()}, "bad.json");
     EXPECT_FALSE(fs::exists(folder / "pictures"));
     expectRefused({"report", good, "-o", (folder / "none/page.html").string()}, "none");

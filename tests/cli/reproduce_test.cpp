@@ -74,8 +74,8 @@ TEST_F(ReproduceVerb, SaysWhatAShortenedRunLeavesOut) {
 
 TEST_F(ReproduceVerb, RefusesUnknownPapersAndFigures) {
     expectRefused({"reproduce", "relativity"}, "choose interference, fgpu, ciao or all");
-    expectRefused({"reproduce", "ciao", "--figures", "99"}, "there are 1a, 1b");
-    expectRefused({"reproduce", "all", "--gpu", "sim:tx2"}, "every paper has GPUs of its own");
+    expectRefused({"reproduce", "ciao", "--figures", "99"}, "choose from 1a, 1b");
+    expectRefused({"reproduce", "all", "--gpu", "sim:tx2"}, "each paper has its own GPUs");
 }
 
 }  // namespace

@@ -243,6 +243,30 @@ TEST_F(Run, WithoutJsonPrintsATable) {
         EXPECT_NE(o.out.find(part), std::string::npos) << part << "\n" << o.out;
 }
 
+TEST_F(Run, ASampleSaysWhatWasTimed) {
+    const Words all = vectorAdd(16384 * 128, 128) + Words{"--gpu", "sim:tx2"}, words = all + Words{"--sample"};
+    const json full = done(all + Words{"--dump", "2=" + file("full")});
+    const json sampled = done(words + Words{"--dump", "2=" + file("sampled")});
+    EXPECT_FALSE(full.contains("sample"));
+    EXPECT_EQ(sampled["sample"]["blocks"], 16384);
+    EXPECT_LT(sampled["sample"]["timed_blocks"], 16384);
+    EXPECT_EQ(sampled["warp_instructions"], full["warp_instructions"]);
+    EXPECT_NEAR(sampled["cycles"].get<double>(), full["cycles"].get<double>(),
+                sampled["sample"]["cycles_half_width"].get<double>());
+    EXPECT_EQ(readFile(file("sampled")), readFile(file("full")));
+    const Outcome text = run(Words{"run"} + words);
+    for (const char* part : {" ± ", "cycles (95 %)", "of 16384 blocks were timed"})
+        EXPECT_NE(text.out.find(part), std::string::npos) << part << "\n" << text.out;
+}
+
+TEST_F(Run, RefusesToSampleWhatCannotBe) {
+    const Words run = {"run", "VA", "--size", "test", "--sample"};
+    expectRefused(run + Words{"--gpu", "cuda:0"}, "--sample: is for simulated GPUs");
+    expectRefused(run + Words{"--scheduler", "ccws"}, "--sample: the scheduler must be gto or lrr");
+    expectRefused(run + Words{"--scheduler", "best-swl"}, "--sample: the scheduler must be gto or lrr");
+    expectNothingLeft(vectorAdd(1024, 64) + Words{"--sample"}, "--sample: leaves out most of a timeline");
+}
+
 TEST_F(Run, ExtentsHaveUpToThreeNumbers) {
     const std::string ptx = write("nothing.ptx", kNothing);
     const json j = done({ptx, "--grid", "2x3x4", "--block", "8,2", "--arg", "u8[1]"});
@@ -438,7 +462,7 @@ TEST_F(Run, RefusesWhatIsNoPtxFile) {
         garbage += static_cast<char>(state >> 24);
     expectNothingLeft({write("garbage.ptx", garbage)}, "garbage.ptx:1:1");
     expectNothingLeft({write("empty.ptx", "")}, "empty.ptx");
-    expectNothingLeft({write("kernelless.ptx", kHeader)}, "holds no kernel");
+    expectNothingLeft({write("kernelless.ptx", kHeader)}, "has no kernel");
     expectRefused({"run"}, "FILE");
 }
 
@@ -458,7 +482,7 @@ TEST_F(Run, RefusesAnUnsupportedInstruction) {
 }
 
 TEST_F(Run, RefusesAnUnknownOrUnchosenKernel) {
-    expectNothingLeft(vectorAdd(64, 32) + Words{"--kernel", "vsub"}, "holds no kernel vsub: there are vadd");
+    expectNothingLeft(vectorAdd(64, 32) + Words{"--kernel", "vsub"}, "has no kernel vsub: choose from vadd");
     const std::string several = (kTests / "ptx" / "fixtures" / "clang" / "vector_add.sm_35.ptx").string();
     expectNothingLeft({several}, "choose one with --kernel");
 }
@@ -470,7 +494,8 @@ TEST_F(Run, RefusesArgumentsThatDoNotFit) {
                       "vadd takes 4 arguments, 5 given");
     expectNothingLeft(words + Words{"--arg", "f32[4]", "--arg", "u64:4"},
                       "parameter 3 of vadd is .u32, 4 bytes, not 8");
-    expectNothingLeft(words + Words{"--arg", "f32[4]", "--arg", "f32[4]"}, "parameter 3 of vadd is .u32, no pointer");
+    expectNothingLeft(words + Words{"--arg", "f32[4]", "--arg", "f32[4]"},
+                      "parameter 3 of vadd is .u32, not a pointer");
     expectNothingLeft(words + Words{"--arg", "u32:4", "--arg", "u32:4"}, "parameter 2 of vadd is .u64, 8 bytes, not 4");
     for (const auto& [argument, part] : std::map<std::string, std::string>{
              {"5", "TYPE:VALUE"},
@@ -534,8 +559,8 @@ TEST_F(Run, RefusesBadOutputs) {
     for (const char* dump : {"0", "x=y", "=y", "0=", "0x=y"})
         expectNothingLeft(words + Words{"--dump", dump}, "write N=FILE");
     expectNothingLeft(words + Words{"--dump", ""}, "needs a value");
-    expectNothingLeft(words + Words{"--dump", "4=" + file("d")}, "there are 4 arguments, counted from 0");
-    expectNothingLeft(words + Words{"--dump", "3=" + file("d")}, "argument 3 is no buffer");
+    expectNothingLeft(words + Words{"--dump", "4=" + file("d")}, "there are only 4 arguments, counted from 0");
+    expectNothingLeft(words + Words{"--dump", "3=" + file("d")}, "argument 3 is not a buffer");
     // An output that can be written is not, where another cannot.
     const Words good = words + Words{"--dump", "0=" + file("good")};
     expectNothingLeft(good + Words{"--dump", "2=/nonexistent/d"}, "/nonexistent/d: cannot be written");

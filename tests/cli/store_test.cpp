@@ -67,7 +67,7 @@ TEST(KeptRuns, DamageIsSaidOnceAndMadeAgain) {
             const Outcome again = run(in(command, folder.path()));
             EXPECT_EQ(again.exitCode, 0) << again.err;
             EXPECT_EQ(again.out, first.out);
-            EXPECT_EQ(again.err, "bulkhead: " + files.front().string() + ": is damaged, and made again\n");
+            EXPECT_EQ(again.err, "bulkhead: " + files.front().string() + ": is damaged: the run is repeated\n");
             const Outcome mended = run(in(command, folder.path()));
             EXPECT_EQ(mended.out, first.out);
             EXPECT_EQ(mended.err, "");
@@ -83,7 +83,7 @@ TEST(KeptRuns, WithoutAHomeNothingIsKept) {
         const Outcome o = run(command);
         EXPECT_EQ(o.exitCode, 0) << o.err;
         EXPECT_NE(o.out, "");
-        EXPECT_EQ(o.err, "bulkhead: neither XDG_CACHE_HOME nor HOME names a folder, so no run is kept for later\n");
+        EXPECT_EQ(o.err, "bulkhead: no run is kept for later: neither XDG_CACHE_HOME nor HOME names a folder\n");
     }
     EXPECT_TRUE(fs::is_empty(temporary.path())) << "others could have made what is looked for there";
 }
@@ -115,7 +115,7 @@ TEST(KeptRuns, AStoreThatTakesNoFilesIsSaidOnce) {
         const Outcome o = run(in(command, "/proc"));
         EXPECT_EQ(o.exitCode, 0) << o.err;
         EXPECT_NE(o.out, "");
-        EXPECT_TRUE(o.err.starts_with("bulkhead: /proc: runs cannot be kept here: ")) << o.err;
+        EXPECT_TRUE(o.err.starts_with("bulkhead: /proc: cannot keep runs here: ")) << o.err;
         EXPECT_EQ(lines(o.err), 1) << o.err;
     }
 }
@@ -126,7 +126,7 @@ TEST(KeptRuns, AFullDiskIsSaidOnce) {
     full.diskBytes = 4096;
     const Outcome o = run(in(kCompare, folder / "runs"), full);
     EXPECT_EQ(o.exitCode, 0) << o.err;
-    EXPECT_EQ(o.err, "bulkhead: " + (folder / "runs").string() + ": runs cannot be kept here: File too large\n");
+    EXPECT_EQ(o.err, "bulkhead: " + (folder / "runs").string() + ": cannot keep runs here: File too large\n");
     EXPECT_TRUE(fs::is_empty(folder / "runs"));
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/files.h"
 #include "base/json.h"
@@ -25,7 +26,7 @@ std::vector<std::string> small(std::vector<std::string> more) {
 
 TEST(Stress, JsonHoldsTheMatrixAndEverySample) {
     const Outcome outcome =
-        run(small({"--aggressors", "compute,evict-random", "--placement", "streams,mps", "--json", "-"}));
+        run(small({"--aggressors", "compute,evict-random", "--sharing", "streams,mps", "--json", "-"}));
     ASSERT_EQ(outcome.exitCode, 0) << outcome.err;
     const nlohmann::json results = parseJson(outcome.out, "output")["results"];
     const nlohmann::json& matrix = results[0];
@@ -38,7 +39,7 @@ TEST(Stress, JsonHoldsTheMatrixAndEverySample) {
         if (result["title"].get<std::string>().starts_with("Samples")) samples += result["rows"].size();
     EXPECT_EQ(samples, 4u * 2);
     const auto times = std::find_if(results.begin(), results.end(), [](const auto& r) {
-        return r["title"].template get<std::string>().starts_with("Times, ");
+        return r["title"].template get<std::string>().starts_with("Run times ");
     });
     ASSERT_NE(times, results.end());
     ASSERT_EQ((*times)["rows"].size(), 4u * 2);  // alone and together
@@ -49,6 +50,17 @@ TEST(Stress, JsonHoldsTheMatrixAndEverySample) {
             EXPECT_LE(row[name], row[name + " high"]);
             EXPECT_LE(row[name + " high"], row["max"]);
         }
+}
+
+TEST(Stress, TheMatrixOnATerminalIsNarrow) {
+    const Outcome outcome = run(small({"--aggressors", "compute,evict-random"}));
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.err;
+    const std::string matrix = outcome.out.substr(0, outcome.out.find("\n\n"));
+    std::istringstream lines(matrix);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 132u) << line;
+    for (const char* shown : {"mean (ms)", "slowdown (x)", "aggressor traffic (GB/s)"})
+        EXPECT_NE(matrix.find(shown), std::string::npos) << shown;
+    for (const char* left : {"harm", "p95", "note", "bound"}) EXPECT_EQ(matrix.find(left), std::string::npos) << left;
 }
 
 TEST(Stress, CsvHasALineACell) {
@@ -69,18 +81,18 @@ TEST(Stress, AScenarioFileSaysWhatOptionsDo) {
     ASSERT_EQ(matrix["rows"].size(), 2u);
     EXPECT_EQ(matrix["rows"][0]["aggressor"], "compute");
     EXPECT_EQ(matrix["rows"][1]["aggressor"], "slow");
-    EXPECT_NEAR(matrix["rows"][1]["moved"], 0.2, 0.03);
+    EXPECT_NEAR(matrix["rows"][1]["aggressor traffic"], 0.2, 0.03);
 }
 
 TEST(Stress, BadInputIsRefused) {
     expectRefused(small({"--aggressors", "evict-rondom"}), "evict-random");
-    expectRefused(small({"--placement", "nowhere"}), "nowhere");
+    expectRefused(small({"--sharing", "nowhere"}), "nowhere");
     expectRefused(small({"--aggressors", "compute", "--exceedance", "2"}), "probability");
     expectRefused({"stress", "--victim", "ATOX", "--aggressors", "compute"}, "ATOX");
     expectRefused({"stress", "--samples", "0", "--aggressors", "compute"}, "0 is too small");
     expectRefused({"stress", "--scenario", "/nowhere/file.json"}, "/nowhere/file.json");
     expectRefused({"stress", "--gpu", "sim:tx2", "--victim", "./program", "--aggressors", "compute"},
-                  "--placement processes or mps");
+                  "--sharing processes or mps");
     expectRefused({"stress", "--gpu", "cuda:0", "--victim", "./program", "--aggressors", "compute"}, "processes");
     const TemporaryDirectory folder;
     writeFile((folder / "scenario.json").string(), R"({"aggressors": ["compute"], "sample": 3})");
@@ -106,9 +118,9 @@ TEST(Stress, WhatNoGpuCanDoIsBadInput) {
         writeFile(scenario, std::string(R"({"aggressors": [{"kind": "compute", )") + bad + "}]}");
         expectRefused({"stress", "--scenario", scenario}, "");
     }
-    for (const char* bad :
-         {R"("victims": [])", R"("placements": [])", R"("victim": {"limit_s": 0})", R"("victim": {"accesses": 1e99})",
-          R"("seconds_per_cell": -1)", R"("victims": ["random"], "victim": {"name": "ATAX"})"}) {
+    for (const char* bad : {R"("victims": [])", R"("sharing": [])", R"("placements": ["mps"])",
+                            R"("victim": {"limit_s": 0})", R"("victim": {"accesses": 1e99})",
+                            R"("seconds_per_cell": -1)", R"("victims": ["random"], "victim": {"name": "ATAX"})"}) {
         writeFile(scenario, std::string(R"({"aggressors": ["compute"], )") + bad + "}");
         expectRefused({"stress", "--scenario", scenario}, "");
     }
@@ -123,11 +135,11 @@ TEST(Stress, AProgramThatIsNoneIsBadInput) {
     writeFile(folder / "text", "text");
     fs::permissions(folder / "text", fs::perms::owner_all);
     const auto refuse = [&](const std::string& victim, const std::string& part) {
-        expectRefused({"stress", "--victim", victim, "--placement", "mps", "--aggressors", "compute"}, part);
+        expectRefused({"stress", "--victim", victim, "--sharing", "mps", "--aggressors", "compute"}, part);
     };
     const std::string quoted = "\"" + folder.path().string();
     refuse("./nosuch", "./nosuch: no such program");
-    refuse("./a,./b", "a --victim of its own");
+    refuse("./a,./b", "its own --victim");
     refuse(quoted + "\"", "is a directory");
     refuse(quoted + "/text\"", "neither a program nor a script");
     refuse(quoted + "/text", "a quotation mark is not closed");
@@ -142,8 +154,8 @@ TEST(Stress, AProgramGetsItsArgumentsAsTheyAre) {
     writeFile(script, "#!/bin/sh\nprintf '<%s>' \"$@\" > '" + told + "'\n");
     fs::permissions(script, fs::perms::owner_all);
     // It uses no GPU, so there is nothing to measure.
-    const Outcome outcome = run({"stress", "--victim", "\"" + script + "\" a,b \"c d\" e\"f \"\" --g=h,i",
-                                 "--placement", "mps", "--aggressors", "compute", "--samples", "1"});
+    const Outcome outcome = run({"stress", "--victim", "\"" + script + "\" a,b \"c d\" e\"f \"\" --g=h,i", "--sharing",
+                                 "mps", "--aggressors", "compute", "--samples", "1"});
     EXPECT_EQ(outcome.exitCode, 1) << outcome.err;
     EXPECT_EQ(readFile(told), "<a,b><c d><e\"f><><--g=h,i>");
 }
@@ -153,7 +165,7 @@ TEST(Stress, WhatIsMeasuredIsNotLostToAName) {
     const std::string script = (folder / "bad\xff").string(), json = (folder / "out.json").string();
     writeFile(script, "#!/bin/sh\n");
     fs::permissions(script, fs::perms::owner_all);
-    const Outcome outcome = run({"stress", "--victim", "\"" + script + "\"", "--placement", "processes", "--aggressors",
+    const Outcome outcome = run({"stress", "--victim", "\"" + script + "\"", "--sharing", "processes", "--aggressors",
                                  "compute", "--samples", "1", "--json", json});
     EXPECT_EQ(outcome.exitCode, 1) << outcome.err;  // no kernel, so no sample
     const nlohmann::json rows = readJson(json)["results"][0]["rows"];
@@ -167,7 +179,7 @@ TEST(Stress, TheCommandLineOverridesAScenario) {
     const TemporaryDirectory folder;
     const std::string scenario = (folder / "scenario.json").string();
     writeFile(scenario, R"({"gpu": "sim:gtx1080", "victims": ["sequential"], "victim": {"accesses": 64, "bytes": 4096},
-                            "samples": 3, "seed": 5, "placements": ["mps"],
+                            "samples": 3, "seed": 5, "sharing": ["mps"],
                             "aggressors": [{"kind": "compute", "name": "slow", "duty_percent": 50, "sms": [1]}]})");
     const auto results = [&](std::vector<std::string> more) {
         std::vector<std::string> words = {"stress", "--scenario", scenario, "--json", "-"};
@@ -180,14 +192,14 @@ TEST(Stress, TheCommandLineOverridesAScenario) {
     EXPECT_EQ(plain["provenance"]["gpu"], "sim:gtx1080");
     EXPECT_EQ(plain["provenance"]["seed"], 5);
     EXPECT_EQ(plain["rows"][0]["samples"], 3);
-    EXPECT_EQ(plain["rows"][0]["placement"], "mps");
-    const nlohmann::json other = results({"--gpu", "sim:tx2", "--samples", "1", "--seed", "6", "--placement", "streams",
+    EXPECT_EQ(plain["rows"][0]["sharing"], "mps");
+    const nlohmann::json other = results({"--gpu", "sim:tx2", "--samples", "1", "--seed", "6", "--sharing", "streams",
                                           "--victim", "random", "--accesses", "128"});
     EXPECT_EQ(other["provenance"]["gpu"], "sim:tx2");
     EXPECT_EQ(other["provenance"]["seed"], 6);
     ASSERT_EQ(other["rows"].size(), 1u);
     EXPECT_EQ(other["rows"][0]["samples"], 1);
-    EXPECT_EQ(other["rows"][0]["placement"], "streams");
+    EXPECT_EQ(other["rows"][0]["sharing"], "streams");
     EXPECT_EQ(other["rows"][0]["victim"], "random");
     EXPECT_EQ(other["rows"][0]["aggressor"], "slow");
     const nlohmann::json both = results({"--aggressors", "compute,stream-read", "--samples", "1"});

@@ -120,7 +120,7 @@ TEST(Manual, HasAPageForEveryVerbWithEveryOption) {
 
 TEST(Manual, RefusesWhatItCannotDo) {
     expectRefused({"man", "strss"}, "did you mean stress?");
-    expectRefused({"man", "--out", "/proc/pages"}, "/proc/pages: cannot be made a folder");
+    expectRefused({"man", "--out", "/proc/pages"}, "/proc/pages: cannot create this folder");
     expectRefused({"completion", "tcsh"}, "choose bash, zsh or fish");
 }
 

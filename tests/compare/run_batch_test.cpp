@@ -15,29 +15,29 @@ namespace {
 
 TEST(RunBatch, aProcessFindsWhatARunHereFinds) {
     const TemporaryDirectory folder;
-    RunBatch batch(Store(folder.path(), "1"), 2);
-    EXPECT_EQ(batch.run(small("ATAX", "ciao-c")).figures.cycles, execute(small("ATAX", "ciao-c")).cycles);
+    RunBatch batch(Store(folder.path(), "1"), local(2));
+    EXPECT_EQ(batch.run(small("ATAX", "ciao-c")).measurement.cycles, execute(small("ATAX", "ciao-c")).cycles);
 }
 
 TEST(RunBatch, goesOnWhereItWasInterrupted) {
     const TemporaryDirectory folder;
     const std::vector<RunSpec> all = {small("ATAX"), small("NN"), small("Lud")};
-    RunBatch first(Store(folder.path(), "1"), 2);
+    RunBatch first(Store(folder.path(), "1"), local(2));
     first.run({all[1]});
-    RunBatch second(Store(folder.path(), "1"), 2);
+    RunBatch second(Store(folder.path(), "1"), local(2));
     const std::vector<Outcome> outcomes = second.run(all);
     EXPECT_EQ(second.executed(), 2u);
-    for (const Outcome& outcome : outcomes) EXPECT_TRUE(outcome.ok() && outcome.figures.cycles > 0);
+    for (const Outcome& outcome : outcomes) EXPECT_TRUE(outcome.ok() && outcome.measurement.cycles > 0);
 }
 
 TEST(RunBatch, aDamagedFileIsSaidAndMadeAgain) {
     const TemporaryDirectory folder;
     const Store store(folder.path(), "1");
-    const Cycles cycles = RunBatch(store, 1).run(small("NN")).figures.cycles;
+    const Cycles cycles = RunBatch(store, local(1)).run(small("NN")).measurement.cycles;
     std::ofstream(store.fileOf(small("NN"))) << "{";
     std::vector<std::string> warnings;
-    RunBatch again(Store(folder.path(), "1", [&](const std::string& line) { warnings.push_back(line); }), 1);
-    EXPECT_EQ(again.run(small("NN")).figures.cycles, cycles);
+    RunBatch again(Store(folder.path(), "1", [&](const std::string& line) { warnings.push_back(line); }), local(1));
+    EXPECT_EQ(again.run(small("NN")).measurement.cycles, cycles);
     EXPECT_EQ(again.executed(), 1u);
     ASSERT_EQ(warnings.size(), 1u);
     EXPECT_TRUE(warnings.front().starts_with(store.fileOf(small("NN")).string())) << warnings.front();
@@ -47,25 +47,25 @@ TEST(RunBatch, aDamagedFileIsSaidAndMadeAgain) {
 TEST(RunBatch, runsWhereNothingCanBeKept) {
     std::vector<std::string> warnings;
     const auto warn = [&](const std::string& line) { warnings.push_back(line); };
-    RunBatch batch(Store("/proc", "1", warn), 2);
+    RunBatch batch(Store("/proc", "1", warn), local(2));
     for (const Outcome& outcome : batch.run({small("NN"), small("Lud")}))
-        EXPECT_TRUE(outcome.ok() && outcome.figures.cycles > 0) << outcome.failure;
+        EXPECT_TRUE(outcome.ok() && outcome.measurement.cycles > 0) << outcome.failure;
     EXPECT_EQ(std::set<std::string>(warnings.begin(), warnings.end()).size(), 1u) << "the same line each time";
-    RunBatch without(Store({}, "1"), 2);
-    EXPECT_GT(without.run(small("NN")).figures.cycles, 0u);
+    RunBatch without(Store({}, "1"), local(2));
+    EXPECT_GT(without.run(small("NN")).measurement.cycles, 0u);
 }
 
 TEST(RunBatch, aRunThatIsAskedForTwiceIsDoneOnce) {
     const TemporaryDirectory folder;
-    RunBatch batch(Store(folder.path(), "1"), 2);
+    RunBatch batch(Store(folder.path(), "1"), local(2));
     const std::vector<Outcome> outcomes = batch.run({small("NN"), small("NN")});
     EXPECT_EQ(batch.executed(), 1u);
-    EXPECT_EQ(outcomes[0].figures.cycles, outcomes[1].figures.cycles);
+    EXPECT_EQ(outcomes[0].measurement.cycles, outcomes[1].measurement.cycles);
 }
 
 TEST(RunBatch, aRunThatFailsIsToldAndNotKept) {
     const TemporaryDirectory folder;
-    RunBatch batch(Store(folder.path(), "1"), 2);
+    RunBatch batch(Store(folder.path(), "1"), local(2));
     const std::vector<Outcome> outcomes = batch.run({small("NN", "best-swl"), small("NN")});
     EXPECT_NE(outcomes[0].failure.find("best-swl:4"), std::string::npos) << outcomes[0].failure;
     EXPECT_TRUE(outcomes[1].ok());
@@ -75,14 +75,14 @@ TEST(RunBatch, aRunThatFailsIsToldAndNotKept) {
 TEST(RunBatch, progressCountsWhatIsLeft) {
     const TemporaryDirectory folder;
     std::vector<experiment::Progress> seen;
-    RunBatch batch(Store(folder.path(), "1"), 1, [&](const experiment::Progress& p) { seen.push_back(p); });
+    RunBatch batch(Store(folder.path(), "1"), local(1, [&](const experiment::Progress& p) { seen.push_back(p); }));
     batch.run({small("NN"), small("Lud")});
     ASSERT_EQ(seen.size(), 2u);
     EXPECT_EQ(seen[0].done, 1u);
     EXPECT_EQ(seen[0].of, 2u);
     EXPECT_EQ(seen[0].last, "NN gto");
-    EXPECT_GT(seen[0].secondsLeft, 0);
-    EXPECT_EQ(seen[1].secondsLeft, 0);
+    EXPECT_GT(seen[0].secondsLeft.value(), 0);
+    EXPECT_EQ(seen[1].secondsLeft.value(), 0);
 }
 
 TEST(WarpLimits, areThoseOfTheMachine) {
@@ -97,7 +97,7 @@ TEST(WarpLimits, areThoseOfTheMachine) {
 
 TEST(WarpLimits, profilingFindsTheBest) {
     const TemporaryDirectory folder;
-    RunBatch batch(Store(folder.path(), "1"), 2);
+    RunBatch batch(Store(folder.path(), "1"), local(2));
     const std::vector<RunSpec> specs = withWarpLimits(batch, {small("ATAX", "best-swl"), small("ATAX", "statpcal"),
                                                               small("ATAX", "gto"), small("ATAX", "best-swl:5")});
     const std::string found = specs[0].scheduler.substr(std::string("best-swl").size());

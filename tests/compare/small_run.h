@@ -1,8 +1,10 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "compare/run.h"
+#include "experiment/local_executor.h"
 
 namespace bulkhead::compare {
 
@@ -13,6 +15,10 @@ inline RunSpec small(const std::string& workload, const std::string& scheduler =
     spec.scheduler = scheduler;
     spec.size = workloads::Size::test;
     return spec;
+}
+
+inline std::shared_ptr<experiment::Executor> local(unsigned jobs, experiment::ShowProgress progress = {}) {
+    return std::make_shared<experiment::LocalExecutor>(jobs, std::move(progress));
 }
 
 }  // namespace bulkhead::compare

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/random.h"
 #include "temporary_directory.h"
 
@@ -24,16 +25,16 @@ RunSpec atax() {
     return spec;
 }
 
-RunFigures someFigures() {
-    RunFigures figures;
-    figures.cycles = 1234;
-    figures.counters.threadInstructions = 5678;
-    return figures;
+RunMeasurement someMeasurement() {
+    RunMeasurement measurement;
+    measurement.cycles = 1234;
+    measurement.counters.threadInstructions = 5678;
+    return measurement;
 }
 
 TEST(Store, findsWhatWasKept) {
     const TemporaryDirectory folder;
-    Store(folder / "runs", "1").keep(atax(), someFigures());
+    Store(folder / "runs", "1").keep(atax(), someMeasurement());
     const auto found = Store(folder / "runs", "1").find(atax());
     ASSERT_TRUE(found);
     EXPECT_EQ(found->cycles, 1234u);
@@ -43,7 +44,7 @@ TEST(Store, findsWhatWasKept) {
 TEST(Store, everythingThatDeterminesARunTellsItFromOthers) {
     const TemporaryDirectory folder;
     const Store store(folder.path(), "1");
-    store.keep(atax(), someFigures());
+    store.keep(atax(), someMeasurement());
     std::vector<RunSpec> others(7, atax());
     others[0].workload = "BICG";
     others[1].size = workloads::Size::test;
@@ -64,7 +65,7 @@ TEST(Store, aProfileWithTheSameNameAndAnotherFigureIsAnotherRun) {
     spec.gpu = "sim:" + (folder / "mine.json").string();
     std::ofstream(folder / "mine.json") << profile;
     const Store store(folder.path(), "1");
-    store.keep(spec, someFigures());
+    store.keep(spec, someMeasurement());
     EXPECT_TRUE(store.find(spec));
     profile["l1"]["mshrs"]["value"] = 64;
     std::ofstream(folder / "mine.json") << profile;
@@ -81,13 +82,13 @@ struct Warned {
 
 /// Found as it was kept, or not found with a line that names the file; never anything else.
 void expectRightOrMissing(const Warned& warned) {
-    const std::optional<RunFigures> found = warned.store.find(atax());
+    const std::optional<RunMeasurement> found = warned.store.find(atax());
     if (found) {
-        EXPECT_EQ(found->toJson(), someFigures().toJson());
+        EXPECT_EQ(found->toJson(), someMeasurement().toJson());
         EXPECT_TRUE(warned.lines.empty());
     } else {
         ASSERT_EQ(warned.lines.size(), 1u);
-        EXPECT_EQ(warned.lines.front(), warned.store.fileOf(atax()).string() + ": is damaged, and made again");
+        EXPECT_EQ(warned.lines.front(), warned.store.fileOf(atax()).string() + ": is damaged: the run is repeated");
     }
 }
 
@@ -101,9 +102,9 @@ TEST(ResultFolders, everyFlippedBitIsAMiss) {
     const TemporaryDirectory folder;
     std::size_t warnings = 0;
     const experiment::ResultFolder results(folder.path(), "1", [&](const std::string&) { ++warnings; });
-    const nlohmann::ordered_json spec = {{"seed", 7}}, figures = {{"cycles", 1234}, {"seconds", 0.5}};
-    results.keep("x", spec, figures);
-    ASSERT_EQ(results.find("x", spec), nlohmann::json(figures));
+    const nlohmann::ordered_json spec = {{"seed", 7}}, measurement = {{"cycles", 1234}, {"seconds", 0.5}};
+    results.keep("x", spec, measurement);
+    ASSERT_EQ(results.find("x", spec), nlohmann::json(measurement));
     const std::string good = readFile(results.fileOf("x", spec));
     for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
         std::ofstream(results.fileOf("x", spec), std::ios::binary) << flipped(good, bit);
@@ -114,7 +115,7 @@ TEST(ResultFolders, everyFlippedBitIsAMiss) {
 
 TEST(Store, flippedBitsAreMisses) {
     const TemporaryDirectory folder;
-    Store(folder.path(), "1").keep(atax(), someFigures());
+    Store(folder.path(), "1").keep(atax(), someMeasurement());
     const std::filesystem::path file = Store(folder.path(), "1").fileOf(atax());
     const std::string good = readFile(file);
     Random random(1);
@@ -127,7 +128,7 @@ TEST(Store, flippedBitsAreMisses) {
 
 TEST(Store, everyCutIsAMiss) {
     const TemporaryDirectory folder;
-    Store(folder.path(), "1").keep(atax(), someFigures());
+    Store(folder.path(), "1").keep(atax(), someMeasurement());
     const std::filesystem::path file = Store(folder.path(), "1").fileOf(atax());
     const std::string good = readFile(file);
     for (std::size_t length = 0; length < good.size(); length += length < 100 ? 1 : 197) {
@@ -152,19 +153,20 @@ TEST(Store, whatTakesTheFilesPlaceIsAMissAndIsSaid) {
     const std::filesystem::path file = warned.store.fileOf(atax());
     std::filesystem::create_directory(file);
     EXPECT_FALSE(warned.store.find(atax()));
-    warned.store.keep(atax(), someFigures());
+    warned.store.keep(atax(), someMeasurement());
     std::filesystem::remove(file);
     ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);  // which nobody writes into, or reads from
     EXPECT_FALSE(warned.store.find(atax()));
-    warned.store.keep(atax(), someFigures());
-    EXPECT_EQ(warned.lines, std::vector<std::string>(2, file.string() + ": is no file, so it is made each time"));
+    warned.store.keep(atax(), someMeasurement());
+    EXPECT_EQ(warned.lines,
+              std::vector<std::string>(2, file.string() + ": is not a file: the run is repeated each time"));
 }
 
 TEST(Store, whatCannotBeKeptIsSaidAndCostsNothing) {
     const Warned warned("/proc");  // which takes no files, whoever asks
-    EXPECT_NO_THROW(warned.store.keep(atax(), someFigures()));
+    EXPECT_NO_THROW(warned.store.keep(atax(), someMeasurement()));
     ASSERT_EQ(warned.lines.size(), 1u);
-    EXPECT_TRUE(warned.lines.front().starts_with("/proc: runs cannot be kept here: ")) << warned.lines.front();
+    EXPECT_TRUE(warned.lines.front().starts_with("/proc: cannot keep runs here: ")) << warned.lines.front();
     EXPECT_FALSE(warned.store.find(atax()));
 }
 
@@ -176,7 +178,7 @@ TEST(Store, aFullDiskLeavesNoPartOfAFile) {
         const rlimit most = {100, 100};
         ::setrlimit(RLIMIT_FSIZE, &most);
         const Warned warned(folder.path());
-        warned.store.keep(atax(), someFigures());
+        warned.store.keep(atax(), someMeasurement());
         ::_exit(warned.lines.size() == 1 && !warned.store.find(atax()) ? 0 : 1);
     }
     int status = 0;
@@ -187,7 +189,7 @@ TEST(Store, aFullDiskLeavesNoPartOfAFile) {
 
 TEST(Store, aFolderThatMayOnlyBeReadIsRead) {
     const TemporaryDirectory folder;
-    Store(folder.path(), "1").keep(atax(), someFigures());
+    Store(folder.path(), "1").keep(atax(), someMeasurement());
     std::filesystem::permissions(folder.path(), static_cast<std::filesystem::perms>(0555));
     const pid_t child = ::fork();
     if (child == 0) {
@@ -197,7 +199,7 @@ TEST(Store, aFolderThatMayOnlyBeReadIsRead) {
         const bool found = warned.store.find(atax()).has_value();
         RunSpec other = atax();
         other.seed = 2;
-        warned.store.keep(other, someFigures());
+        warned.store.keep(other, someMeasurement());
         ::_exit(found && warned.lines.size() == 1 && !warned.store.find(other) ? 0 : 1);
     }
     int status = 0;
@@ -208,7 +210,7 @@ TEST(Store, aFolderThatMayOnlyBeReadIsRead) {
 
 TEST(Store, withoutAFolderNothingIsKept) {
     const Store store({}, "1");
-    store.keep(atax(), someFigures());
+    store.keep(atax(), someMeasurement());
     EXPECT_FALSE(store.find(atax()));
     EXPECT_FALSE(std::filesystem::exists(store.fileOf(atax())));
 }
@@ -221,7 +223,7 @@ TEST(Store, readersSeeWholeFilesWhileOthersWrite) {
         writers.push_back(::fork());
         if (writers.back() != 0) continue;
         const Warned warned(folder.path());
-        for (int n = 0; n < kTimes; ++n) warned.store.keep(atax(), someFigures());
+        for (int n = 0; n < kTimes; ++n) warned.store.keep(atax(), someMeasurement());
         ::_exit(warned.lines.empty() ? 0 : 1);
     }
     const Warned warned(folder.path());
@@ -252,6 +254,23 @@ TEST(Store, fingerprints) {
     EXPECT_EQ(experiment::fingerprint(""), "cbf29ce484222325");
     EXPECT_EQ(experiment::fingerprint("a"), "af63dc4c8601ec8c");
     EXPECT_EQ(experiment::fingerprint("foobar"), "85944171f73967e8");
+}
+
+TEST(RunSpec, anotherProcessUnderstandsTheDescription) {
+    RunSpec spec;
+    spec.workload = "NN";
+    spec.size = workloads::Size::test;
+    spec.seed = (std::uint64_t{1} << 63) + 1;
+    spec.gpu = "sim:gtx1080";
+    spec.settings = {"l2.hitLatency=100"};
+    spec.scheduler = "best-swl:4";
+    spec.warpInstructions = 1000;
+    spec.observe = true;
+    const nlohmann::json heard = parseJson(jsonText(describe(spec)), "description");
+    EXPECT_EQ(RunSpec::fromJson(heard, "run").toJson(), spec.toJson());
+    nlohmann::json strange = heard;
+    strange["strange"] = 1;
+    EXPECT_THROW(RunSpec::fromJson(strange, "run"), Error);
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "arch/device_profile.h"
 #include "base/error.h"
 #include "corun/waiting.h"
-#include "driver/simulator_api.h"
-#include "sim/gpu.h"
+#include "gpu/launch_log.h"
 
 namespace bulkhead::corun {
 namespace {
@@ -17,26 +17,20 @@ struct Moved {
     sim::Counters counted;
 };
 
-/// Runs an aggressor on the second multiprocessor for a while.
+/// Runs an aggressor on the second SM for a while.
 Moved runFor(const std::string& kind, double seconds) {
     gpu::Gpu gpu = gpu::Gpu::open("sim:tx2");
     AggressorSpec spec;
     spec.kind = kind;
     spec.layout = {1, 16, {1}};
-    Aggressor aggressor(gpu.context(), CacheShape::of(gpu), spec, mapSimulatedMemory(gpu.simulator()->profile().map));
-    const auto launches = [&] {
-        std::vector<sim::LaunchId> ids;
-        driver::simulator().launches(&ids);
-        return ids;
-    };
-    const std::size_t before = launches().size();
+    Aggressor aggressor(gpu.context(), CacheGeometry::of(gpu), spec, mapByPhysicalAddress(gpu.profile()->map));
+    gpu::LaunchLog log(gpu, gpu.context());
     aggressor.start(1);
     // Asking whether it still runs lets simulated time pass.
     for (const Deadline end(gpu.context(), seconds); !end.passed();) aggressor.ended();
     Moved moved;
     moved.said = aggressor.stop();
-    const std::vector<sim::LaunchId> ids = launches();
-    for (std::size_t i = before; i < ids.size(); ++i) moved.counted += gpu.simulator()->counters(ids[i]);
+    for (const gpu::Launch& launch : log.launches()) moved.counted += launch.counters;
     return moved;
 }
 
@@ -78,7 +72,7 @@ class SidedMemory final : public MappedMemory {
     Bytes bytes() const override { return memory_->bytes(); }
     const arch::AddressMap& map() const override { return memory_->map(); }
     arch::AddressMap::Location locate(std::uint64_t address) const override { return memory_->locate(address); }
-    std::vector<std::uint8_t> sidesOfMultiprocessors() const override { return sides_; }
+    std::vector<std::uint8_t> sidesOfSms() const override { return sides_; }
     unsigned side(std::uint64_t address) const override { return (address >> 12) & 1; }
 
   private:
@@ -86,41 +80,41 @@ class SidedMemory final : public MappedMemory {
     std::vector<std::uint8_t> sides_;
 };
 
-/// The side of the lines that map-guided eviction reads, and the multiprocessors that do, given which may.
+/// The side of the lines that map-guided eviction reads, and the SMs that do, given which may.
 std::pair<unsigned, std::vector<unsigned>> readAcross(std::vector<std::uint8_t> sides, std::vector<unsigned> own) {
     gpu::SimulationOptions options;
     options.settings = {"sm.count=" + std::to_string(sides.size())};
     gpu::Gpu gpu = gpu::Gpu::open("sim:tx2", options);
-    const MapMemory plain = mapSimulatedMemory(gpu.simulator()->profile().map);
+    const MapMemory plain = mapByPhysicalAddress(gpu.profile()->map);
     const MapMemory sided = [&](gpu::Context& context, Bytes bytes) {
         return std::make_unique<SidedMemory>(plain(context, bytes), sides);
     };
     AggressorSpec spec;
     spec.kind = "map-guided";
     spec.layout = {static_cast<unsigned>(own.size()), 1, own};
-    Aggressor aggressor(gpu.context(), CacheShape::of(gpu), spec, sided);
+    Aggressor aggressor(gpu.context(), CacheGeometry::of(gpu), spec, sided);
     const unsigned side = (aggressor.ring().at(0) >> 12) & 1;
     for (const std::uint64_t address : aggressor.ring()) EXPECT_EQ((address >> 12) & 1, side);
     aggressor.start(1);
     const ActorReport report = aggressor.stop();
     EXPECT_GT(report.bytes, 0u);
-    return {side, report.multiprocessors};
+    return {side, report.sms};
 }
 
 using Across = std::pair<unsigned, std::vector<unsigned>>;
 
-TEST(Aggressor, MapGuidedEvictionReadsFromTheSideWithMoreOfItsMultiprocessorsWhatIsAtHomeOnTheOther) {
+TEST(Aggressor, MapGuidedEvictionReadsFromTheSideWithMoreOfItsSmsWhatIsAtHomeOnTheOther) {
     EXPECT_EQ(readAcross({0, 1, 1}, {0, 1, 2}), (Across{0, {1, 2}}));
     EXPECT_EQ(readAcross({0, 1, 1, 0}, {0, 1, 3}), (Across{1, {0, 3}}));
 }
 
 TEST(Aggressor, BanksThatAMapDoesNotKnowAreRefused) {
     gpu::Gpu gpu = gpu::Gpu::open("sim:tx2");
-    arch::AddressMap::Roles roles = gpu.simulator()->profile().map.roles();
+    arch::AddressMap::Roles roles = gpu.profile()->map.roles();
     roles.bank.clear();
     AggressorSpec spec;
     spec.kind = "bank";
-    EXPECT_THROW(Aggressor(gpu.context(), CacheShape::of(gpu), spec, mapSimulatedMemory(arch::AddressMap(roles))),
+    EXPECT_THROW(Aggressor(gpu.context(), CacheGeometry::of(gpu), spec, mapByPhysicalAddress(arch::AddressMap(roles))),
                  Error);
 }
 

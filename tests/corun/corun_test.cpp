@@ -1,4 +1,4 @@
-// Victims and aggressors together: placements, dials, and what becomes of runs that give no sample.
+// Victims and aggressors together: ways of sharing, dials, and what becomes of runs that give no sample.
 
 #include <gtest/gtest.h>
 
@@ -7,12 +7,20 @@
 #include "stress/stress.h"
 
 namespace bulkhead::corun {
+
+static void PrintTo(const AggressorType& type, std::ostream* out) {
+    *out << type.name;
+}
+static void PrintTo(const SharingWay& way, std::ostream* out) {
+    *out << way.name;
+}
+
 namespace {
 
-PairSpec smallPair(const std::string& kind, const std::string& placement = "streams") {
+PairSpec smallPair(const std::string& kind, const std::string& sharing = "streams") {
     PairSpec spec;
     spec.gpu = "sim:tx2";
-    spec.placement = placement;
+    spec.sharing = sharing;
     spec.victim.name = "random";
     spec.victim.bytes = 32 * 1024;
     spec.victim.accesses = 1024;
@@ -33,8 +41,8 @@ TEST_P(EveryAggressor, RunsAllTheWhileAndEnds) {
     ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
     const ActorReport& report = pairing.pairs[0].aggressor;
     EXPECT_EQ(report.bytes > 0, std::string(GetParam().name) != "compute");
-    EXPECT_EQ(report.multiprocessors, std::vector<unsigned>{1});
-    EXPECT_EQ(pairing.pairs[0].together.multiprocessors, std::vector<unsigned>{0});
+    EXPECT_EQ(report.sms, std::vector<unsigned>{1});
+    EXPECT_EQ(pairing.pairs[0].together.sms, std::vector<unsigned>{0});
 }
 
 INSTANTIATE_TEST_SUITE_P(Stress, EveryAggressor, ::testing::ValuesIn(aggressors()), [](const auto& info) {
@@ -43,19 +51,38 @@ INSTANTIATE_TEST_SUITE_P(Stress, EveryAggressor, ::testing::ValuesIn(aggressors(
     return name;
 });
 
-class EveryPlacement : public ::testing::TestWithParam<std::string> {};
+class EveryWayOfSharing : public ::testing::TestWithParam<SharingWay> {};
 
-TEST_P(EveryPlacement, GivesSamples) {
-    const Pairing pairing = measure(smallPair("evict-random", GetParam()), 2);
+TEST_P(EveryWayOfSharing, GivesSamplesOnSmsOfTheirOwnUnlessTheyTakeTurns) {
+    CoRunSpec spec = coRunOf(smallPair("evict-random"));
+    spec.gpu = "sim:gtx1080";  // with colors for two
+    spec.settings = {"sm.count=4", "sharing.quantumUs=100", "sharing.switchUs=10"};
+    spec.sharing.way = GetParam().name;
+    const std::unique_ptr<CoRun> coRun = makeCoRun(spec);
+    const Pairing pairing = measurePairs(coRun->actor(kVictim), coRun->actor(kAggressor), 2);
     EXPECT_EQ(pairing.pairs.size(), 2u) << pairing.why;
     EXPECT_EQ(pairing.lost(), 0u);
-    if (GetParam() == "mps" || GetParam() == "green") {
-        EXPECT_EQ(pairing.onDisjointMultiprocessors(), true);
-    }
+    EXPECT_EQ(pairing.onDisjointSms(), !GetParam().timeSliced);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stress, EveryPlacement, ::testing::Values("streams", "processes", "mps", "green"),
-                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Stress, EveryWayOfSharing, ::testing::ValuesIn(sharingWays()), [](const auto& info) {
+    std::string name(info.param.name);
+    std::erase(name, '-');
+    return name;
+});
+
+TEST(CoRun, MemoryWallsKeepOutWhatComputeWallsLetThrough) {
+    const auto slowdown = [](const char* way) {
+        CoRunSpec spec = coRunOf(smallPair("map-guided"));
+        spec.gpu = "sim:gtx1080";
+        spec.sharing.way = way;
+        const std::unique_ptr<CoRun> coRun = makeCoRun(spec);
+        const Pair measured = measurePairs(coRun->actor(kVictim), coRun->actor(kAggressor), 1).pairs.at(0);
+        return measured.together.seconds / measured.alone.seconds;
+    };
+    EXPECT_GT(slowdown("compute-walls"), 1.5);
+    EXPECT_NEAR(slowdown("walls"), 1, 0.01);
+}
 
 TEST(CoRun, WorkloadsCanBeVictims) {
     PairSpec spec = smallPair("evict-random");
@@ -64,7 +91,7 @@ TEST(CoRun, WorkloadsCanBeVictims) {
     const Pairing pairing = measure(spec);
     ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
     EXPECT_GT(pairing.pairs[0].together.seconds, pairing.pairs[0].alone.seconds);
-    EXPECT_EQ(pairing.pairs[0].alone.multiprocessors, (std::vector<unsigned>{0, 1}));
+    EXPECT_EQ(pairing.pairs[0].alone.sms, (std::vector<unsigned>{0, 1}));
 }
 
 TEST(CoRun, AWorkloadLosesToTimeSlicingWhatItWaitsForItsTurns) {
@@ -75,23 +102,23 @@ TEST(CoRun, AWorkloadLosesToTimeSlicingWhatItWaitsForItsTurns) {
         const std::unique_ptr<CoRun> coRun = makeCoRun(coRunOf(spec));
         const Pairing pairing = measurePairs(coRun->actor(kVictim), coRun->actor(kAggressor), 1);
         ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
-        const Causes causes = explainPair(*coRun->simulated(), pairing.pairs[0]);
+        const Causes causes = explainPair(*coRun->profile(), pairing.pairs[0]);
         EXPECT_GT(causes.timeSlicing, 0.95 * causes.total());
-        EXPECT_EQ(pairing.onDisjointMultiprocessors(), false);
+        EXPECT_EQ(pairing.onDisjointSms(), false);
     }
 }
 
-TEST(CoRun, AWorkloadThatIsLeftFewerMultiprocessorsLosesToThat) {
+TEST(CoRun, AWorkloadThatIsLeftFewerSmsLosesToThat) {
     PairSpec spec = smallPair("compute");
     spec.victim = VictimSpec();
     spec.victim.name = "SYRK";
     const std::unique_ptr<CoRun> coRun = makeCoRun(coRunOf(spec));
     const Pairing pairing = measurePairs(coRun->actor(kVictim), coRun->actor(kAggressor), 1);
     ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
-    EXPECT_EQ(pairing.pairs[0].together.multiprocessors, std::vector<unsigned>{0});
-    EXPECT_EQ(pairing.onDisjointMultiprocessors(), true);
-    const Causes causes = explainPair(*coRun->simulated(), pairing.pairs[0]);
-    EXPECT_GT(causes.multiprocessors, 0.5 * causes.total());
+    EXPECT_EQ(pairing.pairs[0].together.sms, std::vector<unsigned>{0});
+    EXPECT_EQ(pairing.onDisjointSms(), true);
+    const Causes causes = explainPair(*coRun->profile(), pairing.pairs[0]);
+    EXPECT_GT(causes.sms, 0.5 * causes.total());
     EXPECT_EQ(causes.bus, 0);
 }
 
@@ -162,7 +189,7 @@ TEST(CoRun, AnotherAggressorTakesTheFirstOnesPlace) {
     coRun->replace(kAggressor, actorOf(other));
     const Pairing pairing = measurePairs(coRun->actor(kVictim), coRun->actor(kAggressor), 1);
     EXPECT_GT(pairing.pairs.at(0).aggressor.bytes, 0u);
-    EXPECT_EQ(pairing.onDisjointMultiprocessors(), true);
+    EXPECT_EQ(pairing.onDisjointSms(), true);
 }
 
 TEST(CoRun, HotSetsAreFoundInAnotherContextsMemory) {
@@ -173,26 +200,26 @@ TEST(CoRun, HotSetsAreFoundInAnotherContextsMemory) {
     EXPECT_GT(pair.together.counters.l2Misses, pair.alone.counters.l2Misses + 100);
 }
 
-TEST(CoRun, VictimAndAggressorMeetOnAMultiprocessorIfTheyMay) {
+TEST(CoRun, VictimAndAggressorMeetOnASmIfTheyMay) {
     PairSpec spec = smallPair("stream-read");
-    spec.shareMultiprocessors = true;
+    spec.shareSms = true;
     const Pairing pairing = measure(spec);
     ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
-    EXPECT_EQ(pairing.pairs[0].aggressor.multiprocessors, (std::vector<unsigned>{0, 1}));
-    EXPECT_EQ(pairing.onDisjointMultiprocessors(), false);
+    EXPECT_EQ(pairing.pairs[0].aggressor.sms, (std::vector<unsigned>{0, 1}));
+    EXPECT_EQ(pairing.onDisjointSms(), false);
 }
 
-TEST(CoRun, AnAggressorUsesAsManyMultiprocessorsAsItIsTold) {
+TEST(CoRun, AnAggressorUsesAsManySmsAsItIsTold) {
     PairSpec spec = smallPair("evict-random");
     spec.gpu = "sim:gtx1080";
-    spec.aggressor.multiprocessors = 3;
+    spec.aggressor.sms = 3;
     const Pairing pairing = measure(spec);
     ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
-    EXPECT_EQ(pairing.pairs[0].aggressor.multiprocessors, (std::vector<unsigned>{1, 2, 3}));
-    spec.aggressor.multiprocessors = 20;  // of 20, one is the victim's
+    EXPECT_EQ(pairing.pairs[0].aggressor.sms, (std::vector<unsigned>{1, 2, 3}));
+    spec.aggressor.sms = 20;  // of 20, one is the victim's
     EXPECT_THROW(makeCoRun(coRunOf(spec)), Error);
-    spec.aggressor.multiprocessors = 3;
-    spec.placement = "green";
+    spec.aggressor.sms = 3;
+    spec.sharing = "green";
     EXPECT_THROW(makeCoRun(coRunOf(spec)), Error);
 }
 

@@ -63,7 +63,7 @@ TEST(Pairing, AVictimThatDoesNotOverlapItsAggressorIsNoSample) {
     EXPECT_TRUE(pairing.pairs.empty());
     EXPECT_EQ(pairing.apart, 1u);
     EXPECT_EQ(pairing.lost(), 1u);
-    EXPECT_NE(pairing.why.find("did not run all the while"), std::string::npos) << pairing.why;
+    EXPECT_NE(pairing.why.find("did not run during the whole"), std::string::npos) << pairing.why;
 }
 
 TEST(Pairing, AnAggressorIsStoppedWhenTheVictimFailsBesideIt) {

@@ -13,7 +13,7 @@ ActorRun someRun() {
     run.cycles = ~std::uint64_t{0};
     run.startNs = 3;
     run.endNs = 4;
-    run.multiprocessors = {5, 6};
+    run.sms = {5, 6};
     run.counters.warpInstructions = 7;
     run.awayCycles = 8;
     return run;
@@ -26,7 +26,7 @@ TEST(Protocol, ARunComesBackAsItWas) {
     EXPECT_EQ(again.cycles, run.cycles);
     EXPECT_EQ(again.startNs, run.startNs);
     EXPECT_EQ(again.endNs, run.endNs);
-    EXPECT_EQ(again.multiprocessors, run.multiprocessors);
+    EXPECT_EQ(again.sms, run.sms);
     EXPECT_EQ(again.counters.warpInstructions, run.counters.warpInstructions);
     EXPECT_EQ(again.awayCycles, run.awayCycles);
 }

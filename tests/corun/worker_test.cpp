@@ -52,8 +52,8 @@ TEST(Worker, TimesAndChecksAndTellsItsWalls) {
     for (const json& answer : answers) EXPECT_TRUE(answer.at("ok").get<bool>()) << answer;
     const std::unique_ptr<CoRun> here = makeLocalCoRun(behindWalls(2));
     EXPECT_NEAR(answers[1].at("seconds").get<double>(), here->actor(1).run()->seconds, 2e-6);
-    EXPECT_EQ(answers[3].at("multiprocessors"), 10);  // of 20
-    EXPECT_EQ(answers[3].at("colors"), 1);            // of 2
+    EXPECT_EQ(answers[3].at("sms"), 10);    // of 20
+    EXPECT_EQ(answers[3].at("colors"), 1);  // of 2
     EXPECT_EQ(answers[3].at("placement"), "blocks");
 }
 
@@ -82,7 +82,7 @@ TEST(SpecJson, ACoRunComesBackAsItWas) {
     spec.settings = {"sm.count=4"};
     spec.sharing.limitThreads = true;
     spec.sharing.blockPlacement = "driver";
-    spec.shareMultiprocessors = true;
+    spec.shareSms = true;
     VictimSpec victim;
     victim.accesses = 77;
     AggressorSpec aggressor;

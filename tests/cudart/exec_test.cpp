@@ -30,7 +30,7 @@ std::string executable(const TemporaryDirectory& folder, const std::string& name
 
 TEST(Exec, RefusesAProgramThatIsNotThere) {
     expectRefused({"exec", "--", "./no/such/program"}, "./no/such/program: no such program");
-    expectRefused({"exec", "--", "no-such-program"}, "along PATH");
+    expectRefused({"exec", "--", "no-such-program"}, "not found in PATH");
 }
 
 TEST(Exec, RefusesAFileThatMayNotRun) {
@@ -60,8 +60,8 @@ TEST(Exec, RefusesAProgramOfAnotherMachine) {
     header.e_machine = isArm ? EM_X86_64 : EM_AARCH64;
     std::memcpy(bytes.data(), &header, sizeof header);
     expectRefused({"exec", "--", executable(folder, "other", bytes)},
-                  isArm ? "is built for x86-64, and this machine is aarch64"
-                        : "is built for aarch64, and this machine is x86-64");
+                  isArm ? "is built for x86-64, but this machine is aarch64"
+                        : "is built for aarch64, but this machine is x86-64");
 }
 
 TEST(Exec, SurvivesADamagedProgram) {
@@ -74,23 +74,25 @@ TEST(Exec, SurvivesADamagedProgram) {
 }
 
 TEST(Exec, RefusesAnotherRuntimesSoname) {
-    expectRefused({"exec", "--", fixture("needs_cudart_12")}, "is built for libcudart.so.12");
+    expectRefused({"exec", "--", fixture("needs_cudart_12")}, "needs libcudart.so.12");
 }
 
 TEST(Exec, RefusesNvidiasLibrariesOfKernels) {
-    expectRefused({"exec", "--", fixture("needs_cublas")}, "needs libcublas.so.13, which cannot run");
+    expectRefused({"exec", "--", fixture("needs_cublas")}, "needs libcublas.so.13, which has machine code");
 }
 
 TEST(Exec, RefusesNvidiasRuntimeLinkedInAndSaysWhatToDo) {
-    expectRefused({"exec", "--", fixture("nvidia_runtime_inside")}, "link again with nvcc -cudart shared");
+    expectRefused({"exec", "--", fixture("nvidia_runtime_inside")}, "link it with nvcc -cudart shared");
 }
 
 TEST(Exec, RefusesOptionsThatNoGpuTakes) {
     expectRefused({"exec", "--gpu", "sim:nothing", "--", "true"}, "nothing");
-    expectRefused({"exec", "--gpu", "cuda:0", "--", "true"}, "on a real GPU a program runs by itself");
+    expectRefused({"exec", "--gpu", "cuda:0", "--", "true"}, "on a real GPU, start the program itself");
     expectRefused({"exec", "--set", "l1.ways", "--", "true"}, "l1.ways");
     expectRefused({"exec", "--scheduler", "none-such", "--", "true"}, "none-such");
     expectRefused({"exec", "--stats", "/no/such/folder/file", "--", "true"}, "/no/such/folder");
+    expectRefused({"exec", "--sample", "--scheduler", "ccws", "--", "true"},
+                  "--sample: the scheduler must be gto or lrr");
 }
 
 TEST(Exec, PassesTheExitCodeThrough) {
@@ -150,7 +152,7 @@ TEST_F(NvccProgram, OfMachineCodeAloneIsExplained) {
 }
 
 TEST_F(NvccProgram, WithNvidiasRuntimeIsRefused) {
-    expectRefused({"exec", "--", fixture("image_nvidia_static")}, "NVIDIA's CUDA runtime is linked into it");
+    expectRefused({"exec", "--", fixture("image_nvidia_static")}, "is linked statically with NVIDIA's CUDA runtime");
 }
 
 TEST_F(NvccProgram, EndsWithItsOwnExitCodeAndATableOfItsKernels) {

@@ -12,7 +12,7 @@ namespace bulkhead::dissect {
 namespace {
 
 // Slices 0 to 2 are on one side and 3 to 5 on the other, and a far atomic takes the profile's far latency longer.
-TEST(Figures, EveryMultiprocessorIsNearToTheSlicesOfOneSide) {
+TEST(Figures, EverySmIsNearToTheSlicesOfOneSide) {
     const TemporaryDirectory directory;
     const std::string name = writeResidueMap((directory / "residue.json").string(), 3, 1);
     const arch::DeviceProfile profile = arch::findProfile(name);
@@ -29,8 +29,8 @@ TEST(Figures, EveryMultiprocessorIsNearToTheSlicesOfOneSide) {
     ASSERT_EQ(r.rows.size(), 16 * lines.size());
     ASSERT_EQ(r.charts.size(), 1);
     EXPECT_EQ(r.charts[0].kind, Chart::Kind::heatmap);
-    const auto latency = [&](std::size_t multiprocessor, std::size_t slice) {
-        return static_cast<double>(std::get<std::int64_t>(r.rows[multiprocessor * lines.size() + slice][2]));
+    const auto latency = [&](std::size_t sm, std::size_t slice) {
+        return static_cast<double>(std::get<std::int64_t>(r.rows[sm * lines.size() + slice][2]));
     };
     int nearFirst = 0;
     for (std::size_t sm = 0; sm < 16; ++sm) {

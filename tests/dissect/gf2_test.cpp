@@ -25,39 +25,39 @@ const std::vector<Mask> kSetOnly = {bits({7, 8, 16, 17, 23, 26, 31}),
                                     bits({15, 16, 19, 20, 23, 24, 25, 26, 28, 29, 30, 32}),
                                     bits({16, 17, 18, 19, 21, 22, 23, 25, 27, 28, 30})};
 
-TEST(Span, DoesNotDependOnTheBasisItWasMadeFrom) {
-    EXPECT_EQ(Span({0b011, 0b110}), Span({0b101, 0b011, 0b110}));
-    EXPECT_NE(Span({0b011}), Span({0b110}));
+TEST(Subspace, DoesNotDependOnTheBasisItWasMadeFrom) {
+    EXPECT_EQ(Subspace({0b011, 0b110}), Subspace({0b101, 0b011, 0b110}));
+    EXPECT_NE(Subspace({0b011}), Subspace({0b110}));
 }
 
-TEST(Span, TheOrthogonalOfTheOrthogonalIsTheSpan) {
+TEST(Subspace, TheOrthogonalOfTheOrthogonalIsTheSpan) {
     const Mask all = bitRange(7, 33);
-    const Span span(kSetOnly);
-    const Span kernel = span.orthogonal(all);
+    const Subspace span(kSetOnly);
+    const Subspace kernel = span.orthogonal(all);
     EXPECT_EQ(kernel.dimension(), 26 - span.dimension());
     for (Mask k : kernel.basis())
         for (Mask f : kSetOnly) EXPECT_FALSE(parity(k & f));
     EXPECT_EQ(kernel.orthogonal(all), span);
 }
 
-TEST(Span, BankAndSetFunctionsOfPascalMeetInTheModule) {
-    const Span module(kModule);
-    const Span bank = sum(module, Span(kBankOnly)), set = sum(module, Span(kSetOnly));
+TEST(Subspace, BankAndSetFunctionsOfPascalMeetInTheModule) {
+    const Subspace module(kModule);
+    const Subspace bank = sum(module, Subspace(kBankOnly)), set = sum(module, Subspace(kSetOnly));
     EXPECT_EQ(bank.dimension(), 7u);
     EXPECT_EQ(set.dimension(), 10u);
     EXPECT_EQ(intersection(bank, set), module);
 }
 
-TEST(Span, WithoutKeepsTheVectorsThatAvoidBits) {
+TEST(Subspace, WithoutKeepsTheVectorsThatAvoidBits) {
     // Pages of 4 KB on Pascal: one combination of the three module functions uses no bit below 12.
-    EXPECT_EQ(Span(kModule).without(bitRange(0, 12)).dimension(), 1u);
-    EXPECT_EQ(Span(kModule).without(bitRange(0, 11)).dimension(), 2u);
-    EXPECT_EQ(Span(kModule).without(bitRange(0, 16)).dimension(), 0u);
+    EXPECT_EQ(Subspace(kModule).without(bitRange(0, 12)).dimension(), 1u);
+    EXPECT_EQ(Subspace(kModule).without(bitRange(0, 11)).dimension(), 2u);
+    EXPECT_EQ(Subspace(kModule).without(bitRange(0, 16)).dimension(), 0u);
 }
 
 TEST(Gf2, DualFunctionsPickOneVectorEach) {
     const std::vector<Mask> vectors = {0b00110, 0b01100, 0b10001};
-    const Span kernel({0b11111});
+    const Subspace kernel({0b11111});
     const std::vector<Mask> functions = dualFunctions(vectors, kernel, 0b11111);
     for (std::size_t i = 0; i < vectors.size(); ++i) {
         EXPECT_FALSE(parity(functions[i] & 0b11111));

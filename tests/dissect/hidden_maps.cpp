@@ -19,7 +19,7 @@ json bitList(Mask mask) {
 
 constexpr std::uint32_t kSets = 32, kWays = 4, kLine = 128;
 
-/// The H200's profile with few multiprocessors and a small L2.
+/// The H200's profile with few SMs and a small L2.
 json smallProfile(std::uint32_t slices, unsigned addressBits) {
     json profile = arch::findProfile("sim:h200").toJson();
     profile["sm"]["count"]["value"] = 16;
@@ -39,7 +39,7 @@ std::string written(const json& profile, const std::string& file) {
 std::string writeXorMap(const std::string& file, std::uint64_t seed) {
     json profile = arch::findProfile("sim:gtx1080").toJson();
     Random random(seed);
-    Span used;
+    Subspace used;
     json& map = profile["map"]["value"];
     for (const char* role : {"slice", "set", "bank"}) {
         json& functions = map[role][0]["xor"];
@@ -60,7 +60,7 @@ std::string writeResidueMap(const std::string& file, std::uint32_t modulus, std:
     const unsigned granularity = 8 + static_cast<unsigned>(random.below(2));
     const unsigned blockShift = 15 + static_cast<unsigned>(random.below(3));
     const Mask low = bitRange(granularity, blockShift), high = bitRange(blockShift, kAddressBits);
-    Span independent;
+    Subspace independent;
     const auto draw = [&] {
         Mask m = 0;
         do m = random.next() & low;

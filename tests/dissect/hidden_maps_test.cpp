@@ -9,10 +9,11 @@
 #include "arch/device_profile.h"
 #include "base/error.h"
 #include "dissect/dissect.h"
+#include "dissect/page_labels.h"
 #include "dissect/slice_map.h"
-#include "driver/simulator_api.h"
+#include "gpu/page_colors.h"
 #include "perturbed.h"
-#include "spans.h"
+#include "subspaces.h"
 #include "temporary_directory.h"
 
 namespace bulkhead::dissect {
@@ -72,9 +73,7 @@ class Names {
 };
 
 std::uint32_t hiddenSlice(const arch::AddressMap& map, std::uint64_t address) {
-    std::uint64_t physical = 0;
-    if (driver::simulator().physicalAddress(&physical, address) != driver::CUDA_SUCCESS) throw Error("no such address");
-    return map.locate(physical).slice;
+    return map.locate(gpu::physicalAddress(address)).slice;
 }
 
 /// Keeps what stayed undecided, to tell why a map was not found.
@@ -98,16 +97,16 @@ int wrongByPageLabels(gpu::Gpu& gpu, const arch::AddressMap& hidden, std::uint64
     SliceMapOptions options = SliceMapOptions::forGpu(gpu);
     options.seed = seed;
     Undecided listener;
-    SliceMapper mapper(probe, memory, options, listener);
-    const bool decided = mapper.find();
-    EXPECT_TRUE(decided) << listener.why();
-    if (!decided) return -1;
-    const auto labels = mapper.labelPages(kPages);
-    const ResidueHash& form = mapper.hash();
+    SliceProbe slices(probe, memory, options, listener);
+    const std::optional<SliceMap> map = findSliceMap(slices);
+    EXPECT_TRUE(map) << listener.why();
+    if (!map) return -1;
+    const auto labels = labelFirstPages(slices, map->hash, kPages);
+    const ResidueHash& form = map->hash;
     EXPECT_EQ(form.slices(), hidden.slices());
     const std::vector<std::uint64_t> first = {memory.base() + kPageBytes};
     if (!labels[1]) return -1;
-    EXPECT_EQ(form.group(0, *labels[1]) & 1, mapper.sidesOfPages(first)[0]);
+    EXPECT_EQ(form.group(0, *labels[1]) & 1, slices.sidesOfPages(first)[0]);
     Names names;
     Random random(seed);
     for (int i = 0; i < 3000; ++i) {
@@ -127,12 +126,12 @@ int wrongByPhysicalAddress(gpu::Gpu& gpu, const arch::AddressMap& hidden, std::u
     SliceMapOptions options = SliceMapOptions::forGpu(gpu);
     options.seed = seed;
     Undecided listener;
-    SliceMapper mapper(probe, memory, options, listener);
-    const bool decided = mapper.find();
-    EXPECT_TRUE(decided) << listener.why();
-    if (!decided) return -1;
+    SliceProbe slices(probe, memory, options, listener);
+    const std::optional<SliceMap> map = findSliceMap(slices);
+    EXPECT_TRUE(map) << listener.why();
+    if (!map) return -1;
     arch::AddressMap::Roles roles;
-    roles.slice = mapper.digits().slice;
+    roles.slice = map->digits.slice;
     const arch::AddressMap found(std::move(roles));
     EXPECT_EQ(found.slices(), hidden.slices());
     Names names;

@@ -4,7 +4,7 @@
 
 #include "arch/device_profile.h"
 #include "perturbed.h"
-#include "spans.h"
+#include "subspaces.h"
 
 namespace bulkhead::dissect {
 namespace {

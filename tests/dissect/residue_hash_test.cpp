@@ -55,7 +55,7 @@ Hidden randomHidden(std::uint32_t modulus, bool sided, Random& random) {
     const Mask low = bitRange(h.granularity, blockShift), high = bitRange(blockShift, 37);
     const unsigned unused = static_cast<unsigned>(random.below(2));  // address bits that change nothing
     const unsigned scrambled = blockShift - h.granularity - (sided ? 1 : 0) - unused;
-    Span independent;
+    Subspace independent;
     const auto draw = [&] {
         Mask m = 0;
         do m = random.next() & low;
@@ -166,7 +166,7 @@ TEST(ResidueHash, SlicesThatAreParitiesAloneHaveAModulusOfOne) {
     const auto hash = fitPageOf(hidden, 0, 0.02, random);
     ASSERT_TRUE(hash);
     EXPECT_EQ(hash->modulus, 1u);
-    EXPECT_EQ(Span(hash->groups), Span(hidden.index.bits));
+    EXPECT_EQ(Subspace(hash->groups), Subspace(hidden.index.bits));
 }
 
 TEST(ResidueHash, SlicesWithoutAnyFormAreRefused) {

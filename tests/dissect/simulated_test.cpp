@@ -10,14 +10,14 @@
 #include "dissect/dissect.h"
 #include "hidden_maps.h"
 #include "perturbed.h"
-#include "spans.h"
+#include "subspaces.h"
 #include "temporary_directory.h"
 
 namespace bulkhead::dissect {
 namespace {
 
 struct Spans {
-    Span module, bank, set;  ///< bank and set with the module's functions
+    Subspace module, bank, set;  ///< bank and set with the module's functions
     bool operator==(const Spans&) const = default;
 };
 
@@ -70,9 +70,17 @@ TEST(Dissect, PropertiesOfGtx1080AreThoseOfAppendixB) {
     EXPECT_EQ(number(d, "DRAM row"), 2048);
     EXPECT_EQ(number(d, "memory modules"), 8);
     EXPECT_EQ(std::get<std::string>(finding(d, "L2 replacement").value), "LRU");
+    EXPECT_EQ(std::get<std::string>(finding(d, "DRAM row policy").value), "open");
     EXPECT_NEAR(std::get<double>(finding(d, "L2 capacity").value), 2, 0.2);
     EXPECT_FALSE(std::get<bool>(finding(d, "prefetch").value));
     EXPECT_EQ(std::get<std::string>(finding(d, "colors by page size").value), "1 K: 8, 2 K: 4, 4 K: 2");
+}
+
+TEST(Dissect, ReplacementIsNamedWhereItIsNotLru) {
+    const Dissection d = run("sim:gtx1080", quick(1), {"l2.replacement=tree-plru", "l2.ways=8", "l2.bytes=1M"});
+    EXPECT_EQ(number(d, "L2 ways"), 8);
+    EXPECT_EQ(number(d, "L2 line"), 128);
+    EXPECT_EQ(std::get<std::string>(finding(d, "L2 replacement").value), "tree-PLRU");
 }
 
 TEST(Dissect, ASetHashThatIsNoXorStaysUndecided) {
@@ -80,8 +88,8 @@ TEST(Dissect, ASetHashThatIsNoXorStaysUndecided) {
     EXPECT_TRUE(std::holds_alternative<std::monostate>(finding(d, "L2 sets").value));
     EXPECT_EQ(number(d, "L2 ways"), 16);
     // 512 KB of 128 B lines in 16 ways are 256 sets.
-    EXPECT_NEAR(std::get<double>(finding(d, "L2 sets by count").value), 256, 80);
-    EXPECT_EQ(std::get<std::string>(finding(d, "how L2 is filled").value), "as if at random");
+    EXPECT_NEAR(std::get<double>(finding(d, "L2 sets (estimate)").value), 256, 80);
+    EXPECT_EQ(std::get<std::string>(finding(d, "L2 set use by contiguous memory").value), "random");
     ASSERT_TRUE(d.file);
     EXPECT_TRUE(d.file->map.roles().set.empty());
     // The banks of both slices are found all the same.
@@ -99,10 +107,10 @@ TEST(Dissect, SlicesWithoutAFormAreMappedByATableWherePhysicalAddressesAreUnknow
     ASSERT_TRUE(d.file);
     EXPECT_EQ(number(d, "L2 slices"), 10);
     EXPECT_EQ(number(d, "L2 ways"), 4);
-    EXPECT_NEAR(std::get<double>(finding(d, "L2 sets of a slice").value), 32, 8);
+    EXPECT_NEAR(std::get<double>(finding(d, "L2 sets per slice").value), 32, 8);
     // All bits that choose the set are offset bits.
     EXPECT_EQ(std::get<std::string>(finding(d, "set within a slice").value), "7, 8, 9, 10, 18");
-    EXPECT_EQ(std::get<double>(finding(d, "right slices").value), 100);
+    EXPECT_EQ(std::get<double>(finding(d, "correct slices").value), 100);
 
     const auto path = directory / "map.json";
     writeFile(path, toJson(*d.file).dump());
@@ -112,6 +120,26 @@ TEST(Dissect, SlicesWithoutAFormAreMappedByATableWherePhysicalAddressesAreUnknow
     const Verification v = verify(other, readMapFile(path), options, silent);
     EXPECT_GE(v.side, 0.99);
     EXPECT_GE(v.slice, 0.99);
+}
+
+TEST(Probe, ThreadsThatWaitForEachOtherAllHaveAPlace) {
+    // 15 SMs of 8 blocks; the first one has the primary thread alone.
+    gpu::Gpu gpu = gpu::Gpu::open("sim:gtx480");
+    Probe probe(gpu, {});
+    ASSERT_EQ(probe.mostInterfering(), 1u + 14 * 8);
+    auto ring = gpu.context().array<std::uint64_t>(1);
+    ring.upload(std::vector{ring.address()});
+    std::vector<std::uint64_t> starts(1 + 14 * 8, ring.address());
+    EXPECT_GT(probe.timeInterference(starts, 64), probe.timeInterference(std::span(starts).first(1), 64));
+    starts.push_back(ring.address());
+    EXPECT_THROW(probe.timeInterference(starts, 64), Error);
+    EXPECT_GT(probe.timeInterference(std::span(starts).first(2), 64), 0);  // its context has not failed
+}
+
+TEST(Dissect, SlicesInThreesAreFoundWhereFewBlocksFitASm) {
+    const Dissection d = run("sim:gtx480", quick(1));
+    EXPECT_EQ(number(d, "L2 slices"), 12);
+    EXPECT_EQ(number(d, "L2 ways"), 8);
 }
 
 TEST(Dissect, TimingsThatAreNoiseAloneAreRefused) {
@@ -144,7 +172,7 @@ TEST(MapFile, SurvivesWritingAndReading) {
 TEST(MapFile, OtherFilesAreRefused) {
     const TemporaryDirectory directory;
     const auto path = directory / "other.json";
-    writeFile(path, R"({"kind": "something else"})");
+    writeFile(path, R"({"schema": "bulkhead.map/2"})");
     EXPECT_THROW(readMapFile(path), Error);
     writeFile(path, "not json");
     EXPECT_THROW(readMapFile(path), Error);

@@ -8,7 +8,7 @@ namespace {
 /// Pairs collide where all functions of a hidden hash agree; some answers are wrong.
 class HiddenHash final : public PairOracle {
   public:
-    HiddenHash(Span functions, Mask addressBits, double wrong, std::uint64_t seed)
+    HiddenHash(Subspace functions, Mask addressBits, double wrong, std::uint64_t seed)
         : functions_(std::move(functions)), bits_(addressBits), wrong_(wrong), noise_(seed) {}
 
     AddressPair randomPair(Random& random) override { return {random.next() & bits_, random.next() & bits_}; }
@@ -28,14 +28,14 @@ class HiddenHash final : public PairOracle {
     }
 
   private:
-    Span functions_;
+    Subspace functions_;
     Mask bits_;
     double wrong_;
     Random noise_;
 };
 
-Span randomFunctions(Random& random, std::size_t count, Mask bits) {
-    Span functions;
+Subspace randomFunctions(Random& random, std::size_t count, Mask bits) {
+    Subspace functions;
     while (functions.dimension() < count) functions.add(random.next() & bits);
     return functions;
 }
@@ -44,7 +44,7 @@ TEST(XorHash, RandomHashesAreFoundExactlyWithTwoPercentOfAnswersWrong) {
     const Mask bits = bitRange(7, 33);
     for (std::uint64_t seed = 1; seed <= 25; ++seed) {
         Random random(seed);
-        const Span hidden = randomFunctions(random, 3 + seed % 8, bits);
+        const Subspace hidden = randomFunctions(random, 3 + seed % 8, bits);
         HiddenHash oracle(hidden, bits, 0.02, seed);
         XorHashOptions options;
         options.bits = bits;
@@ -58,7 +58,7 @@ TEST(XorHash, RandomHashesAreFoundExactlyWithTwoPercentOfAnswersWrong) {
 
 TEST(XorHash, AnswersThatAreNoiseAloneStayUndecided) {
     const Mask bits = bitRange(7, 33);
-    HiddenHash oracle(Span(), bits, 0.5, 1);
+    HiddenHash oracle(Subspace(), bits, 0.5, 1);
     XorHashOptions options;
     options.bits = bits;
     options.maxPairs = 40'000;
@@ -70,7 +70,7 @@ TEST(XorHash, AnswersThatAreNoiseAloneStayUndecided) {
 
 TEST(XorHash, PairsThatNeverCollideStayUndecided) {
     const Mask bits = bitRange(7, 33);
-    HiddenHash oracle(Span().orthogonal(bits), bits, 0, 1);
+    HiddenHash oracle(Subspace().orthogonal(bits), bits, 0, 1);
     XorHashOptions options;
     options.bits = bits;
     options.maxPairs = 40'000;

@@ -4,7 +4,8 @@ usage: commands.py PAGE.md SOURCE_FOLDER PROGRAM
 
 Commands are the lines that begin with "$ " in fenced blocks; a backslash at the end continues one. They run one after
 the other, in a folder that looks like the source tree and is thrown away. Lines below a command are its output: each
-must be printed, but for numbers that depend on the machine. A command for a real GPU is left out where there is none.
+must be printed, but for numbers that depend on the machine. A command for a real GPU is left out where there is none,
+one for Slurm where that cannot run.
 One that would take long is ended after some seconds of work, and must not have failed until then.
 """
 import contextlib
@@ -15,6 +16,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "slurm"))
+from cluster import Cluster, NoCluster  # noqa: E402
 
 PATIENCE_S = 10
 OF_THE_MACHINE = re.compile(r"speed|GPU time|seconds|took|version")
@@ -42,6 +46,23 @@ def commands(page):
 def has_gpu(program):
     listing = subprocess.run([program, "gpus"], capture_output=True, text=True, check=True).stdout
     return "cuda:0" in listing
+
+
+@contextlib.contextmanager
+def slurm_for(found):
+    """Whether there is a Slurm for the commands that need one; nobody starts it where none does."""
+    cluster = None
+    if any("--on slurm" in command for command, _ in found):
+        try:
+            cluster = Cluster()
+            os.environ.update({name: cluster.environment[name] for name in ("SLURM_CONF", "PATH")})
+        except NoCluster as why:
+            print(f"no Slurm: {why}")
+    try:
+        yield cluster is not None
+    finally:
+        if cluster:
+            cluster.end()
 
 
 @contextlib.contextmanager
@@ -88,8 +109,12 @@ def main():
     page, source, program = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
     real = has_gpu(program)
     failures = 0
-    with scratch(source, program) as folder:
-        for command, shown in commands(page):
+    found = commands(page)
+    with scratch(source, program) as folder, slurm_for(found) as slurm:
+        for command, shown in found:
+            if "--on slurm" in command and not slurm:
+                print(f"left out, there is no Slurm: {command}")
+                continue
             if "cuda:" in command and not real:
                 print(f"left out, there is no GPU: {command}")
                 continue

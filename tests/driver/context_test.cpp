@@ -65,7 +65,7 @@ TEST_F(Contexts, aFaultStaysUntilThePrimaryContextIsReset) {
     EXPECT_EQ(api.cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
     CUdeviceptr p = 0;
     EXPECT_EQ(api.cuMemAlloc(&p, 16), CUDA_ERROR_ILLEGAL_ADDRESS);
-    EXPECT_NE(simulator().lastError().find("wild"), std::string::npos) << simulator().lastError();
+    EXPECT_NE(simulatorApi().lastError().find("wild"), std::string::npos) << simulatorApi().lastError();
     ASSERT_EQ(api.cuDevicePrimaryCtxReset(device), CUDA_SUCCESS);
     ASSERT_EQ(api.cuDevicePrimaryCtxRetain(&context, device), CUDA_SUCCESS);
     ASSERT_EQ(api.cuCtxSetCurrent(context), CUDA_SUCCESS);
@@ -124,7 +124,7 @@ TEST_F(Contexts, concurrentContextsRunSideBySideAndOthersTakeTurns) {
         CUcontext both[2];
         std::vector<sim::LaunchId> ids[2];
         for (CUcontext& made : both) {
-            EXPECT_EQ(simulator().createContext(&made, device, concurrent), CUDA_SUCCESS);
+            EXPECT_EQ(simulatorApi().createContext(&made, device, concurrent), CUDA_SUCCESS);
             api.cuCtxSetCurrent(made);
             CUmodule own = nullptr;
             CUfunction f = nullptr;
@@ -139,7 +139,7 @@ TEST_F(Contexts, concurrentContextsRunSideBySideAndOthersTakeTurns) {
         for (int i = 0; i < 2; ++i) {
             api.cuCtxSetCurrent(both[i]);
             EXPECT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS);
-            EXPECT_EQ(simulator().launches(&ids[i]), CUDA_SUCCESS);
+            EXPECT_EQ(simulatorApi().launches(&ids[i]), CUDA_SUCCESS);
             started[i] = machine().record(ids[i].at(0)).started;
             ended[i] = machine().record(ids[i].at(0)).ended;
         }

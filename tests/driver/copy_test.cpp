@@ -14,7 +14,7 @@ class Copies : public DriverTest {
         EXPECT_EQ(api.cuEventRecord(start, on), CUDA_SUCCESS);
         work();
         EXPECT_EQ(api.cuEventRecord(end, on), CUDA_SUCCESS);
-        EXPECT_EQ(api.cuEventSynchronize(end), CUDA_SUCCESS) << simulator().lastError();
+        EXPECT_EQ(api.cuEventSynchronize(end), CUDA_SUCCESS) << simulatorApi().lastError();
         return seconds(start, end);
     }
     static constexpr std::size_t kBytes = 12'000'000;
@@ -118,7 +118,7 @@ TEST_F(Copies, aRectangleIsCopiedRowByRow) {
     copy.srcMemoryType = 1, copy.srcHost = image.data(), copy.srcPitch = 8, copy.srcXInBytes = 2, copy.srcY = 1;
     copy.dstMemoryType = 2, copy.dstDevice = p, copy.dstPitch = 16, copy.dstXInBytes = 1, copy.dstY = 1;
     copy.WidthInBytes = 4, copy.Height = 3;
-    ASSERT_EQ(api.cuMemcpy2D(&copy), CUDA_SUCCESS) << simulator().lastError();
+    ASSERT_EQ(api.cuMemcpy2D(&copy), CUDA_SUCCESS) << simulatorApi().lastError();
     const std::vector<std::uint8_t> got = download<std::uint8_t>(p, 64);
     for (std::size_t y = 0; y < 4; ++y)
         for (std::size_t x = 0; x < 16; ++x) {
@@ -137,7 +137,7 @@ TEST_F(Copies, aBoxIsCopiedSliceBySlice) {
     copy.srcMemoryType = 4, copy.srcDevice = p, copy.srcPitch = 4, copy.srcHeight = 3, copy.srcXInBytes = 1;
     copy.dstMemoryType = 1, copy.dstHost = got.data(), copy.dstPitch = 2, copy.dstHeight = 2;
     copy.WidthInBytes = 2, copy.Height = 2, copy.Depth = 2;
-    ASSERT_EQ(api.cuMemcpy3D(&copy), CUDA_SUCCESS) << simulator().lastError();
+    ASSERT_EQ(api.cuMemcpy3D(&copy), CUDA_SUCCESS) << simulatorApi().lastError();
     EXPECT_EQ(got, (std::vector<std::uint8_t>{1, 2, 5, 6, 13, 14, 17, 18}));
     copy.srcMemoryType = 3;
     EXPECT_EQ(api.cuMemcpy3D(&copy), CUDA_ERROR_NOT_SUPPORTED);
@@ -147,15 +147,15 @@ TEST_F(Copies, aBoxIsCopiedSliceBySlice) {
 
 TEST_F(Copies, memoryOfAnotherGpuIsReachedByAPeerCopy) {
     const CUdeviceptr here = upload<unsigned>({5, 6, 7});
-    const CUdevice otherDevice = simulator().addDevice(profile(), {});
+    const CUdevice otherDevice = simulatorApi().addDevice(profile(), {});
     CUcontext other = nullptr;
     ASSERT_EQ(api.cuDevicePrimaryCtxRetain(&other, otherDevice), CUDA_SUCCESS);
     ASSERT_EQ(api.cuCtxPushCurrent(other), CUDA_SUCCESS);
     const CUdeviceptr there = allocate(12);
-    ASSERT_EQ(api.cuMemcpyPeer(there, other, here, context, 12), CUDA_SUCCESS) << simulator().lastError();
+    ASSERT_EQ(api.cuMemcpyPeer(there, other, here, context, 12), CUDA_SUCCESS) << simulatorApi().lastError();
     EXPECT_EQ(download<unsigned>(there, 3), (std::vector<unsigned>{5, 6, 7}));
     api.cuCtxPopCurrent(&other);
-    simulator().removeDevice(otherDevice);
+    simulatorApi().removeDevice(otherDevice);
 }
 
 }  // namespace

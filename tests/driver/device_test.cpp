@@ -14,12 +14,12 @@ class Devices : public DriverTest {
 
 TEST_F(Devices, attributesAreTheProfilesFigures) {
     // GeForce GTX 1080: 20 SMs at 1607 MHz, compute capability 6.1, 2 MB of L2, a 256-bit bus.
-    EXPECT_EQ(attribute(DeviceAttribute::multiprocessors), 20);
+    EXPECT_EQ(attribute(DeviceAttribute::sms), 20);
     EXPECT_EQ(attribute(DeviceAttribute::clockRateKHz), 1'607'000);
     EXPECT_EQ(attribute(DeviceAttribute::computeMajor), 6);
     EXPECT_EQ(attribute(DeviceAttribute::computeMinor), 1);
     EXPECT_EQ(attribute(DeviceAttribute::l2Bytes), 2 << 20);
-    EXPECT_EQ(attribute(DeviceAttribute::maxThreadsPerMultiprocessor), 2048);
+    EXPECT_EQ(attribute(DeviceAttribute::maxThreadsPerSm), 2048);
     EXPECT_EQ(attribute(DeviceAttribute::singleToDoubleRatio), 32);
     EXPECT_EQ(attribute(DeviceAttribute::warpSize), 32);
 }
@@ -42,26 +42,51 @@ TEST_F(Devices, aDeviceIsFoundByItsPciAddress) {
 }
 
 TEST_F(Devices, twoDevicesHaveDifferentIdentities) {
-    const CUdevice other = simulator().addDevice(profile(), {});
+    const CUdevice other = simulatorApi().addDevice(profile(), {});
     CUuuid a = {}, b = {};
     EXPECT_EQ(api.cuDeviceGetUuid(&a, device), CUDA_SUCCESS);
     EXPECT_EQ(api.cuDeviceGetUuid(&b, other), CUDA_SUCCESS);
     EXPECT_NE(std::memcmp(&a, &b, sizeof a), 0);
-    simulator().removeDevice(other);
+    simulatorApi().removeDevice(other);
 }
 
 TEST_F(Devices, aRemovedDeviceIsGoneAndTheOthersAreCounted) {
     int before = 0, with = 0, after = 0;
     api.cuDeviceGetCount(&before);
-    const CUdevice other = simulator().addDevice(profile(), {});
+    const CUdevice other = simulatorApi().addDevice(profile(), {});
     api.cuDeviceGetCount(&with);
-    simulator().removeDevice(other);
+    simulatorApi().removeDevice(other);
     api.cuDeviceGetCount(&after);
     EXPECT_EQ(with, before + 1);
     EXPECT_EQ(after, before);
     std::size_t bytes = 0;
     EXPECT_EQ(api.cuDeviceTotalMem(&bytes, other), CUDA_ERROR_INVALID_DEVICE);
-    EXPECT_EQ(simulator().machine(other), nullptr);
+    EXPECT_EQ(simulatorApi().machine(other), nullptr);
+}
+
+TEST_F(Devices, oneThatIsRemovedAtWorkSimulatesNoMoreOfIt) {
+    struct Watch : sim::Observer {
+        void launchEnded(Cycles at, std::uint32_t) override { ended = at; }
+        Cycles ended = 0;
+    } watch;
+    sim::Machine::Options options;
+    options.observer = &watch;
+    const CUdevice other = simulatorApi().addDevice(profile(), options);
+    CUcontext made = nullptr;
+    CUmodule kernels = nullptr;
+    CUfunction spin = nullptr;
+    ASSERT_EQ(api.cuCtxCreate(&made, 0, other), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuModuleLoadData(&kernels, kKernels), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuModuleGetFunction(&spin, kernels, "spin"), CUDA_SUCCESS);
+    CUdeviceptr p = allocate(4);
+    unsigned rounds = 1'000'000;
+    void* parameters[] = {&p, &rounds};
+    ASSERT_EQ(api.cuLaunchKernel(spin, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuStreamQuery(nullptr), CUDA_ERROR_NOT_READY);
+    const Cycles now = simulatorApi().machine(other)->now();
+    simulatorApi().removeDevice(other);
+    api.cuCtxPopCurrent(nullptr);
+    EXPECT_EQ(watch.ended, now);
 }
 
 TEST_F(Devices, everyResultHasItsNameAndText) {

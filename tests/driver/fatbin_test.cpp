@@ -247,8 +247,8 @@ TEST_F(FatbinModules, aModuleIsLoadedFromFatbinAndWrapper) {
     const std::vector<std::uint8_t> bytes = writer.bytes();
     FatbinWrapper wrapper;
     wrapper.data = bytes.data();
-    EXPECT_EQ(load(bytes.data()), CUDA_SUCCESS) << simulator().lastError();
-    EXPECT_EQ(load(&wrapper), CUDA_SUCCESS) << simulator().lastError();
+    EXPECT_EQ(load(bytes.data()), CUDA_SUCCESS) << simulatorApi().lastError();
+    EXPECT_EQ(load(&wrapper), CUDA_SUCCESS) << simulatorApi().lastError();
     CUmodule loaded = nullptr;
     EXPECT_EQ(api.cuModuleLoadFatBinary(&loaded, &wrapper), CUDA_SUCCESS);
 }
@@ -257,8 +257,8 @@ TEST_F(FatbinModules, machineCodeAloneSaysHowToCompile) {
     FatbinWriter writer;
     writer.addMachineCode(80);
     EXPECT_EQ(load(writer.bytes().data()), CUDA_ERROR_NO_BINARY_FOR_GPU);
-    EXPECT_NE(simulator().lastError().find("sm_80"), std::string::npos);
-    EXPECT_NE(simulator().lastError().find("-gencode arch=compute_75,code=compute_75"), std::string::npos);
+    EXPECT_NE(simulatorApi().lastError().find("sm_80"), std::string::npos);
+    EXPECT_NE(simulatorApi().lastError().find("-gencode arch=compute_75,code=compute_75"), std::string::npos);
 }
 
 TEST_F(FatbinModules, aDamagedImageIsInvalid) {
@@ -290,10 +290,10 @@ TEST_F(FatbinModules, aFileIsNoLongerThanItIs) {
         CUmodule loaded = nullptr;
         return api.cuModuleLoad(&loaded, file.c_str());
     };
-    EXPECT_EQ(loadFile(), CUDA_SUCCESS) << simulator().lastError();
+    EXPECT_EQ(loadFile(), CUDA_SUCCESS) << simulatorApi().lastError();
     bytes[8 + 2] = 1;  // 64 KB more than there are
     EXPECT_EQ(loadFile(), CUDA_ERROR_INVALID_IMAGE);
-    EXPECT_NE(simulator().lastError().find("cut off"), std::string::npos) << simulator().lastError();
+    EXPECT_NE(simulatorApi().lastError().find("cut off"), std::string::npos) << simulatorApi().lastError();
     // A wrapper points into a program's memory; in a file it points anywhere.
     FatbinWrapper wrapper;
     wrapper.data = bytes.data();

@@ -60,7 +60,7 @@ TEST_F(SharedMemory, moreThan48KBIsAnOptIn) {
     EXPECT_EQ(launch("dynamic", p, 1, 1, nullptr, 64 << 10), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(api.cuFuncSetAttribute(f, kMaxDynamic, 97 << 10), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(api.cuFuncSetAttribute(f, kMaxDynamic, 64 << 10), CUDA_SUCCESS);
-    EXPECT_EQ(launch("dynamic", p, 1, 1, nullptr, 64 << 10), CUDA_SUCCESS) << simulator().lastError();
+    EXPECT_EQ(launch("dynamic", p, 1, 1, nullptr, 64 << 10), CUDA_SUCCESS) << simulatorApi().lastError();
     EXPECT_EQ(download<unsigned>(p, 1).at(0), 64u << 10);
     EXPECT_EQ(launch("dynamic", p, 1, 1, nullptr, (64 << 10) + 4), CUDA_ERROR_INVALID_VALUE);
 }
@@ -91,8 +91,8 @@ TEST_F(Launches, occupancyIsWhatThreadsAndSharedMemoryAllow) {
 TEST_F(Launches, aCooperativeGridMeets) {
     // 20 SMs with two blocks of 1024 threads each: all 40 wait for each other.
     const CUdeviceptr p = allocate(40 * 4);
-    ASSERT_EQ(cooperative(p, 40, 1024), CUDA_SUCCESS) << simulator().lastError();
-    ASSERT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS) << simulator().lastError();
+    ASSERT_EQ(cooperative(p, 40, 1024), CUDA_SUCCESS) << simulatorApi().lastError();
+    ASSERT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS) << simulatorApi().lastError();
     for (const unsigned seen : download<unsigned>(p, 40)) EXPECT_GE(seen, 40u);
 }
 
@@ -110,11 +110,11 @@ TEST_F(Launches, attributesOfALaunchAreTakenOrRefusedByName) {
     attributes[1].id = 8;  // priority: a hint
     CUlaunchConfig config = {2, 1, 1, 32, 1, 1, 0, nullptr, attributes, 2};
     ASSERT_EQ(api.cuLaunchKernelEx(&config, function("rendezvous"), parameters, nullptr), CUDA_SUCCESS);
-    ASSERT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS) << simulator().lastError();
+    ASSERT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS) << simulatorApi().lastError();
     attributes[1].id = 4;  // cluster
     attributes[1].value.clusterDim = {2, 1, 1};
     EXPECT_EQ(api.cuLaunchKernelEx(&config, function("rendezvous"), parameters, nullptr), CUDA_ERROR_NOT_SUPPORTED);
-    EXPECT_NE(simulator().lastError().find("cluster"), std::string::npos);
+    EXPECT_NE(simulatorApi().lastError().find("cluster"), std::string::npos);
 }
 
 class GreenContexts : public DriverTest {
@@ -127,7 +127,7 @@ class GreenContexts : public DriverTest {
         CUdevResourceDesc description = nullptr;
         EXPECT_EQ(api.cuDevResourceGenerateDesc(&description, &part, 1), CUDA_SUCCESS);
         CUgreenCtx green = nullptr;
-        EXPECT_EQ(api.cuGreenCtxCreate(&green, description, device, 1), CUDA_SUCCESS) << simulator().lastError();
+        EXPECT_EQ(api.cuGreenCtxCreate(&green, description, device, 1), CUDA_SUCCESS) << simulatorApi().lastError();
         return green;
     }
 };
@@ -138,7 +138,7 @@ TEST_F(GreenContexts, workStaysOnTheSmsOfItsContext) {
     ASSERT_EQ(api.cuGreenCtxStreamCreate(&s, green, 1, 0), CUDA_SUCCESS);
     constexpr unsigned kBlocks = 64;
     const CUdeviceptr p = allocate(kBlocks * 4);  // of the primary context: the address space is one
-    ASSERT_EQ(launch("where", p, kBlocks, 1024, s), CUDA_SUCCESS) << simulator().lastError();
+    ASSERT_EQ(launch("where", p, kBlocks, 1024, s), CUDA_SUCCESS) << simulatorApi().lastError();
     ASSERT_EQ(api.cuStreamSynchronize(s), CUDA_SUCCESS);
     std::vector<unsigned> used = download<unsigned>(p, kBlocks);
     std::sort(used.begin(), used.end());
@@ -157,7 +157,7 @@ TEST_F(GreenContexts, itsContextWorksAsACurrentOne) {
     EXPECT_EQ(api.cuCtxGetDevResource(own, &part, kDevResourceSm), CUDA_SUCCESS);
     EXPECT_EQ(part.smCount(), 3u);
     const CUdeviceptr p = upload<unsigned>({1, 2});
-    ASSERT_EQ(launch("twice", p, 1, 2), CUDA_SUCCESS) << simulator().lastError();
+    ASSERT_EQ(launch("twice", p, 1, 2), CUDA_SUCCESS) << simulatorApi().lastError();
     EXPECT_EQ(download<unsigned>(p, 2), (std::vector<unsigned>{2, 4}));
     api.cuCtxSetCurrent(context);
     EXPECT_EQ(api.cuGreenCtxDestroy(green), CUDA_SUCCESS);
@@ -222,15 +222,15 @@ TEST_F(Simulator, memoryTakesThePlacementThatWasSet) {
     sim::AllocationOptions options;
     options.pageBytes = 4096;
     options.colors = {1};
-    ASSERT_EQ(simulator().setAllocation(options), CUDA_SUCCESS);
+    ASSERT_EQ(simulatorApi().setAllocation(options), CUDA_SUCCESS);
     const CUdeviceptr p = allocate(5 * 4096);
     for (int page = 0; page < 5; ++page) {
         std::uint32_t color = 99;
-        ASSERT_EQ(simulator().pageColor(&color, p + static_cast<CUdeviceptr>(page) * 4096), CUDA_SUCCESS);
+        ASSERT_EQ(simulatorApi().pageColor(&color, p + static_cast<CUdeviceptr>(page) * 4096), CUDA_SUCCESS);
         EXPECT_EQ(color, 1u);
     }
     std::uint64_t physical = 0;
-    EXPECT_EQ(simulator().physicalAddress(&physical, 16), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(simulatorApi().physicalAddress(&physical, 16), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(Simulator, launchesAreListedInOrder) {
@@ -239,7 +239,7 @@ TEST_F(Simulator, launchesAreListedInOrder) {
     ASSERT_EQ(launch("where", p, 2, 32), CUDA_SUCCESS);
     ASSERT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS);
     std::vector<sim::LaunchId> ids;
-    ASSERT_EQ(simulator().launches(&ids), CUDA_SUCCESS);
+    ASSERT_EQ(simulatorApi().launches(&ids), CUDA_SUCCESS);
     ASSERT_EQ(ids.size(), 2u);
     EXPECT_EQ(machine().record(ids[0]).kernel, "twice");
     EXPECT_EQ(machine().counters(ids[1]).blocks, 2u);

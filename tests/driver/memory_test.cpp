@@ -49,7 +49,7 @@ TEST_F(Memory, kernelsAndHostSeeTheSameManagedBytes) {
     auto* values = reinterpret_cast<unsigned*>(p);
     std::iota(values, values + 64, 0u);
     ASSERT_EQ(launch("twice", p, 1, 64), CUDA_SUCCESS);
-    ASSERT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS) << simulator().lastError();
+    ASSERT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS) << simulatorApi().lastError();
     for (unsigned i = 0; i < 64; ++i) EXPECT_EQ(values[i], 2 * i);
     int isManaged = 0;
     EXPECT_EQ(api.cuPointerGetAttribute(&isManaged, 8, p), CUDA_SUCCESS);
@@ -67,7 +67,8 @@ TEST_F(Memory, aManagedVariableIsTheHostsToo) {
     CUlibrary library = nullptr;
     ASSERT_EQ(api.cuLibraryLoadData(&library, text, nullptr, nullptr, 0, nullptr, nullptr, 0), CUDA_SUCCESS);
     CUdeviceptr address = 0;
-    ASSERT_EQ(api.cuLibraryGetManaged(&address, nullptr, library, "shared"), CUDA_SUCCESS) << simulator().lastError();
+    ASSERT_EQ(api.cuLibraryGetManaged(&address, nullptr, library, "shared"), CUDA_SUCCESS)
+        << simulatorApi().lastError();
     auto& value = *reinterpret_cast<unsigned*>(address);
     EXPECT_EQ(value, 5u);
     value = 40;
@@ -173,7 +174,7 @@ TEST_F(Memory, aStreamOrderedFreeHappensInItsTurn) {
     ASSERT_EQ(api.cuMemFreeAsync(p, s), CUDA_SUCCESS);
     api.cuMemGetInfo(&during, nullptr);
     EXPECT_EQ(before - during, std::size_t{4} << 20);
-    ASSERT_EQ(api.cuStreamSynchronize(s), CUDA_SUCCESS) << simulator().lastError();
+    ASSERT_EQ(api.cuStreamSynchronize(s), CUDA_SUCCESS) << simulatorApi().lastError();
     api.cuMemGetInfo(&after, nullptr);
     EXPECT_EQ(after, before);
 }

@@ -63,7 +63,7 @@ TEST_F(Modules, aModuleIsLoadedFromAFile) {
     const auto path = directory.path() / "kernels.ptx";
     std::ofstream(path) << kKernels;
     CUmodule made = nullptr;
-    ASSERT_EQ(api.cuModuleLoad(&made, path.c_str()), CUDA_SUCCESS) << simulator().lastError();
+    ASSERT_EQ(api.cuModuleLoad(&made, path.c_str()), CUDA_SUCCESS) << simulatorApi().lastError();
     unsigned count = 0;
     EXPECT_EQ(api.cuModuleGetFunctionCount(&count, made), CUDA_SUCCESS);
     EXPECT_EQ(count, 8u);  // the entries of kKernels
@@ -108,7 +108,7 @@ TEST_F(Modules, aKernelOfALibraryRunsInTheContextThatLaunchesIt) {
         ASSERT_EQ(
             api.cuLaunchKernel(reinterpret_cast<CUfunction>(kernel), 1, 1, 1, 3, 1, 1, 0, nullptr, parameters, nullptr),
             CUDA_SUCCESS)
-            << simulator().lastError();
+            << simulatorApi().lastError();
         EXPECT_EQ(download<unsigned>(p, 3), (std::vector<unsigned>{2, 4, 6}));
     }
     api.cuCtxDestroy(second);

@@ -77,18 +77,18 @@ class DriverTest : public ::testing::Test {
     virtual arch::DeviceProfile profile() const { return arch::findProfile("gtx1080"); }
 
     void SetUp() override {
-        device = simulator().addDevice(profile(), {});
+        device = simulatorApi().addDevice(profile(), {});
         ASSERT_EQ(api.cuInit(0), CUDA_SUCCESS);
         ASSERT_EQ(api.cuDevicePrimaryCtxRetain(&context, device), CUDA_SUCCESS);
         ASSERT_EQ(api.cuCtxSetCurrent(context), CUDA_SUCCESS);
-        ASSERT_EQ(api.cuModuleLoadData(&module, kKernels), CUDA_SUCCESS) << simulator().lastError();
+        ASSERT_EQ(api.cuModuleLoadData(&module, kKernels), CUDA_SUCCESS) << simulatorApi().lastError();
     }
     void TearDown() override {
         api.cuCtxSetCurrent(nullptr);
-        simulator().removeDevice(device);
+        simulatorApi().removeDevice(device);
     }
 
-    sim::Gpu& machine() const { return *simulator().machine(device); }
+    sim::Machine& machine() const { return *simulatorApi().machine(device); }
     CUfunction function(const char* name) const {
         CUfunction f = nullptr;
         EXPECT_EQ(api.cuModuleGetFunction(&f, module, name), CUDA_SUCCESS) << name;
@@ -96,7 +96,7 @@ class DriverTest : public ::testing::Test {
     }
     CUdeviceptr allocate(std::size_t bytes) const {
         CUdeviceptr address = 0;
-        EXPECT_EQ(api.cuMemAlloc(&address, bytes), CUDA_SUCCESS) << simulator().lastError();
+        EXPECT_EQ(api.cuMemAlloc(&address, bytes), CUDA_SUCCESS) << simulatorApi().lastError();
         return address;
     }
     template <class T>
@@ -108,7 +108,8 @@ class DriverTest : public ::testing::Test {
     template <class T>
     std::vector<T> download(CUdeviceptr address, std::size_t count) const {
         std::vector<T> values(count);
-        EXPECT_EQ(api.cuMemcpyDtoH(values.data(), address, count * sizeof(T)), CUDA_SUCCESS) << simulator().lastError();
+        EXPECT_EQ(api.cuMemcpyDtoH(values.data(), address, count * sizeof(T)), CUDA_SUCCESS)
+            << simulatorApi().lastError();
         return values;
     }
     /// One launch of a kernel with one pointer for its only parameter.
@@ -135,7 +136,7 @@ class DriverTest : public ::testing::Test {
     /// Simulated seconds between two events that have happened.
     double seconds(CUevent start, CUevent end) const {
         float milliseconds = -1;
-        EXPECT_EQ(api.cuEventElapsedTime(&milliseconds, start, end), CUDA_SUCCESS) << simulator().lastError();
+        EXPECT_EQ(api.cuEventElapsedTime(&milliseconds, start, end), CUDA_SUCCESS) << simulatorApi().lastError();
         return static_cast<double>(milliseconds) * 1e-3;
     }
     double cycleSeconds() const { return 1e-6 / static_cast<double>(machine().profile().clock.coreMHz); }

@@ -16,7 +16,7 @@ class VirtualMemory : public DriverTest {
     CUmemGenericAllocationHandle create(std::size_t bytes) const {
         CUmemGenericAllocationHandle handle = 0;
         const CUmemAllocationProp p = properties();
-        EXPECT_EQ(api.cuMemCreate(&handle, bytes, &p, 0), CUDA_SUCCESS) << simulator().lastError();
+        EXPECT_EQ(api.cuMemCreate(&handle, bytes, &p, 0), CUDA_SUCCESS) << simulatorApi().lastError();
         return handle;
     }
     CUdeviceptr reserve(std::size_t bytes) const {
@@ -52,9 +52,9 @@ TEST_F(VirtualMemory, twoPiecesOfMemoryAreOneRangeOfAddresses) {
     const CUdeviceptr p = reserve(2 * kPiece);
     ASSERT_EQ(api.cuMemMap(p, kPiece, 0, create(kPiece), 0), CUDA_SUCCESS);
     ASSERT_EQ(api.cuMemMap(p + kPiece, kPiece, 0, create(kPiece), 0), CUDA_SUCCESS);
-    ASSERT_EQ(allow(p, 2 * kPiece, 3), CUDA_SUCCESS) << simulator().lastError();
+    ASSERT_EQ(allow(p, 2 * kPiece, 3), CUDA_SUCCESS) << simulatorApi().lastError();
     const std::vector<unsigned> values = {1, 2, 3, 4};
-    ASSERT_EQ(api.cuMemcpyHtoD(p + kPiece - 8, values.data(), 16), CUDA_SUCCESS) << simulator().lastError();
+    ASSERT_EQ(api.cuMemcpyHtoD(p + kPiece - 8, values.data(), 16), CUDA_SUCCESS) << simulatorApi().lastError();
     EXPECT_EQ(download<unsigned>(p + kPiece - 8, 4), values);
     ASSERT_EQ(launch("twice", p + kPiece - 8, 1, 4), CUDA_SUCCESS);
     EXPECT_EQ(download<unsigned>(p + kPiece - 8, 4), (std::vector<unsigned>{2, 4, 6, 8}));
@@ -70,8 +70,8 @@ TEST_F(VirtualMemory, oneMemoryIsSeenAtTwoAddresses) {
     ASSERT_EQ(api.cuMemsetD32(a, 77, 1), CUDA_SUCCESS);
     EXPECT_EQ(download<unsigned>(b, 1).at(0), 77u);
     std::uint64_t first = 0, second = 0;
-    EXPECT_EQ(simulator().physicalAddress(&first, a), CUDA_SUCCESS);
-    EXPECT_EQ(simulator().physicalAddress(&second, b), CUDA_SUCCESS);
+    EXPECT_EQ(simulatorApi().physicalAddress(&first, a), CUDA_SUCCESS);
+    EXPECT_EQ(simulatorApi().physicalAddress(&second, b), CUDA_SUCCESS);
     EXPECT_EQ(first, second);
 }
 

@@ -7,9 +7,10 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "driver/simulator_api.h"
+#include "base/json.h"
+#include "driver/simulated_driver.h"
 #include "evaluation/samples.h"
-#include "sim/gpu.h"
+#include "experiment/local_executor.h"
 #include "temporary_directory.h"
 
 namespace bulkhead::evaluation {
@@ -27,35 +28,62 @@ SeriesSpec series(Method method, unsigned partitions, const std::string& applica
     return spec;
 }
 
-SeriesFigures figures(std::vector<std::vector<double>> seconds) {
-    SeriesFigures f;
+SeriesMeasurement measurement(std::vector<std::vector<double>> seconds) {
+    SeriesMeasurement f;
     f.neighbourRuns.assign(seconds.size(), 1);
     f.seconds = std::move(seconds);
     return f;
 }
 
+int devices() {
+    int count = 0;
+    EXPECT_EQ(driver::simulatedDriver().cuDeviceGetCount(&count), driver::CUDA_SUCCESS);
+    return count;
+}
+
+TEST(Method, IsARowOfTheTableOfWaysByEitherName) {
+    for (const corun::SharingWay& way : corun::sharingWays()) {
+        EXPECT_EQ(&Method(way.name).way(), &way);
+        EXPECT_EQ(Method(Method(way.name).name()), Method(way.name)) << way.name;
+    }
+    EXPECT_EQ(Method().way().name, "streams");
+    EXPECT_EQ(Method("cp").way().name, "compute-walls");
+    EXPECT_EQ(Method("walls").name(), "cmp");
+    EXPECT_LT(Method("mps"), Method("cp"));
+    for (const char* unknown : {"", "cpm"}) EXPECT_THROW(Method{unknown}, Error) << unknown;
+}
+
+TEST(Series, LeavesNoGpuBehindWhoseNeighboursWereAtWork) {
+    const gpu::Gpu another = gpu::Gpu::open("sim:gtx480");  // where there is no device at all, none are counted
+    const int before = devices();
+    for (const Method method : {Method("none"), Method("green"), Method("cmp")}) {
+        execute(series(method, 2, "VA", {"VA"}));
+        EXPECT_EQ(devices(), before) << method.name();
+    }
+}
+
 TEST(Evaluation, VariationIsTheSlowestNeighbourAgainstNone) {
     Evaluation e;
-    e.add(series(Method::cp, 2, "MM", {"", "VA", "FWT"}), figures({{1.0, 3.0}, {5.0}, {4.0}}));
+    e.add(series(Method("cp"), 2, "MM", {"", "VA", "FWT"}), measurement({{1.0, 3.0}, {5.0}, {4.0}}));
     // Means: 2 alone, 5 and 4 beside others.
-    EXPECT_DOUBLE_EQ(e.variation(Method::cp, 2, "MM").value(), 150);
-    EXPECT_FALSE(e.variation(Method::cp, 4, "MM"));
-    EXPECT_FALSE(e.variation(Method::cmp, 2, "MM"));
+    EXPECT_DOUBLE_EQ(e.variation(Method("cp"), 2, "MM").value(), 150);
+    EXPECT_FALSE(e.variation(Method("cp"), 4, "MM"));
+    EXPECT_FALSE(e.variation(Method("cmp"), 2, "MM"));
 }
 
 TEST(Evaluation, RuntimesAreNormalizedToTheBaselineTimesThePartitions) {
     Evaluation e;
-    e.add(series(Method::none, 1, "VA", {""}), figures({{2.0}}));
-    e.add(series(Method::cp, 4, "VA", {""}), figures({{4.0}}));
-    EXPECT_DOUBLE_EQ(e.normalized({Method::cp, 4, "VA", ""}).value(), 0.5);
+    e.add(series(Method("none"), 1, "VA", {""}), measurement({{2.0}}));
+    e.add(series(Method("cp"), 4, "VA", {""}), measurement({{4.0}}));
+    EXPECT_DOUBLE_EQ(e.normalized({Method("cp"), 4, "VA", ""}).value(), 0.5);
 }
 
 TEST(Evaluation, TablesEndWithAverageAndMaximum) {
     Evaluation e;
-    e.add(series(Method::cp, 2, "MM", {"", "VA"}), figures({{1.0}, {1.5}}));
-    e.add(series(Method::cp, 2, "SN", {"", "VA"}), figures({{1.0}, {2.0}}));
+    e.add(series(Method("cp"), 2, "MM", {"", "VA"}), measurement({{1.0}, {1.5}}));
+    e.add(series(Method("cp"), 2, "SN", {"", "VA"}), measurement({{1.0}, {2.0}}));
     EvaluationSpec spec;
-    spec.methods = {Method::cp};
+    spec.methods = {Method("cp")};
     spec.applications = {"MM", "SN"};
     const Result r = e.variationTable(spec);
     ASSERT_EQ(r.rows.size(), 4u);
@@ -68,18 +96,18 @@ double secondsOf(Method method, const std::string& neighbour) {
 }
 
 TEST(Evaluation, MemoryWallsKeepAStreamFromALatencyVictim) {
-    const double cp = secondsOf(Method::cp, "stream") / secondsOf(Method::cp, "");
-    const double cmp = secondsOf(Method::cmp, "stream") / secondsOf(Method::cmp, "");
+    const double cp = secondsOf(Method("cp"), "stream") / secondsOf(Method("cp"), "");
+    const double cmp = secondsOf(Method("cmp"), "stream") / secondsOf(Method("cmp"), "");
     EXPECT_GT(cp, 1.1);
     EXPECT_LT(cmp, 1.05);
 }
 
 TEST(Evaluation, WallsAreAsWideAsTheirPartition) {
-    const SeriesFigures two = execute(series(Method::cmp, 2, "VA", {""}));
-    EXPECT_EQ(two.place.multiprocessors, 10u);  // of 20
-    EXPECT_EQ(two.place.colors, 1u);            // of 2
+    const SeriesMeasurement two = execute(series(Method("cmp"), 2, "VA", {""}));
+    EXPECT_EQ(two.place.sms, 10u);    // of 20
+    EXPECT_EQ(two.place.colors, 1u);  // of 2
     EXPECT_EQ(two.place.strayBlocks, 0u);
-    EXPECT_THROW(execute(series(Method::cmp, 3, "VA", {""})), Error);
+    EXPECT_THROW(execute(series(Method("cmp"), 3, "VA", {""})), Error);
 }
 
 /// An application that notes what is done with it, and goes wrong in one of its runs.
@@ -108,19 +136,19 @@ class Fallible final : public corun::Actor {
     int wrongRun_;
 };
 
-SeriesFigures besideIdleAndBusy(Fallible& application, unsigned samples) {
+SeriesMeasurement besideIdleAndBusy(Fallible& application, unsigned samples) {
     Fallible neighbour(-1);
     std::vector<Neighbourhood> neighbours(2);
     neighbours[1].actors.push_back(&neighbour);
-    return takeSamples(application, neighbours, [&] { return application.place(); }, {samples, 1, true});
+    return takeSamples(application, neighbours, [&] { return application.place(); }, {samples, 1, false, true});
 }
 
 TEST(Evaluation, EveryTimedRunIsComparedWithTheCpus) {
     Fallible application(-1);
-    const SeriesFigures figures = besideIdleAndBusy(application, 3);
+    const SeriesMeasurement measurement = besideIdleAndBusy(application, 3);
     EXPECT_EQ(application.timed, 6);
     EXPECT_EQ(application.checks, 6);
-    EXPECT_EQ(figures.place.strayBlocks, 6u);  // as they are after the last run
+    EXPECT_EQ(measurement.place.strayBlocks, 6u);  // as they are after the last run
 }
 
 TEST(Evaluation, AWrongResultBesideANeighbourIsAnError) {
@@ -131,30 +159,31 @@ TEST(Evaluation, AWrongResultBesideANeighbourIsAnError) {
 }
 
 TEST(Evaluation, MeasuresOnceWhatAMapOrProcessesCannotChange) {
-    SeriesSpec plain = series(Method::none, 1, "VA", {""}), other = plain;
+    SeriesSpec plain = series(Method("none"), 1, "VA", {""}), other = plain;
     other.processes = true;
     other.map = "a file that nobody reads";
     EXPECT_EQ(plain.toJson(), other.toJson());
     other.partitions = 2;
-    EXPECT_NE(series(Method::none, 2, "VA", {""}).toJson(), other.toJson());
+    EXPECT_NE(series(Method("none"), 2, "VA", {""}).toJson(), other.toJson());
 }
 
 TEST(Evaluation, GoesOnWhereItWas) {
     const TemporaryDirectory folder;
     EvaluationSpec spec;
-    spec.common = series(Method::none, 2, "", {});
-    spec.methods = {Method::cp};
+    spec.common = series(Method("none"), 2, "", {});
+    spec.methods = {Method("cp")};
     spec.applications = {"VA"};
     spec.neighbours = {"MM"};
     std::size_t made = 0;
-    const auto count = [&](const experiment::Progress& p) { made = p.of; };
+    const auto here =
+        std::make_shared<experiment::LocalExecutor>(1, [&](const experiment::Progress& p) { made = p.of; });
     const SeriesStore store(folder.path(), "this program");
-    const auto first = evaluate(spec, store, 1, count).variation(Method::cp, 2, "VA");
+    const auto first = evaluate(spec, store, here).variation(Method("cp"), 2, "VA");
     EXPECT_EQ(made, 4u);  // the baseline, its walls, idle and MM
     made = 0;
-    EXPECT_EQ(evaluate(spec, store, 1, count).variation(Method::cp, 2, "VA"), first);
+    EXPECT_EQ(evaluate(spec, store, here).variation(Method("cp"), 2, "VA"), first);
     EXPECT_EQ(made, 0u);
-    evaluate(spec, SeriesStore(folder.path(), "another program"), 1, count);
+    evaluate(spec, SeriesStore(folder.path(), "another program"), here);
     EXPECT_EQ(made, 4u);
 }
 
@@ -164,8 +193,7 @@ double secondsWithShare(double share) {
     constexpr unsigned kBlocks = 20 * 2048 / 256 / 2;
     gpu::Gpu gpu = gpu::Gpu::open("sim:gtx1080");
     gpu::Context context = gpu.createContext(true);
-    context.makeCurrent();
-    driver::simulator().limitThreads(share);
+    context.limitThreads(share);
     gpu::Kernel kernel = context
                              .load(R"(.version 6.3
 .target sm_60
@@ -193,9 +221,22 @@ again:
 }
 
 TEST(ThreadLimit, HoldsBackBlocksAsMpsDoes) {
-    const double all = secondsWithShare(0.5), half = secondsWithShare(0.25), quarter = secondsWithShare(0.125);
+    const double all = secondsWithShare(0.5), half = secondsWithShare(0.25), region = secondsWithShare(0.125);
     EXPECT_NEAR(half / all, 2, 0.3);
-    EXPECT_NEAR(quarter / all, 4, 0.6);
+    EXPECT_NEAR(region / all, 4, 0.6);
+}
+
+TEST(SeriesSpec, AnotherProcessUnderstandsTheDescription) {
+    SeriesSpec spec = series(Method("cmp"), 4, "SP", {"", "VA"});
+    spec.settings = {"l2.hitLatency=100"};
+    spec.placement = "driver";
+    spec.seed = (std::uint64_t{1} << 63) + 1;
+    spec.samples = 3;
+    spec.processes = true;
+    const nlohmann::json heard = parseJson(jsonText(describe(spec)), "description");
+    EXPECT_EQ(SeriesSpec::fromJson(heard, "run").toJson(), spec.toJson());
+    spec.map = "a file";
+    EXPECT_EQ(SeriesSpec::fromJson(parseJson(jsonText(describe(spec)), "description"), "run").map, "a file");
 }
 
 }  // namespace

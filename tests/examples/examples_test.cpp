@@ -50,6 +50,7 @@ class Example : public ::testing::TestWithParam<std::string> {
 TEST_P(Example, PassesWhenBuiltByBulkheadCc) {
     build({BULKHEAD_PROGRAM, "cc", "-O2", source(), "-o", program()});
     expectPasses({BULKHEAD_PROGRAM, "exec", "--quiet", "--", program()});
+    expectPasses({BULKHEAD_PROGRAM, "exec", "--quiet", "--sample", "--", program()});
 }
 
 TEST_P(Example, PassesWhenBuiltByNvcc) {

@@ -162,7 +162,8 @@ void checkCas(const std::string& operation) {
     std::vector<T> wanted(32), swaps(32);
     for (unsigned i = 0; i < 32; ++i) {
         wanted[i] = static_cast<T>(i == 20 ? 99 : i);
-        swaps[i] = static_cast<T>(i + 1);
+        swaps[i] = static_cast<T>(i);
+        ++swaps[i];
     }
     for (const bool shared : {false, true}) {
         const auto got = simulate<T>(operation, T{0}, wanted, shared, false, {}, swaps);
@@ -177,12 +178,12 @@ TEST(Atomics, CompareAndSwap) {
 }
 
 TEST(Atomics, FloatAdd) {
-    std::vector<float> values;
-    for (int i = 0; i < 32; ++i) values.push_back(static_cast<float>(i) * 1.7f - 20);
+    std::vector<float> values(32);
+    for (int i = 0; i < 32; ++i) values[i] = static_cast<float>(i) * 1.7f - 20;
     check<float>(
         "add.f32", 0.5f, [](float a, float b) { return a + b; }, true, values);
-    std::vector<double> doubles;
-    for (int i = 0; i < 32; ++i) doubles.push_back(i * 1.7 - 20);
+    std::vector<double> doubles(32);
+    for (int i = 0; i < 32; ++i) doubles[i] = i * 1.7 - 20;
     check<double>(
         "add.f64", 0.5, [](double a, double b) { return a + b; }, true, doubles);
 }

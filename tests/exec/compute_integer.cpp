@@ -15,6 +15,7 @@ struct IntType {
     const char* name;
     unsigned bits;
     bool isSigned;
+    friend void PrintTo(const IntType& type, std::ostream* out) { *out << type.name; }
     Int value(std::uint64_t word) const {
         const Int v = static_cast<Int>(word & mask());
         return isSigned && (word >> (bits - 1) & 1) ? v - (Int{1} << bits) : v;
@@ -63,7 +64,8 @@ TEST_P(Integer, mul) {
             const auto ua = static_cast<std::uint64_t>(a), ub = static_cast<std::uint64_t>(b);
             const std::uint64_t al = ua & 0xffffffff, ah = ua >> 32, bl = ub & 0xffffffff, bh = ub >> 32;
             const std::uint64_t middle = (al * bl >> 32) + (ah * bl & 0xffffffff) + (al * bh & 0xffffffff);
-            Int high = static_cast<Int>(ah * bh + (ah * bl >> 32) + (al * bh >> 32) + (middle >> 32));
+            const std::uint64_t unsignedHigh = ah * bh + (ah * bl >> 32) + (al * bh >> 32) + (middle >> 32);
+            Int high = unsignedHigh;
             if (a < 0) high -= static_cast<Int>(ub);
             if (b < 0) high -= static_cast<Int>(ua);
             return high;

@@ -54,6 +54,8 @@ struct Mode {
     const char* name;         ///< rn
     const char* integerName;  ///< rni
     int host;                 ///< FE_TONEAREST
+
+    friend void PrintTo(const Mode& mode, std::ostream* out) { *out << mode.name; }
 };
 constexpr Mode kModes[] = {
     {"rn", "rni", FE_TONEAREST}, {"rz", "rzi", FE_TOWARDZERO}, {"rm", "rmi", FE_DOWNWARD}, {"rp", "rpi", FE_UPWARD}};

@@ -47,7 +47,6 @@ void Runner::run(const std::string& kernel, Shape shape, std::vector<std::uint8_
     context.gridId = 7;
     context.memory = &memory;
     context.print = [this](std::string_view text) { printed.emplace_back(text); };
-    context.now = &now;
     context.nsPerCycle = 0.5;
     context.smCount = 3;
     context.warpsPerSm = 48;
@@ -59,7 +58,8 @@ void Runner::run(const std::string& kernel, Shape shape, std::vector<std::uint8_
         const Dim3 index{static_cast<std::uint32_t>(b % shape.grid.x),
                          static_cast<std::uint32_t>(b / shape.grid.x % shape.grid.y),
                          static_cast<std::uint32_t>(b / shape.grid.x / shape.grid.y)};
-        Block block(context, index, 2);
+        PendingEffects effects(now);
+        Block block(context, index, 2, &now, &effects);
         for (std::uint32_t w = 0; w < warps.size(); ++w) warps[w].start(block, w, w + 4);
         std::uint64_t waiting = 0;
         while (block.liveWarps > 0) {
@@ -68,6 +68,7 @@ void Runner::run(const std::string& kernel, Shape shape, std::vector<std::uint8_
                 if (warps[w].finished() || (waiting >> w & 1)) continue;
                 moved = true;
                 const Step step = warps[w].step();
+                PendingEffects::show({&effects});
                 ++now;
                 ++warpInstructions;
                 threadInstructions += step.lanes;

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "sim/exec/pending_effects.h"
 #include "sim/exec/program.h"
 #include "sim/exec/warp.h"
 #include "sim/mem/address_space.h"
@@ -73,12 +74,14 @@ std::string kernelWith(const std::string& body, const std::string& before = {});
 
 /// One warp of the kernel of kernelWith(body), at its first instruction, to be stepped by hand.
 struct SingleWarp {
-    explicit SingleWarp(const std::string& body) : runner(kernelWith(body)), block(prepared(), {0, 0, 0}, 0) {
+    explicit SingleWarp(const std::string& body)
+        : runner(kernelWith(body)), block(prepared(), {0, 0, 0}, 0, &runner.now, &effects) {
         warp.start(block, 0, 0);
     }
 
     Runner runner;
     LaunchContext context;
+    PendingEffects effects{runner.now};
     Block block;
     Warp warp;
 

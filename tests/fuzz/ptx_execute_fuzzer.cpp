@@ -10,7 +10,7 @@
 #include "any_bytes.h"
 #include "ptx/persistent_blocks.h"
 #include "ptx/translated_accesses.h"
-#include "sim/gpu.h"
+#include "sim/machine.h"
 
 namespace {
 
@@ -40,7 +40,7 @@ std::vector<std::uint8_t> parametersOf(const sim::Code& code, sim::VirtualAddres
 }
 
 void execute(const ptx::Module& module) {
-    sim::Gpu gpu(smallGpu());
+    sim::Machine gpu(smallGpu());
     const sim::ContextId context = gpu.createContext();
     const sim::StreamId stream = gpu.createStream(context);
     const sim::LoadedModule loaded = gpu.load(context, module);

@@ -11,8 +11,8 @@ using namespace bulkhead;
 void read(const std::string& text) {
     fuzz::tryReading([&] {
         const experiment::StoredResult stored = experiment::readStored(text, "<fuzzer>");
-        fuzz::tryReading([&] { compare::RunFigures::fromJson(stored.figures, "figures"); });
-        fuzz::tryReading([&] { evaluation::SeriesFigures::fromJson(stored.figures, "figures"); });
+        fuzz::tryReading([&] { compare::RunMeasurement::fromJson(stored.measurement, "measurement"); });
+        fuzz::tryReading([&] { evaluation::SeriesMeasurement::fromJson(stored.measurement, "measurement"); });
     });
 }
 

@@ -46,7 +46,7 @@ class Driver : public ::testing::TestWithParam<const char*> {
                 GTEST_SKIP() << "no GPU here: " << e.what();
             }
         } else {
-            device = driver::simulator().addDevice(arch::findProfile(GetParam()), {});
+            device = driver::simulatorApi().addDevice(arch::findProfile(GetParam()), {});
             api = &driver::simulatedDriver();
             check(*api, api->cuInit(0), "init");
         }
@@ -74,12 +74,12 @@ INSTANTIATE_TEST_SUITE_P(Drivers, Driver, ::testing::Values("gtx1080", "h200", "
 TEST_P(Driver, describesItsDevices) {
     EXPECT_FALSE(listDevices(*api).empty());
     const DeviceInfo info = describeDevice(*api, device);
-    EXPECT_GT(info.multiprocessors, 0);
+    EXPECT_GT(info.sms, 0);
     EXPECT_GT(info.memoryBytes, 1_GiB);
     EXPECT_GT(info.l2Bytes, 1_MiB);
     if (std::string(GetParam()) == "gtx1080") {
         EXPECT_EQ(info.name, "sim:gtx1080");
-        EXPECT_EQ(info.multiprocessors, 20);
+        EXPECT_EQ(info.sms, 20);
         EXPECT_EQ(info.memoryBusBits * 2 * info.memoryMHz / 8 / 1000, arch::findProfile("gtx1080").dramGBps());
     }
 }
@@ -171,7 +171,7 @@ TEST_P(Driver, badCallsAnswerWithTheDriversCodes) {
 
 /// Only simulated: on a real GPU the process's context would be lost to the tests that follow.
 TEST(SimulatedDriver, aFaultStaysWithItsContextAndIsExplained) {
-    const int device = driver::simulator().addDevice(arch::findProfile("gtx480"), {});
+    const int device = driver::simulatorApi().addDevice(arch::findProfile("gtx480"), {});
     const DriverApi& api = driver::simulatedDriver();
     driver::CUcontext context = nullptr;
     driver::CUmodule module = nullptr;
@@ -186,12 +186,12 @@ TEST(SimulatedDriver, aFaultStaysWithItsContextAndIsExplained) {
     void* parameters[] = {&at};
     check(api, api.cuLaunchKernel(wild, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), "launch");
     EXPECT_EQ(api.cuCtxSynchronize(), 700);  // CUDA_ERROR_ILLEGAL_ADDRESS
-    const std::string why = driver::simulator().lastError();
+    const std::string why = driver::simulatorApi().lastError();
     EXPECT_NE(why.find("kernel wild"), std::string::npos) << why;
     EXPECT_NE(why.find("block (0,0,0), thread (0,0,0)"), std::string::npos) << why;
     EXPECT_EQ(api.cuMemAlloc(&at, 4), 700);
     // Another device is not touched by it.
-    const int other = driver::simulator().addDevice(arch::findProfile("gtx480"), {});
+    const int other = driver::simulatorApi().addDevice(arch::findProfile("gtx480"), {});
     check(api, api.cuDevicePrimaryCtxRetain(&context, other), "retain");
     check(api, api.cuCtxSetCurrent(context), "set current");
     check(api, api.cuMemAlloc(&at, 4), "allocate");

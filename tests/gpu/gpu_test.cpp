@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "sim/gpu.h"
+#include "gpu/launch_log.h"
 
 namespace bulkhead::gpu {
 namespace {
@@ -51,7 +51,7 @@ class OnGpu : public ::testing::TestWithParam<const char*> {
         return x;
     }
     /// Where blocks of a context land, each once, in order.
-    static std::vector<std::uint32_t> multiprocessorsUsed(Context& context) {
+    static std::vector<std::uint32_t> smsUsed(Context& context) {
         constexpr unsigned kBlocks = 2048;
         Array<std::uint32_t> sms = context.array<std::uint32_t>(kBlocks);
         Kernel where = context.load(kModule).kernel("where");
@@ -67,7 +67,7 @@ class OnGpu : public ::testing::TestWithParam<const char*> {
 
 TEST_P(OnGpu, OnlyRealOnesHaveAUuid) {
     const std::string uuid = gpu->uuid();
-    EXPECT_EQ(uuid.empty(), gpu->simulator() != nullptr);
+    EXPECT_EQ(uuid.empty(), !gpu->capabilities().sharedByProcesses);
     EXPECT_TRUE(uuid.empty() || (uuid.starts_with("GPU-") && uuid.size() == 36)) << uuid;
     EXPECT_EQ(uuid, Gpu::open(GetParam()).uuid());
 }
@@ -163,7 +163,8 @@ TEST_P(OnGpu, ContextsHaveMemoryOfTheirOwn) {
 }
 
 TEST_P(OnGpu, AFaultFailsItsContextAlone) {
-    if (gpu->simulator() == nullptr) GTEST_SKIP() << "would end the real GPU's context for the tests after it";
+    if (gpu->capabilities().sharedByProcesses)
+        GTEST_SKIP() << "would end the real GPU's context for the tests after it";
     Context other = gpu->createContext();
     Array<float> x = other.array<float>(4);
     Kernel wild = other.load(kModule).kernel("wild");
@@ -174,19 +175,11 @@ TEST_P(OnGpu, AFaultFailsItsContextAlone) {
     EXPECT_NO_THROW(gpu->context().array<float>(4));
 }
 
-TEST_P(OnGpu, GreenContextsStayOnTheirMultiprocessors) {
-    const int all = gpu->info().multiprocessors;
-    Context green = gpu->createGreenContext(static_cast<unsigned>(all) / 2);
-    EXPECT_GE(green.info().multiprocessors, all / 2);
-    EXPECT_LT(green.info().multiprocessors, all);
-    EXPECT_EQ(static_cast<int>(multiprocessorsUsed(green).size()), green.info().multiprocessors);
-}
-
-TEST_P(OnGpu, AGreenPairHasNoMultiprocessorInCommon) {
-    const int all = gpu->info().multiprocessors;
+TEST_P(OnGpu, AGreenPairHasNoSmInCommon) {
+    const int all = gpu->info().sms;
     auto [first, second] = gpu->createGreenPair(static_cast<unsigned>(all) / 4);
-    EXPECT_EQ(first.info().multiprocessors + second.info().multiprocessors, all);
-    const std::vector<std::uint32_t> a = multiprocessorsUsed(first), b = multiprocessorsUsed(second);
+    EXPECT_EQ(first.info().sms + second.info().sms, all);
+    const std::vector<std::uint32_t> a = smsUsed(first), b = smsUsed(second);
     std::vector<std::uint32_t> common;
     std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(common));
     EXPECT_TRUE(common.empty());
@@ -217,7 +210,7 @@ TEST(OpenGpu, SettingsAndSchedulerReachTheSimulatedGpu) {
     SimulationOptions options;
     options.settings = {"sm.count=3"};
     Gpu gpu = Gpu::open("sim:gtx1080", options);
-    EXPECT_EQ(gpu.info().multiprocessors, 3);
+    EXPECT_EQ(gpu.info().sms, 3);
     options.scheduler = "no such";
     EXPECT_THROW(Gpu::open("sim:gtx1080", options), Error);
 }
@@ -229,8 +222,26 @@ TEST(OpenGpu, TwoSimulatedGpusHaveClocksOfTheirOwn) {
     Stream stream = a.context().createStream();
     scale.launch(stream, {1}, {64}, 0, x, 5.0f, 64u);
     stream.synchronize();
-    EXPECT_GT(a.simulator()->now(), 0u);
-    EXPECT_EQ(b.simulator()->now(), 0u);
+    EXPECT_GT(a.context().now(), 0);
+    EXPECT_EQ(b.context().now(), 0);
+}
+
+TEST(OpenGpu, TearingDownWhatWasDiscardedTakesNoSimulatedTime) {
+    Gpu gpu = Gpu::open("sim:gtx1080");
+    constexpr unsigned kSize = 1 << 20;
+    Cycles before = 0;
+    {
+        Context context = gpu.createContext();
+        Array<float> x = context.array(std::vector<float>(kSize, 1.0f));
+        Stream stream = context.createStream();
+        Kernel scale = context.load(kModule).kernel("scale");
+        for (int i = 0; i < 3; ++i) scale.launch(stream, {kSize / 128}, {128}, 0, x, 2.0f, kSize);
+        EXPECT_EQ(context.api().cuStreamQuery(stream.handle()), driver::CUDA_ERROR_NOT_READY);  // some time passes
+        before = gpu.launchCounters().now();
+        gpu.discardWork();
+    }
+    EXPECT_EQ(gpu.launchCounters().now(), before);
+    EXPECT_EQ(gpu.launchCounters().launch(1).ended, before);
 }
 
 TEST(OpenGpu, ConcurrentContextsOverlap) {
@@ -245,10 +256,10 @@ TEST(OpenGpu, ConcurrentContextsOverlap) {
             streams.push_back(c->createStream());
             kernels.push_back(c->load(kModule).kernel("scale"));
         }
-        const Cycles before = gpu.simulator()->now();
+        const Cycles before = gpu.launchCounters().now();
         for (int i = 0; i < 2; ++i) kernels[i].launch(streams[i], {8}, {128}, 0, arrays[i], 2.0f, 1u << 14);
         for (Stream& stream : streams) stream.synchronize();
-        return gpu.simulator()->now() - before;
+        return gpu.launchCounters().now() - before;
     };
     EXPECT_LT(together(true), together(false));
 }

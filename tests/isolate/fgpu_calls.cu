@@ -55,9 +55,9 @@ int main() {
     }
     CHECK(fgpu_is_color_prop_set() && fgpu_set_color_prop(0, 0) < 0);
 
-    int multiprocessors = 0, all = 0, colors = 0;
+    int sms = 0, all = 0, colors = 0;
     std::size_t largest = 0;
-    CHECK(fgpu_num_sm(0, &multiprocessors) == 0 && fpgpu_num_sm(1, &all) == 0);
+    CHECK(fgpu_num_sm(0, &sms) == 0 && fpgpu_num_sm(1, &all) == 0);
     CHECK(fgpu_memory_get_device_info(&colors, &largest) == 0 && colors == 2);
 
     constexpr int kThreads = 64;
@@ -85,6 +85,6 @@ int main() {
     fgpu_deinit();
     fgpu_server_deinit();
     CHECK(!fgpu_is_init_complete());
-    std::printf("passed with %d and %d SMs\n", multiprocessors, all);
+    std::printf("passed with %d and %d SMs\n", sms, all);
     return 0;
 }

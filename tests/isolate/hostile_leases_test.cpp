@@ -36,10 +36,10 @@ constexpr const char* kGpu = "sim:gtx1080";
 constexpr const char* kGpuFolder = "sim_gtx1080";
 
 Plan divide(const std::vector<Partition>& partitions) {
-    Topology t;
+    DivisibleGpu t;
     t.gpu = kGpu;
-    t.quarterOfMultiprocessor.assign(kSms, 0);
-    t.quarterOfColor.assign(kColors, 0);
+    t.regionOfSm.assign(kSms, {});
+    t.regionOfColor.assign(kColors, {});
     t.memoryBytes = Bytes{kColors} << 30;
     return makePlan(t, partitions);
 }
@@ -84,7 +84,8 @@ class Actor {
             const std::string said = outcome(act);
             if (write(ends[1], said.data(), said.size()) < 0) _exit(91);
             close(ends[1]);
-            while (stays) pause();
+            if (stays)
+                for (;;) pause();
             _exit(0);
         }
         close(ends[1]);
@@ -161,11 +162,12 @@ class HostileLeases : public testing::Test {
         };
     }
     nlohmann::json forged() const {
-        return {{"process", 1},
+        return {{"schema", "bulkhead.lease/1"},
+                {"process", 1},
                 {"program", "forged"},
                 {"since", "now"},
-                {"partition", {{"name", "A"}, {"multiprocessors", "50%"}, {"memory", "50%"}, {"tenants", 1}}},
-                {"multiprocessors", {0, 1}},
+                {"partition", {{"name", "A"}, {"sms", "50%"}, {"memory", "50%"}, {"tenants", 1}}},
+                {"sms", {0, 1}},
                 {"colors", {0}},
                 {"memory_bytes", 0}};
     }
@@ -246,7 +248,7 @@ TEST_F(HostileLeases, AFolderOfAnotherUserIsRefused) {
 TEST_F(HostileLeases, ListingChangesNothing) {
     const Outcome none = verb("list");
     EXPECT_EQ(none.exitCode, 2);
-    EXPECT_NE(none.output.find("no such folder of leases"), std::string::npos) << none.output;
+    EXPECT_NE(none.output.find("this folder of leases does not exist"), std::string::npos) << none.output;
     EXPECT_FALSE(fs::exists(folder()));
     book().setPartitions(parsePartitions("A=100%"));
     write(inside("7-0.lease"), "left by a crash");
@@ -262,7 +264,7 @@ TEST_F(HostileLeases, ListingChangesNothing) {
 
 TEST_F(HostileLeases, LinkedPartitionsAreNotFollowed) {
     book().setPartitions(parsePartitions("A=100%"));
-    const std::string precious = R"({"partitions": [{"name": "A", "multiprocessors": "50%"}]})";
+    const std::string precious = R"({"partitions": [{"name": "A", "sms": "50%"}]})";
     write(directory_ / "precious", precious);
     fs::remove(inside("partitions.json"));
     fs::create_symlink(directory_ / "precious", inside("partitions.json"));
@@ -340,7 +342,7 @@ TEST_F(HostileLeases, UsersJoinAFolderThatRootPrepared) {
     EXPECT_EQ(asUser(kMallory, [&] { book().join("B", divide); }), "fine");
     // What one user has set or holds is nobody else's to change.
     expectSays(asUser(kMallory, [&] { book().setPartitions(parsePartitions("A=10%")); }),
-               {"user 0 sets the partitions"});
+               {"only user 0 can set the partitions"});
     EXPECT_EQ(asUser(kMallory,
                      [&] {
                          for (const auto& entry : fs::directory_iterator(folder() / kGpuFolder))
@@ -390,13 +392,13 @@ TEST_F(HostileLeases, ALockedFileThatIsNoLeaseIsNamed) {
     Actor mallory(kMallory, locking(inside("1-0.lease"), "garbage \x1b[2J"));
     ASSERT_EQ(mallory.said(), "fine");
     expectSays(asUser(kAlice, [&] { book().join("A", divide); }),
-               {"1-0.lease", "process " + mallory.process() + " of user 65534", "no lease"});
+               {"1-0.lease", "process " + mallory.process() + " of user 65534", "not a lease"});
     const Outcome list = verb("list");
     EXPECT_EQ(list.exitCode, 0);
     const std::size_t row = list.output.find("\n?");
     ASSERT_NE(row, std::string::npos) << list.output;
     expectSays(list.output.substr(row + 1, list.output.find('\n', row + 1) - row - 1),
-               {mallory.process(), "65534", "1-0.lease", "no lease"});
+               {mallory.process(), "65534", "1-0.lease", "not a lease"});
     // Root can go on without ending the process.
     fs::remove(inside("1-0.lease"));
     EXPECT_EQ(joining(), "fine");
@@ -439,20 +441,29 @@ TEST_F(HostileLeases, LeasesThatMakeNoSenseKeepEverybodyOutAndAreNamed) {
         return lease.dump();
     };
     // Overlaps are found by order: what is out of order would overlap with nothing.
-    senseless["out of order"] = with("multiprocessors", {5, 1, 0});
+    senseless["out of order"] = with("sms", {5, 1, 0});
     senseless["twice"] = with("colors", {1, 1});
-    senseless["negative"] = with("multiprocessors", {-1});
-    senseless["absurd"] = with("multiprocessors", {1ull << 40});
+    senseless["negative"] = with("sms", {-1});
+    senseless["absurd"] = with("sms", {1ull << 40});
     senseless["a fraction"] = with("colors", {0.5});
     senseless["a long name"] = with("program", std::string(100000, 'x'));
-    senseless["a share of nothing"] = with("partition", {{"name", "A"}, {"multiprocessors", "500%"}});
+    senseless["a share of nothing"] = with("partition", {{"name", "A"}, {"sms", "500%"}});
     for (const auto& [what, bytes] : senseless) {
         Actor holder(geteuid(), locking(inside("1-0.lease"), bytes));
         ASSERT_EQ(holder.said(), "fine");
-        expectSays(joining("B"), {"1-0.lease", "process " + holder.process(), "no lease"});
+        expectSays(joining("B"), {"1-0.lease", "process " + holder.process(), "not a lease"});
         EXPECT_EQ(book().occupancy().strangers.size(), 1u) << what;
     }
     EXPECT_EQ(joining("B"), "fine");
+}
+
+TEST_F(HostileLeases, ALeaseOfAnotherVersionKeepsOutAndSaysWhichItIs) {
+    book().setPartitions(parsePartitions("A=50%,B=50%"));
+    nlohmann::json lease = forged();
+    lease["schema"] = "bulkhead.lease/2";
+    Actor holder(geteuid(), locking(inside("1-0.lease"), lease.dump()));
+    ASSERT_EQ(holder.said(), "fine");
+    expectSays(joining("B"), {"1-0.lease", "its schema is \"bulkhead.lease/2\"", "reads bulkhead.lease/1"});
 }
 
 TEST_F(HostileLeases, NamesFromLeasesCannotDriveATerminal) {

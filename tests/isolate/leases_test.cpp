@@ -23,11 +23,11 @@ namespace {
 
 constexpr unsigned kSms = 20, kColors = 8;
 
-Topology topology() {
-    Topology t;
+DivisibleGpu topology() {
+    DivisibleGpu t;
     t.gpu = "test";
-    t.quarterOfMultiprocessor.assign(kSms, 0);
-    t.quarterOfColor.assign(kColors, 0);
+    t.regionOfSm.assign(kSms, {});
+    t.regionOfColor.assign(kColors, {});
     t.memoryBytes = Bytes{kColors} << 30;
     return t;
 }
@@ -94,9 +94,9 @@ class Child {
 TEST_F(Leases, APartitionHoldsOneUnlessItSaysMore) {
     book().setPartitions(parsePartitions("A=50%,B=50%"));
     const Lease a = book().join("A", divide);
-    EXPECT_EQ(a.share().multiprocessors.size(), kSms / 2);
+    EXPECT_EQ(a.share().sms.size(), kSms / 2);
     const std::string why = refusal([&] { return book().join("A", divide); });
-    EXPECT_NE(why.find("partition A is full: 1 of 1 inside"), std::string::npos) << why;
+    EXPECT_NE(why.find("partition A is full: 1 of 1 programs"), std::string::npos) << why;
     EXPECT_NE(why.find(std::to_string(getpid())), std::string::npos) << why;
     EXPECT_EQ(refusal([&] { return book().join("B", divide); }), "joined");
 }
@@ -106,7 +106,7 @@ TEST_F(Leases, TenantsShareAPartition) {
     partitions[0].tenants = 2;
     book().setPartitions(partitions);
     const Lease first = book().join("A", divide), second = book().join("A", divide);
-    EXPECT_NE(refusal([&] { return book().join("A", divide); }).find("2 of 2 inside"), std::string::npos);
+    EXPECT_NE(refusal([&] { return book().join("A", divide); }).find("2 of 2 programs"), std::string::npos);
 }
 
 TEST_F(Leases, LeavingMakesRoom) {
@@ -136,10 +136,10 @@ TEST_F(Leases, PlansWrittenDifferentlyCannotHoldTheSameWalls) {
     const Lease half = book().join(divide(parsePartitions("A=50%,B=50%")).find("A"));
     const std::string why = refusal([&] { return book().join(divide(parsePartitions("mine=100%")).find("mine")); });
     EXPECT_NE(why.find("walls of A"), std::string::npos) << why;
-    // Multiprocessors apart are not enough where memory is shared.
+    // SMs apart are not enough where memory is shared.
     Share memoryOnly = half.share();
     memoryOnly.partition.name = "M";
-    memoryOnly.multiprocessors = {kSms - 1};
+    memoryOnly.sms = {kSms - 1};
     EXPECT_NE(refusal([&] { return book().join(memoryOnly); }).find("walls of A"), std::string::npos);
     // Nor is another number of tenants a way in.
     Share twice = half.share();
@@ -152,11 +152,11 @@ TEST_F(Leases, SizesChangeForWhoeverJoinsNext) {
     book().setPartitions(parsePartitions("A=50%,B=50%"));
     Lease a = book().join("A", divide);
     book().setPartitions(parsePartitions("A=25%,B=75%"));
-    EXPECT_EQ(a.share().multiprocessors.size(), kSms / 2);  // it keeps what it has
-    EXPECT_NE(refusal([&] { return book().join("B", divide); }).find("can be joined when that has left"),
+    EXPECT_EQ(a.share().sms.size(), kSms / 2);  // it keeps what it has
+    EXPECT_NE(refusal([&] { return book().join("B", divide); }).find("can be joined after that has left"),
               std::string::npos);
     a.leave();
-    EXPECT_EQ(book().join("B", divide).share().multiprocessors.size(), kSms * 3 / 4);
+    EXPECT_EQ(book().join("B", divide).share().sms.size(), kSms * 3 / 4);
 }
 
 TEST_F(Leases, TheBookKeepsTheMapOfItsPartitions) {
@@ -300,21 +300,20 @@ TEST_F(Leases, FoldersOfASimulatedGpuHaveNothingToDoWithEachOther) {
     EXPECT_EQ(refusal([&] { return other.join("A", divide); }), "joined");
 }
 
-/// Who was seen on each multiprocessor and color, by all processes of the soak test.
+/// Who was seen on each SM and color, by all processes of the soak test.
 struct Scene {
     std::atomic<pid_t> ofSm[kSms], ofColor[kColors];
     std::atomic<unsigned> joins, refusals, violations;
 };
 
 void occupy(Scene& scene, const Share& share) {
-    for (unsigned sm : share.multiprocessors) scene.ofSm[sm] = getpid();
+    for (unsigned sm : share.sms) scene.ofSm[sm] = getpid();
     for (unsigned color : share.colors) scene.ofColor[color] = getpid();
 }
 
 bool undisturbed(const Scene& scene, const Share& share) {
     const auto mine = [](const std::atomic<pid_t>& who) { return who == getpid(); };
-    return std::all_of(share.multiprocessors.begin(), share.multiprocessors.end(),
-                       [&](unsigned sm) { return mine(scene.ofSm[sm]); }) &&
+    return std::all_of(share.sms.begin(), share.sms.end(), [&](unsigned sm) { return mine(scene.ofSm[sm]); }) &&
            std::all_of(share.colors.begin(), share.colors.end(), [&](unsigned c) { return mine(scene.ofColor[c]); });
 }
 
@@ -365,7 +364,7 @@ TEST_F(Leases, AThousandJoinsAndCrashesLoseNothing) {
         }
     EXPECT_EQ(scene.violations, 0u);
 
-    // Every multiprocessor and every color can be had again.
+    // Every SM and every color can be had again.
     EXPECT_TRUE(book().occupancy().holders.empty());
     std::set<unsigned> sms, colors;
     Bytes memory = 0;
@@ -373,7 +372,7 @@ TEST_F(Leases, AThousandJoinsAndCrashesLoseNothing) {
     const Plan plan = divide(parsePartitions("A=25%,B=25%,C=25%,D=25%"));
     for (const Share& share : plan.shares) {
         leases.push_back(book().join(share));
-        sms.insert(share.multiprocessors.begin(), share.multiprocessors.end());
+        sms.insert(share.sms.begin(), share.sms.end());
         colors.insert(share.colors.begin(), share.colors.end());
         memory += share.memoryBytes;
     }

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
     if (bulkhead_query(&place) != 0) return std::printf("not inside: %s\n", bulkhead_error()), 1;
     int devices = -1;
     cudaGetDeviceCount(&devices);
-    std::printf("inside: %u SMs, %d device\n", place.multiprocessors, devices);
+    std::printf("inside: %u SMs, %d device\n", place.sms, devices);
     if (bulkhead_leave() != 0) return std::printf("not left: %s\n", bulkhead_error()), 1;
     cudaGetDeviceCount(&devices);
     std::printf("left: %d devices, again %d\n", devices, bulkhead_leave());

@@ -18,7 +18,7 @@ std::string refusal(const std::string& text) {
     return "accepted";
 }
 
-TEST(Partitions, MemoryFollowsMultiprocessorsUnlessGiven) {
+TEST(Partitions, MemoryFollowsSmsUnlessGiven) {
     const std::vector<Partition> p = parsePartitions("A=50%,B=25%/12.5%");
     ASSERT_EQ(p.size(), 2u);
     EXPECT_EQ(p[0], (Partition{"A", 0.5, 0.5, 1}));
@@ -26,7 +26,7 @@ TEST(Partitions, MemoryFollowsMultiprocessorsUnlessGiven) {
 }
 
 TEST(Partitions, SharesOverAHundredPercentAreRefused) {
-    EXPECT_EQ(refusal("A=60%,B=50%"), "partitions: shares of multiprocessors sum to 110 %, more than 100 %");
+    EXPECT_EQ(refusal("A=60%,B=50%"), "partitions: shares of SMs sum to 110 %, more than 100 %");
     EXPECT_EQ(refusal("A=10%/60%,B=10%/50%"), "partitions: shares of memory sum to 110 %, more than 100 %");
 }
 
@@ -37,13 +37,13 @@ TEST(Partitions, ThreeThirdsAreNotMoreThanAll) {
 
 TEST(Partitions, BadTextIsRefusedInWords) {
     EXPECT_EQ(refusal("A"), "partitions: A is not NAME=SHARE, such as A=50%");
-    EXPECT_EQ(refusal("A=50"), "partitions: 50 is no share: write it as 50%");
-    EXPECT_EQ(refusal("A=nan%"), "partitions: nan% is no share: write it as 50%");
+    EXPECT_EQ(refusal("A=50"), "partitions: 50 is not a share: write it as 50%");
+    EXPECT_EQ(refusal("A=nan%"), "partitions: nan% is not a share: write it as 50%");
     EXPECT_EQ(refusal("A=50%,A=50%"), "partitions: there are two partitions A");
     EXPECT_NE(refusal("A=0%").find("more than 0 %"), std::string::npos);
     EXPECT_NE(refusal("A=-5%").find("more than 0 %"), std::string::npos);
-    EXPECT_NE(refusal("a b=50%").find("no name"), std::string::npos);
-    EXPECT_NE(refusal("=50%").find("no name"), std::string::npos);
+    EXPECT_NE(refusal("a b=50%").find("not a valid name"), std::string::npos);
+    EXPECT_NE(refusal("=50%").find("not a valid name"), std::string::npos);
 }
 
 TEST(Partitions, JsonSaysTheSameAsItWasMadeFrom) {
@@ -58,7 +58,7 @@ TEST(Partitions, ANumberMeansEqualOnes) {
 }
 
 TEST(Partitions, JsonWithUnknownKeysIsRefused) {
-    const auto json = nlohmann::json::parse(R"({"partitions": [{"name": "A", "multiprocessors": "50%", "color": 1}]})");
+    const auto json = nlohmann::json::parse(R"({"partitions": [{"name": "A", "sms": "50%", "color": 1}]})");
     EXPECT_THROW(partitionsFromJson(json, "file"), Error);
 }
 

@@ -10,43 +10,44 @@ namespace bulkhead::isolate {
 namespace {
 
 /// A GPU of one side.
-Topology flat(unsigned multiprocessors, unsigned colors) {
-    Topology t;
+DivisibleGpu flat(unsigned sms, unsigned colors) {
+    DivisibleGpu t;
     t.gpu = "flat";
-    t.quarterOfMultiprocessor.assign(multiprocessors, 0);
-    t.quarterOfColor.assign(colors, 0);
+    t.regionOfSm.assign(sms, {});
+    t.regionOfColor.assign(colors, {});
     t.memoryBytes = Bytes{colors} << 30;
     return t;
 }
 
-/// One with two sides, whose multiprocessors alternate by pairs.
-Topology twoSided(unsigned multiprocessors, unsigned colorsPerSide) {
-    Topology t = flat(multiprocessors, 0);
-    for (unsigned i = 0; i < multiprocessors; ++i) t.quarterOfMultiprocessor[i] = 2 * (i / 2 % 2);
-    for (unsigned i = 0; i < 2 * colorsPerSide; ++i) t.quarterOfColor.push_back(2 * (i / colorsPerSide));
+/// One with two sides, whose SMs alternate by pairs.
+DivisibleGpu twoSided(unsigned sms, unsigned colorsPerSide) {
+    DivisibleGpu t = flat(sms, 0);
+    for (unsigned i = 0; i < sms; ++i) t.regionOfSm[i].side = i / 2 % 2;
+    for (unsigned i = 0; i < 2 * colorsPerSide; ++i)
+        t.regionOfColor.push_back({static_cast<std::uint8_t>(i / colorsPerSide), 0});
     t.memoryBytes = Bytes{t.colors()} << 30;
     return t;
 }
 
-/// One with quarters of unlike sizes, as an H200 has them.
-Topology quartered() {
-    Topology t = flat(132, 94);
-    const unsigned multiprocessors[] = {30, 36, 34, 32}, colors[] = {24, 23, 24, 23};
-    t.quarterOfMultiprocessor.clear();
-    t.quarterOfColor.clear();
-    for (std::uint8_t q = 0; q < 4; ++q) {
-        t.quarterOfMultiprocessor.insert(t.quarterOfMultiprocessor.end(), multiprocessors[q], q);
-        t.quarterOfColor.insert(t.quarterOfColor.end(), colors[q], q);
+/// One with regions of unlike sizes, as an H200 has them.
+DivisibleGpu quartered() {
+    DivisibleGpu t = flat(132, 94);
+    const unsigned sms[] = {30, 36, 34, 32}, colors[] = {24, 23, 24, 23};
+    t.regionOfSm.clear();
+    t.regionOfColor.clear();
+    for (const dissect::L2Region region : dissect::kL2Regions) {
+        t.regionOfSm.insert(t.regionOfSm.end(), sms[region.number()], region);
+        t.regionOfColor.insert(t.regionOfColor.end(), colors[region.number()], region);
     }
     return t;
 }
 
-/// The quarters that a partition has a part in.
-std::set<unsigned> quartersOf(const Plan& plan, const Share& share) {
-    std::set<unsigned> quarters;
-    for (unsigned sm : share.multiprocessors) quarters.insert(plan.topology.quarterOfMultiprocessor[sm]);
-    for (unsigned color : share.colors) quarters.insert(plan.topology.quarterOfColor[color]);
-    return quarters;
+/// The regions that a partition has a part in.
+std::set<unsigned> regionsOf(const Plan& plan, const Share& share) {
+    std::set<unsigned> regions;
+    for (unsigned sm : share.sms) regions.insert(plan.topology.regionOfSm[sm].number());
+    for (unsigned color : share.colors) regions.insert(plan.topology.regionOfColor[color].number());
+    return regions;
 }
 
 std::set<unsigned> all(const Plan& plan, std::vector<unsigned> Share::*things, std::size_t& count) {
@@ -63,7 +64,7 @@ TEST(Plan, GivesEverythingAwayOnce) {
     for (unsigned n : {1u, 2u, 3u, 4u, 7u}) {
         const Plan plan = makePlan(twoSided(132, 47), equalPartitions(n));
         std::size_t count = 0;
-        EXPECT_EQ(all(plan, &Share::multiprocessors, count).size(), 132u) << n;
+        EXPECT_EQ(all(plan, &Share::sms, count).size(), 132u) << n;
         EXPECT_EQ(count, 132u) << n;
         EXPECT_EQ(all(plan, &Share::colors, count).size(), 94u) << n;
         EXPECT_EQ(count, 94u) << n;
@@ -75,8 +76,8 @@ TEST(Plan, GivesEverythingAwayOnce) {
 TEST(Plan, EqualPartitionsDifferByOneAtMost) {
     const Plan plan = makePlan(flat(20, 8), equalPartitions(3));
     for (const Share& share : plan.shares) {
-        EXPECT_GE(share.multiprocessors.size(), 6u);
-        EXPECT_LE(share.multiprocessors.size(), 7u);
+        EXPECT_GE(share.sms.size(), 6u);
+        EXPECT_LE(share.sms.size(), 7u);
         EXPECT_GE(share.colors.size(), 2u);
         EXPECT_LE(share.colors.size(), 3u);
     }
@@ -85,43 +86,43 @@ TEST(Plan, EqualPartitionsDifferByOneAtMost) {
 TEST(Plan, PartitionsThatFitOnASideStayThere) {
     const Plan plan = makePlan(twoSided(132, 47), parsePartitions("small=25%,large=50%,other=25%"));
     for (const Share& share : plan.shares) {
-        EXPECT_EQ(quartersOf(plan, share).size(), 1u) << share.partition.name;
+        EXPECT_EQ(regionsOf(plan, share).size(), 1u) << share.partition.name;
     }
-    EXPECT_EQ(plan.find("large").multiprocessors.size(), 66u);
+    EXPECT_EQ(plan.find("large").sms.size(), 66u);
     EXPECT_EQ(plan.find("large").colors.size(), 47u);
 }
 
-TEST(Plan, FourEqualPartitionsHaveAQuarterEach) {
+TEST(Plan, FourEqualPartitionsHaveARegionEach) {
     const Plan plan = makePlan(quartered(), equalPartitions(4));
     std::set<unsigned> seen;
     for (const Share& share : plan.shares) {
-        const std::set<unsigned> quarters = quartersOf(plan, share);
-        ASSERT_EQ(quarters.size(), 1u) << share.partition.name;
-        seen.insert(*quarters.begin());
+        const std::set<unsigned> regions = regionsOf(plan, share);
+        ASSERT_EQ(regions.size(), 1u) << share.partition.name;
+        seen.insert(*regions.begin());
     }
     EXPECT_EQ(seen.size(), 4u);
     std::size_t count = 0;
-    EXPECT_EQ(all(plan, &Share::multiprocessors, count).size(), 132u);
+    EXPECT_EQ(all(plan, &Share::sms, count).size(), 132u);
     EXPECT_EQ(all(plan, &Share::colors, count).size(), 94u);
 }
 
-TEST(Plan, AHalfAndTwoQuartersKeepToThemselves) {
+TEST(Plan, AHalfAndTwoRegionsKeepToThemselves) {
     const Plan plan = makePlan(quartered(), parsePartitions("A=25%,B=25%,C=50%"));
-    EXPECT_EQ(quartersOf(plan, plan.find("A")).size(), 1u);
-    EXPECT_EQ(quartersOf(plan, plan.find("B")).size(), 1u);
-    EXPECT_EQ(plan.find("C").multiprocessors.size(), 66u);
+    EXPECT_EQ(regionsOf(plan, plan.find("A")).size(), 1u);
+    EXPECT_EQ(regionsOf(plan, plan.find("B")).size(), 1u);
+    EXPECT_EQ(plan.find("C").sms.size(), 66u);
     EXPECT_EQ(plan.find("C").colors.size(), 47u);
 }
 
-TEST(Plan, AShareThatIsNoQuarterGetsWhatItAskedFor) {
+TEST(Plan, AShareThatIsNoRegionGetsWhatItAskedFor) {
     const Plan plan = makePlan(quartered(), parsePartitions("A=20%,B=33%,C=10%"));
-    EXPECT_EQ(plan.find("A").multiprocessors.size(), 26u);
-    EXPECT_EQ(plan.find("B").multiprocessors.size(), 44u);
-    EXPECT_EQ(plan.find("C").multiprocessors.size(), 13u);
-    EXPECT_EQ(quartersOf(plan, plan.find("A")).size(), 1u);
-    EXPECT_EQ(quartersOf(plan, plan.find("C")).size(), 1u);
+    EXPECT_EQ(plan.find("A").sms.size(), 26u);
+    EXPECT_EQ(plan.find("B").sms.size(), 44u);
+    EXPECT_EQ(plan.find("C").sms.size(), 13u);
+    EXPECT_EQ(regionsOf(plan, plan.find("A")).size(), 1u);
+    EXPECT_EQ(regionsOf(plan, plan.find("C")).size(), 1u);
     std::set<unsigned> sides;
-    for (unsigned quarter : quartersOf(plan, plan.find("B"))) sides.insert(quarter / 2);
+    for (unsigned region : regionsOf(plan, plan.find("B"))) sides.insert(region / 2);
     EXPECT_EQ(sides.size(), 1u);
 }
 
@@ -140,7 +141,7 @@ TEST(Plan, MemoryFollowsTheColors) {
 
 TEST(Plan, WhatNobodyAskedForStaysFree) {
     const Plan plan = makePlan(flat(20, 8), parsePartitions("A=25%"));
-    EXPECT_EQ(plan.find("A").multiprocessors.size(), 5u);
+    EXPECT_EQ(plan.find("A").sms.size(), 5u);
     EXPECT_EQ(plan.find("A").colors.size(), 2u);
 }
 
@@ -149,7 +150,7 @@ TEST(Plan, MorePartitionsThanColorsAreRefused) {
         makePlan(flat(20, 2), equalPartitions(3));
         FAIL();
     } catch (const Error& e) {
-        EXPECT_STREQ(e.what(), "3 partitions cannot be made of 2 colors of flat: each needs one");
+        EXPECT_STREQ(e.what(), "2 colors of flat cannot be divided into 3 partitions: each needs one");
     }
     EXPECT_THROW(makePlan(flat(2, 8), equalPartitions(3)), Error);
 }
@@ -164,8 +165,8 @@ TEST(Plan, UnknownPartitionsAreNamedWithTheNearest) {
     }
 }
 
-TEST(Plan, ThePictureHasEveryMultiprocessorAndSlice) {
-    Topology t = flat(20, 2);
+TEST(Plan, ThePictureHasEverySmAndSlice) {
+    DivisibleGpu t = flat(20, 2);
     t.slicesPerColor = 4;
     const std::string picture = draw(makePlan(t, parsePartitions("x=50%,y=25%/50%")));
     EXPECT_NE(picture.find("AAAAAAAAAABBBBB....."), std::string::npos) << picture;

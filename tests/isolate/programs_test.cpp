@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "isolate/tenancy.h"
+#include "isolate/divided_gpu.h"
 #include "sdk/shell.h"
 #include "temporary_directory.h"
 
@@ -102,7 +102,7 @@ TEST_F(Programs, WithRightsOfTheirOwnAreNotStarted) {
     // It would not be told of its partition, and run outside.
     const Outcome refused = isolate("run", {"--partition", "A", "--", program});
     EXPECT_EQ(refused.exitCode, 2);
-    EXPECT_NE(refused.output.find("rights of its own"), std::string::npos) << refused.output;
+    EXPECT_NE(refused.output.find("setuid, setgid or has capabilities"), std::string::npos) << refused.output;
 }
 
 TEST_F(Programs, AreShownNoDeviceWhereTheirPartitionIsFull) {
@@ -116,7 +116,7 @@ TEST_F(Programs, AreShownNoDeviceWhereTheirPartitionIsFull) {
     const std::string program = build("examples/vector_add.cu");
     const Outcome refused = isolate("run", {"--partition", "A", "--", program});
     EXPECT_NE(refused.exitCode, 0);
-    EXPECT_NE(refused.output.find("partition A is full: 1 of 1 inside"), std::string::npos) << refused.output;
+    EXPECT_NE(refused.output.find("partition A is full: 1 of 1 programs"), std::string::npos) << refused.output;
     EXPECT_NE(refused.output.find("no CUDA-capable device"), std::string::npos) << refused.output;
     EXPECT_EQ(isolate("run", {"--partition", "B", "--", program}).exitCode, 0);
     lease.leave();

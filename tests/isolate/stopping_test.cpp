@@ -89,7 +89,7 @@ TEST_F(Stopping, TakesAClientsWorkFromTheMpsServerBeforeItEndsTheClient) {
                            << client.process() << ";;\nterminate_client) echo \"terminated $rest\" >> '"
                            << noted.string() << "';;\nesac\n";
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-    std::ofstream(folder_ / "control");
+    std::ofstream(folder_ / "control") << "";
     const std::string path = std::getenv("PATH");
     setenv("PATH", (folder_.path().string() + ":" + path).c_str(), 1);
     setenv("CUDA_MPS_PIPE_DIRECTORY", folder_.path().c_str(), 1);

@@ -39,17 +39,56 @@ TEST(IsolateVerb, EvaluateTabulatesVariationRuntimesAndTheCostOfWalls) {
     EXPECT_GT(results[2].at("rows")[0].at("cmp"), 0);
 }
 
+TEST(IsolateVerb, CostTabulatesWhatItWasAskedFor) {
+    const TemporaryDirectory folder;
+    const std::string file = (folder / "cost.json").string();
+    const Outcome outcome = run(
+        {BULKHEAD_PROGRAM, "isolate", "cost", "--measure", "views,workloads", "--workloads", "VA,mm", "--json", file});
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.output;
+    const auto results = parseJson(readFile(file), file).at("results");
+    ASSERT_EQ(results.size(), 2u);
+    EXPECT_EQ(results[0].at("provenance").at("gpu"), "sim:gtx1080");
+    EXPECT_EQ(results[0].at("rows")[1].at("result"), "right");
+    const auto rows = results[1].at("rows");
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows[1].at("workload"), "MM");
+    for (const auto& row : rows) {
+        EXPECT_EQ(row.at("result"), "right");
+        EXPECT_GT(row.at("compute walls"), row.at("plain"));  // half of the SMs
+    }
+}
+
+TEST(IsolateVerb, CostRefusesInOneLineWhatCannotBeMeasured) {
+    const auto expectRefused = [](std::vector<std::string> options, const std::string& said) {
+        options.insert(options.begin(), {BULKHEAD_PROGRAM, "isolate", "cost"});
+        const Outcome outcome = run(options);
+        EXPECT_EQ(outcome.exitCode, 2) << outcome.output;
+        EXPECT_NE(outcome.output.find(said), std::string::npos) << outcome.output;
+        EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
+    };
+    expectRefused({"--measure", "latncy"}, "did you mean latency");
+    expectRefused({"--coloring", "slices"}, "--map FILE");
+    expectRefused({"--coloring", "sides"}, "has one side");
+    expectRefused({"--measure", "translation"}, "choose --coloring sides");
+    expectRefused({"--megabytes", "0"}, "--megabytes");
+    expectRefused({"--repeats", "0"}, "--repeats");
+    expectRefused({"--partitions", "0"}, "--partitions");
+    expectRefused({"--partitions", "3"}, "3");
+    expectRefused({"--ptx", "/nonexistent/kernels.ptx"}, "/nonexistent/kernels.ptx");
+    expectRefused({"--json", "/nonexistent/cost.json"}, "/nonexistent/cost.json");
+}
+
 TEST(IsolateVerb, ASimulatedGpuIsNotSharedByProcesses) {
     const Outcome outcome = run({BULKHEAD_PROGRAM, "isolate", "evaluate", "--gpu", "sim:v100", "--processes"});
     EXPECT_EQ(outcome.exitCode, 2);
-    EXPECT_EQ(outcome.output, "bulkhead: isolate: --processes is for real GPUs: sim:v100 lives in one process\n");
+    EXPECT_EQ(outcome.output, "bulkhead: isolate: --processes is for real GPUs, not for sim:v100\n");
 }
 
 TEST(IsolateVerb, PlanDrawsWhoHasWhat) {
     const Outcome outcome =
         run({BULKHEAD_PROGRAM, "isolate", "plan", "--gpu", "sim:v100", "--partitions", "big=50%,small=25%/12.5%"});
     EXPECT_EQ(outcome.exitCode, 0);
-    // Half and a quarter of 80 multiprocessors and, in colors of four slices, half and an eighth of 32 slices.
+    // Half and a region of 80 SMs and, in colors of four slices, half and an eighth of 32 slices.
     const auto count = [&](char letter) {
         const std::size_t begin = outcome.output.find("  SMs"), end = outcome.output.find("A big");
         const std::string picture = outcome.output.substr(begin, end - begin);
@@ -69,7 +108,7 @@ TEST(IsolateVerb, SetRefusesAMapOfAnotherGpu) {
     const std::string other = BULKHEAD_SOURCE_DIR "/results/h200/dissect.json";
     const Outcome refused = set(other);
     EXPECT_EQ(refused.exitCode, 2);
-    EXPECT_NE(refused.output.find("a map of NVIDIA H200, and sim:gtx1080 is"), std::string::npos) << refused.output;
+    EXPECT_NE(refused.output.find("a map of NVIDIA H200, but sim:gtx1080 is"), std::string::npos) << refused.output;
     EXPECT_FALSE(std::filesystem::exists(folder / "leases"));
     // One that says it is of this kind of GPU, but of another card.
     auto map = parseJson(readFile(other), other);

@@ -104,16 +104,16 @@ void inThreads(Body body) {
     for (std::thread& thread : threads) thread.join();
 }
 
-int multiprocessors() {
+int sms() {
     int count = 0;
-    EXPECT_DONE(cuDeviceGetAttribute(&count, static_cast<int>(DeviceAttribute::multiprocessors), 0));
+    EXPECT_DONE(cuDeviceGetAttribute(&count, static_cast<int>(DeviceAttribute::sms), 0));
     return count;
 }
 
 TEST(Threads, BeginTogetherOnASimulatedGpu) {
     setenv("BULKHEAD_GPU", "sim:gtx480", 1);
     inThreads(work);
-    EXPECT_EQ(multiprocessors(), 15);
+    EXPECT_EQ(sms(), 15);
 }
 
 TEST(Threads, BeginTogetherInsideAPartition) {
@@ -124,8 +124,8 @@ TEST(Threads, BeginTogetherInsideAPartition) {
     isolate::LeaseBook book(folder.path(), {"sim:gtx1080"});
     book.setPartitions(isolate::parsePartitions("A=25%/50%,B=75%/50%"));
     inThreads(work);
-    if (multiprocessors() == 15) GTEST_SKIP() << "another test of this process came first";
-    EXPECT_EQ(multiprocessors(), 5);
+    if (sms() == 15) GTEST_SKIP() << "another test of this process came first";
+    EXPECT_EQ(sms(), 5);
     EXPECT_EQ(book.occupancy().holders.size(), 1u);
 }
 

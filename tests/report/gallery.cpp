@@ -51,14 +51,14 @@ Result lines() {
 Result samples() {
     Result r;
     r.title = "Times of single accesses";
-    r.columns = {{"placement", ""}, {"time", "cycles"}};
+    r.columns = {{"sharing", ""}, {"time", "cycles"}};
     Random random(7);
     for (int i = 0; i < 100; ++i) {
         r.add({"alone", 100 + static_cast<double>(random.below(40))});
         r.add({"together", 100 + static_cast<double>(random.below(40) + (i % 3 == 0 ? random.below(300) : 0))});
     }
-    r.charts = {{Chart::Kind::cdf, "Distribution of times", "", {"time"}, {"placement"}, {}, "", false, false},
-                {Chart::Kind::histogram, "Histogram of times", "", {"time"}, {"placement"}, {}, "", false, false}};
+    r.charts = {{Chart::Kind::cdf, "Distribution of times", "", {"time"}, {"sharing"}, {}, "", false, false},
+                {Chart::Kind::histogram, "Histogram of times", "", {"time"}, {"sharing"}, {}, "", false, false}};
     r.provenance = provenance("bulkhead y");
     return r;
 }
@@ -96,10 +96,10 @@ Result interference() {
     return r;
 }
 
-/// As large as an H200: multiprocessors by L2 slices, of which those of the other side are further away.
+/// As large as an H200: SMs by L2 slices, of which those of the other side are further away.
 Result slices() {
     Result r;
-    r.title = "Latency of slices by multiprocessor";
+    r.title = "Latency of slices by SM";
     r.columns = {{"SM", ""}, {"slice", ""}, {"latency", "cycles"}};
     for (std::int64_t sm = 0; sm < 132; ++sm)
         for (std::int64_t slice = 0; slice < 94; ++slice)

@@ -97,22 +97,22 @@ TEST(ResultJson, OfAFileMayBeOneOrMany) {
     EXPECT_EQ(resultsIn(one, "x").size(), 1u);
     EXPECT_EQ(resultsIn({one, one}, "x").size(), 2u);
     EXPECT_EQ(resultsIn({{"results", {one, one, one}}}, "x").size(), 3u);
-    EXPECT_EQ(resultsIn({{"decided", true}, {"figures", {one}}}, "x").size(), 1u);
+    EXPECT_EQ(resultsIn({{"schema", "bulkhead.map/1"}, {"figures", {one}}}, "x").size(), 1u);
 }
 
 TEST(ResultJson, IsRefusedWithTheFileAndThePlace) {
     const auto refused = [](const char* text) {
         return messageOf([&] { resultsIn(nlohmann::json::parse(text), "f.json"); });
     };
-    EXPECT_EQ(refused("[3]"), "f.json: no result: an object with title, columns and rows");
-    EXPECT_EQ(refused(R"({"title": "t", "columns": 1, "rows": []})"), R"(f.json: "t": columns is no array)");
+    EXPECT_EQ(refused("[3]"), "f.json: not a result, which is an object with title, columns and rows");
+    EXPECT_EQ(refused(R"({"title": "t", "columns": 1, "rows": []})"), R"(f.json: "t": columns is not an array)");
     EXPECT_EQ(refused(R"({"title": "t", "columns": [{"name": "a"}], "rows": [{"a": []}]})"),
-              R"(f.json: "t": a cell holds an array or an object)");
+              R"(f.json: "t": a cell is an array or an object)");
     EXPECT_EQ(refused(R"({"title": "t", "columns": [], "rows": [], "charts": [{"kind": "pie", "title": ""}]})"),
               R"(f.json: "t": unknown kind of chart pie)");
     EXPECT_EQ(refused(R"({"title": "t", "columns": [], "rows": [],
                           "charts": [{"kind": "bar", "title": "", "x": "b", "y": []}]})"),
-              R"(f.json: "t": a chart of the column "b", which is not there)");
+              R"(f.json: "t": a chart uses column "b", which does not exist)");
 }
 
 TEST(SideBySide, PutsTheSameMeasurementOfTwoGpusInOneTable) {
@@ -193,7 +193,7 @@ TEST(Plot, OfAColumnThatIsNotThereIsRefused) {
     EXPECT_EQ(messageOf([&] {
                   plot(r, {Chart::Kind::bar, "", "workload", {"gtx"}, {}, {}, "", false, false});
               }),
-              "result \"Instructions per cycle by scheduler\": a chart of the column \"gtx\", which is not there");
+              "result \"Instructions per cycle by scheduler\": a chart uses column \"gtx\", which does not exist");
 }
 
 TEST(Description, SaysWhereTheLeastAndTheMostAre) {
@@ -201,9 +201,10 @@ TEST(Description, SaysWhereTheLeastAndTheMostAre) {
     EXPECT_EQ(describe(plot(bars, bars.charts[0])),
               "Bar chart of IPC relative to gto by workload. ciao-c: from 0.98 at Hotspot to 2.4 at Kmeans. "
               "ciao-c, paper: from 1.02 at Hotspot to 1.55 at ATAX. gto: from 1 at ATAX to 1 at ATAX.");
-    EXPECT_EQ(describe(plot(heat, heat.charts[0])),
-              "Heat map of slowdown by aggressor and victim. 4 rows by 6 columns. Least 1.37 (random, compute), most "
-              "9.88 (bandwidth, bank).");
+    EXPECT_EQ(
+        describe(plot(heat, heat.charts[0])),
+        "Heat map of slowdown by aggressor and victim. 4 rows by 6 columns. Minimum 1.37 (random, compute), maximum "
+        "9.88 (bandwidth, bank).");
 }
 
 TEST(Html, HoldsEveryTitleTableChartAndCommand) {

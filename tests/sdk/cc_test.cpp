@@ -100,7 +100,7 @@ TEST_F(Cc, HostFilesCanBeSharedPointersAndAlgorithms) {
 }
 
 TEST_F(Cc, LinkingDeviceCodeAcrossFilesIsRefused) {
-    expectRefused({"-rdc=true", "x.cu"}, "-rdc=true: device code is not linked across files");
+    expectRefused({"-rdc=true", "x.cu"}, "-rdc=true: device code cannot be linked across files");
 }
 
 TEST_F(Cc, NoInputIsRefused) {

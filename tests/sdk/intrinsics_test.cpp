@@ -21,7 +21,7 @@ class Intrinsics : public ::testing::Test {
 
     template <class... Arguments>
     void launch(const char* kernel, unsigned blocks, unsigned threads, const Arguments&... arguments) {
-        gpu::Stream stream = gpu.context().defaultStream();
+        gpu::Stream stream = gpu.context().createStream();
         module.kernel(kernel).launch(stream, {blocks}, {threads}, 0, arguments...);
         stream.synchronize();
     }

@@ -36,7 +36,7 @@ struct Device {
     std::vector<T> run(const std::string& kernel, const std::vector<T>& x, const std::vector<T>& y) {
         gpu::Context& context = gpu.context();
         auto dx = context.array<T>(x), dy = context.array<T>(y), out = context.array<T>(x.size());
-        gpu::Stream stream = context.defaultStream();
+        gpu::Stream stream = context.createStream();
         const auto n = static_cast<int>(x.size());
         module.kernel(kernel).launch(stream, {static_cast<unsigned>((n + 127) / 128)}, {128}, 0, dx, dy, out, n);
         stream.synchronize();

@@ -76,8 +76,7 @@ TEST(InterferenceList, replacesTheWarpWhenItsCounterIsDownToZero) {
 // ---- equation 1
 
 TEST(InterferenceDetector, scoresAreVtaHitsOverTheInstructionsOfAWarp) {
-    const arch::DeviceProfile profile = arch::findProfile("gtx480");
-    InterferenceDetector detector(profile.ciao, 48);
+    InterferenceDetector detector(8, 2, 48);
     for (std::uint64_t line = 0; line < 3; ++line) {
         detector.observe({CacheEvent::Kind::eviction, 9, 4, line});
         detector.observe({CacheEvent::Kind::miss, 4, 4, line});
@@ -95,8 +94,7 @@ TEST(InterferenceDetector, scoresAreVtaHitsOverTheInstructionsOfAWarp) {
 }
 
 TEST(InterferenceDetector, aWarpDoesNotInterfereWithItself) {
-    const arch::DeviceProfile profile = arch::findProfile("gtx480");
-    InterferenceDetector detector(profile.ciao, 48);
+    InterferenceDetector detector(8, 2, 48);
     detector.observe({CacheEvent::Kind::eviction, 4, 4, 1});
     detector.observe({CacheEvent::Kind::miss, 4, 4, 1});
     EXPECT_EQ(detector.vtaHits(4), 0u);
@@ -108,7 +106,8 @@ TEST(InterferenceDetector, aWarpDoesNotInterfereWithItself) {
 struct Bench {
     explicit Bench(Ciao::Means means, std::uint32_t warps = 4)
         : profile(profileWith("gtx480", {"ciao.instructions=warps", "ciao.highEpoch=100", "ciao.lowEpoch=10"})),
-          sim(profile),
+          shared(profile),
+          sim(shared),
           ciao({1, 48, &sim}, means) {
         for (std::uint32_t warp = 0; warp < warps; ++warp) ciao.warpStarted(warp, warp);
     }
@@ -126,7 +125,8 @@ struct Bench {
     bool stalled(std::uint32_t warp) const { return !(ciao.allowed() >> warp & 1); }
 
     arch::DeviceProfile profile;
-    SimContext sim;
+    SimShared shared;
+    Simulation sim;
     Ciao ciao;
     std::uint64_t line = 0;
 };
@@ -329,7 +329,7 @@ TEST(Thrashing, figure3aWarpsThatShareASetLoseTheirLinesToEachOther) {
     const std::vector<std::string> tiny = {"l1.bytes=512", "l1.ways=1", "l1.setHash=linear", "sm.onChipBytes=49664"};
     const arch::DeviceProfile profile = profileWith("gtx480", tiny);
     InterferenceMatrix matrix(profile);
-    Gpu::Options options;
+    Machine::Options options;
     options.observer = &matrix;
     Harness h("gtx480", tiny, options);
     const LaunchId launch = h.run(kernelText(body), {{1}, {64}}, {h.buffer(1024)});

@@ -186,7 +186,7 @@ class CopyChecker final : public Observer {
         });
         mostIsolated = std::max(mostIsolated, sample.isolatedWarps);
     }
-    const Gpu* gpu = nullptr;
+    const Machine* gpu = nullptr;
     ContextId context = 0;
     std::uint64_t seen = 0, twice = 0;
     std::uint32_t mostIsolated = 0;
@@ -227,7 +227,7 @@ struct Stress {
 
 void stress(Stress& s, const std::string& scheduler, const std::vector<std::string>& settings, Dim3 grid, Dim3 block,
             std::uint32_t sharedBytes) {
-    Gpu::Options options;
+    Machine::Options options;
     options.scheduler = scheduler;
     options.observer = &s.checker;
     Harness h("gtx480", settings, options);
@@ -304,7 +304,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, Redirection, testing::Values("ciao-p", "ciao-
                          [](const auto& info) { return info.param == "ciao-p" ? "p" : "c"; });
 
 TEST(SharedCache, linesOfAnotherSizeAreRefused) {
-    Gpu::Options options;
+    Machine::Options options;
     options.scheduler = "ciao-c";
     const std::vector<std::string> small = {"l1.lineBytes=64", "l1.sectorBytes=64", "l2.lineBytes=64",
                                             "l2.sectorBytes=64", "l2.bytes=393216"};

@@ -22,7 +22,8 @@ class Channel {
   public:
     explicit Channel(std::vector<std::string> settings = {})
         : profile_(profileOf(std::move(settings))), channel_(makeDramChannel(sim, 0)) {
-        for (int launch = 0; launch < 2; ++launch) sim.counters.emplace_back();
+        sim.onEvent<&Channel::step>(EventKind::channelStep, *this);
+        sim.onEvent<&Channel::served>(EventKind::dramDone, *this);
     }
 
     RequestId add(std::uint32_t bank, std::uint64_t row, std::uint32_t launch = 0, RequestKind kind = RequestKind::fill,
@@ -40,18 +41,14 @@ class Channel {
     RequestId write(std::uint32_t bank, std::uint64_t row) { return add(bank, row, 0, RequestKind::writeback); }
 
     void runUntil(Cycles end) {
-        for (sim.now = std::min(sim.events.next(), end); sim.now < end; sim.now = std::min(sim.events.next(), end)) {
-            sim.events.advance(sim.now);
-            Event event;
-            while (sim.events.popAt(sim.now, event)) {
-                if (event.kind == EventKind::channelStep) channel_->step();
-                if (event.kind == EventKind::dramDone) done[event.subject] = sim.now;
-            }
+        for (Cycles next = sim.nextEvent(); next < end; next = sim.nextEvent()) {
+            sim.advanceTo(next);
+            sim.handleEvents();
         }
-        sim.events.advance(sim.now = end);
+        sim.advanceTo(end);
     }
     std::size_t room() const { return channel_->room(); }
-    const Counters& counters(std::uint32_t launch = 0) { return sim.counters[launch]; }
+    const Counters& counters(std::uint32_t launch = 0) { return sim.counters(launch); }
 
   private:
     static arch::DeviceProfile profileOf(std::vector<std::string> settings) {
@@ -61,10 +58,14 @@ class Channel {
     arch::DeviceProfile profile_;
 
   public:
-    SimContext sim{profile_};
+    SimShared shared{profile_};
+    Simulation sim{shared};
     std::map<RequestId, Cycles> done;
 
   private:
+    void step(std::uint32_t) { channel_->step(); }
+    void served(RequestId request) { done[request] = sim.now(); }
+
     std::unique_ptr<DramChannel> channel_;
 };
 

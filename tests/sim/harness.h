@@ -6,7 +6,7 @@
 
 #include "arch/device_profile.h"
 #include "ptx/module.h"
-#include "sim/gpu.h"
+#include "sim/machine.h"
 
 namespace bulkhead::sim::test {
 
@@ -34,7 +34,7 @@ inline arch::DeviceProfile profileWith(const std::string& name, const std::vecto
 /// A GPU with one context and one stream, and short ways to put things on it.
 struct Harness {
     explicit Harness(const std::string& name = "gtx480", const std::vector<std::string>& settings = {},
-                     Gpu::Options options = {})
+                     Machine::Options options = {})
         : gpu(profileWith(name, settings), options), context(gpu.createContext()), stream(gpu.createStream(context)) {}
 
     VirtualAddress buffer(Bytes bytes, AllocationOptions options = {}) {
@@ -84,9 +84,14 @@ struct Harness {
         contexts[s] = of;
         return s;
     }
+    /// Of all streams.
+    void finishAll() {
+        gpu.finishStream(stream);
+        for (StreamId s = stream + 1; s < contexts.size(); ++s) gpu.finishStream(s);
+    }
     ContextId contextOf(StreamId s) const { return s == stream ? context : contexts.at(s); }
 
-    Gpu gpu;
+    Machine gpu;
     ContextId context;
     StreamId stream;
     std::vector<ContextId> contexts;

@@ -86,7 +86,7 @@ TEST_P(EveryProfile, vectorAddSaturatesTheDramsBandwidth) {
     const double gbps = static_cast<double>(h.gpu.totals().bytesDram) / (h.gpu.seconds(cycles) * 1e9);
     EXPECT_LE(gbps, profile.dramGBps() * 1.001);
     // Three streams on scattered 4 KB pages (tx2) meet in the same banks more often.
-    const bool scattered = profile.memory.placement == arch::DeviceProfile::Placement::scattered;
+    const bool scattered = profile.memory.placement == arch::DeviceProfile::PagePlacement::scattered;
     EXPECT_GE(gbps, profile.dramGBps() * (scattered ? 0.80 : 0.95)) << gbps << " of " << profile.dramGBps();
 }
 
@@ -399,12 +399,12 @@ TEST(Sides, anAtomicToTheFarSideOrTheFarHalfTakesLonger) {
     Harness h("h200");
     const auto& profile = h.gpu.profile();
     const VirtualAddress area = h.buffer(2_MiB);
-    VirtualAddress quarter[4] = {};
+    VirtualAddress region[4] = {};
     for (VirtualAddress at = area; at < area + 2_MiB; at += 4096) {
         const auto slice = profile.map.locate(h.gpu.memory(h.context).space().physical(at)).slice;
-        quarter[slice / 47 * 2 + (slice % 47 < 24 ? 0 : 1)] = at;
+        region[slice / 47 * 2 + (slice % 47 < 24 ? 0 : 1)] = at;
     }
-    for (const VirtualAddress at : quarter) ASSERT_NE(at, 0u);
+    for (const VirtualAddress at : region) ASSERT_NE(at, 0u);
     std::vector<bool> first(static_cast<std::size_t>(profile.sm.count), false);
     first[0] = true;
     const std::string step =
@@ -417,10 +417,10 @@ TEST(Sides, anAtomicToTheFarSideOrTheFarHalfTakesLonger) {
                                    h.cycles(kernelText(repeat(20, step)), shape, {at})) /
                20;
     };
-    const double near = chain(quarter[0]);
-    EXPECT_NEAR(chain(quarter[1]) - near, static_cast<double>(profile.l2.halfLatency), 1.0);
-    EXPECT_NEAR(chain(quarter[2]) - near, static_cast<double>(profile.l2.farLatency), 1.0);
-    EXPECT_NEAR(chain(quarter[3]) - near, static_cast<double>(profile.l2.farLatency), 1.0);
+    const double near = chain(region[0]);
+    EXPECT_NEAR(chain(region[1]) - near, static_cast<double>(profile.l2.halfLatency), 1.0);
+    EXPECT_NEAR(chain(region[2]) - near, static_cast<double>(profile.l2.farLatency), 1.0);
+    EXPECT_NEAR(chain(region[3]) - near, static_cast<double>(profile.l2.farLatency), 1.0);
 }
 
 TEST(Constant, oneAddressServesAllLanesAndEachOtherOneTakesACycle) {

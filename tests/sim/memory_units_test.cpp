@@ -94,7 +94,7 @@ Access accessOf(unsigned bytes, AccessKind kind, const std::function<std::uint64
 
 struct Gathered {
     Transactions t;
-    Gathered(const Access& access, std::int64_t sector = 32) { Coalescer(128, sector).gather(access, t); }
+    Gathered(const Access& access, std::uint64_t sector = 32) { Coalescer(128, sector).gather(access, t); }
 };
 
 TEST(Coalescer, consecutiveWordsAreOneLineOfFourSectors) {
@@ -206,7 +206,7 @@ TEST(SharedBanks, eightBytesALaneTakeTwoPasses) {
 TEST(PhysicalMemory, contiguousPagesAreAdjacent) {
     const auto profile = arch::findProfile("gtx1080");
     PhysicalMemory memory(profile);
-    const auto pages = memory.allocate(10 << 20, 4096, PhysicalMemory::Placement::contiguous);
+    const auto pages = memory.allocate(10 << 20, 4096, PhysicalMemory::PagePlacement::contiguous);
     ASSERT_EQ(pages.size(), 2560u);
     for (std::size_t i = 1; i < pages.size(); ++i) ASSERT_EQ(pages[i], pages[i - 1] + 4096);
 }
@@ -214,23 +214,23 @@ TEST(PhysicalMemory, contiguousPagesAreAdjacent) {
 TEST(PhysicalMemory, scatteredPagesAreTheSameForTheSameSeedAndNeverGivenTwice) {
     auto profile = arch::findProfile("gtx1080");
     PhysicalMemory one(profile), two(profile);
-    const auto a = one.allocate(4 << 20, 4096, PhysicalMemory::Placement::scattered);
-    EXPECT_EQ(a, two.allocate(4 << 20, 4096, PhysicalMemory::Placement::scattered));
-    const auto b = one.allocate(4 << 20, 65536, PhysicalMemory::Placement::scattered);
+    const auto a = one.allocate(4 << 20, 4096, PhysicalMemory::PagePlacement::scattered);
+    EXPECT_EQ(a, two.allocate(4 << 20, 4096, PhysicalMemory::PagePlacement::scattered));
+    const auto b = one.allocate(4 << 20, 65536, PhysicalMemory::PagePlacement::scattered);
     std::set<std::uint64_t> small(a.begin(), a.end());
     EXPECT_EQ(small.size(), a.size());
     for (std::uint64_t page : b)
         for (std::uint64_t at = page; at < page + 65536; at += 4096) EXPECT_EQ(small.count(at), 0u);
     applySettings(profile, {"memory.seed=2"});
     PhysicalMemory other(profile);
-    EXPECT_NE(a, other.allocate(4 << 20, 4096, PhysicalMemory::Placement::scattered));
+    EXPECT_NE(a, other.allocate(4 << 20, 4096, PhysicalMemory::PagePlacement::scattered));
 }
 
 TEST(PhysicalMemory, pagesOfAColorHaveThatColorAndFreedOnesComeBack) {
     const auto profile = arch::findProfile("gtx1080");
     PhysicalMemory memory(profile);
     const Bytes before = memory.freeBytes();
-    const auto red = memory.allocate(1 << 20, 4096, PhysicalMemory::Placement::scattered, {1});
+    const auto red = memory.allocate(1 << 20, 4096, PhysicalMemory::PagePlacement::scattered, {1});
     for (std::uint64_t page : red) {
         EXPECT_EQ(profile.map.color(page, 4096), 1u);
         // Pascal: the color is the parity of module bit 2 (published hash): bits 12,13,18,19,22,25,26,27,30,31.
@@ -246,9 +246,9 @@ TEST(PhysicalMemory, askingForTooMuchTakesNothing) {
     const auto profile = arch::findProfile("tx2");
     PhysicalMemory memory(profile);
     const Bytes before = memory.freeBytes();
-    EXPECT_THROW(memory.allocate(before + 1, 4096, PhysicalMemory::Placement::scattered), Error);
-    EXPECT_THROW(memory.allocate(4096, 12345, PhysicalMemory::Placement::scattered), Error);
-    EXPECT_THROW(memory.allocate(4096, 4096, PhysicalMemory::Placement::scattered, {99}), Error);
+    EXPECT_THROW(memory.allocate(before + 1, 4096, PhysicalMemory::PagePlacement::scattered), Error);
+    EXPECT_THROW(memory.allocate(4096, 12345, PhysicalMemory::PagePlacement::scattered), Error);
+    EXPECT_THROW(memory.allocate(4096, 4096, PhysicalMemory::PagePlacement::scattered, {99}), Error);
     EXPECT_EQ(memory.freeBytes(), before);
 }
 

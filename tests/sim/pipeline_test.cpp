@@ -45,7 +45,7 @@ TEST(Pipeline, manyWarpsHideTheLatencyOfAChain) {
 
 TEST(Pipeline, theSpecialUnitTakesItsInterval) {
     // Round robin: the oldest would run ahead, and the last warps would wait for themselves.
-    Gpu::Options lrr;
+    Machine::Options lrr;
     lrr.scheduler = "lrr";
     Harness h("gtx480", {"op.special.interval=8", "op.special.latency=20"}, lrr);
     const std::string sine = "sin.approx.f32 %f1, %f1;\n";

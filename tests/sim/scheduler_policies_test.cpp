@@ -69,7 +69,11 @@ TEST(BestSwl, dividesThePlacesAmongTheSchedulers) {
 // ---- CCWS
 
 struct CcwsBench {
-    CcwsBench() : profile(arch::findProfile("gtx480")), sim(profile), ccws(findScheduler("ccws").make({1, 48, &sim})) {
+    CcwsBench()
+        : profile(arch::findProfile("gtx480")),
+          shared(profile),
+          sim(shared),
+          ccws(findScheduler("ccws").make({1, 48, &sim})) {
         for (std::uint32_t warp = 0; warp < 48; ++warp) ccws->warpStarted(warp, warp);
         for (int i = 0; i < 4800; ++i) ccws->issued(0, 32);
     }
@@ -78,11 +82,12 @@ struct CcwsBench {
         ccws->observe({CacheEvent::Kind::miss, warp, warp, 77});
     }
     void advanceTo(Cycles now) {
-        sim.now = now;
+        sim.advanceTo(now);
         if (now >= ccws->due()) ccws->advance(now);
     }
     arch::DeviceProfile profile;
-    SimContext sim;
+    SimShared shared;
+    Simulation sim;
     std::unique_ptr<WarpScheduler> ccws;
 };
 
@@ -159,7 +164,7 @@ struct Outcome {
 void sumRows(Outcome& outcome, const std::string& scheduler, std::vector<std::string> settings = {}) {
     constexpr std::uint32_t kThreads = 1536;  // one SM's
     settings.emplace_back("sm.count=1");
-    Gpu::Options options;
+    Machine::Options options;
     options.scheduler = scheduler;
     options.observer = &outcome.activity;
     Harness h("gtx480", settings, options);
@@ -244,7 +249,7 @@ TEST(StatPcal, letsTheOthersPastL1WhereBandwidthIsIdle) {
 class AtBarriers : public testing::TestWithParam<std::string> {};
 
 TEST_P(AtBarriers, nobodyIsHeldBackForEver) {
-    Gpu::Options options;
+    Machine::Options options;
     options.scheduler = GetParam();
     Harness h("gtx480", {"ciao.highEpoch=64", "ciao.highCutoff=0.0001", "ciao.lowCutoff=0", "sm.count=1"}, options);
     const std::string body =
@@ -268,7 +273,7 @@ std::string spinningForTheYounger() {
 }
 
 std::string spinUnder(const std::string& scheduler) {
-    Gpu::Options options;
+    Machine::Options options;
     options.scheduler = scheduler;
     Harness h("gtx480", {}, options);
     const LaunchId launch = h.run(spinningForTheYounger(), {{1}, {96}}, {h.buffer(128)});

@@ -86,7 +86,7 @@ class Soak:
             + (["--processes", "--methods", "cmp"] if self.real else []),
             ["stress", "--gpu", gpu, "--json", os.path.join(self.folder, f"stress-{worker}.json")]
             + (["--victim", "random", "--aggressors", "compute,evict-random", "--samples", "2", "--accesses", "2048",
-                "--placement", "mps"] if self.real else
+                "--sharing", "mps"] if self.real else
                ["--victim", "latency", "--aggressors", "compute,stream-read", "--samples", "1", "--accesses", "64"]),
             ["isolate", "list", *self.place],
         ]
@@ -292,7 +292,8 @@ class Soak:
             device = subprocess.run(query, text=True, capture_output=True).stdout.split("\n")[0]
             device = device.replace(", ", ", driver ")
         version = subprocess.run([options.bulkhead, "--version"], text=True, capture_output=True).stdout.split()[-1]
-        return {"title": "SIGKILL at random moments, and what is left",
+        return {"schema": "bulkhead.result/1",
+                "title": "SIGKILL at random moments, and what is left",
                 "provenance": {"command": f"tests/soak/kill_soak.py --gpu {options.gpu} --kills {options.kills} "
                                           f"--jobs {options.jobs} --seed {options.seed}",
                                "gpu": options.gpu, "seed": options.seed, "version": version, "device": device,

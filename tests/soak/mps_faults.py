@@ -313,6 +313,7 @@ def main():
     rows += [Scenario(name).run() for name in chosen if name not in OF_MPS]
     units = {"first that worked": "s"}
     result = {
+        "schema": "bulkhead.result/1",
         "title": "What the end or the fault of one program does to others",
         "provenance": {"command": "tests/soak/mps_faults.py", "gpu": "cuda:0", "version": "0.1.0", "device": device(),
                        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")},

@@ -61,9 +61,9 @@ class ProgramVictim : public testing::Test {
     /// Its path has spaces in it.
     static std::string victim(const std::string& arguments) { return '"' + program() + "\" " + arguments; }
 
-    static Outcome stress(const std::string& victim, const std::string& aggressors, const std::string& placement) {
+    static Outcome stress(const std::string& victim, const std::string& aggressors, const std::string& sharing) {
         return run({BULKHEAD_PROGRAM, "stress", "--gpu", "sim:tx2", "--victim", victim, "--aggressors", aggressors,
-                    "--placement", placement, "--samples", "1", "--json", (*folder / "out.json").string()});
+                    "--sharing", sharing, "--samples", "1", "--json", (*folder / "out.json").string()});
     }
     static json results() { return json::parse(readFile((*folder / "out.json").string())).at("results"); }
     static json matrix() { return results().at(0).at("rows"); }
@@ -79,7 +79,7 @@ TEST_F(ProgramVictim, LosesItsLinesToEvictionBesideItAndNothingToComputation) {
     // Of twelve rounds the first misses when alone: (12 x 519) / (519 + 11 x 116) at most.
     EXPECT_GT(rows[1].at("slowdown").get<double>(), 2);
     EXPECT_LT(rows[1].at("slowdown").get<double>(), 4.5);
-    EXPECT_GT(rows[1].at("moved").get<double>(), 0.1);
+    EXPECT_GT(rows[1].at("aggressor traffic").get<double>(), 0.1);
     EXPECT_EQ(rows[1].at("SMs"), "disjoint");
     const json causes = results().at(1);
     ASSERT_EQ(causes.at("title"), "Causes of the slowdown");
@@ -122,7 +122,7 @@ TEST_F(ProgramVictim, IsEndedWhenTheUserHasHadEnough) {
     std::filesystem::permissions(script, std::filesystem::perms::owner_all);
     const Outcome outcome =
         run({"timeout", "--preserve-status", "-s", "INT", "1", BULKHEAD_PROGRAM, "stress", "--gpu", "sim:tx2",
-             "--victim", '"' + script + '"', "--aggressors", "compute", "--placement", "mps"});
+             "--victim", '"' + script + '"', "--aggressors", "compute", "--sharing", "mps"});
     EXPECT_EQ(outcome.exitCode, 130) << outcome.output;
     EXPECT_NE(kill(std::stoi(readFile(noted)), 0), 0);
 }
@@ -130,7 +130,7 @@ TEST_F(ProgramVictim, IsEndedWhenTheUserHasHadEnough) {
 TEST_F(ProgramVictim, IsAProcessAndHasNoStreamToShare) {
     const Outcome outcome = stress(victim("12"), "compute", "streams");
     EXPECT_EQ(outcome.exitCode, 2);
-    EXPECT_NE(outcome.output.find("--placement processes or mps"), std::string::npos) << outcome.output;
+    EXPECT_NE(outcome.output.find("--sharing processes or mps"), std::string::npos) << outcome.output;
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "base/statistics.h"
 #include "corun/passes.h"
 #include "reproduce/interference.h"
-#include "sim/gpu.h"
+#include "sim/machine.h"
 #include "stress/stress.h"
 
 namespace bulkhead::stress {
@@ -17,11 +17,11 @@ double number(const Result& r, std::size_t row, std::size_t column) {
     return std::get<double>(r.rows.at(row).at(column));
 }
 
-corun::PairSpec arena(const std::string& placement, const std::string& victim, const std::string& aggressor,
+corun::PairSpec arena(const std::string& sharing, const std::string& victim, const std::string& aggressor,
                       std::uint64_t accesses) {
     corun::PairSpec spec;
     spec.gpu = "sim:tx2";
-    spec.placement = placement;
+    spec.sharing = sharing;
     spec.victim.name = victim;
     spec.victim.accesses = accesses;
     spec.aggressor.kind = aggressor;
@@ -86,7 +86,7 @@ TEST(Tx2, EvictionDoublesTheTimeOfARandomApplication) {
     const Cell cell = measure(arena("streams", "random", "evict-random", 16384));
     ASSERT_EQ(cell.pairing.pairs.size(), 1u) << cell.refusal << cell.pairing.why;
     EXPECT_NEAR(factor(cell), 64.59 / 30.72, 0.1 * 64.59 / 30.72);
-    EXPECT_EQ(cell.pairing.onDisjointMultiprocessors(), true);
+    EXPECT_EQ(cell.pairing.onDisjointSms(), true);
     // What it loses is what was pushed out of the cache, most of all.
     EXPECT_GT(cell.causes.setConflicts, 0.5 * cell.causes.total());
     EXPECT_EQ(cell.causes.timeSlicing, 0);

@@ -2,14 +2,14 @@
 
 usage: layers.py SOURCE_FOLDER
 
-What links what stands in CMakeLists.txt: bulkhead_library(NAME SOURCES ... LINK bulkhead_OTHER ...).
+What links what stands in CMakeLists.txt: bulkhead_library(NAME ... SOURCES ... LINK bulkhead_OTHER ...).
 """
 import pathlib
 import re
 import sys
 
 INCLUDE = re.compile(r'^\s*#include "(([a-z0-9_]+)/[^"]+)"', re.MULTILINE)
-LIBRARY = re.compile(r"bulkhead_library\((\w+) SOURCES (.*?)\)\n", re.DOTALL)
+LIBRARY = re.compile(r"bulkhead_library\((\w+)(?: [A-Z]+)*? SOURCES (.*?)\)\n", re.DOTALL)
 
 
 def libraries(text):

@@ -165,18 +165,18 @@ bool isRefused(const std::string& compilation, const std::string& name) {
 }
 
 TEST_P(CompiledKernels, GiveInsideWallsWhatACpuGives) {
-    Site site(gpu_, {});
-    Enclosure enclosure = site.enclose({setOf(site, {3, 11}), {}, 0});
-    const gpu::Module module = enclosure.context().load(ptxOf(GetParam()).c_str());
+    WalledGpu walled(gpu_, {});
+    PartitionContext tenant = walled.enclose({setOf(walled, {3, 11}), {}, 0});
+    const gpu::Module module = tenant.context().load(ptxOf(GetParam()).c_str());
     for (const auto& [name, kernel] : kKernels) {
         SCOPED_TRACE(name);
         if (isRefused(GetParam(), name)) {
             EXPECT_THROW(module.kernel(name), Error);
         } else {
-            EXPECT_EQ(run(enclosure.context(), module, name), expected(kernel));
+            EXPECT_EQ(run(tenant.context(), module, name), expected(kernel));
         }
     }
-    EXPECT_EQ(enclosure.multiprocessorsUsed(), setOf(site, {3, 11}));
+    EXPECT_EQ(tenant.smsUsed(), setOf(walled, {3, 11}));
 }
 
 TEST_P(CompiledKernels, GiveWithoutWallsWhatACpuGives) {
@@ -185,9 +185,9 @@ TEST_P(CompiledKernels, GiveWithoutWallsWhatACpuGives) {
 }
 
 TEST_P(CompiledKernels, AreRefusedWithTheReasonAndByThemselves) {
-    Site site(gpu_, {});
-    Enclosure enclosure = site.enclose({setOf(site, {3, 11}), {}, 0});
-    const gpu::Module module = enclosure.context().load(ptxOf(GetParam()).c_str());
+    WalledGpu walled(gpu_, {});
+    PartitionContext tenant = walled.enclose({setOf(walled, {3, 11}), {}, 0});
+    const gpu::Module module = tenant.context().load(ptxOf(GetParam()).c_str());
     const std::map<std::string, std::string> reasons = {{"arrive", "half full"}, {"voteOfTheRest", "before a vote"}};
     for (const auto& [name, reason] : reasons) {
         try {

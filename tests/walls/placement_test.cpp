@@ -1,4 +1,4 @@
-// What keeps blocks on their multiprocessors, and what it does to their times.
+// What keeps blocks on their SMs, and what it does to their times.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace bulkhead::walls {
 namespace {
 
-/// Each block notes its multiprocessor and stays for some cycles.
+/// Each block notes its SM and stays for some cycles.
 const char* const kStayPtx = R"(
 .version 6.3
 .target sm_60
@@ -42,13 +42,13 @@ $wait:
 }
 )";
 
-Site siteWith(gpu::Gpu& gpu, Placement placement) {
-    SiteOptions options;
+WalledGpu siteWith(gpu::Gpu& gpu, BlockPlacement placement) {
+    WalledGpuOptions options;
     options.placement = placement;
     return {gpu, options};
 }
 
-/// The multiprocessor of each block.
+/// The SM of each block.
 std::vector<std::uint32_t> stay(gpu::Context& context, unsigned blocks, std::uint64_t cycles = 2000) {
     gpu::Kernel kernel = context.load(kStayPtx).kernel("stay");
     auto sms = context.array(std::vector<std::uint32_t>(blocks, ~0u));
@@ -64,59 +64,62 @@ std::set<unsigned> different(const std::vector<std::uint32_t>& sms) {
 
 TEST(PlacementByDriver, BlocksStayInside) {
     auto gpu = gpu::Gpu::open("sim:gtx1080");
-    Site site = siteWith(gpu, Placement::driver);
+    WalledGpu walled = siteWith(gpu, BlockPlacement::driver);
     const std::set<unsigned> first = {1, 4, 5, 17}, second = {0, 2};
-    Enclosure a = site.enclose({setOf(site, first), {}, 0}), b = site.enclose({setOf(site, second), {}, 0});
-    EXPECT_EQ(a.placement(), Placement::driver);
-    EXPECT_EQ(a.context().info().multiprocessors, 4);
+    PartitionContext a = walled.enclose({setOf(walled, first), {}, 0}),
+                     b = walled.enclose({setOf(walled, second), {}, 0});
+    EXPECT_EQ(a.placement(), BlockPlacement::driver);
+    EXPECT_EQ(a.context().info().sms, 4);
     EXPECT_EQ(different(stay(a.context(), 200)), first);
     EXPECT_EQ(different(stay(b.context(), 200)), second);
-    EXPECT_EQ(a.multiprocessorsUsed(), setOf(site, first));
+    EXPECT_EQ(a.smsUsed(), setOf(walled, first));
 }
 
 TEST(PlacementByDriver, GroupsOfTwoAreToldApart) {
     auto gpu = gpu::Gpu::open("sim:v100");
-    Site site = siteWith(gpu, Placement::driver);
+    WalledGpu walled = siteWith(gpu, BlockPlacement::driver);
     const std::set<unsigned> inside = {6, 7, 30, 31, 78, 79};
-    Enclosure enclosure = site.enclose({setOf(site, inside), {}, 0});
-    EXPECT_EQ(different(stay(enclosure.context(), 400)), inside);
+    PartitionContext tenant = walled.enclose({setOf(walled, inside), {}, 0});
+    EXPECT_EQ(different(stay(tenant.context(), 400)), inside);
 }
 
 TEST(PlacementByDriver, HalvesOfAGroupCannotBeHad) {
     auto gpu = gpu::Gpu::open("sim:v100");
-    Site site = siteWith(gpu, Placement::driver);
-    EXPECT_THROW(site.enclose({setOf(site, {6}), {}, 0}), Error);
+    WalledGpu walled = siteWith(gpu, BlockPlacement::driver);
+    EXPECT_THROW(walled.enclose({setOf(walled, {6}), {}, 0}), Error);
 }
 
 TEST(PlacementByEither, BlocksPlaceThemselvesWhereTheDriverCannot) {
     auto gpu = gpu::Gpu::open("sim:v100");
-    Site site = siteWith(gpu, Placement::automatic);
-    Enclosure halves = site.enclose({setOf(site, {6, 9}), {}, 0}), whole = site.enclose({setOf(site, {2, 3}), {}, 0});
-    EXPECT_EQ(halves.placement(), Placement::blocks);
-    EXPECT_EQ(whole.placement(), Placement::driver);
+    WalledGpu walled = siteWith(gpu, BlockPlacement::automatic);
+    PartitionContext halves = walled.enclose({setOf(walled, {6, 9}), {}, 0}),
+                     whole = walled.enclose({setOf(walled, {2, 3}), {}, 0});
+    EXPECT_EQ(halves.placement(), BlockPlacement::blocks);
+    EXPECT_EQ(whole.placement(), BlockPlacement::driver);
     EXPECT_EQ(different(stay(halves.context(), 100)), (std::set<unsigned>{6, 9}));
     EXPECT_EQ(different(stay(whole.context(), 100)), (std::set<unsigned>{2, 3}));
 }
 
 TEST(PlacementByDriver, PagesKeepTheirColor) {
     auto gpu = gpu::Gpu::open("sim:gtx1080");
-    SiteOptions options;
+    WalledGpuOptions options;
     options.coloring = Coloring::pages;
-    options.placement = Placement::driver;
-    Site site(gpu, options);
-    Enclosure enclosure = site.enclose({setOf(site, {0, 1}), {1}, 0});
-    const gpu::Buffer buffer = enclosure.context().allocate(1_MiB);
+    options.placement = BlockPlacement::driver;
+    WalledGpu walled(gpu, options);
+    PartitionContext tenant = walled.enclose({setOf(walled, {0, 1}), {1}, 0});
+    const gpu::Buffer buffer = tenant.context().allocate(1_MiB);
     for (Bytes offset = 0; offset < buffer.bytes(); offset += 4_KiB)
-        EXPECT_EQ(enclosure.colorOf(buffer.address() + offset), 1u);
+        EXPECT_EQ(tenant.colorOf(buffer.address() + offset), 1u);
 }
 
-/// The most blocks that a multiprocessor had of a grid of two for each, beside a neighbour that fills the others.
-unsigned mostBlocksBesideABusyNeighbour(Placement placement) {
+/// The most blocks that an SM had of a grid of two for each, beside a neighbour that fills the others.
+unsigned mostBlocksBesideABusyNeighbour(BlockPlacement placement) {
     auto gpu = gpu::Gpu::open("sim:gtx1080");
-    Site site = siteWith(gpu, placement);
+    WalledGpu walled = siteWith(gpu, placement);
     std::set<unsigned> lower, upper;
     for (unsigned sm = 0; sm < 20; ++sm) (sm < 10 ? lower : upper).insert(sm);
-    Enclosure a = site.enclose({setOf(site, lower), {}, 0}), b = site.enclose({setOf(site, upper), {}, 0});
+    PartitionContext a = walled.enclose({setOf(walled, lower), {}, 0}),
+                     b = walled.enclose({setOf(walled, upper), {}, 0});
     gpu::Kernel neighbour = b.context().load(kStayPtx).kernel("stay");
     constexpr unsigned kNeighbours = 640;
     auto sms = b.context().array(std::vector<std::uint32_t>(kNeighbours, 0));
@@ -129,10 +132,10 @@ unsigned mostBlocksBesideABusyNeighbour(Placement placement) {
 }
 
 TEST(PlacementByBlocks, ABusyNeighbourDoesNotCrowdThem) {
-    EXPECT_EQ(mostBlocksBesideABusyNeighbour(Placement::blocks), 2u);
+    EXPECT_EQ(mostBlocksBesideABusyNeighbour(BlockPlacement::blocks), 2u);
 }
 TEST(PlacementByDriver, ABusyNeighbourDoesNotCrowdThem) {
-    EXPECT_EQ(mostBlocksBesideABusyNeighbour(Placement::driver), 2u);
+    EXPECT_EQ(mostBlocksBesideABusyNeighbour(BlockPlacement::driver), 2u);
 }
 
 /// Where a launch's blocks ran, whatever %smid said.
@@ -144,30 +147,30 @@ class WhereBlocksRan : public sim::Observer {
     std::set<unsigned> sms;
 };
 
-// As clients of MPS see it. Multiprocessors of sides and halves are told by timing, and two enclosures share none.
-TEST(PlacementByDriver, FindsQuartersWhereEveryContextNumbersAnew) {
+// As clients of MPS see it. SMs of sides and halves are told by timing, and two partition contexts share none.
+TEST(PlacementByDriver, FindsRegionsWhereEveryContextNumbersAnew) {
     WhereBlocksRan ran;
     gpu::SimulationOptions options;
     options.settings = {"sm.count=32"};
     options.observer = &ran;
     auto gpu = gpu::Gpu::open("sim:h200", options);
-    driver::simulator().setNumbering(true);
-    Site site = siteWith(gpu, Placement::driver);
-    std::vector<Enclosure> enclosures;
-    for (unsigned quarter = 0; quarter < 4; ++quarter) {
+    driver::simulatorApi().setNumbering(true);
+    WalledGpu walled = siteWith(gpu, BlockPlacement::driver);
+    std::vector<PartitionContext> tenants;
+    for (const dissect::L2Region region : dissect::kL2Regions) {
         SmSet sms(32, false);
-        for (unsigned sm = 0; sm < 32; ++sm) sms[sm] = site.topology().quarterOf[sm] == quarter;
-        enclosures.push_back(site.enclose({sms, {}, 0}));
-        EXPECT_EQ(enclosures.back().placement(), Placement::driver);
+        for (unsigned sm = 0; sm < 32; ++sm) sms[sm] = walled.topology().regionOf[sm] == region;
+        tenants.push_back(walled.enclose({sms, {}, 0}));
+        EXPECT_EQ(tenants.back().placement(), BlockPlacement::driver);
         ran.sms.clear();
         std::set<unsigned> names;
         for (unsigned name = 0; name < 8; ++name) names.insert(name);
-        EXPECT_EQ(different(stay(enclosures.back().context(), 64)), names);
+        EXPECT_EQ(different(stay(tenants.back().context(), 64)), names);
         std::set<unsigned> expected;
-        for (unsigned sm = 0; sm < 8; ++sm) expected.insert(8 * quarter + sm);
+        for (unsigned sm = 0; sm < 8; ++sm) expected.insert(16 * region.side + 8 * region.half + sm);
         EXPECT_EQ(ran.sms, expected);
     }
-    driver::simulator().setNumbering(false);
+    driver::simulatorApi().setNumbering(false);
 }
 
 SmSet numbered(std::size_t count, const std::set<unsigned>& sms) {
@@ -176,9 +179,10 @@ SmSet numbered(std::size_t count, const std::set<unsigned>& sms) {
     return set;
 }
 
-// Multiprocessors 0, 3, 4, 7 are in quarter 0, the others in quarter 2; of groups of two, 1 and 2 are in quarter 0.
-TEST(GroupsInPlaceOf, MultiprocessorsAreThoseOfTheirQuarterInOrder) {
-    const std::vector<std::uint8_t> ofSm = {0, 2, 2, 0, 0, 2, 2, 0}, ofGroup = {2, 0, 0, 2};
+// SMs 0, 3, 4, 7 are on side 0, the others on side 1; of groups of two, 1 and 2 are on side 0.
+TEST(GroupsInPlaceOf, SmsAreThoseOfTheirRegionInOrder) {
+    const dissect::L2Region a = {0, 0}, b = {1, 0};
+    const std::vector<dissect::L2Region> ofSm = {a, b, b, a, a, b, b, a}, ofGroup = {b, a, a, b};
     const std::vector<unsigned> sizes(4, 2);
     const auto groups = [&](const std::set<unsigned>& sms) {
         return groupsInPlaceOf(numbered(8, sms), ofSm, ofGroup, sizes);
@@ -189,7 +193,7 @@ TEST(GroupsInPlaceOf, MultiprocessorsAreThoseOfTheirQuarterInOrder) {
     EXPECT_EQ(groups({4, 7}), Groups{2});
     EXPECT_EQ(groups({1, 2, 4, 7}), (Groups{2, 0}));
     EXPECT_EQ(groups({3, 4}), Groups{}) << "each half of another group";
-    EXPECT_EQ(groupsInPlaceOf(numbered(8, {0, 3}), ofSm, {2, 0, 2, 2}, sizes), Groups{}) << "quarters of other sizes";
+    EXPECT_EQ(groupsInPlaceOf(numbered(8, {0, 3}), ofSm, {b, a, b, b}, sizes), Groups{}) << "regions of other sizes";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The arithmetic of sides: what device code is given does the same as the host, and both keep to the side.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -16,6 +17,9 @@ constexpr driver::CUdeviceptr kPool = 0x7f00'0020'0000;
 struct Case {
     dissect::Mask mask;
     Bytes pool;
+
+    std::string name() const { return fmt::format("mask{:x}of{}MiB", mask, pool >> 20); }
+    friend void PrintTo(const Case& one, std::ostream* out) { *out << one.name(); }
 };
 
 class SideSpaces : public testing::TestWithParam<Case> {};
@@ -64,13 +68,13 @@ TEST_P(SideSpaces, NoOffsetLeadsOutOfWhatIsReserved) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Masks, SideSpaces,
-                         testing::Values(Case{0x2AB000, 64_MiB},   // an H200's, with the bit of the page
-                                         Case{0x2AB000, 8_GiB},    // all of a window of 4 GB
-                                         Case{0x2AB000, 20_GiB},   // several times 4 GB
-                                         Case{0x288000, 64_MiB},   // the second bit is not beside the first
-                                         Case{0x3000, 64_MiB},     // two bits
-                                         Case{0x29'1100, 64_MiB})  // three distances
-);
+                         testing::Values(Case{0x2AB000, 64_MiB},    // an H200's, with the bit of the page
+                                         Case{0x2AB000, 8_GiB},     // all of a window of 4 GB
+                                         Case{0x2AB000, 20_GiB},    // several times 4 GB
+                                         Case{0x288000, 64_MiB},    // the second bit is not beside the first
+                                         Case{0x3000, 64_MiB},      // two bits
+                                         Case{0x29'1100, 64_MiB}),  // three distances
+                         [](const auto& info) { return info.param.name(); });
 
 }  // namespace
 }  // namespace bulkhead::walls

@@ -25,7 +25,7 @@ constexpr Bytes kPage = PagePool::kPageBytes, kRow = 4_GiB;
 /// Independent parities of offset bits from `unitShift` on.
 std::vector<dissect::Mask> independentMasks(Random& random, std::size_t count, unsigned unitShift) {
     std::vector<dissect::Mask> masks;
-    dissect::Span known;
+    dissect::Subspace known;
     while (masks.size() < count) {
         dissect::Mask mask = random.below(kPage) & ~((dissect::Mask{1} << unitShift) - 1);
         if (masks.empty()) mask |= dissect::Mask{1} << unitShift;

@@ -3,6 +3,8 @@
 
 #include "walls/slice_space.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,8 +14,6 @@
 #include "arch/device_profile.h"
 #include "base/random.h"
 #include "by_device.h"
-#include "driver/simulator_api.h"
-#include "sim/gpu.h"
 #include "span_kernels.ptx.h"
 #include "walls/page_pool.h"
 
@@ -56,18 +56,12 @@ dissect::PageLabel labelOf(const arch::AddressMap& map, std::uint64_t page) {
 struct Fixture {
     gpu::Gpu gpu = gpu::Gpu::open("sim:h200");
     PagePool pool{gpu, 8_MiB, 8_MiB};
-    const arch::AddressMap& map = gpu.simulator()->profile().map;
+    const arch::AddressMap& map = gpu.profile()->map;
 
-    std::uint64_t physical(driver::CUdeviceptr address) {
-        std::uint64_t at = 0;
-        gpu.context().makeCurrent();
-        if (driver::simulator().physicalAddress(&at, address) != driver::CUDA_SUCCESS) throw Error("no memory");
-        return at;
-    }
     std::vector<dissect::PageLabel> labels() {
         std::vector<dissect::PageLabel> labels;
         for (std::size_t page = 0; page < pool.pages(); ++page)
-            labels.push_back(labelOf(map, physical(pool.base() + page * PagePool::kPageBytes)));
+            labels.push_back(labelOf(map, gpu.context().physicalAddress(pool.base() + page * PagePool::kPageBytes)));
         return labels;
     }
     std::unique_ptr<SliceSpace> space(const std::vector<unsigned>& slices) {
@@ -89,7 +83,7 @@ TEST(SliceSpaces, EveryByteIsOnItsSlices) {
     std::set<driver::CUdeviceptr> real;
     for (Bytes offset = 0; offset < space->bytes(); offset += 128) {
         const driver::CUdeviceptr address = space->window() + offset;
-        const unsigned slice = f.map.locate(f.physical(space->realAddress(address))).slice;
+        const unsigned slice = f.map.locate(f.gpu.context().physicalAddress(space->realAddress(address))).slice;
         ASSERT_EQ(slice, space->colorOf(address)) << offset;
         met.insert(slice);
         real.insert(space->realAddress(address));
@@ -110,13 +104,19 @@ struct Case {
     std::vector<unsigned> slices;
     Bytes pool;
     Bytes constantBytes;  ///< that device code may use
+
+    std::string name() const {
+        return fmt::format("slices{}of{}MiBwith{}KiBofConstants", fmt::join(slices, "and"), pool >> 20,
+                           constantBytes >> 10);
+    }
+    friend void PrintTo(const Case& one, std::ostream* out) { *out << one.name(); }
 };
 
 class SliceTranslations : public testing::TestWithParam<Case> {
   protected:
     static constexpr driver::CUdeviceptr kPool = 0x7f00'0020'0000;
     gpu::Gpu gpu_ = gpu::Gpu::open("sim:h200");
-    dissect::ResidueHash hash_ = hashOf(gpu_.simulator()->profile().map);
+    dissect::ResidueHash hash_ = hashOf(gpu_.profile()->map);
     SliceSpace space_{
         gpu_, {kPool, GetParam().pool, false}, hash_, labelsOf(hash_, GetParam().pool), GetParam().slices};
 };
@@ -162,7 +162,8 @@ INSTANTIATE_TEST_SUITE_P(Sets, SliceTranslations,
                                          Case{kList, 64_MiB, 64_KiB}, Case{kList, 64_MiB, 0},
                                          Case{{12}, 64_MiB, 64_KiB},
                                          Case{kRun, 100_GiB, 64_KiB},  // more than 4 GB of these slices
-                                         Case{kList, 100_GiB, 0}));
+                                         Case{kList, 100_GiB, 0}),
+                         [](const auto& info) { return info.param.name(); });
 
 TEST(SliceSpaces, ViewsReachTheSameBytes) {
     Fixture f;

@@ -6,8 +6,8 @@
 
 namespace bulkhead::walls {
 
-inline SmSet setOf(const Site& site, const std::set<unsigned>& members) {
-    SmSet sms(site.topology().multiprocessors(), false);
+inline SmSet setOf(const WalledGpu& walled, const std::set<unsigned>& members) {
+    SmSet sms(walled.topology().sms(), false);
     for (const unsigned sm : members) sms.at(sm) = true;
     return sms;
 }

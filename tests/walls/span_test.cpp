@@ -49,16 +49,16 @@ TEST(Spans, PlainMemory) {
 
 TEST(Spans, MemoryOfASide) {
     auto gpu = gpu::Gpu::open("sim:h200");
-    SiteOptions options;
+    WalledGpuOptions options;
     options.coloring = Coloring::sides;
     options.memory = 16_MiB;
-    Site site(gpu, options);
+    WalledGpu walled(gpu, options);
     for (unsigned side = 0; side < 2; ++side) {
-        Enclosure enclosure = site.enclose({{}, {side}, 0});
-        auto in = enclosure.context().array(numbers()), out = enclosure.context().array<unsigned>(kCount);
-        const std::uint32_t sum = run(gpu, "addOnSide", sideSpan(enclosure, out), sideSpan(enclosure, in));
+        PartitionContext tenant = walled.enclose({{}, {side}, 0});
+        auto in = tenant.context().array(numbers()), out = tenant.context().array<unsigned>(kCount);
+        const std::uint32_t sum = run(gpu, "addOnSide", sideSpan(tenant, out), sideSpan(tenant, in));
         expectMirrored(out.download(), sum);
-        EXPECT_THROW(sliceSpan(enclosure, in), Error);
+        EXPECT_THROW(sliceSpan(tenant, in), Error);
     }
 }
 

@@ -43,21 +43,21 @@ WAIT:
 /// Half of a simulated GPU, with its context current.
 class WalledDriver : public testing::Test {
   protected:
-    static SiteOptions byPages() {
-        SiteOptions options;
+    static WalledGpuOptions byPages() {
+        WalledGpuOptions options;
         options.coloring = Coloring::pages;
         return options;
     }
 
     gpu::Gpu gpu = gpu::Gpu::open("sim:gtx1080");
-    Site site{gpu, byPages()};
-    Enclosure enclosure = site.enclose({setOf(site, {0, 1, 2, 3}), {0}, 256_MiB});
+    WalledGpu walled{gpu, byPages()};
+    PartitionContext tenant = walled.enclose({setOf(walled, {0, 1, 2, 3}), {0}, 256_MiB});
     const DriverApi& api = walledDriver();
     CUcontext context = nullptr;
     CUdevice device = 0;
 
     void SetUp() override {
-        enclosure.context().makeCurrent();
+        tenant.context().makeCurrent();
         ASSERT_EQ(api.cuCtxGetCurrent(&context), CUDA_SUCCESS);
         ASSERT_EQ(api.cuCtxGetDevice(&device), CUDA_SUCCESS);
     }
@@ -127,7 +127,7 @@ TEST_F(WalledDriver, ShowsOneDeviceOfTheSizeOfTheShare) {
     EXPECT_EQ(second, -1);
     // Also while no context is current, as in a program that asks before it begins.
     ASSERT_EQ(api.cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
-    ASSERT_EQ(api.cuDeviceGetAttribute(&sms, static_cast<int>(DeviceAttribute::multiprocessors), first), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuDeviceGetAttribute(&sms, static_cast<int>(DeviceAttribute::sms), first), CUDA_SUCCESS);
     EXPECT_EQ(sms, 4);
     ASSERT_EQ(api.cuDeviceGetAttribute(&cooperative, static_cast<int>(DeviceAttribute::cooperativeLaunch), first),
               CUDA_SUCCESS);
@@ -151,7 +151,7 @@ TEST_F(WalledDriver, HasNoContextOnAnotherDevice) {
     EXPECT_EQ(api.cuDevicePrimaryCtxRetain(&retained, elsewhere), CUDA_ERROR_INVALID_DEVICE);
     EXPECT_EQ(retained, untouched);
     int sms = 0;
-    EXPECT_EQ(api.cuDeviceGetAttribute(&sms, static_cast<int>(DeviceAttribute::multiprocessors), elsewhere),
+    EXPECT_EQ(api.cuDeviceGetAttribute(&sms, static_cast<int>(DeviceAttribute::sms), elsewhere),
               CUDA_ERROR_INVALID_DEVICE);
 }
 
@@ -179,7 +179,7 @@ TEST_F(WalledDriver, ResettingTheDeviceGivesTheShareBackAndKeepsTheWalls) {
     const CUdeviceptr second = allocate(200_MiB);
     lateWrite(nullptr, second, 5);
     EXPECT_EQ(read(second), 5u);
-    EXPECT_EQ(enclosure.strayBlocks(), 0u);
+    EXPECT_EQ(tenant.strayBlocks(), 0u);
 }
 
 TEST_F(WalledDriver, TheDefaultStreamWaitsForStreamsThatBlock) {
@@ -291,12 +291,12 @@ TEST_F(WalledDriver, PassesNoHandleOfItsOwnOnToTheDriverBehind) {
 
 TEST(WalledDriverOnTranslatedMemory, AnswersPointerAttributesInWholeWords) {
     auto gpu = gpu::Gpu::open("sim:h200");
-    SiteOptions options;
+    WalledGpuOptions options;
     options.coloring = Coloring::sides;
     options.memory = 16_MiB;
-    Site site(gpu, options);
-    Enclosure enclosure = site.enclose({{}, {1}, 4_MiB});
-    const auto array = enclosure.context().array<std::uint32_t>(1000);
+    WalledGpu walled(gpu, options);
+    PartitionContext tenant = walled.enclose({{}, {1}, 4_MiB});
+    const auto array = tenant.context().array<std::uint32_t>(1000);
     const DriverApi& api = walledDriver();
     enum : CUpointer_attribute { kIsManaged = 8, kDeviceOrdinal = 9, kMapped = 13 };
     for (const auto& [attribute, expected] : {std::pair(kIsManaged, 0), {kDeviceOrdinal, 0}, {kMapped, 1}}) {
@@ -304,6 +304,56 @@ TEST(WalledDriverOnTranslatedMemory, AnswersPointerAttributesInWholeWords) {
         ASSERT_EQ(api.cuPointerGetAttribute(&value, attribute, array.address()), CUDA_SUCCESS) << lastError();
         EXPECT_EQ(value, expected) << attribute;
     }
+}
+
+/// Waits until a word is not 0, for so many cycles at most, and writes what it saw last.
+const char* const kAwaitPtx = R"(
+.version 6.3
+.target sm_60
+.address_size 64
+.visible .entry await(.param .u64 flag, .param .u64 seen, .param .u64 cycles)
+{
+	.reg .pred %p<3>;
+	.reg .b32 %r;
+	.reg .b64 %rd<7>;
+	ld.param.u64 %rd1, [flag];
+	ld.param.u64 %rd2, [seen];
+	ld.param.u64 %rd3, [cycles];
+	mov.u64 %rd4, %clock64;
+WAIT:
+	ld.global.cg.u32 %r, [%rd1];
+	setp.ne.u32 %p1, %r, 0;
+	@%p1 bra DONE;
+	mov.u64 %rd5, %clock64;
+	sub.u64 %rd6, %rd5, %rd4;
+	setp.lt.u64 %p2, %rd6, %rd3;
+	@%p2 bra WAIT;
+DONE:
+	st.global.u32 [%rd2], %r;
+	ret;
+}
+)";
+
+// Launches of a tenant whose blocks place themselves follow each other: a kernel that copied the word would come too
+// late.
+TEST(WalledDriverOnTranslatedMemory, CopiesAWordWhileAKernelWaitsForIt) {
+    auto gpu = gpu::Gpu::open("sim:h200");
+    WalledGpuOptions options;
+    options.coloring = Coloring::sides;
+    options.memory = 16_MiB;
+    WalledGpu walled(gpu, options);
+    PartitionContext tenant = walled.enclose({setOf(walled, {0, 1}), {1}, 4_MiB});
+    gpu::Context& context = tenant.context();
+    auto flag = context.array(std::vector<std::uint32_t>{0}), seen = flag;
+    seen = context.array(std::vector<std::uint32_t>{0});
+    gpu::Kernel kernel = context.load(kAwaitPtx).kernel("await");
+    gpu::Stream stream = context.createStream();
+    constexpr std::uint64_t kCycles = 1'000'000;
+    kernel.launch(stream, {1}, {1}, 0, flag, seen, kCycles);
+    EXPECT_EQ(flag.download(), std::vector<std::uint32_t>{0});
+    flag.upload(std::vector<std::uint32_t>{5});
+    stream.synchronize();
+    EXPECT_EQ(seen.download(), std::vector<std::uint32_t>{5});
 }
 
 /// In a process of its own, as ctest runs it, no walls stand yet.

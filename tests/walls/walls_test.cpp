@@ -1,4 +1,4 @@
-// Enclosures keep code that knows nothing of them on their multiprocessors and in their memory.
+// Enclosures keep code that knows nothing of them on their SMs and in their memory.
 
 #include "walls/walls.h"
 
@@ -10,15 +10,13 @@
 #include "arch/device_profile.h"
 #include "base/error.h"
 #include "dissect/map_file.h"
-#include "driver/simulator_api.h"
-#include "sim/gpu.h"
 #include "sm_sets.h"
 #include "walls/context_registry.h"
 
 namespace bulkhead::walls {
 namespace {
 
-/// Each block adds one for each of its threads to counts[block], and notes its multiprocessor in sms[block].
+/// Each block adds one for each of its threads to counts[block], and notes its SM in sms[block].
 const char* const kCountPtx = R"(
 .version 6.3
 .target sm_60
@@ -46,7 +44,7 @@ const char* const kCountPtx = R"(
 }
 )";
 
-/// Runs the counting kernel and checks that every block ran once. Returns the multiprocessors that blocks noted.
+/// Runs the counting kernel and checks that every block ran once. Returns the SMs that blocks noted.
 std::set<unsigned> countBlocks(gpu::Context& context, gpu::Dim3 grid, gpu::Dim3 block, std::size_t shared = 0) {
     const std::size_t blocks = std::size_t{grid.x} * grid.y * grid.z;
     gpu::Kernel kernel = context.load(kCountPtx).kernel("count");
@@ -63,23 +61,23 @@ std::set<unsigned> countBlocks(gpu::Context& context, gpu::Dim3 grid, gpu::Dim3 
 
 TEST(ComputeWalls, BlocksOfAnyGridRunOnceInside) {
     auto gpu = gpu::Gpu::open("sim:gtx1080");
-    Site site(gpu, {});
+    WalledGpu walled(gpu, {});
     const std::set<unsigned> inside = {1, 4, 5, 17};
-    Enclosure enclosure = site.enclose({setOf(site, inside), {}, 0});
-    EXPECT_EQ(countBlocks(enclosure.context(), {1000}, {64}), inside);
-    EXPECT_EQ(countBlocks(enclosure.context(), {7, 11}, {16, 4}), inside);
-    EXPECT_EQ(countBlocks(enclosure.context(), {5, 7, 3}, {8, 2, 6}, 20000), inside);
-    EXPECT_EQ(countBlocks(enclosure.context(), {40}, {1024}), inside);
-    EXPECT_EQ(enclosure.multiprocessorsUsed(), setOf(site, inside));
-    EXPECT_EQ(enclosure.strayBlocks(), 0u);
+    PartitionContext tenant = walled.enclose({setOf(walled, inside), {}, 0});
+    EXPECT_EQ(countBlocks(tenant.context(), {1000}, {64}), inside);
+    EXPECT_EQ(countBlocks(tenant.context(), {7, 11}, {16, 4}), inside);
+    EXPECT_EQ(countBlocks(tenant.context(), {5, 7, 3}, {8, 2, 6}, 20000), inside);
+    EXPECT_EQ(countBlocks(tenant.context(), {40}, {1024}), inside);
+    EXPECT_EQ(tenant.smsUsed(), setOf(walled, inside));
+    EXPECT_EQ(tenant.strayBlocks(), 0u);
 }
 
 TEST(ComputeWalls, LaunchesOfManyStreamsAllRunInside) {
     auto gpu = gpu::Gpu::open("sim:gtx1080");
-    Site site(gpu, {});
+    WalledGpu walled(gpu, {});
     const std::set<unsigned> inside = {0, 9};
-    Enclosure enclosure = site.enclose({setOf(site, inside), {}, 0});
-    gpu::Context& context = enclosure.context();
+    PartitionContext tenant = walled.enclose({setOf(walled, inside), {}, 0});
+    gpu::Context& context = tenant.context();
     gpu::Kernel kernel = context.load(kCountPtx).kernel("count");
     constexpr std::size_t kBlocks = 300, kStreams = 5;
     std::vector<gpu::Stream> streams;
@@ -96,16 +94,17 @@ TEST(ComputeWalls, LaunchesOfManyStreamsAllRunInside) {
         EXPECT_EQ(counts[i].download(), std::vector<std::uint32_t>(kBlocks, 3 * 128));
         for (const std::uint32_t sm : sms[i].download()) EXPECT_TRUE(inside.count(sm)) << sm;
     }
-    EXPECT_EQ(enclosure.strayBlocks(), 0u);
+    EXPECT_EQ(tenant.strayBlocks(), 0u);
 }
 
 TEST(ComputeWalls, EnclosuresSideBySideDoNotMeet) {
     auto gpu = gpu::Gpu::open("sim:gtx1080");
-    Site site(gpu, {});
+    WalledGpu walled(gpu, {});
     const std::set<unsigned> first = {0, 2, 4}, second = {1, 3};
-    Enclosure a = site.enclose({setOf(site, first), {}, 0}), b = site.enclose({setOf(site, second), {}, 0});
-    EXPECT_EQ(a.context().info().multiprocessors, 3);
-    EXPECT_EQ(b.context().info().multiprocessors, 2);
+    PartitionContext a = walled.enclose({setOf(walled, first), {}, 0}),
+                     b = walled.enclose({setOf(walled, second), {}, 0});
+    EXPECT_EQ(a.context().info().sms, 3);
+    EXPECT_EQ(b.context().info().sms, 2);
     EXPECT_EQ(countBlocks(a.context(), {200}, {64}), first);
     EXPECT_EQ(countBlocks(b.context(), {200}, {64}), second);
     EXPECT_EQ(countBlocks(a.context(), {200}, {64}), first);
@@ -113,11 +112,11 @@ TEST(ComputeWalls, EnclosuresSideBySideDoNotMeet) {
 
 TEST(ComputeWalls, AKernelThatCannotBeWalledIsRefusedInWords) {
     auto gpu = gpu::Gpu::open("sim:gtx1080");
-    Site site(gpu, {});
-    Enclosure enclosure = site.enclose({setOf(site, {3}), {}, 0});
+    WalledGpu walled(gpu, {});
+    PartitionContext tenant = walled.enclose({setOf(walled, {3}), {}, 0});
     const std::string arrives = kCountPtx + std::string(".visible .entry arrives()\n{\nbar.arrive 1, 64; ret;\n}\n");
-    const driver::DriverApi& api = enclosure.context().api();
-    enclosure.context().makeCurrent();
+    const driver::DriverApi& api = tenant.context().api();
+    tenant.context().makeCurrent();
     driver::CUmodule module = nullptr;
     driver::CUfunction function = nullptr;
     ASSERT_EQ(api.cuModuleLoadData(&module, arrives.c_str()), driver::CUDA_SUCCESS);
@@ -129,9 +128,9 @@ TEST(ComputeWalls, AKernelThatCannotBeWalledIsRefusedInWords) {
 /// What a program asks before it chooses a grid or shared memory must hold inside.
 TEST(ComputeWalls, OccupancyAndSharedMemoryAreThoseOfTheShare) {
     auto gpu = gpu::Gpu::open("sim:gtx1080");
-    Site site(gpu, {});
-    Enclosure enclosure = site.enclose({setOf(site, {1, 4, 5, 17}), {}, 0});
-    gpu::Context& context = enclosure.context();
+    WalledGpu walled(gpu, {});
+    PartitionContext tenant = walled.enclose({setOf(walled, {1, 4, 5, 17}), {}, 0});
+    gpu::Context& context = tenant.context();
     std::string text = kCountPtx;
     text.insert(text.find(".visible"), ".extern .shared .align 16 .b8 dynamic[];\n");
     const gpu::Kernel kernel = context.load(text.c_str()).kernel("count");
@@ -142,7 +141,7 @@ TEST(ComputeWalls, OccupancyAndSharedMemoryAreThoseOfTheShare) {
     ASSERT_EQ(api.cuCtxGetDevice(&device), driver::CUDA_SUCCESS);
     ASSERT_EQ(api.cuOccupancyMaxPotentialBlockSize(&grid, &block, kernel.handle(), nullptr, 0, 0),
               driver::CUDA_SUCCESS);
-    EXPECT_EQ(grid * block, 4 * 2048) << "all threads of four multiprocessors";
+    EXPECT_EQ(grid * block, 4 * 2048) << "all threads of four SMs";
     constexpr auto kShared = static_cast<driver::CUdevice_attribute>(driver::DeviceAttribute::sharedBytesPerBlock);
     ASSERT_EQ(api.cuDeviceGetAttribute(&shared, kShared, device), driver::CUDA_SUCCESS);
     ASSERT_EQ(
@@ -158,74 +157,74 @@ TEST(ComputeWalls, OccupancyAndSharedMemoryAreThoseOfTheShare) {
 /// Which a program counts on without asking, where a block may have more when asked.
 TEST(ComputeWalls, All48KBOfDynamicSharedMemoryCanBeHad) {
     auto gpu = gpu::Gpu::open("sim:v100");
-    Site site(gpu, {});
+    WalledGpu walled(gpu, {});
     const std::set<unsigned> inside = {1, 4};
-    Enclosure enclosure = site.enclose({setOf(site, inside), {}, 0});
-    EXPECT_EQ(countBlocks(enclosure.context(), {40}, {256}, 48 * 1024), inside);
-    EXPECT_THROW(countBlocks(enclosure.context(), {40}, {256}, 48 * 1024 + 1024), Error) << "nor without walls";
+    PartitionContext tenant = walled.enclose({setOf(walled, inside), {}, 0});
+    EXPECT_EQ(countBlocks(tenant.context(), {40}, {256}, 48 * 1024), inside);
+    EXPECT_THROW(countBlocks(tenant.context(), {40}, {256}, 48 * 1024 + 1024), Error) << "nor without walls";
 }
 
 TEST(ComputeWalls, SharedMemoryThatWallsHaveTakenIsMissedInWords) {
     auto gpu = gpu::Gpu::open("sim:gtx1080");
-    Site site(gpu, {});
-    Enclosure enclosure = site.enclose({setOf(site, {1, 4}), {}, 0});
+    WalledGpu walled(gpu, {});
+    PartitionContext tenant = walled.enclose({setOf(walled, {1, 4}), {}, 0});
     try {
-        countBlocks(enclosure.context(), {40}, {256}, 48 * 1024);
+        countBlocks(tenant.context(), {40}, {256}, 48 * 1024);
         FAIL() << "a block of this GPU has no more than 48 KB";
     } catch (const Error& error) {
         EXPECT_NE(std::string(error.what()).find("walls leave count 49148 bytes"), std::string::npos) << error.what();
     }
 }
 
-TEST(ComputeWalls, NoMultiprocessorOrAnUnknownColorIsRefused) {
+TEST(ComputeWalls, NoSmOrAnUnknownColorIsRefused) {
     auto gpu = gpu::Gpu::open("sim:gtx1080");
-    Site site(gpu, {});
-    EXPECT_THROW(site.enclose({SmSet(20, false), {}, 0}), Error);
-    EXPECT_THROW(site.enclose({SmSet(7, true), {}, 0}), Error);
-    EXPECT_THROW(site.enclose({{}, {0}, 1_MiB}), Error);
+    WalledGpu walled(gpu, {});
+    EXPECT_THROW(walled.enclose({SmSet(20, false), {}, 0}), Error);
+    EXPECT_THROW(walled.enclose({SmSet(7, true), {}, 0}), Error);
+    EXPECT_THROW(walled.enclose({{}, {0}, 1_MiB}), Error);
 }
 
-Site siteOfPages(gpu::Gpu& gpu) {
-    SiteOptions options;
+WalledGpu siteOfPages(gpu::Gpu& gpu) {
+    WalledGpuOptions options;
     options.coloring = Coloring::pages;
     return {gpu, options};
 }
 
 TEST(MemoryWalls, MoreThanTheShareIsOutOfMemory) {
     auto gpu = gpu::Gpu::open("sim:gtx1080");
-    Site site = siteOfPages(gpu);
-    EXPECT_EQ(site.colors(), 2u);
-    Enclosure enclosure = site.enclose({{}, {1}, 1_MiB});
+    WalledGpu walled = siteOfPages(gpu);
+    EXPECT_EQ(walled.colors(), 2u);
+    PartitionContext tenant = walled.enclose({{}, {1}, 1_MiB});
     std::size_t free = 0, total = 0;
-    enclosure.context().makeCurrent();
-    ASSERT_EQ(enclosure.context().api().cuMemGetInfo(&free, &total), driver::CUDA_SUCCESS);
+    tenant.context().makeCurrent();
+    ASSERT_EQ(tenant.context().api().cuMemGetInfo(&free, &total), driver::CUDA_SUCCESS);
     EXPECT_EQ(total, 1_MiB);
     EXPECT_EQ(free, 1_MiB);
     driver::CUdevice device = 0;
-    ASSERT_EQ(enclosure.context().api().cuCtxGetDevice(&device), driver::CUDA_SUCCESS);
-    ASSERT_EQ(enclosure.context().api().cuDeviceTotalMem(&total, device), driver::CUDA_SUCCESS);
+    ASSERT_EQ(tenant.context().api().cuCtxGetDevice(&device), driver::CUDA_SUCCESS);
+    ASSERT_EQ(tenant.context().api().cuDeviceTotalMem(&total, device), driver::CUDA_SUCCESS);
     EXPECT_EQ(total, 1_MiB);
-    const gpu::Buffer some = enclosure.context().allocate(700 * 1024);
+    const gpu::Buffer some = tenant.context().allocate(700 * 1024);
     driver::CUdeviceptr more = 0;
-    EXPECT_EQ(enclosure.context().api().cuMemAlloc(&more, 400 * 1024), driver::CUDA_ERROR_OUT_OF_MEMORY);
-    EXPECT_EQ(enclosure.context().api().cuMemAlloc(&more, 300 * 1024), driver::CUDA_SUCCESS);
-    ASSERT_EQ(enclosure.context().api().cuMemGetInfo(&free, &total), driver::CUDA_SUCCESS);
+    EXPECT_EQ(tenant.context().api().cuMemAlloc(&more, 400 * 1024), driver::CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(tenant.context().api().cuMemAlloc(&more, 300 * 1024), driver::CUDA_SUCCESS);
+    ASSERT_EQ(tenant.context().api().cuMemGetInfo(&free, &total), driver::CUDA_SUCCESS);
     EXPECT_EQ(free, 24u * 1024);
-    EXPECT_EQ(enclosure.context().api().cuMemFree(more), driver::CUDA_SUCCESS);
-    EXPECT_EQ(enclosure.memoryUsed(), 700u * 1024);
+    EXPECT_EQ(tenant.context().api().cuMemFree(more), driver::CUDA_SUCCESS);
+    EXPECT_EQ(tenant.memoryUsed(), 700u * 1024);
 }
 
 TEST(MemoryWalls, AKernelWithAccessesThatCannotBeTranslatedIsRefusedByItself) {
     auto gpu = gpu::Gpu::open("sim:h200");
-    SiteOptions options;
+    WalledGpuOptions options;
     options.coloring = Coloring::sides;
     options.memory = 32_MiB;
-    Site site(gpu, options);
-    Enclosure enclosure = site.enclose({setOf(site, {1, 2, 3}), {0}, 8_MiB});
+    WalledGpu walled(gpu, options);
+    PartitionContext tenant = walled.enclose({setOf(walled, {1, 2, 3}), {0}, 8_MiB});
     const std::string samples =
         ".visible .entry samples(.param .u64 view)\n{\n.reg .f32 %f<6>; .reg .b64 %rd;\nld.param.u64 %rd, [view]; "
         "tex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd, {%f5}]; ret;\n}\n";
-    const gpu::Module module = enclosure.context().load((kCountPtx + samples).c_str());
+    const gpu::Module module = tenant.context().load((kCountPtx + samples).c_str());
     try {
         module.kernel("samples");
         ADD_FAILURE();
@@ -236,16 +235,12 @@ TEST(MemoryWalls, AKernelWithAccessesThatCannotBeTranslatedIsRefusedByItself) {
 }
 
 /// Slices that an allocation's bytes are on, asked of the simulated GPU itself.
-std::set<std::uint32_t> slicesOf(gpu::Gpu& gpu, const Enclosure& enclosure, const gpu::Buffer& buffer) {
-    const arch::AddressMap& map = gpu.simulator()->profile().map;
-    gpu.context().makeCurrent();
+std::set<std::uint32_t> slicesOf(gpu::Gpu& gpu, const PartitionContext& tenant, const gpu::Buffer& buffer) {
+    const arch::AddressMap& map = gpu.profile()->map;
     std::set<std::uint32_t> slices;
     for (std::size_t offset = 0; offset < buffer.bytes(); offset += 128) {
-        std::uint64_t physical = 0;
-        const auto real = enclosure.realAddress(buffer.address() + offset);
-        if (driver::simulator().physicalAddress(&physical, real) != driver::CUDA_SUCCESS)
-            throw Error("no memory at offset {}", offset);
-        slices.insert(map.locate(physical).slice);
+        const auto real = tenant.realAddress(buffer.address() + offset);
+        slices.insert(map.locate(gpu.context().physicalAddress(real)).slice);
     }
     return slices;
 }
@@ -257,14 +252,14 @@ bool disjoint(const std::set<std::uint32_t>& a, const std::set<std::uint32_t>& b
 TEST(MemoryWalls, PagesOfDifferentColorsShareNoSlice) {
     for (const char* name : {"sim:gtx1080", "sim:v100"}) {
         auto gpu = gpu::Gpu::open(name);
-        Site site = siteOfPages(gpu);
+        WalledGpu walled = siteOfPages(gpu);
         std::vector<std::set<std::uint32_t>> slices;
-        std::vector<Enclosure> enclosures;
-        for (unsigned color = 0; color < site.colors(); ++color) {
-            enclosures.push_back(site.enclose({{}, {color}, 4_MiB}));
-            const gpu::Buffer buffer = enclosures.back().context().allocate(2_MiB);
-            EXPECT_EQ(enclosures.back().colorOf(buffer.address() + 12345), color);
-            slices.push_back(slicesOf(gpu, enclosures.back(), buffer));
+        std::vector<PartitionContext> tenants;
+        for (unsigned color = 0; color < walled.colors(); ++color) {
+            tenants.push_back(walled.enclose({{}, {color}, 4_MiB}));
+            const gpu::Buffer buffer = tenants.back().context().allocate(2_MiB);
+            EXPECT_EQ(tenants.back().colorOf(buffer.address() + 12345), color);
+            slices.push_back(slicesOf(gpu, tenants.back(), buffer));
             for (unsigned other = 0; other < color; ++other) EXPECT_TRUE(disjoint(slices[other], slices[color]));
         }
     }
@@ -272,46 +267,46 @@ TEST(MemoryWalls, PagesOfDifferentColorsShareNoSlice) {
 
 TEST(MemoryWalls, SeveralColorsOfPagesTakeTurns) {
     auto gpu = gpu::Gpu::open("sim:v100");
-    Site site = siteOfPages(gpu);
-    EXPECT_EQ(site.colors(), 8u);
-    Enclosure enclosure = site.enclose({{}, {2, 5, 6}, 64_MiB});
-    auto array = enclosure.context().array<std::uint32_t>(8_MiB / 4);
+    WalledGpu walled = siteOfPages(gpu);
+    EXPECT_EQ(walled.colors(), 8u);
+    PartitionContext tenant = walled.enclose({{}, {2, 5, 6}, 64_MiB});
+    auto array = tenant.context().array<std::uint32_t>(8_MiB / 4);
     std::vector<std::uint32_t> content(array.size());
     std::iota(content.begin(), content.end(), 7u);
     array.upload(content);
     std::set<unsigned> colors;
     for (std::size_t offset = 0; offset < 8_MiB; offset += 4096)
-        colors.insert(enclosure.colorOf(array.address() + offset));
+        colors.insert(tenant.colorOf(array.address() + offset));
     EXPECT_EQ(colors, (std::set<unsigned>{2, 5, 6}));
     EXPECT_EQ(array.download(), content);
 }
 
-/// One site by sides on a simulated H200, whose driver tells no colors: all that is known comes from timing.
+/// One walled by sides on a simulated H200, whose driver tells no colors: all that is known comes from timing.
 class SideWalls : public testing::Test {
   protected:
     static void SetUpTestSuite() {
         gpu_ = new gpu::Gpu(gpu::Gpu::open("sim:h200"));
-        SiteOptions options;
+        WalledGpuOptions options;
         options.coloring = Coloring::sides;
         options.memory = 64_MiB;
-        site_ = new Site(*gpu_, options);
+        walled_ = new WalledGpu(*gpu_, options);
     }
     static void TearDownTestSuite() {
-        delete site_;
+        delete walled_;
         delete gpu_;
     }
     static inline gpu::Gpu* gpu_ = nullptr;
-    static inline Site* site_ = nullptr;
+    static inline WalledGpu* walled_ = nullptr;
 };
 
-TEST_F(SideWalls, SidesOfMultiprocessorsAreFound) {
-    EXPECT_EQ(site_->topology().sides(), 2u);
-    const auto& sides = site_->topology().sideOf;
+TEST_F(SideWalls, SidesOfSmsAreFound) {
+    EXPECT_EQ(walled_->topology().sides(), 2u);
+    const auto& sides = walled_->topology().sideOf;
     EXPECT_EQ(std::count(sides.begin(), sides.end(), 0), 66);
 }
 
 TEST_F(SideWalls, AnAllocationNeverCrossesItsColor) {
-    Enclosure a = site_->enclose({{}, {0}, 16_MiB}), b = site_->enclose({{}, {1}, 16_MiB});
+    PartitionContext a = walled_->enclose({{}, {0}, 16_MiB}), b = walled_->enclose({{}, {1}, 16_MiB});
     const gpu::Buffer small = a.context().allocate(5000), large = a.context().allocate(10_MiB),
                       other = b.context().allocate(10_MiB);
     const auto first = slicesOf(*gpu_, a, large), second = slicesOf(*gpu_, b, other);
@@ -326,7 +321,7 @@ TEST_F(SideWalls, AnAllocationNeverCrossesItsColor) {
 /// Reductions of neighbouring lanes to an address within a sector reach into the next one: the sample would contend
 /// with itself and be taken for any slice.
 TEST_F(SideWalls, SampledAddressesAreWholeSectorsOfTheAllocation) {
-    Enclosure a = site_->enclose({{}, {0}, 4_MiB});
+    PartitionContext a = walled_->enclose({{}, {0}, 4_MiB});
     const gpu::Buffer before = a.context().allocate(700), buffer = a.context().allocate(100'000);
     std::set<driver::CUdeviceptr> ofBuffer;
     for (std::size_t offset = 0; offset < buffer.bytes(); ++offset)
@@ -339,18 +334,18 @@ TEST_F(SideWalls, SampledAddressesAreWholeSectorsOfTheAllocation) {
     }
 }
 
-TEST_F(SideWalls, TheColorIsTheSideThatMultiprocessorsAreNearTo) {
-    // Slices of side 0 are those that multiprocessors of side 0 reach fast: the profile has them in halves.
-    Enclosure a = site_->enclose({{}, {0}, 4_MiB});
+TEST_F(SideWalls, TheColorIsTheSideThatSmsAreNearTo) {
+    // Slices of side 0 are those that SMs of side 0 reach fast: the profile has them in halves.
+    PartitionContext a = walled_->enclose({{}, {0}, 4_MiB});
     const gpu::Buffer buffer = a.context().allocate(1_MiB);
-    const auto& profile = gpu_->simulator()->profile();
+    const auto& profile = *gpu_->profile();
     for (const std::uint32_t slice : slicesOf(*gpu_, a, buffer))
-        EXPECT_EQ(slice / (profile.map.slices() / 2), site_->topology().sideOf.front());
+        EXPECT_EQ(slice / (profile.map.slices() / 2), walled_->topology().sideOf.front());
 }
 
 TEST_F(SideWalls, CopiesAndFillsReachTheBytes) {
-    Enclosure enclosure = site_->enclose({{}, {1}, 16_MiB});
-    gpu::Context& context = enclosure.context();
+    PartitionContext tenant = walled_->enclose({{}, {1}, 16_MiB});
+    gpu::Context& context = tenant.context();
     std::vector<std::uint8_t> content(300'001);
     for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<std::uint8_t>(i * 7 + i / 4096);
     auto a = context.array(content), b = context.array<std::uint8_t>(content.size());
@@ -368,8 +363,8 @@ TEST_F(SideWalls, CopiesAndFillsReachTheBytes) {
 }
 
 TEST_F(SideWalls, RectanglesAreCopied) {
-    Enclosure enclosure = site_->enclose({{}, {0}, 16_MiB});
-    gpu::Context& context = enclosure.context();
+    PartitionContext tenant = walled_->enclose({{}, {0}, 16_MiB});
+    gpu::Context& context = tenant.context();
     constexpr std::size_t kWidth = 300, kHeight = 40, kHostPitch = 333, kPitch = 512;
     std::vector<std::uint8_t> from(kHostPitch * kHeight), to(from.size(), 0);
     std::iota(from.begin(), from.end(), std::uint8_t{3});
@@ -398,8 +393,8 @@ TEST_F(SideWalls, RectanglesAreCopied) {
 }
 
 TEST_F(SideWalls, BoxesAreCopied) {
-    Enclosure enclosure = site_->enclose({{}, {1}, 16_MiB});
-    gpu::Context& context = enclosure.context();
+    PartitionContext tenant = walled_->enclose({{}, {1}, 16_MiB});
+    gpu::Context& context = tenant.context();
     constexpr std::size_t kWidth = 100, kHeight = 6, kDepth = 3, kPitch = 128, kRows = 8;  // rows of a layer
     std::vector<std::uint8_t> from(kPitch * kRows * kDepth), to(from.size(), 0);
     std::iota(from.begin(), from.end(), std::uint8_t{7});
@@ -426,18 +421,18 @@ TEST_F(SideWalls, BoxesAreCopied) {
 }
 
 TEST_F(SideWalls, KernelsKeepTheirAddresses) {
-    Enclosure enclosure = site_->enclose({setOf(*site_, {5, 6, 131}), {0}, 16_MiB});
-    EXPECT_EQ(countBlocks(enclosure.context(), {5000}, {32}), (std::set<unsigned>{5, 6, 131}));
+    PartitionContext tenant = walled_->enclose({setOf(*walled_, {5, 6, 131}), {0}, 16_MiB});
+    EXPECT_EQ(countBlocks(tenant.context(), {5000}, {32}), (std::set<unsigned>{5, 6, 131}));
 }
 
 TEST_F(SideWalls, ReusedMemoryHoldsNobodysBytes) {
     driver::CUdeviceptr where = 0;
     {
-        Enclosure before = site_->enclose({{}, {0}, 8_MiB});
+        PartitionContext before = walled_->enclose({{}, {0}, 8_MiB});
         auto secret = before.context().array(std::vector<std::uint32_t>(100'000, 0xdeadbeef));
         where = before.realAddress(secret.address());
     }
-    Enclosure after = site_->enclose({{}, {0}, 8_MiB});
+    PartitionContext after = walled_->enclose({{}, {0}, 8_MiB});
     auto reused = after.context().array<std::uint32_t>(100'000);
     EXPECT_EQ(after.realAddress(reused.address()), where) << "the test needs the same memory";
     EXPECT_EQ(reused.download(), std::vector<std::uint32_t>(100'000, 0));
@@ -446,32 +441,32 @@ TEST_F(SideWalls, ReusedMemoryHoldsNobodysBytes) {
 TEST(Enclosures, OutliveTheirSite) {
     auto gpu = gpu::Gpu::open("sim:h200");
     const auto made = [&] {
-        SiteOptions options;
+        WalledGpuOptions options;
         options.coloring = Coloring::sides;
         options.memory = 16_MiB;
-        Site site(gpu, options);
-        return site.enclose({{}, {1}, 4_MiB});
+        WalledGpu walled(gpu, options);
+        return walled.enclose({{}, {1}, 4_MiB});
     };
-    Enclosure enclosure = made();
-    auto array = enclosure.context().array(std::vector<std::uint32_t>(10'000, 3));
+    PartitionContext tenant = made();
+    auto array = tenant.context().array(std::vector<std::uint32_t>(10'000, 3));
     EXPECT_EQ(array.download(), std::vector<std::uint32_t>(10'000, 3));
 }
 
 TEST_F(SideWalls, AllColorsTogetherAreNoWall) {
-    Enclosure enclosure = site_->enclose({setOf(*site_, {2, 3}), {0, 1}, 8_MiB});
-    EXPECT_EQ(countBlocks(enclosure.context(), {500}, {32}), (std::set<unsigned>{2, 3}));
+    PartitionContext tenant = walled_->enclose({setOf(*walled_, {2, 3}), {0, 1}, 8_MiB});
+    EXPECT_EQ(countBlocks(tenant.context(), {500}, {32}), (std::set<unsigned>{2, 3}));
     driver::CUdeviceptr more = 0;
-    enclosure.context().makeCurrent();
-    EXPECT_EQ(enclosure.context().api().cuMemAlloc(&more, 9_MiB), driver::CUDA_ERROR_OUT_OF_MEMORY);
+    tenant.context().makeCurrent();
+    EXPECT_EQ(tenant.context().api().cuMemAlloc(&more, 9_MiB), driver::CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 TEST_F(SideWalls, TenantsOfOneColorHaveDifferentMemory) {
-    Enclosure a = site_->enclose({{}, {0}, 8_MiB}), b = site_->enclose({{}, {0}, 8_MiB});
+    PartitionContext a = walled_->enclose({{}, {0}, 8_MiB}), b = walled_->enclose({{}, {0}, 8_MiB});
     auto x = a.context().array(std::vector<std::uint32_t>(50'000, 1)),
          y = b.context().array(std::vector<std::uint32_t>(50'000, 2));
     EXPECT_EQ(x.download(), std::vector<std::uint32_t>(50'000, 1));
     EXPECT_EQ(y.download(), std::vector<std::uint32_t>(50'000, 2));
-    EXPECT_THROW(site_->enclose({{}, {0}, 20_MiB}), Error);
+    EXPECT_THROW(walled_->enclose({{}, {0}, 20_MiB}), Error);
 }
 
 /// Slices have no names but by a page that serves as an example, so tenants are told apart, and all of their slices are
@@ -481,36 +476,36 @@ TEST(SliceWalls, TenantsShareNoSlice) {
     small.settings = {"sm.count=16"};  // takes less time to probe with
     auto gpu = gpu::Gpu::open("sim:h200", small);
     const dissect::MapFile map = dissect::readMapFile(BULKHEAD_SOURCE_DIR "/results/h200/dissect.json");
-    SiteOptions options;
+    WalledGpuOptions options;
     options.coloring = Coloring::slices;
     options.memory = 4_MiB;
     options.map = &map;
-    Site site(gpu, options);
-    EXPECT_EQ(site.colors(), 94u);
-    for (unsigned quarter = 0; quarter < 4; ++quarter) {
+    WalledGpu walled(gpu, options);
+    EXPECT_EQ(walled.colors(), 94u);
+    for (const dissect::L2Region region : dissect::kL2Regions) {
         std::vector<unsigned> colors;
         for (unsigned color = 0; color < 94; ++color)
-            if (site.quarterOf(color) == quarter) colors.push_back(color);
-        Enclosure inside = site.enclose({{}, colors, 0});
+            if (walled.regionOf(color) == region) colors.push_back(color);
+        PartitionContext inside = walled.enclose({{}, colors, 0});
         const gpu::Buffer buffer = inside.context().allocate(400_KiB);
         for (const std::uint32_t slice : slicesOf(gpu, inside, buffer))
-            EXPECT_EQ(2 * (slice / 47) + (slice % 47 < 24 ? 0 : 1), quarter);
+            EXPECT_TRUE(slice / 47 == region.side && (slice % 47 < 24 ? 0 : 1) == region.half) << slice;
     }
     std::vector<std::set<std::uint32_t>> slices;
-    std::vector<Enclosure> enclosures;
+    std::vector<PartitionContext> tenants;
     for (unsigned tenant = 0; tenant < 3; ++tenant) {
         std::vector<unsigned> colors;
         for (unsigned color = 0; color < 15; ++color) colors.push_back(15 * tenant + color);
-        enclosures.push_back(site.enclose({setOf(site, {tenant, tenant + 8}), colors, 0}));
-        const gpu::Buffer buffer = enclosures.back().context().allocate(400_KiB);
-        slices.push_back(slicesOf(gpu, enclosures.back(), buffer));
+        tenants.push_back(walled.enclose({setOf(walled, {tenant, tenant + 8}), colors, 0}));
+        const gpu::Buffer buffer = tenants.back().context().allocate(400_KiB);
+        slices.push_back(slicesOf(gpu, tenants.back(), buffer));
         EXPECT_EQ(slices.back().size(), 15u);
-        EXPECT_EQ(enclosures.back().walls().memory, site.memoryOf(colors));
-        EXPECT_EQ(site.countWrongColors(enclosures.back(), buffer, 8, tenant), 0u);
+        EXPECT_EQ(tenants.back().walls().memory, walled.memoryOf(colors));
+        EXPECT_EQ(walled.countWrongColors(tenants.back(), buffer, 8, tenant), 0u);
         for (unsigned other = 0; other < tenant; ++other) EXPECT_TRUE(disjoint(slices[other], slices[tenant]));
-        EXPECT_EQ(countBlocks(enclosures.back().context(), {300}, {32}), (std::set<unsigned>{tenant, tenant + 8}));
+        EXPECT_EQ(countBlocks(tenants.back().context(), {300}, {32}), (std::set<unsigned>{tenant, tenant + 8}));
     }
-    EXPECT_THROW(site.enclose({{}, {14, 50}, 0}), Error) << "a color that is in use together with others";
+    EXPECT_THROW(walled.enclose({{}, {14, 50}, 0}), Error) << "a color that is in use together with others";
 }
 
 }  // namespace

@@ -65,6 +65,30 @@ std::vector<Case> cases() {
 INSTANTIATE_TEST_SUITE_P(, EveryWorkload, ::testing::ValuesIn(cases()),
                          [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
+/// On a GPU of a single SM that holds a single block, so that even small grids are many waves. Blocks that were timed,
+/// of all of them.
+std::pair<std::uint64_t, std::uint64_t> runSampled(const std::string& workload) {
+    gpu::SimulationOptions options;
+    options.settings = {"sm.count=1", "sm.maxBlocks=1"};
+    options.sample = true;
+    gpu::Gpu gpu = gpu::Gpu::open("sim:gtx480", options);
+    gpu::Stream stream = gpu.context().createStream();
+    const auto instance = find(workload).create(gpu.context(), Size::test, 7);
+    const Measurement m = measure(gpu, stream, *instance);
+    EXPECT_NO_THROW(instance->check());
+    return {m.sampled.timedBlocks, m.sampled.blocks};
+}
+
+TEST_P(Repeated, EqualsItsReferenceWhereSomeBlocksAreNotTimed) {
+    const auto [timed, blocks] = runSampled(GetParam());
+    EXPECT_LE(timed, blocks);
+}
+
+TEST(Workloads, OfLargeGridsMostBlocksAreNotTimed) {
+    const auto [timed, blocks] = runSampled("2DCONV");
+    EXPECT_LT(timed, blocks / 2);
+}
+
 INSTANTIATE_TEST_SUITE_P(, Repeated, ::testing::ValuesIn(names()), [](const auto& info) { return info.param; });
 
 TEST(Workloads, AreFoundWhateverTheirCase) {

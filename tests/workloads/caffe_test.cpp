@@ -98,8 +98,9 @@ TEST(Reference, ConvolutionSumsOverItsGroupAlone) {
                     for (int k = 0; k < 9; ++k) {
                         const int row = 2 * y - 1 + k / 3, column = 2 * x - 1 + k % 3, channel = o / 3 * 2 + c;
                         if (row < 0 || row >= 5 || column < 0 || column >= 6) continue;
-                        sum += double{parameters.weight(static_cast<std::size_t>((o * 2 + c) * 9 + k))} *
-                               double{in[static_cast<std::size_t>((channel * 5 + row) * 6 + column)]};
+                        const int weight = (o * 2 + c) * 9 + k, input = (channel * 5 + row) * 6 + column;
+                        sum += double{parameters.weight(static_cast<std::size_t>(weight))} *
+                               double{in[static_cast<std::size_t>(input)]};
                     }
                 EXPECT_NEAR(out[static_cast<std::size_t>((o * 3 + y) * 3 + x)], sum, 1e-9);
             }

@@ -217,7 +217,7 @@ TEST(MarsText, AWebLogHasThreeFieldsALineSkewedPagesAndRepeatedLines) {
 
 TEST(MarsText, DocumentsFillTheirTextAndEveryLinkEndsInItsLine) {
     Random random(7);
-    const Site site = htmlDocuments(random, 200000);
+    const WalledGpu site = htmlDocuments(random, 200000);
     EXPECT_EQ(site.text.size(), 200000u);
     std::size_t next = 0, links = 0, smallest = site.text.size(), largest = 0;
     for (const Span& document : site.documents) {

@@ -43,7 +43,7 @@ TEST(PolyBench, CorrCheckCatchesOneWrongElement) {
     EXPECT_EQ(bytesOfCaught("CORR"), (Sizes{70 * 71 * kFloat}));
 }
 
-std::uint64_t loads(const KernelFigures& kernel) {
+std::uint64_t loads(const KernelMeasurement& kernel) {
     return kernel.counters.l1Hits + kernel.counters.l1Misses;
 }
 
@@ -58,9 +58,9 @@ TEST(PolyBench, AThreadARowTouchesALineALane) {
 TEST(PolyBench, AThreadAColumnTouchesALineOrTwoAWarp) {
     const Measurement m = measured("ATAX");
     ASSERT_EQ(m.kernels[1].kernel, "ataxColumns");
-    // 296 columns in 10 warps, 9 full ones and a quarter. A row of 1184 bytes is 9 lines and a quarter, so rows begin
-    // at every quarter of a line by turns, 50 times each: at 0 the warps touch 10 lines; a quarter further on each full
-    // warp straddles two, and the last, of a quarter, still lies in one.
+    // 296 columns in 10 warps, 9 full ones and a region. A row of 1184 bytes is 9 lines and a region, so rows begin
+    // at every region of a line by turns, 50 times each: at 0 the warps touch 10 lines; a region further on each full
+    // warp straddles two, and the last, of a region, still lies in one.
     const std::uint64_t ofA = 50 * 10 + 3 * 50 * (9 * 2 + 1);
     EXPECT_EQ(loads(m.kernels[1]), ofA + 200u * 10 + 10);
 }

@@ -58,7 +58,7 @@ Measurement measured(const std::string& name) {
     return measure(gpu, stream, *instance);
 }
 
-std::uint64_t loads(const KernelFigures& kernel) {
+std::uint64_t loads(const KernelMeasurement& kernel) {
     return kernel.counters.l1Hits + kernel.counters.l1Misses;
 }
 
@@ -104,7 +104,7 @@ TEST(Rodinia, HotspotTilesOverlapByTwiceTheStepsOfALaunch) {
 TEST(Rodinia, CfdComputesTheFluxThriceAStep) {
     const Measurement m = measured("CFD");
     std::map<std::string, std::uint64_t> launches;
-    for (const KernelFigures& k : m.kernels) launches[k.kernel] = k.launches;
+    for (const KernelMeasurement& k : m.kernels) launches[k.kernel] = k.launches;
     EXPECT_EQ(launches, (std::map<std::string, std::uint64_t>{
                             {"cfdInitialize", 1}, {"cfdStepFactor", 2}, {"cfdFlux", 6}, {"cfdTimeStep", 6}}));
 }

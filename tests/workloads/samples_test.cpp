@@ -30,7 +30,7 @@ TEST(Samples, FastWalshCheckCatchesOneWrongElement) {
 }
 
 std::uint64_t launchesOf(const Measurement& m, const std::string& kernel) {
-    for (const KernelFigures& k : m.kernels)
+    for (const KernelMeasurement& k : m.kernels)
         if (k.kernel == kernel) return k.launches;
     return 0;
 }

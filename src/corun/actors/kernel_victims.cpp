@@ -4,9 +4,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "corun/corun.h"
-#include "corun/launch_watch.h"
 #include "corun/waiting.h"
-#include "sim/gpu.h"
 #include "victims.ptx.h"
 
 namespace bulkhead::corun {
@@ -17,7 +15,7 @@ constexpr std::uint64_t kLatencyAccesses = 32768;  // of a latency victim: a few
 
 ActorRun summarize(const std::vector<BlockLog>& logs) {
     ActorRun run;
-    run.multiprocessors = multiprocessorsOf(logs);
+    run.sms = smsOf(logs);
     for (const BlockLog& log : logs) {
         run.startNs = run.startNs == 0 ? log.startNs : std::min(run.startNs, log.startNs);
         run.endNs = std::max(run.endNs, log.endNs);
@@ -37,21 +35,22 @@ class KernelVictim : public Actor {
           spec_(spec),
           watch_(stage.watch),
           stream_(context_.createStream()),
-          kernel_(context_, shape_.multiprocessors, context_.load(kVictimsPtx).kernel(kernel), spec.layout),
-          sweep_(context_, shape_.multiprocessors, context_.load(kVictimsPtx).kernel("readAll"), {1, 32, {}}),
+          kernel_(context_, shape_.sms, context_.load(kVictimsPtx).kernel(kernel), spec.layout),
+          sweep_(context_, shape_.sms, context_.load(kVictimsPtx).kernel("readAll"), {1, 32, {}}),
           result_(context_.array<std::uint32_t>(2)) {
         if (spec_.bytes == 0) spec_.bytes = shape_.bytes;
     }
 
     std::optional<ActorRun> run(const Rounds& rounds) override {
         if (rounds.count != 1) throw Error("a victim is timed one run at a time");
-        LaunchWatch launches(gpu_, context_);
+        std::optional<gpu::LaunchLog> log;
+        if (watch_) log.emplace(gpu_, context_);
         launch();
         if (!waitFor(context_, stream_, spec_.limitSeconds)) return std::nullopt;
         ActorRun run = summarize(kernel_.logs());
         if (!watch_) return run;
-        for (const sim::LaunchId id : launches.since()) run.counters += gpu_.simulator()->counters(id);
-        addMachineSide(run, *gpu_.simulator(), *watch_);
+        for (const gpu::Launch& launch : log->launches()) run.counters += launch.counters;
+        addMachineSide(run, gpu_.launchCounters(), *watch_);
         return run;
     }
     void settle() override { stream_.synchronize(); }
@@ -61,7 +60,8 @@ class KernelVictim : public Actor {
         } else {
             warm();
         }
-        if (!waitFor(context_, stream_, spec_.limitSeconds)) throw Error("the victim could not be prepared");
+        if (!waitFor(context_, stream_, spec_.limitSeconds))
+            throw Error("the victim was not prepared within its time limit");
     }
 
   protected:
@@ -80,7 +80,7 @@ class KernelVictim : public Actor {
 
     gpu::Gpu& gpu_;
     gpu::Context context_;
-    CacheShape shape_;
+    CacheGeometry shape_;
     VictimSpec spec_;
     const MachineWatch* watch_;
     gpu::Stream stream_;
@@ -148,14 +148,14 @@ class Bandwidth final : public KernelVictim {
         data_ = context_.allocate(bytes);
         data_.fill(1);
         context_.synchronize();
-        passes_ = gpu_.simulator() ? kSimulatedPasses : kPasses;
+        passes_ = gpu_.capabilities().costly ? kFewPasses : kPasses;
         if (spec_.accesses) passes_ = static_cast<unsigned>(std::max<Bytes>(1, spec_.accesses * kVectorBytes / bytes));
     }
     Ring lines() const override { return sequentialRing(data_.address(), data_.bytes(), shape_.lineBytes); }
 
   private:
     static constexpr Bytes kVectorBytes = 16;
-    static constexpr unsigned kPasses = 200, kSimulatedPasses = 4;
+    static constexpr unsigned kPasses = 200, kFewPasses = 4;
     void warm() override { launch(); }
     void launch() override {
         result_.buffer().fill(0, stream_);

@@ -60,7 +60,7 @@ std::vector<std::string> wordsOf(const std::string& victim) {
             throw Error("{}: a space is missing after a quotation mark", victim);
         words.push_back(word);
     }
-    if (words.empty()) throw Error("a program without a name");
+    if (words.empty()) throw Error("the program has no name");
     return words;
 }
 

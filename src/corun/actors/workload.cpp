@@ -9,7 +9,6 @@
 #include "applications.ptx.h"
 #include "corun/applications.h"
 #include "corun/corun.h"
-#include "corun/launch_watch.h"
 #include "corun/waiting.h"
 
 namespace bulkhead::corun {
@@ -43,7 +42,8 @@ class Marker {
     driver::CUevent event_ = nullptr;
 };
 
-/// Kernels that go where the driver puts them. Timed, or run again and again: on a real GPU a thread sees to it.
+/// Kernels that go where the driver puts them. Timed, or run again and again: a thread sees to it where the GPU runs by
+/// itself.
 class Workload final : public Actor {
   public:
     Workload(const Stage& stage, const std::string& name, workloads::Size size, std::uint64_t seed, double limitSeconds)
@@ -55,7 +55,7 @@ class Workload final : public Actor {
           start_(context_.createEvent()),
           end_(context_.createEvent()),
           limit_(limitSeconds),
-          simulated_(gpu_.simulator() != nullptr) {}
+          runsByItself_(gpu_.capabilities().runsByItself) {}
     ~Workload() override {
         stop_ = true;
         if (thread_.joinable()) thread_.join();
@@ -71,16 +71,16 @@ class Workload final : public Actor {
         if (run(Rounds{})) check();
     }
     std::optional<ActorRun> run(const Rounds& rounds) override {
-        std::optional<LaunchWatch> launches;
-        if (watch_) launches.emplace(gpu_, context_);
+        std::optional<gpu::LaunchLog> log;
+        if (watch_) log.emplace(gpu_, context_);
         start_.record(stream_);
         for (unsigned i = 0; i < rounds.count; ++i) instance_->run(stream_);
         end_.record(stream_);
         if (!wait(rounds)) return std::nullopt;
         ActorRun run;
-        if (watch_) run = runOfLaunches(launches->since(), *gpu_.simulator(), *watch_).value_or(run);
+        if (watch_) run = runOfLaunches(log->launches(), gpu_.launchCounters(), *watch_).value_or(run);
         run.seconds = secondsOfARun_ = end_.secondsSince(start_) / rounds.count;
-        if (watch_) addMachineSide(run, *gpu_.simulator(), *watch_);
+        if (watch_) addMachineSide(run, gpu_.launchCounters(), *watch_);
         return run;
     }
     void check() override { instance_->check(); }
@@ -88,10 +88,10 @@ class Workload final : public Actor {
 
     void start(double) override {
         const double runs = std::ceil(kAheadSeconds / std::max(secondsOfARun_, 1e-9));
-        depth_ = simulated_ ? kFewest : static_cast<unsigned>(std::clamp(runs, double{kFewest}, double{kMost}));
+        depth_ = runsByItself_ ? static_cast<unsigned>(std::clamp(runs, double{kFewest}, double{kMost})) : kFewest;
         completed_ = 0;
         keepBusy();
-        if (simulated_) return;
+        if (!runsByItself_) return;
         stop_ = false;
         thread_ = std::thread([this] { loop(); });
     }
@@ -119,7 +119,7 @@ class Workload final : public Actor {
 
   private:
     bool wait(const Rounds& rounds) {
-        if (!simulated_ && std::isinf(limit_)) {
+        if (runsByItself_ && std::isinf(limit_)) {
             stream_.synchronize();
             return true;
         }
@@ -145,7 +145,7 @@ class Workload final : public Actor {
     std::unique_ptr<workloads::Instance> instance_;
     gpu::Event start_, end_;
     double limit_, secondsOfARun_ = 0;
-    bool simulated_;
+    bool runsByItself_;
     std::deque<std::unique_ptr<Marker>> pending_;
     unsigned depth_ = 0;  ///< runs that the loop keeps on the way; 0: there is no loop
     std::atomic<bool> stop_ = false;

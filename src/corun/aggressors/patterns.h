@@ -26,6 +26,13 @@ Pattern visitingABank(const PatternSite&);
 Pattern visitingAChannel(const PatternSite&);
 Pattern visitingHotSets(const PatternSite&);
 
+/// Lines of a memory that a map knows, in the order in which they are to be visited.
+using ChooseLines = Ring (*)(const MappedMemory&, const PatternSite&);
+/// All warps together visit them again and again, in this order (kernel visitLines). Throws Error where there is no
+/// map, and where no line was chosen. `farOnly`: on a GPU with two sides, only lines at home on the other side from
+/// most of its SMs.
+Pattern visiting(const PatternSite&, ChooseLines, bool farOnly = false);
+
 /// Memory of a pattern that needs no map: with something for every thread, and filled.
 gpu::Buffer plainMemory(const PatternSite&);
 

@@ -15,14 +15,13 @@ constexpr unsigned kFills = 2;  // of every way: a round of fewer lines would fi
 /// Lines that were chosen with a map. Their order matters: all warps visit one list together.
 class VisitLines final : public AccessPattern {
   public:
-    using Choose = Ring(const MappedMemory&, const PatternSite&);
-
-    /// `farOnly`: on a GPU with two sides, only lines at home on the other side from most of its multiprocessors.
-    VisitLines(const PatternSite& site, Choose choose, bool farOnly = false)
+    VisitLines(const PatternSite& site, ChooseLines choose, bool farOnly)
         : blocks_(site.spec.layout.blocks), lineBytes_(site.shape.lineBytes), sectorBytes_(site.shape.sectorBytes) {
         if (!site.mapMemory)
-            throw Error("aggressor {} needs a map of the GPU's addresses: --map FILE of bulkhead dissect",
-                        site.spec.kind);
+            throw Error(
+                "aggressor {} needs the GPU's address map: write one with bulkhead dissect --out FILE and give it by "
+                "--map FILE",
+                site.spec.kind);
         memory_ = site.mapMemory(site.context, site.spec.bytes);
         ring_ = choose(*memory_, site);
         if (ring_.empty())
@@ -57,11 +56,11 @@ class VisitLines final : public AccessPattern {
     }
 
     /// A line that is read from the other side fills a way on both, at home and as a copy near the reader. So
-    /// multiprocessors of one side, with lines at home on the other, evict both.
+    /// SMs of one side, with lines at home on the other, evict both.
     void chooseSide(const PatternSite& site) {
-        const std::vector<std::uint8_t> sides = memory_->sidesOfMultiprocessors();
+        const std::vector<std::uint8_t> sides = memory_->sidesOfSms();
         if (sides.empty()) return;
-        std::vector<unsigned> used = site.spec.layout.multiprocessors;
+        std::vector<unsigned> used = site.spec.layout.sms;
         if (used.empty()) {
             used.resize(sides.size());
             std::iota(used.begin(), used.end(), 0u);
@@ -85,7 +84,7 @@ class VisitLines final : public AccessPattern {
     Bytes lineBytes_, sectorBytes_;
     std::unique_ptr<MappedMemory> memory_;
     Ring ring_;
-    /// Lines to visit, which multiprocessors do so (none: all), and how far they have got.
+    /// Lines to visit, which SMs do so (none: all), and how far they have got.
     gpu::Array<std::uint32_t> list_, workers_, ticket_;
     std::uint32_t parts_ = 0;
     double workingShare_ = 1;
@@ -107,42 +106,42 @@ Ring onTarget(const MappedMemory& memory, const PatternSite& site, Target target
 
 }  // namespace
 
+Pattern visiting(const PatternSite& site, ChooseLines choose, bool farOnly) {
+    return std::make_unique<VisitLines>(site, choose, farOnly);
+}
+
 Pattern visitingSetBySet(const PatternSite& site) {
-    return std::make_unique<VisitLines>(
-        site, [](const MappedMemory& m, const PatternSite& s) { return everySet(m, s, Order::setBySet); });
+    return visiting(site, [](const MappedMemory& m, const PatternSite& s) { return everySet(m, s, Order::setBySet); });
 }
 
 Pattern visitingSetsInTurn(const PatternSite& site) {
-    return std::make_unique<VisitLines>(
-        site, [](const MappedMemory& m, const PatternSite& s) { return everySet(m, s, Order::rotating); });
+    return visiting(site, [](const MappedMemory& m, const PatternSite& s) { return everySet(m, s, Order::rotating); });
 }
 
 Pattern visitingFewest(const PatternSite& site) {
     const auto choose = [](const MappedMemory& m, const PatternSite& s) {
         return coverInRounds(m, s.shape.lineBytes, waysOf(m, s), kFills, s.spec.seed).ring;
     };
-    return std::make_unique<VisitLines>(site, choose, true);
+    return visiting(site, choose, true);
 }
 
 Pattern visitingASlice(const PatternSite& site) {
-    return std::make_unique<VisitLines>(
-        site, [](const MappedMemory& m, const PatternSite& s) { return onTarget(m, s, Target::slice); });
+    return visiting(site, [](const MappedMemory& m, const PatternSite& s) { return onTarget(m, s, Target::slice); });
 }
 
 Pattern visitingABank(const PatternSite& site) {
-    return std::make_unique<VisitLines>(site, [](const MappedMemory& m, const PatternSite& s) {
-        if (m.map().banksPerChannel() < 2) throw Error("aggressor bank: the map knows nothing of DRAM's banks");
+    return visiting(site, [](const MappedMemory& m, const PatternSite& s) {
+        if (m.map().banksPerChannel() < 2) throw Error("aggressor bank: the map has no DRAM banks");
         return onTarget(m, s, Target::bank);
     });
 }
 
 Pattern visitingAChannel(const PatternSite& site) {
-    return std::make_unique<VisitLines>(
-        site, [](const MappedMemory& m, const PatternSite& s) { return onTarget(m, s, Target::channel); });
+    return visiting(site, [](const MappedMemory& m, const PatternSite& s) { return onTarget(m, s, Target::channel); });
 }
 
 Pattern visitingHotSets(const PatternSite& site) {
-    return std::make_unique<VisitLines>(site, [](const MappedMemory& m, const PatternSite& s) {
+    return visiting(site, [](const MappedMemory& m, const PatternSite& s) {
         return coverHotSets(m, s.shape.lineBytes, kFills * waysOf(m, s), s.victimLines, kHotShare).ring;
     });
 }

@@ -4,17 +4,14 @@
 namespace bulkhead::corun {
 namespace {
 
-/// Two, with no multiprocessor in common.
+/// Two, with no SM in common.
 class GreenContexts final : public Sharing {
   public:
     explicit GreenContexts(const SharingSite& site)
-        : pair_(site.gpu.createGreenPair(site.firstMultiprocessors
-                                             ? site.firstMultiprocessors
-                                             : static_cast<unsigned>(site.gpu.info().multiprocessors) / 2)) {}
+        : pair_(site.gpu.createGreenPair(site.firstSms ? site.firstSms
+                                                       : static_cast<unsigned>(site.gpu.info().sms) / 2)) {}
     gpu::Context contextOf(unsigned partition) override { return partition == 0 ? pair_.first : pair_.second; }
-    Place placeOf(unsigned) const override {
-        return {static_cast<unsigned>(pair_.first.info().multiprocessors), 0, "", 0};
-    }
+    Place placeOf(unsigned) const override { return {static_cast<unsigned>(pair_.first.info().sms), 0, "", 0}; }
 
   private:
     std::pair<gpu::Context, gpu::Context> pair_;

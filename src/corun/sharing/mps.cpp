@@ -1,19 +1,16 @@
 #include "base/error.h"
 #include "corun/sharing.h"
-#include "driver/simulator_api.h"
 
 namespace bulkhead::corun {
 namespace {
 
-/// A context each on a simulated GPU, side by side.
+/// A context each, side by side.
 class Mps final : public Sharing {
   public:
     explicit Mps(const SharingSite& site) {
         for (unsigned i = 0; i < site.spec.partitions; ++i) {
             contexts_.push_back(site.gpu.createContext(true));
-            if (!site.spec.limitThreads) continue;
-            contexts_.back().makeCurrent();
-            driver::simulator().limitThreads(1.0 / site.spec.partitions);
+            if (site.spec.limitThreads) contexts_.back().limitThreads(1.0 / site.spec.partitions);
         }
     }
     gpu::Context contextOf(unsigned partition) override { return contexts_.at(partition); }
@@ -25,8 +22,8 @@ class Mps final : public Sharing {
 }  // namespace
 
 std::unique_ptr<Sharing> shareByMps(const SharingSite& site) {
-    if (site.gpu.simulator()) return std::make_unique<Mps>(site);
-    if (!site.only) throw Error("MPS divides a real GPU between processes, not in one");
+    if (site.gpu.capabilities().concurrentContexts) return std::make_unique<Mps>(site);
+    if (!site.only) throw Error("MPS shares a real GPU between processes, not within one");
     return shareByStreams(site);
 }
 

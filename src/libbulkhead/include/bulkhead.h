@@ -11,7 +11,7 @@ extern "C" {
 /* What a partition has of the GPU. */
 struct bulkhead_place {
     char partition[65];
-    unsigned multiprocessors, all_multiprocessors;
+    unsigned sms, all_sms;
     unsigned colors, all_colors; /* parts of the memory system that share no slice */
     unsigned long long memory_bytes;
 };

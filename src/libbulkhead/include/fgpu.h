@@ -131,8 +131,8 @@ inline int fgpu_num_sm(int color, int* count) {
     bulkhead_place place = {};
     if (color < 0 || count == nullptr || bulkhead_partition(static_cast<unsigned>(color), &place) != 0)
         return fgpu_detail::fail(bulkhead_error());
-    if (place.multiprocessors == 0) return fgpu_detail::fail("multiprocessors are known once a color is set");
-    *count = static_cast<int>(place.multiprocessors);
+    if (place.sms == 0) return fgpu_detail::fail("the number of SMs is known once a color is set");
+    *count = static_cast<int>(place.sms);
     return 0;
 }
 /// As FGPU's own header spells it.

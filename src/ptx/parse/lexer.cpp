@@ -34,6 +34,10 @@ int digitValue(char c) {
     return 99;
 }
 
+bool isExponent(char c) {
+    return c == 'e' || c == 'E';
+}
+
 }  // namespace
 
 Lexer::Lexer(std::string_view source, std::string_view file)
@@ -147,71 +151,79 @@ void Lexer::next(Token& token) {
 void Lexer::number(Token& token) {
     const char* begin = at_;
     const Position position = here();
+    const char second = *at_ == '0' && at_ + 1 != end_ ? at_[1] : 0;
     token.isUnsigned = false;
-    auto finish = [&](Token::Kind kind) {
-        token.kind = kind;
-        token.text = {begin, static_cast<std::size_t>(at_ - begin)};
-        if (at_ != end_ && in(*at_, wordPart)) fail(position, "malformed number");
-    };
-    char second = at_ + 1 != end_ ? at_[1] : 0;
-    if (*at_ == '0' && (second == 'f' || second == 'F' || second == 'd' || second == 'D')) {
-        bool isSingle = second == 'f' || second == 'F';
+    if (second == 'f' || second == 'F' || second == 'd' || second == 'D') {
+        hexadecimalReal(token, position);
+    } else if (second == 'x' || second == 'X') {
         at_ += 2;
-        std::uint64_t bits = 0;
-        int digits = 0;
-        for (; at_ != end_ && digitValue(*at_) < 16 && digits < 17; ++at_, ++digits) {
-            bits = bits << 4 | static_cast<unsigned>(digitValue(*at_));
-        }
-        if (digits != (isSingle ? 8 : 16)) {
-            fail(position,
-                 isSingle ? "0f is followed by 8 hexadecimal digits" : "0d is followed by 16 hexadecimal digits");
-        }
-        token.type = isSingle ? Type::f32 : Type::f64;
-        token.integer = bits;
-        token.real = isSingle ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
-                              : std::bit_cast<double>(bits);
-        finish(Token::Kind::real);
-        return;
+        integer(token, position, 16);
+    } else if (second == 'b' || second == 'B') {
+        at_ += 2;
+        integer(token, position, 2);
+    } else if (isDecimalReal()) {
+        decimalReal(token, position);
+    } else {
+        integer(token, position, *at_ == '0' ? 8 : 10);
     }
-    unsigned base = 10;
-    if (*at_ == '0') {
-        if (second == 'x' || second == 'X') {
-            base = 16;
-            at_ += 2;
-        } else if (second == 'b' || second == 'B') {
-            base = 2;
-            at_ += 2;
-        }
+    token.text = {begin, static_cast<std::size_t>(at_ - begin)};
+    if (at_ != end_ && in(*at_, wordPart)) fail(position, "malformed number");
+}
+
+void Lexer::skipDigits() {
+    while (at_ != end_ && in(*at_, digit)) ++at_;
+}
+
+/// 0f or 0d and the bits of the number.
+void Lexer::hexadecimalReal(Token& token, Position position) {
+    const bool isSingle = at_[1] == 'f' || at_[1] == 'F';
+    at_ += 2;
+    std::uint64_t bits = 0;
+    int digits = 0;
+    for (; at_ != end_ && digitValue(*at_) < 16 && digits < 17; ++at_, ++digits) {
+        bits = bits << 4 | static_cast<unsigned>(digitValue(*at_));
     }
+    if (digits != (isSingle ? 8 : 16)) {
+        fail(position, isSingle ? "0f is followed by 8 hexadecimal digits" : "0d is followed by 16 hexadecimal digits");
+    }
+    token.kind = Token::Kind::real;
+    token.type = isSingle ? Type::f32 : Type::f64;
+    token.integer = bits;
+    token.real = isSingle ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
+                          : std::bit_cast<double>(bits);
+}
+
+/// 1.5, 1., 1e10. A dot followed by a letter other than an exponent is a modifier.
+bool Lexer::isDecimalReal() const {
+    const char* after = std::find_if(at_, end_, [](char c) { return !in(c, digit); });
+    if (after == end_) return false;
+    if (isExponent(*after)) return true;
+    return *after == '.' && (after + 1 == end_ || !in(after[1], wordStart) || isExponent(after[1]));
+}
+
+void Lexer::decimalReal(Token& token, Position position) {
+    const char* begin = at_;
+    skipDigits();
+    if (at_ != end_ && *at_ == '.') {
+        ++at_;
+        skipDigits();
+    }
+    if (at_ != end_ && isExponent(*at_)) {
+        ++at_;
+        if (at_ != end_ && (*at_ == '+' || *at_ == '-')) ++at_;
+        if (at_ == end_ || !in(*at_, digit)) fail(position, "exponent without digits");
+        skipDigits();
+    }
+    token.kind = Token::Kind::real;
+    token.type = Type::f64;
+    if (std::from_chars(begin, at_, token.real).ec != std::errc{}) fail(position, "real number out of range");
+    token.integer = std::bit_cast<std::uint64_t>(token.real);
+}
+
+void Lexer::integer(Token& token, Position position, unsigned base) {
     const char* digits = at_;
     std::uint64_t value = 0;
     bool tooLarge = false;
-    if (base == 10) {
-        while (at_ != end_ && in(*at_, digit)) ++at_;
-        // Decimal reals: 1.5, 1., 1e10. A dot followed by a letter other than an exponent is a modifier.
-        bool dot =
-            at_ != end_ && *at_ == '.' && (at_ + 1 == end_ || !in(at_[1], wordStart) || at_[1] == 'e' || at_[1] == 'E');
-        bool exponent = at_ != end_ && (*at_ == 'e' || *at_ == 'E');
-        if (dot || exponent) {
-            if (dot) {
-                ++at_;
-                while (at_ != end_ && in(*at_, digit)) ++at_;
-            }
-            if (at_ != end_ && (*at_ == 'e' || *at_ == 'E')) {
-                ++at_;
-                if (at_ != end_ && (*at_ == '+' || *at_ == '-')) ++at_;
-                if (at_ == end_ || !in(*at_, digit)) fail(position, "exponent without digits");
-                while (at_ != end_ && in(*at_, digit)) ++at_;
-            }
-            token.type = Type::f64;
-            if (std::from_chars(begin, at_, token.real).ec != std::errc{}) fail(position, "real number out of range");
-            token.integer = std::bit_cast<std::uint64_t>(token.real);
-            finish(Token::Kind::real);
-            return;
-        }
-        at_ = digits;
-        if (*at_ == '0') base = 8;
-    }
     for (; at_ != end_; ++at_) {
         auto d = static_cast<unsigned>(digitValue(*at_));
         if (d >= base) {
@@ -228,8 +240,8 @@ void Lexer::number(Token& token) {
         ++at_;
     }
     if (value >> 63) token.isUnsigned = true;
+    token.kind = Token::Kind::integer;
     token.integer = value;
-    finish(Token::Kind::integer);
 }
 
 void Lexer::string(Token& token) {

@@ -49,6 +49,11 @@ class Lexer {
   private:
     void skipBlanks();
     void number(Token&);
+    void hexadecimalReal(Token&, Position);
+    bool isDecimalReal() const;
+    void decimalReal(Token&, Position);
+    void integer(Token&, Position, unsigned base);
+    void skipDigits();
     void string(Token&);
     Position here() const { return {line_, static_cast<int>(at_ - lineStart_) + 1}; }
 

@@ -7,6 +7,7 @@
 
 #include "sim/exec/compute_float.h"
 #include "sim/exec/memory_access.h"
+#include "sim/exec/pending_effects.h"
 
 namespace bulkhead::sim {
 
@@ -67,8 +68,8 @@ struct Sixteen {
         return below == wantSmaller ? a : b;
     }
 };
-using F16 = Sixteen<Half, toHalf>;
-using Bf16 = Sixteen<Brain, toBrain>;
+using HalfArithmetic = Sixteen<Half, toHalf>;
+using BrainArithmetic = Sixteen<Brain, toBrain>;
 
 template <class F>
 std::uint32_t onPairs(std::uint32_t a, std::uint32_t b, F f) {
@@ -77,30 +78,70 @@ std::uint32_t onPairs(std::uint32_t a, std::uint32_t b, F f) {
     return low | static_cast<std::uint32_t>(high) << 16;
 }
 
+/// What an atomic needs to be executed, now or later.
 /// Operation: what memory holds afterwards, given (old, operand, second operand, whether f32 subnormals are flushed).
-template <class T, auto Operation, class Register = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>
-void runAtomic(const Instr& i, Warp& w, LaneMask mask) {
-    const AccessKind kind = i.dstCount ? AccessKind::atomic : AccessKind::reduction;
-    accessMemory(i, w, mask, kind, [&](const Access& a, const Places& p) {
-        // atom.add.f32 flushes subnormals in global memory but not in shared memory (PTX ISA, atom).
-        const bool flush = a.space == ptx::Space::global;
-        const Register* c = i.srcCount > 2 ? w.lanes<Register>(i.src[2]) : nullptr;
-        for (LaneMask m = a.lanes; m; m &= m - 1) {
+template <class T, auto Operation, class Register>
+struct Atomic {
+    LaneMask lanes;
+    unsigned elements;
+    bool returns, hasSecond;
+    bool flush;  ///< atom.add.f32 flushes subnormals in global memory but not in shared memory (PTX ISA, atom)
+    Register* old[4];
+    std::uint8_t* at[kLanes];
+    Register operand[4][kLanes];
+    Register second[kLanes];
+
+    void take(const Instr& i, Warp& w, const Access& a, const Places& p) {
+        lanes = a.lanes;
+        elements = i.elements;
+        returns = i.dstCount != 0;
+        hasSecond = i.srcCount > 2;
+        flush = a.space == ptx::Space::global;
+        for (LaneMask m = lanes; m; m &= m - 1) {
             const auto lane = static_cast<unsigned>(std::countr_zero(m));
-            // Operands first: a result may lie in the register of a later element's operand.
-            T operand[4];
-            for (unsigned e = 0; e < i.elements; ++e)
-                operand[e] = static_cast<T>(w.lanes<Register>(i.src[1 + e])[lane]);
-            const T second = c ? static_cast<T>(c[lane]) : T{};
-            for (unsigned e = 0; e < i.elements; ++e) {
-                std::uint8_t* at = p.of(a, lane) + e * sizeof(T);
+            at[lane] = p.of(a, lane);
+        }
+        // Copies: a result may lie in the register of an operand.
+        for (unsigned e = 0; e < elements; ++e) {
+            std::memcpy(operand[e], w.lanes<Register>(i.src[1 + e]), sizeof operand[e]);
+            if (returns) old[e] = w.lanes<Register>(i.dst[e]);
+        }
+        if (hasSecond) std::memcpy(second, w.lanes<Register>(i.src[2]), sizeof second);
+    }
+
+    static bool run(void* what) {
+        const auto& atomic = *static_cast<const Atomic*>(what);
+        bool changed = false;
+        for (LaneMask m = atomic.lanes; m; m &= m - 1) {
+            const auto lane = static_cast<unsigned>(std::countr_zero(m));
+            const T second = atomic.hasSecond ? static_cast<T>(atomic.second[lane]) : T{};
+            for (unsigned e = 0; e < atomic.elements; ++e) {
+                std::uint8_t* at = atomic.at[lane] + e * sizeof(T);
                 const T old = readAs<T>(at);
-                writeAs(at, static_cast<T>(Operation(old, operand[e], second, flush)));
-                if (i.dstCount)
-                    w.lanes<Register>(i.dst[e])[lane] =
-                        static_cast<Register>(static_cast<std::make_unsigned_t<T>>(old));
+                const auto after =
+                    static_cast<T>(Operation(old, static_cast<T>(atomic.operand[e][lane]), second, atomic.flush));
+                writeAs(at, after);
+                changed |= after != old;
+                if (atomic.returns)
+                    atomic.old[e][lane] = static_cast<Register>(static_cast<std::make_unsigned_t<T>>(old));
             }
         }
+        return changed;
+    }
+};
+
+template <class T, auto Operation, class Register = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>
+void runAtomic(const Instr& i, Warp& w, LaneMask mask) {
+    using Kind = Atomic<T, Operation, Register>;
+    const AccessKind kind = i.dstCount ? AccessKind::atomic : AccessKind::reduction;
+    accessMemory(i, w, mask, kind, [&](const Access& a, const Places& p) {
+        if (a.space == ptx::Space::global && !w.effects().showAtOnce()) {
+            w.effects().defer<Kind>(a, Kind::run).take(i, w, a, p);
+            return;
+        }
+        Kind atomic;
+        atomic.take(i, w, a, p);
+        if (Kind::run(&atomic)) w.noteChange();
     });
 }
 
@@ -159,26 +200,26 @@ constexpr Entry kAtomics[] = {
     {"add", Type::s64, runAtomic<u64, add<u64>>},
     {"add", Type::f32, runAtomic<u32, addFloat>},
     {"add", Type::f64, runAtomic<u64, addDouble>},
-    {"add", Type::f16, runAtomic<u16, halfAdd<F16>>},
-    {"add", Type::bf16, runAtomic<u16, halfAdd<Bf16>>},
-    {"add", Type::f16x2, runAtomic<u32, pairAdd<F16>>},
-    {"add", Type::bf16x2, runAtomic<u32, pairAdd<Bf16>>},
+    {"add", Type::f16, runAtomic<u16, halfAdd<HalfArithmetic>>},
+    {"add", Type::bf16, runAtomic<u16, halfAdd<BrainArithmetic>>},
+    {"add", Type::f16x2, runAtomic<u32, pairAdd<HalfArithmetic>>},
+    {"add", Type::bf16x2, runAtomic<u32, pairAdd<BrainArithmetic>>},
     {"min", Type::u32, runAtomic<u32, min<u32>>},
     {"min", Type::s32, runAtomic<s32, min<s32>>},
     {"min", Type::u64, runAtomic<u64, min<u64>>},
     {"min", Type::s64, runAtomic<s64, min<s64>>},
-    {"min", Type::f16, runAtomic<u16, halfMin<F16>>},
-    {"min", Type::bf16, runAtomic<u16, halfMin<Bf16>>},
-    {"min", Type::f16x2, runAtomic<u32, pairMin<F16>>},
-    {"min", Type::bf16x2, runAtomic<u32, pairMin<Bf16>>},
+    {"min", Type::f16, runAtomic<u16, halfMin<HalfArithmetic>>},
+    {"min", Type::bf16, runAtomic<u16, halfMin<BrainArithmetic>>},
+    {"min", Type::f16x2, runAtomic<u32, pairMin<HalfArithmetic>>},
+    {"min", Type::bf16x2, runAtomic<u32, pairMin<BrainArithmetic>>},
     {"max", Type::u32, runAtomic<u32, max<u32>>},
     {"max", Type::s32, runAtomic<s32, max<s32>>},
     {"max", Type::u64, runAtomic<u64, max<u64>>},
     {"max", Type::s64, runAtomic<s64, max<s64>>},
-    {"max", Type::f16, runAtomic<u16, halfMax<F16>>},
-    {"max", Type::bf16, runAtomic<u16, halfMax<Bf16>>},
-    {"max", Type::f16x2, runAtomic<u32, pairMax<F16>>},
-    {"max", Type::bf16x2, runAtomic<u32, pairMax<Bf16>>},
+    {"max", Type::f16, runAtomic<u16, halfMax<HalfArithmetic>>},
+    {"max", Type::bf16, runAtomic<u16, halfMax<BrainArithmetic>>},
+    {"max", Type::f16x2, runAtomic<u32, pairMax<HalfArithmetic>>},
+    {"max", Type::bf16x2, runAtomic<u32, pairMax<BrainArithmetic>>},
     {"inc", Type::u32, runAtomic<u32, increment>},
     {"dec", Type::u32, runAtomic<u32, decrement>},
     {"and", Type::b32, runAtomic<u32, bitAnd<u32>>},

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "sim/exec/memory_access.h"
+#include "sim/exec/pending_effects.h"
 
 namespace bulkhead::sim {
 
@@ -86,8 +87,8 @@ std::string convert(const std::string& format, std::size_t& at, Arguments& argum
         case 'd':
         case 'i': {
             std::int64_t v = isLong ? arguments.next<std::int64_t>() : arguments.next<std::int32_t>();
-            if (length == "h") v = static_cast<std::int16_t>(v);
-            if (length == "hh") v = static_cast<std::int8_t>(v);
+            const int dropped = length == "h" ? 48 : length == "hh" ? 56 : 0;  // bits above what is printed
+            v = static_cast<std::int64_t>(static_cast<std::uint64_t>(v) << dropped) >> dropped;
             return formatted(specification + "ll" + conversion, static_cast<long long>(v));
         }
         case 'u':
@@ -141,7 +142,7 @@ void runVprintf(const Instr& i, Warp& w, const CallSite& site, LaneMask mask) {
                 ++conversions;
             }
         }
-        if (w.launch().print) w.launch().print(text);
+        w.effects().print(w.launch(), text);
         for (const CallSite::Copy& result : site.results)
             std::memcpy(w.callParams(lane) + result.to, &conversions, std::min<std::size_t>(result.bytes, 4));
     }

@@ -86,29 +86,37 @@ inline void forLanes(LaneMask mask, Body body) {
     for (; mask; mask &= mask - 1) body(std::countr_zero(mask));
 }
 
+/// dst[0] = Op(src[0], src[1], ...) in each lane of the mask, one by one.
+template <class Op, class R, class... A, std::size_t... I>
+inline __attribute__((always_inline)) void applyOneByOne(const Instr& instr, Warp& warp, LaneMask mask,
+                                                         std::index_sequence<I...>) {
+    LaneWord<R>* const out = warp.lanes<LaneWord<R>>(instr.dst[0]);
+    [&](auto*... in) {
+        forLanes(mask, [&](int lane) { out[lane] = toLane<R>(static_cast<R>(Op{}(fromLane<A>(in[lane])...))); });
+    }(warp.lanes<const LaneWord<A>>(instr.src[I])...);
+}
+
 template <class Op, class R, class... A, std::size_t... I>
 inline __attribute__((always_inline)) void applyLanewise(const Instr& instr, Warp& warp, LaneMask mask,
                                                          std::index_sequence<I...>) {
+    if (mask != kAllLanes) return applyOneByOne<Op, R, A...>(instr, warp, mask, std::index_sequence<I...>{});
     LaneWord<R>* const out = warp.lanes<LaneWord<R>>(instr.dst[0]);
-    const auto apply = [out](int lane, auto*... in) {
-        out[lane] = toLane<R>(static_cast<R>(Op{}(fromLane<A>(in[lane])...)));
-    };
-    if (mask == kAllLanes) {
-        [&](auto*... in) {
-            BULKHEAD_INDEPENDENT_LANES
-            for (int lane = 0; lane < kLanes; ++lane) apply(lane, in...);
-        }(warp.lanes<const LaneWord<A>>(instr.src[I])...);
-    } else {
-        [&](auto*... in) {
-            forLanes(mask, [&](int lane) { apply(lane, in...); });
-        }(warp.lanes<const LaneWord<A>>(instr.src[I])...);
-    }
+    [&](auto*... in) {
+        BULKHEAD_INDEPENDENT_LANES
+        for (int lane = 0; lane < kLanes; ++lane) out[lane] = toLane<R>(static_cast<R>(Op{}(fromLane<A>(in[lane])...)));
+    }(warp.lanes<const LaneWord<A>>(instr.src[I])...);
 }
 
 /// dst[0] = Op(src[0], src[1], ...) in each lane. Op is stateless.
 template <class Op, class R, class... A>
 void lanewise(const Instr& instr, Warp& warp, LaneMask mask) {
     applyLanewise<Op, R, A...>(instr, warp, mask, std::index_sequence_for<A...>{});
+}
+
+/// The same without a vectorised loop, which takes several times as long to compile.
+template <class Op, class R, class... A>
+void lanewiseRare(const Instr& instr, Warp& warp, LaneMask mask) {
+    applyOneByOne<Op, R, A...>(instr, warp, mask, std::index_sequence_for<A...>{});
 }
 
 /// A predicate result: lanes of the mask take `value`, the others keep what they had.
@@ -156,7 +164,8 @@ struct Form {
 };
 
 /// Every instruction that lowerCompute knows, by its name as written, for example "mad.lo.s32". The order of
-/// modifiers that are not types does not matter.
+/// modifiers that are not types does not matter. Functions that add many are cold: optimised, the
+/// code that puts names together would take a sixth of the time that they take to compile.
 class Forms {
   public:
     Form& add(std::string_view name, Handler, arch::OpClass, ptx::Type result,
@@ -166,6 +175,12 @@ class Forms {
     template <class R, class... A, class Op>
     Form& def(std::string_view name, arch::OpClass opClass, Op) {
         return add(name, &lanewise<Op, R, A...>, opClass, typeOf<R>(), {typeOf<A>()...});
+    }
+
+    /// One of many that compilers do not emit for ordinary code.
+    template <class R, class... A, class Op>
+    Form& defRare(std::string_view name, arch::OpClass opClass, Op) {
+        return add(name, &lanewiseRare<Op, R, A...>, opClass, typeOf<R>(), {typeOf<A>()...});
     }
 
     const Form* find(const ptx::Instruction&) const;

@@ -64,18 +64,18 @@ inline double cosineSeries(double x) {
     return sum;
 }
 
-/// sin(x + quarter * pi / 2).
-inline double sine(double x, int quarter) {
+/// sin(x + region * pi / 2).
+inline double sine(double x, int region) {
     // Three times, for the largest floats: far out the manual promises nothing but a value from -1 to 1.
     for (int pass = 0; pass < 3; ++pass) x -= ((x * (0.5 / kPi) + kShift) - kShift) * (2 * kPi);
     const double turns = x * (2 / kPi);
     const double shifted = turns + kShift, whole = shifted - kShift;
-    const std::uint64_t quarters = bitsOf(shifted) + static_cast<std::uint64_t>(quarter);
+    const std::uint64_t regions = bitsOf(shifted) + static_cast<std::uint64_t>(region);
     // pi / 2 in two pieces, the first short enough for exact products.
     const double rest = (x - whole * 0x1.921fb544p0) - whole * 0x1.0b4611a626331p-34;
     const double sineValue = sineSeries(rest), cosineValue = cosineSeries(rest);
-    const double value = quarters & 1 ? cosineValue : sineValue;
-    return doubleOf(bitsOf(value) ^ (quarters & 2) << 62);
+    const double value = regions & 1 ? cosineValue : sineValue;
+    return doubleOf(bitsOf(value) ^ (regions & 2) << 62);
 }
 
 inline double hyperbolicTangent(double x) {

@@ -1,3 +1,4 @@
+#include <functional>
 #include <utility>
 
 #include "sim/exec/compute_exact.h"
@@ -10,45 +11,50 @@ using arch::OpClass;
 using ptx::Operand;
 using ptx::Type;
 
-enum class Comparison : std::uint8_t { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
-constexpr const char* kNames[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
-                                  "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
+/// How two operands may be to each other.
+enum Relation : unsigned { kLess = 1, kEqual = 2, kGreater = 4, kUnordered = 8, kAny = 15 };
+
+/// A comparison holds for a set of relations.
+struct Comparison {
+    const char* name;
+    unsigned holds;
+};
+constexpr Comparison kComparisons[] = {
+    {"eq", kEqual},
+    {"ne", kLess | kGreater},
+    {"lt", kLess},
+    {"le", kLess | kEqual},
+    {"gt", kGreater},
+    {"ge", kGreater | kEqual},
+    {"equ", kEqual | kUnordered},
+    {"neu", kLess | kGreater | kUnordered},
+    {"ltu", kLess | kUnordered},
+    {"leu", kLess | kEqual | kUnordered},
+    {"gtu", kGreater | kUnordered},
+    {"geu", kGreater | kEqual | kUnordered},
+    {"num", kLess | kEqual | kGreater},
+    {"nan", kUnordered},
+};
 constexpr int kOrderedCount = 6, kCount = 14;
 
-/// The u forms hold when either operand is NaN, the others (ne included) do not.
-template <Comparison kWhich, class T>
+template <unsigned kHolds, class T>
 inline bool compare(T a, T b) {
-    switch (kWhich) {
-        case Comparison::eq:
-            return a == b;
-        case Comparison::ne:
-            return a < b || a > b;
-        case Comparison::lt:
-            return a < b;
-        case Comparison::le:
-            return a <= b;
-        case Comparison::gt:
-            return a > b;
-        case Comparison::ge:
-            return a >= b;
-        case Comparison::equ:
-            return !(a < b || a > b);
-        case Comparison::neu:
-            return !(a == b);
-        case Comparison::ltu:
-            return !(a >= b);
-        case Comparison::leu:
-            return !(a > b);
-        case Comparison::gtu:
-            return !(a <= b);
-        case Comparison::geu:
-            return !(a < b);
-        case Comparison::num:
-            return a == a && b == b;
-        case Comparison::nan:
-            return !(a == a && b == b);
-    }
-    return false;
+    if constexpr (kHolds & kUnordered)
+        return !compare<kAny & ~kHolds>(a, b);
+    else if constexpr (kHolds == kEqual)
+        return a == b;
+    else if constexpr (kHolds == (kLess | kGreater))
+        return a < b || a > b;
+    else if constexpr (kHolds == kLess)
+        return a < b;
+    else if constexpr (kHolds == (kLess | kEqual))
+        return a <= b;
+    else if constexpr (kHolds == kGreater)
+        return a > b;
+    else if constexpr (kHolds == (kGreater | kEqual))
+        return a >= b;
+    else
+        return a == a && b == b;
 }
 
 /// An operand as something the host can compare.
@@ -64,29 +70,48 @@ inline auto comparable(T value) {
         return value;
 }
 
-template <Comparison kWhich, class T, bool kFlush>
+template <unsigned kHolds, class T, bool kFlush>
 LaneMask compareLanes(const Instr& instr, Warp& warp, LaneMask mask) {
     const auto *a = warp.lanes<const LaneWord<T>>(instr.src[0]), *b = warp.lanes<const LaneWord<T>>(instr.src[1]);
     return gather(mask, [&](int lane) {
-        return compare<kWhich>(comparable<T, kFlush>(fromLane<T>(a[lane])),
+        return compare<kHolds>(comparable<T, kFlush>(fromLane<T>(a[lane])),
                                comparable<T, kFlush>(fromLane<T>(b[lane])));
     });
 }
 
-/// One half of each lane of a pair.
-template <Comparison kWhich, class T, bool kFlush>
-LaneMask compareHalves(const Instr& instr, Warp& warp, LaneMask mask, int shift) {
-    const auto *a = warp.lanes<const std::uint32_t>(instr.src[0]), *b = warp.lanes<const std::uint32_t>(instr.src[1]);
-    return gather(mask, [&](int lane) {
-        return compare<kWhich>(comparable<T, kFlush>(fromLane<T>(a[lane] >> shift)),
-                               comparable<T, kFlush>(fromLane<T>(b[lane] >> shift)));
-    });
+/// For each relation, the lanes of a mask whose operands have it.
+struct Relations {
+    LaneMask less, equal, greater;
+
+    LaneMask anyOf(unsigned relations) const {
+        return (relations & kLess ? less : 0) | (relations & kEqual ? equal : 0) |
+               (relations & kGreater ? greater : 0) | (relations & kUnordered ? ~(less | equal | greater) : 0);
+    }
+};
+
+/// Of values that begin `shift` bits up in each lane. It serves every comparison of a type: for those that compilers do
+/// not emit for ordinary code, which are many.
+template <class T, bool kFlush>
+__attribute__((noinline)) Relations relationsOf(const Instr& instr, Warp& warp, LaneMask mask, int shift) {
+    const auto *a = warp.lanes<const LaneWord<T>>(instr.src[0]), *b = warp.lanes<const LaneWord<T>>(instr.src[1]);
+    const auto all = [&](auto relation) {
+        return gather(mask, [&](int lane) {
+            return relation(comparable<T, kFlush>(fromLane<T>(a[lane] >> shift)),
+                            comparable<T, kFlush>(fromLane<T>(b[lane] >> shift)));
+        });
+    };
+    return {all(std::less{}), all(std::equal_to{}), all(std::greater{})};
 }
 
 // Instr::immediate of setp and set: bit 2 negates the predicate source, bits 8 and 9 combine it with the comparison,
-// bits 32 and up hold what set writes where it is true.
+// bits 16 to 19 have the relations for which that holds, bits 32 and up what set writes where it is true.
 enum class Combine : std::uint8_t { none, conjunction, disjunction, exclusive };
-constexpr int kCombineAt = 8, kTrueAt = 32;
+constexpr int kCombineAt = 8, kHoldsAt = 16, kTrueAt = 32;
+
+template <class T, bool kFlush>
+LaneMask compareRarely(const Instr& instr, Warp& warp, LaneMask mask, int shift = 0) {
+    return relationsOf<T, kFlush>(instr, warp, mask, shift).anyOf(instr.immediate >> kHoldsAt & kAny);
+}
 
 inline LaneMask combined(const Instr& instr, Warp& warp, LaneMask value) {
     switch (static_cast<Combine>(instr.immediate >> kCombineAt & 3)) {
@@ -103,35 +128,41 @@ inline LaneMask combined(const Instr& instr, Warp& warp, LaneMask value) {
 }
 
 /// p = (a cmp b) BoolOp c, q = !(a cmp b) BoolOp c.
-template <Comparison kWhich, class T, bool kFlush>
-void setPredicates(const Instr& instr, Warp& warp, LaneMask mask) {
-    const LaneMask value = compareLanes<kWhich, T, kFlush>(instr, warp, mask);
+inline void setBoth(const Instr& instr, Warp& warp, LaneMask mask, LaneMask value) {
     const LaneMask p = combined(instr, warp, value), q = combined(instr, warp, ~value);
     setPredicate(warp.predicate(instr.dst[0]), mask, p);
     if (instr.dstCount == 2) setPredicate(warp.predicate(instr.dst[1]), mask, q);
 }
+template <unsigned kHolds, class T, bool kFlush>
+void setPredicates(const Instr& instr, Warp& warp, LaneMask mask) {
+    setBoth(instr, warp, mask, compareLanes<kHolds, T, kFlush>(instr, warp, mask));
+}
+template <class T, bool kFlush>
+void setPredicatesRarely(const Instr& instr, Warp& warp, LaneMask mask) {
+    setBoth(instr, warp, mask, compareRarely<T, kFlush>(instr, warp, mask));
+}
 
 /// p for the low halves, q for the high ones.
-template <Comparison kWhich, class T, bool kFlush>
+template <class T, bool kFlush>
 void setPredicatesOfPairs(const Instr& instr, Warp& warp, LaneMask mask) {
-    const LaneMask p = combined(instr, warp, compareHalves<kWhich, T, kFlush>(instr, warp, mask, 0));
-    const LaneMask q = combined(instr, warp, compareHalves<kWhich, T, kFlush>(instr, warp, mask, 16));
+    const LaneMask p = combined(instr, warp, compareRarely<T, kFlush>(instr, warp, mask));
+    const LaneMask q = combined(instr, warp, compareRarely<T, kFlush>(instr, warp, mask, 16));
     setPredicate(warp.predicate(instr.dst[0]), mask, p);
     if (instr.dstCount == 2) setPredicate(warp.predicate(instr.dst[1]), mask, q);
 }
 
-template <Comparison kWhich, class T, bool kFlush>
+template <class T, bool kFlush>
 void setValue(const Instr& instr, Warp& warp, LaneMask mask) {
-    const LaneMask value = combined(instr, warp, compareLanes<kWhich, T, kFlush>(instr, warp, mask));
+    const LaneMask value = combined(instr, warp, compareRarely<T, kFlush>(instr, warp, mask));
     const auto yes = static_cast<std::uint32_t>(instr.immediate >> kTrueAt);
     std::uint32_t* const out = warp.lanes<std::uint32_t>(instr.dst[0]);
     forLanes(mask, [&](int lane) { out[lane] = value >> lane & 1 ? yes : 0; });
 }
 
-template <Comparison kWhich, class T, bool kFlush>
+template <class T, bool kFlush>
 void setPairs(const Instr& instr, Warp& warp, LaneMask mask) {
-    const LaneMask low = combined(instr, warp, compareHalves<kWhich, T, kFlush>(instr, warp, mask, 0));
-    const LaneMask high = combined(instr, warp, compareHalves<kWhich, T, kFlush>(instr, warp, mask, 16));
+    const LaneMask low = combined(instr, warp, compareRarely<T, kFlush>(instr, warp, mask));
+    const LaneMask high = combined(instr, warp, compareRarely<T, kFlush>(instr, warp, mask, 16));
     const auto yes = static_cast<std::uint32_t>(instr.immediate >> kTrueAt);
     std::uint32_t* const out = warp.lanes<std::uint32_t>(instr.dst[0]);
     forLanes(mask, [&](int lane) { out[lane] = (low >> lane & 1 ? yes : 0) | (high >> lane & 1 ? yes << 16 : 0); });
@@ -172,29 +203,46 @@ constexpr SetResult kSetResults[] = {
     {"bf16", Type::bf16, 0x3f80},
 };
 
-/// Every BoolOp of one comparison, into a predicate and into a value.
-void addComparison(Forms& forms, const std::string& comparison, const std::string& type, Type operand,
-                   Handler intoPredicate, Handler intoValue) {
-    constexpr const char* kCombines[] = {"", ".and", ".or", ".xor"};
-    for (int combine = 0; combine < 4; ++combine) {
-        const std::string name = "." + comparison + kCombines[combine];
-        forms.add("setp" + name + "." + type, intoPredicate, OpClass::integer, Type::pred, {operand}, &lowerSetp)
-            .immediate = std::int64_t{combine} << kCombineAt;
-        if (!intoValue) continue;
-        for (const SetResult& result : kSetResults)
-            forms
-                .add("set" + name + "." + result.name + "." + type, intoValue, OpClass::integer, result.type, {operand},
-                     &lowerSet)
-                .immediate = static_cast<std::int64_t>(std::uint64_t{result.yes} << kTrueAt) | combine << kCombineAt;
-    }
+constexpr const char* kCombines[] = {"", ".and", ".or", ".xor"};
+
+std::int64_t immediateOf(unsigned holds, int combine, std::uint32_t yes = 0) {
+    return static_cast<std::int64_t>(std::uint64_t{yes} << kTrueAt | std::uint64_t{holds} << kHoldsAt) |
+           combine << kCombineAt;
+}
+
+/// Every BoolOp of one comparison into a predicate.
+void addSetp(Forms& forms, const Comparison& comparison, const std::string& flush, const std::string& type,
+             Type operand, Handler handler) {
+    for (int combine = 0; combine < 4; ++combine)
+        forms
+            .add("setp." + (comparison.name + flush) + kCombines[combine] + "." + type, handler, OpClass::integer,
+                 Type::pred, {operand}, &lowerSetp)
+            .immediate = immediateOf(comparison.holds, combine);
+}
+
+/// And into a value of a type.
+void addSet(Forms& forms, const Comparison& comparison, const std::string& flush, const std::string& type, Type operand,
+            const SetResult& result, Handler handler) {
+    for (int combine = 0; combine < 4; ++combine)
+        forms
+            .add("set." + (comparison.name + flush) + kCombines[combine] + "." + result.name + "." + type, handler,
+                 OpClass::integer, result.type, {operand}, &lowerSet)
+            .immediate = immediateOf(comparison.holds, combine, result.yes);
+}
+
+template <class T, bool kFlush>
+void addComparison(Forms& forms, const Comparison& comparison, const std::string& type, Type operand,
+                   Handler intoPredicate) {
+    const std::string flush = kFlush ? ".ftz" : "";
+    addSetp(forms, comparison, flush, type, operand, intoPredicate);
+    for (const SetResult& result : kSetResults)
+        addSet(forms, comparison, flush, type, operand, result, &setValue<T, kFlush>);
 }
 
 template <class T, bool kFlush, int... kWhich>
 void addComparisons(Forms& forms, const std::string& type, Type operand, std::integer_sequence<int, kWhich...>) {
-    const std::string ftz = kFlush ? ".ftz" : "";
-    (addComparison(forms, kNames[kWhich] + ftz, type, operand,
-                   &setPredicates<static_cast<Comparison>(kWhich), T, kFlush>,
-                   &setValue<static_cast<Comparison>(kWhich), T, kFlush>),
+    (addComparison<T, kFlush>(forms, kComparisons[kWhich], type, operand,
+                              &setPredicates<kComparisons[kWhich].holds, T, kFlush>),
      ...);
 }
 
@@ -203,14 +251,13 @@ void addIntegerComparisons(Forms& forms, const std::string& type) {
     addComparisons<T, false>(forms, type, typeOf<T>(), std::make_integer_sequence<int, kOrderedCount>{});
     if constexpr (!std::is_signed_v<T>) {
         // Other names of the same comparisons.
-        const auto alias = [&]<Comparison kWhich>(const char* name) {
-            addComparison(forms, name, type, typeOf<T>(), &setPredicates<kWhich, T, false>,
-                          &setValue<kWhich, T, false>);
+        const auto alias = [&]<unsigned kHolds>(const char* name) {
+            addComparison<T, false>(forms, {name, kHolds}, type, typeOf<T>(), &setPredicates<kHolds, T, false>);
         };
-        alias.template operator()<Comparison::lt>("lo");
-        alias.template operator()<Comparison::le>("ls");
-        alias.template operator()<Comparison::gt>("hi");
-        alias.template operator()<Comparison::ge>("hs");
+        alias.template operator()<kLess>("lo");
+        alias.template operator()<kLess | kEqual>("ls");
+        alias.template operator()<kGreater>("hi");
+        alias.template operator()<kGreater | kEqual>("hs");
     }
 }
 
@@ -219,21 +266,20 @@ void addFloatComparisons(Forms& forms, const std::string& type) {
     addComparisons<T, kFlush>(forms, type, typeOf<T>(), std::make_integer_sequence<int, kCount>{});
 }
 
-template <class T, bool kFlush, int... kWhich>
-void addPairComparisons(Forms& forms, const std::string& type, Type operand, std::uint32_t yes,
-                        std::integer_sequence<int, kWhich...>) {
-    const std::string ftz = kFlush ? ".ftz" : "";
-    (addComparison(forms, kNames[kWhich] + ftz, type, operand,
-                   &setPredicatesOfPairs<static_cast<Comparison>(kWhich), T, kFlush>, nullptr),
-     ...);
-    constexpr const char* kCombines[] = {"", ".and", ".or", ".xor"};
-    for (int combine = 0; combine < 4; ++combine)
-        ((forms
-              .add("set." + (kNames[kWhich] + ftz) + kCombines[combine] + "." + type + "." + type,
-                   &setPairs<static_cast<Comparison>(kWhich), T, kFlush>, OpClass::integer, operand, {operand},
-                   &lowerSet)
-              .immediate = static_cast<std::int64_t>(std::uint64_t{yes} << kTrueAt) | combine << kCombineAt),
-         ...);
+template <class T, bool kFlush>
+void addHalfComparisons(Forms& forms, const std::string& type) {
+    for (const Comparison& comparison : kComparisons)
+        addComparison<T, kFlush>(forms, comparison, type, typeOf<T>(), &setPredicatesRarely<T, kFlush>);
+}
+
+/// Into a predicate for each half, and into a pair.
+template <class T, bool kFlush>
+void addPairComparisons(Forms& forms, const SetResult& pair) {
+    const std::string flush = kFlush ? ".ftz" : "";
+    for (const Comparison& comparison : kComparisons) {
+        addSetp(forms, comparison, flush, pair.name, pair.type, &setPredicatesOfPairs<T, kFlush>);
+        addSet(forms, comparison, flush, pair.name, pair.type, pair, &setPairs<T, kFlush>);
+    }
 }
 
 template <class T>
@@ -279,13 +325,12 @@ void addCompareForms(Forms& forms) {
     addFloatComparisons<float, false>(forms, "f32");
     addFloatComparisons<float, true>(forms, "f32");
     addFloatComparisons<double, false>(forms, "f64");
-    addFloatComparisons<Half, false>(forms, "f16");
-    addFloatComparisons<Half, true>(forms, "f16");
-    addFloatComparisons<Brain, false>(forms, "bf16");
-    constexpr auto all = std::make_integer_sequence<int, kCount>{};
-    addPairComparisons<Half, false>(forms, "f16x2", Type::f16x2, 0x3c00, all);
-    addPairComparisons<Half, true>(forms, "f16x2", Type::f16x2, 0x3c00, all);
-    addPairComparisons<Brain, false>(forms, "bf16x2", Type::bf16x2, 0x3f80, all);
+    addHalfComparisons<Half, false>(forms, "f16");
+    addHalfComparisons<Half, true>(forms, "f16");
+    addHalfComparisons<Brain, false>(forms, "bf16");
+    addPairComparisons<Half, false>(forms, {"f16x2", Type::f16x2, 0x3c00});
+    addPairComparisons<Half, true>(forms, {"f16x2", Type::f16x2, 0x3c00});
+    addPairComparisons<Brain, false>(forms, {"bf16x2", Type::bf16x2, 0x3f80});
     addTests<float>(forms, "f32");
     addTests<double>(forms, "f64");
 }

@@ -52,7 +52,7 @@ inline I toInteger(F value) {
     constexpr I kNan =
         std::is_same_v<F, double> || kBits == 64 ? static_cast<I>(std::make_unsigned_t<I>{1} << (kBits - 1)) : I{0};
     constexpr F kLow = static_cast<F>(std::numeric_limits<I>::min());
-    constexpr F kBeyond = static_cast<F>(std::numeric_limits<I>::max() / 2 + 1) * 2;
+    constexpr F kBeyond = static_cast<F>(std::uint64_t{1} << (std::numeric_limits<I>::digits - 1)) * 2;
     // The host's own conversion rounds towards zero, so anything above kLow - 1 will do; where that is not a number of
     // the format, the least integer is the limit as well.
     const F whole = kRound == Round::zero ? value : roundToIntegral<kRound>(value);
@@ -60,6 +60,12 @@ inline I toInteger(F value) {
     const I inside = static_cast<I>(fits ? whole : F{0});
     const I limit = whole <= kLow ? std::numeric_limits<I>::min() : std::numeric_limits<I>::max();
     return value != value ? kNan : fits ? inside : limit;
+}
+
+/// The same as a call: there are hundreds of rare conversions.
+template <class I, Round kRound, class F>
+__attribute__((noinline)) I toIntegerRarely(F value) {
+    return toInteger<I, kRound>(value);
 }
 
 /// The host type to work in: every f16 and bf16 is an f32.
@@ -136,13 +142,16 @@ inline To convertFloat(From value) {
     return ofBits<To>(roundTo<T>(exactOf<F>(bits), kRound));
 }
 
+template <class F>
+constexpr std::uint64_t bitsOfOne() {
+    using Format = typename FormatOf<F>::type;
+    return static_cast<std::uint64_t>(Format::kBias) << Format::kMantissa;
+}
 /// To [+0, 1]; NaN becomes +0.
 template <class F>
 inline F saturateFloat(F value) {
-    using Format = typename FormatOf<F>::type;
-    constexpr std::uint64_t kOne = static_cast<std::uint64_t>(Format::kBias) << Format::kMantissa;
     const auto x = working(value);
-    return x > 0 ? (x < 1 ? value : ofBits<F>(kOne)) : ofBits<F>(0);
+    return x > 0 ? (x < 1 ? value : ofBits<F>(bitsOfOne<F>())) : ofBits<F>(0);
 }
 /// Negative numbers become +0; NaN stays.
 template <class F>
@@ -271,34 +280,33 @@ std::uint64_t scalarOf(std::uint64_t word) {
         return toLane<To>(result);
 }
 
-/// A conversion worth a loop of its own.
-template <class To, class From, class Op>
-void convert(Forms& forms, const std::string& name, Op) {
-    Form& form =
-        forms.add(name, &lanewise<Op, To, From>, OpClass::convert, typeOf<To>(), {typeOf<From>()}, &lowerConvert);
-    form.scalar = &scalarOf<Op, To, From>;
-}
+/// What stands between cvt and the types, in the order of the name.
+using Modifiers = std::initializer_list<std::string_view>;
+using Scalar = std::uint64_t (*)(std::uint64_t);
 
-/// One that compilers do not emit for ordinary code: lanes one by one. There are many of these, and a vectorised loop
-/// of each would be most of the program.
-template <class To, class From, class Op>
-void convertRare(Forms& forms, const std::string& name, Op) {
-    Form& form = forms.add(name, nullptr, OpClass::convert, typeOf<To>(), {typeOf<From>()}, &lowerConvert);
-    form.scalar = &scalarOf<Op, To, From>;
-}
-
-std::string convertName(std::string_view modifiers, Type to, Type from) {
+std::string convertName(Modifiers modifiers, Type to, Type from) {
     std::string name = "cvt";
-    name += modifiers;
-    name += '.';
-    name += ptx::nameOf(to);
-    name += '.';
-    name += ptx::nameOf(from);
+    for (const std::string_view modifier : modifiers) name += modifier;
+    for (const Type type : {to, from}) (name += '.') += ptx::nameOf(type);
     return name;
 }
-template <class To, class From>
-std::string nameOf(std::string_view modifiers) {
-    return convertName(modifiers, typeOf<To>(), typeOf<From>());
+
+/// Without a handler, lanes are converted one by one.
+void addConversion(Forms& forms, Modifiers modifiers, Type to, Type from, Handler handler, Scalar scalar) {
+    forms.add(convertName(modifiers, to, from), handler, OpClass::convert, to, {from}, &lowerConvert).scalar = scalar;
+}
+
+/// A conversion worth a loop of its own.
+template <class To, class From, class Op>
+void convert(Forms& forms, Modifiers modifiers, Op) {
+    addConversion(forms, modifiers, typeOf<To>(), typeOf<From>(), &lanewise<Op, To, From>, &scalarOf<Op, To, From>);
+}
+
+/// One that compilers do not emit for ordinary code. There are many of these, and a vectorised loop of each would be
+/// most of the program.
+template <class To, class From, class Op>
+void convertRare(Forms& forms, Modifiers modifiers, Op) {
+    addConversion(forms, modifiers, typeOf<To>(), typeOf<From>(), nullptr, &scalarOf<Op, To, From>);
 }
 
 // Tables -------------------------------------------------------------------------------------------------------------
@@ -308,42 +316,80 @@ struct TypeList {};
 using Integers = TypeList<std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::uint32_t, std::int32_t,
                           std::uint64_t, std::int64_t>;
 
+template <class To>
+struct Cast {
+    template <class From>
+    To operator()(From value) const {
+        return static_cast<To>(value);
+    }
+};
+
+/// Lanes hold the same bits for either sign of the result, and for either sign of a source that is not extended: one
+/// loop serves them all.
+template <class To, class From>
+void addIntegerToInteger(Forms& forms) {
+    using Bits = std::make_unsigned_t<To>;
+    using Source = std::conditional_t<(sizeof(To) > sizeof(From)), From, std::make_unsigned_t<From>>;
+    addConversion(forms, {}, typeOf<To>(), typeOf<From>(), &lanewise<Cast<Bits>, Bits, Source>,
+                  &scalarOf<Cast<To>, To, From>);
+    convertRare<To, From>(forms, {".sat"}, [](From a) { return saturateTo<To>(a); });
+}
+
 template <class To, class... From>
 void addIntegerTo(Forms& forms, TypeList<From...>) {
-    const auto one = [&]<class F>(F) {
-        convert<To, F>(forms, nameOf<To, F>(""), [](F a) { return static_cast<To>(a); });
-        convertRare<To, F>(forms, nameOf<To, F>(".sat"), [](F a) { return saturateTo<To>(a); });
-    };
-    (one(From{}), ...);
+    (addIntegerToInteger<To, From>(forms), ...);
 }
 
 template <class To, class From, Round kRound>
-void addFloatToInteger(Forms& forms, const std::string& rounding) {
-    constexpr auto op = [](From a) { return toInteger<To, kRound>(working(a)); };
-    constexpr auto flushed = [](From a) { return toInteger<To, kRound>(working(flushIf32<true>(a))); };
+void addFloatToInteger(Forms& forms, std::string_view rounding) {
+    using Working = decltype(working(From{}));
     constexpr bool kCommon =
         (kRound == Round::zero || kRound == Round::nearest) && sizeof(From) >= 4 && sizeof(To) >= 4;
-    for (const char* sat : {"", ".sat"}) {  // it saturates in any case
+    constexpr auto op = [](From a) { return toInteger<To, kRound>(working(a)); };
+    constexpr auto flushed = [](From a) { return toInteger<To, kRound>(working(flushIf32<true>(a))); };
+    constexpr auto rare = [](From a) { return toIntegerRarely<To, kRound, Working>(working(a)); };
+    constexpr auto rareFlushed = [](From a) {
+        return toIntegerRarely<To, kRound, Working>(working(flushIf32<true>(a)));
+    };
+    for (const std::string_view sat : {"", ".sat"}) {  // it saturates in any case
         if constexpr (kCommon)
-            convert<To, From>(forms, nameOf<To, From>(rounding + sat), op);
+            convert<To, From>(forms, {rounding, sat}, op);
         else
-            convertRare<To, From>(forms, nameOf<To, From>(rounding + sat), op);
+            convertRare<To, From>(forms, {rounding, sat}, rare);
         if constexpr (kCommon && std::is_same_v<From, float>)
-            convert<To, From>(forms, nameOf<To, From>(rounding + ".ftz" + sat), flushed);
+            convert<To, From>(forms, {rounding, ".ftz", sat}, flushed);
+        else if constexpr (std::is_same_v<From, float>)
+            convertRare<To, From>(forms, {rounding, ".ftz", sat}, rareFlushed);
         else if constexpr (!std::is_same_v<From, double>)
-            convertRare<To, From>(forms, nameOf<To, From>(rounding + ".ftz" + sat), flushed);
+            convertRare<To, From>(forms, {rounding, ".ftz", sat}, rare);
     }
 }
 
+template <class To, Round kRound>
+struct IntegerToFloat {
+    template <class From>
+    To operator()(From value) const {
+        return fromInteger<To, kRound>(value);
+    }
+};
+
+/// To [0, 1]: 0 or 1, whatever the rounding.
+template <class To>
+struct SaturatedInteger {
+    template <class From>
+    To operator()(From value) const {
+        return ofBits<To>(value > 0 ? bitsOfOne<To>() : 0);
+    }
+};
+
 template <class To, class From, Round kRound>
-void addIntegerToFloat(Forms& forms, const std::string& rounding) {
-    constexpr auto op = [](From a) { return fromInteger<To, kRound>(a); };
-    if constexpr (kRound == Round::nearest)
-        convert<To, From>(forms, nameOf<To, From>(rounding), op);
+void addIntegerToFloat(Forms& forms, std::string_view rounding) {
+    constexpr bool kExact = std::numeric_limits<From>::digits <= FormatOf<To>::type::kMantissa + 1;
+    if constexpr (kExact || kRound == Round::nearest)
+        convert<To, From>(forms, {rounding}, IntegerToFloat<To, Round::nearest>{});
     else
-        convertRare<To, From>(forms, nameOf<To, From>(rounding), op);
-    convertRare<To, From>(forms, nameOf<To, From>(rounding + ".sat"),
-                          [](From a) { return saturateFloat(fromInteger<To, kRound>(a)); });
+        convertRare<To, From>(forms, {rounding}, IntegerToFloat<To, kRound>{});
+    convertRare<To, From>(forms, {rounding, ".sat"}, SaturatedInteger<To>{});
 }
 
 template <class F, class... I>
@@ -372,21 +418,20 @@ inline To convertFlushed(From value) {
 
 /// With and without .ftz and .sat.
 template <class To, class From, Round kRound>
-void addFloatToFloat(Forms& forms, const std::string& rounding) {
+void addFloatToFloat(Forms& forms, std::string_view rounding) {
     constexpr auto op = [](From a) { return convertFloat<To, kRound>(a); };
     constexpr auto flushed = [](From a) { return convertFlushed<To, kRound>(a); };
     if constexpr (kRound == Round::nearest)
-        convert<To, From>(forms, nameOf<To, From>(rounding), op);
+        convert<To, From>(forms, {rounding}, op);
     else
-        convertRare<To, From>(forms, nameOf<To, From>(rounding), op);
-    convertRare<To, From>(forms, nameOf<To, From>(rounding + ".sat"),
-                          [](From a) { return saturateFloat(convertFloat<To, kRound>(a)); });
+        convertRare<To, From>(forms, {rounding}, op);
+    convertRare<To, From>(forms, {rounding, ".sat"}, [](From a) { return saturateFloat(convertFloat<To, kRound>(a)); });
     if constexpr (std::is_same_v<To, float> || std::is_same_v<From, float>) {
         if constexpr (kRound == Round::nearest)
-            convert<To, From>(forms, nameOf<To, From>(rounding + ".ftz"), flushed);
+            convert<To, From>(forms, {rounding, ".ftz"}, flushed);
         else
-            convertRare<To, From>(forms, nameOf<To, From>(rounding + ".ftz"), flushed);
-        convertRare<To, From>(forms, nameOf<To, From>(rounding + ".ftz.sat"),
+            convertRare<To, From>(forms, {rounding, ".ftz"}, flushed);
+        convertRare<To, From>(forms, {rounding, ".ftz.sat"},
                               [](From a) { return saturateFloat(convertFlushed<To, kRound>(a)); });
     }
 }
@@ -417,13 +462,12 @@ inline F integral(F value) {
 }
 
 template <class F, Round kRound>
-void addIntegral(Forms& forms, const std::string& rounding) {
-    convert<F, F>(forms, nameOf<F, F>(rounding), [](F a) { return integral<F, kRound>(a); });
-    convertRare<F, F>(forms, nameOf<F, F>(rounding + ".sat"),
-                      [](F a) { return saturateFloat(integral<F, kRound>(a)); });
+void addIntegral(Forms& forms, std::string_view rounding) {
+    convert<F, F>(forms, {rounding}, [](F a) { return integral<F, kRound>(a); });
+    convertRare<F, F>(forms, {rounding, ".sat"}, [](F a) { return saturateFloat(integral<F, kRound>(a)); });
     if constexpr (std::is_same_v<F, float>) {
-        convert<F, F>(forms, nameOf<F, F>(rounding + ".ftz"), [](F a) { return integral<F, kRound>(flush<true>(a)); });
-        convertRare<F, F>(forms, nameOf<F, F>(rounding + ".ftz.sat"),
+        convert<F, F>(forms, {rounding, ".ftz"}, [](F a) { return integral<F, kRound>(flush<true>(a)); });
+        convertRare<F, F>(forms, {rounding, ".ftz.sat"},
                           [](F a) { return saturateFloat(integral<F, kRound>(flush<true>(a))); });
     }
 }
@@ -434,13 +478,13 @@ void addSameType(Forms& forms) {
     addIntegral<F, Round::zero>(forms, ".rzi");
     addIntegral<F, Round::down>(forms, ".rmi");
     addIntegral<F, Round::up>(forms, ".rpi");
-    convert<F, F>(forms, nameOf<F, F>(""), [](F a) { return a; });
-    convert<F, F>(forms, nameOf<F, F>(".sat"), [](F a) { return saturateFloat(a); });
+    convert<F, F>(forms, {}, [](F a) { return a; });
+    convert<F, F>(forms, {".sat"}, [](F a) { return saturateFloat(a); });
 }
 
 /// cvt.rn{.relu}{.satfinite} to f16, bf16 and pairs of them: the first operand is the high half.
 template <class One, class Pair, Round kRound, bool kRelu, bool kFinite>
-void addPacked(Forms& forms, const std::string& rounding) {
+void addPacked(Forms& forms, std::string_view rounding) {
     constexpr auto one = [](float a) {
         One value = convertFloat<One, kRound>(a);
         if constexpr (kFinite) value = saturateFinite(value);
@@ -448,15 +492,18 @@ void addPacked(Forms& forms, const std::string& rounding) {
         return value;
     };
     using OneOp = decltype(one);
-    const std::string modifiers = rounding + (kRelu ? ".relu" : "") + (kFinite ? ".satfinite" : "");
-    if constexpr (kRelu || kFinite) convert<One, float>(forms, nameOf<One, float>(modifiers), one);
-    forms.def<Pair, float, float>(nameOf<Pair, float>(modifiers), OpClass::convert, [](float a, float b) {
-        return Pair{std::uint32_t{OneOp{}(a).bits} << 16 | OneOp{}(b).bits};
-    });
+    const Modifiers modifiers = {rounding, kRelu ? ".relu" : "", kFinite ? ".satfinite" : ""};
+    if constexpr (kRelu || kFinite) convertRare<One, float>(forms, modifiers, one);
+    const std::string name = convertName(modifiers, typeOf<Pair>(), Type::f32);
+    constexpr auto both = [](float a, float b) { return Pair{std::uint32_t{OneOp{}(a).bits} << 16 | OneOp{}(b).bits}; };
+    if constexpr (kRound == Round::nearest && !kRelu && !kFinite)
+        forms.def<Pair, float, float>(name, OpClass::convert, both);
+    else
+        forms.defRare<Pair, float, float>(name, OpClass::convert, both);
 }
 
 template <class One, class Pair, Round kRound>
-void addAllPacked(Forms& forms, const std::string& rounding) {
+void addAllPacked(Forms& forms, std::string_view rounding) {
     addPacked<One, Pair, kRound, false, false>(forms, rounding);
     addPacked<One, Pair, kRound, false, true>(forms, rounding);
     addPacked<One, Pair, kRound, true, false>(forms, rounding);
@@ -464,14 +511,14 @@ void addAllPacked(Forms& forms, const std::string& rounding) {
 }
 
 template <Round kRound>
-void addTf32(Forms& forms, const std::string& rounding) {
+void addTf32(Forms& forms, std::string_view rounding) {
     constexpr auto finite = [](float a) {
         const float value = toTf32<kRound>(a);
         return F32::isInfinite(bitsOf(value)) ? floatOf(bitsOf(value) - 0x2000) : value;
     };
     using Finite = decltype(finite);
     const auto add = [&](const std::string& name, auto op) {
-        forms.def<float, float>("cvt" + rounding + name + ".tf32.f32", OpClass::convert, op).untyped();
+        forms.defRare<float, float>("cvt" + std::string(rounding) + name + ".tf32.f32", OpClass::convert, op).untyped();
     };
     add("", [](float a) { return toTf32<kRound>(a); });
     add(".relu", [](float a) { return rectify(toTf32<kRound>(a)); });
@@ -487,17 +534,17 @@ void addByteFloats(Forms& forms, const std::string& name) {
     constexpr auto one = [](float a) { return toByteFloat<kMantissa, kBias>(kRelu ? rectify(a) : a); };
     using One = decltype(one);
     forms
-        .def<U16, float, float>("cvt.rn.satfinite" + relu + "." + name + ".f32", OpClass::convert,
-                                [](float a, float b) { return One{}(a) << 8 | One{}(b); })
+        .defRare<U16, float, float>("cvt.rn.satfinite" + relu + "." + name + ".f32", OpClass::convert,
+                                    [](float a, float b) { return One{}(a) << 8 | One{}(b); })
         .result = Type::b16;
     forms
-        .def<U16, HalfPair>("cvt.rn.satfinite" + relu + "." + name + ".f16x2", OpClass::convert,
-                            [](HalfPair a) {
-                                return One{}(toFloat(Half{static_cast<U16>(a.bits >> 16)})) << 8 |
-                                       One{}(toFloat(Half{static_cast<U16>(a.bits)}));
-                            })
+        .defRare<U16, HalfPair>("cvt.rn.satfinite" + relu + "." + name + ".f16x2", OpClass::convert,
+                                [](HalfPair a) {
+                                    return One{}(toFloat(Half{static_cast<U16>(a.bits >> 16)})) << 8 |
+                                           One{}(toFloat(Half{static_cast<U16>(a.bits)}));
+                                })
         .result = Type::b16;
-    Form& back = forms.def<HalfPair, U16>("cvt.rn" + relu + ".f16x2." + name, OpClass::convert, [](U16 a) {
+    Form& back = forms.defRare<HalfPair, U16>("cvt.rn" + relu + ".f16x2." + name, OpClass::convert, [](U16 a) {
         const auto half = [](U32 byte) {
             const U32 value = fromByteFloat<kMantissa, kBias>(byte);
             return kRelu && value & 0x8000 ? 0 : value;
@@ -523,12 +570,12 @@ void addPack(Forms& forms, const std::string& type) {
     using S32 = std::int32_t;
     using U32 = std::uint32_t;
     if constexpr (kBits == 16)
-        forms.def<U32, S32, S32>("cvt.pack.sat." + type + ".s32", OpClass::convert,
-                                 [](S32 a, S32 b) { return saturatePair<kBits, kSigned>(a, b); });
+        forms.defRare<U32, S32, S32>("cvt.pack.sat." + type + ".s32", OpClass::convert,
+                                     [](S32 a, S32 b) { return saturatePair<kBits, kSigned>(a, b); });
     else
-        forms.def<U32, S32, S32, U32>("cvt.pack.sat." + type + ".s32.b32", OpClass::convert, [](S32 a, S32 b, U32 c) {
-            return c << (2 * kBits) | saturatePair<kBits, kSigned>(a, b);
-        });
+        forms.defRare<U32, S32, S32, U32>(
+            "cvt.pack.sat." + type + ".s32.b32", OpClass::convert,
+            [](S32 a, S32 b, U32 c) { return c << (2 * kBits) | saturatePair<kBits, kSigned>(a, b); });
 }
 
 template <class... To>
@@ -563,8 +610,8 @@ void addConvertForms(Forms& forms) {
     addSameType<float>(forms);
     addSameType<double>(forms);
     // With nothing to convert cvt.f32.f32 is a move; with .ftz it passes through the arithmetic.
-    convert<float, float>(forms, "cvt.ftz.f32.f32", [](float a) { return canonical(flush<true>(a)); });
-    convert<float, float>(forms, "cvt.ftz.sat.f32.f32", [](float a) { return saturateFloat(flush<true>(a)); });
+    convert<float, float>(forms, {".ftz"}, [](float a) { return canonical(flush<true>(a)); });
+    convert<float, float>(forms, {".ftz", ".sat"}, [](float a) { return saturateFloat(flush<true>(a)); });
 
     addAllPacked<Half, HalfPair, Round::nearest>(forms, ".rn");
     addAllPacked<Half, HalfPair, Round::zero>(forms, ".rz");

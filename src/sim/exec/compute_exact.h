@@ -75,9 +75,10 @@ Exact exactOf(std::uint64_t bits) {
             biased ? fraction | Format::kImplicit : fraction};
 }
 
-/// Rounds once. Zero keeps its sign.
+/// Rounds once. Zero keeps its sign. A call, since a copy for each of hundreds of instructions would take long to
+/// compile.
 template <class Format>
-std::uint64_t roundTo(const Exact& value, Round mode) {
+__attribute__((noinline)) std::uint64_t roundTo(const Exact& value, Round mode) {
     const std::uint64_t sign = value.negative ? Format::kSign : 0;
     if (value.significand == 0) return sign;
     const int top = value.exponent + 127 - countLeadingZeros(value.significand);

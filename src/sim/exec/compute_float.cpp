@@ -164,7 +164,7 @@ bool hasFused() {
 #endif
 
 template <bool kFlush, bool kSaturate, Round kRound>
-void addFused(Forms& forms, const std::string& name) {
+[[gnu::cold]] void addFused(Forms& forms, const std::string& name) {
     constexpr auto op = [](float a, float b, float c) {
         return Fused<kRound>::template f32<kFlush, kSaturate>(a, b, c);
     };
@@ -179,7 +179,7 @@ void addFused(Forms& forms, const std::string& name) {
 }
 
 template <Round kRound>
-void addFused64(Forms& forms, const std::string& name) {
+[[gnu::cold]] void addFused64(Forms& forms, const std::string& name) {
     constexpr auto op = [](double a, double b, double c) { return Fused<kRound>::f64(a, b, c); };
     Form& form = forms.def<double, double, double, double>(name, OpClass::fp64, op);
 #if defined(__x86_64__) && !defined(__FMA__)
@@ -189,7 +189,7 @@ void addFused64(Forms& forms, const std::string& name) {
 }
 
 template <Round kRound, bool kFlush, bool kSaturate>
-void addArithmetic32(Forms& forms, const std::string& rounding) {
+[[gnu::cold]] void addArithmetic32(Forms& forms, const std::string& rounding) {
     const std::string suffix = std::string(kFlush ? ".ftz" : "") + (kSaturate ? ".sat" : "") + ".f32";
     using F = float;
     forms.def<F, F, F>("add" + rounding + suffix, OpClass::fp32,
@@ -203,7 +203,7 @@ void addArithmetic32(Forms& forms, const std::string& rounding) {
 }
 
 template <Round kRound, bool kFlush>
-void addDivision32(Forms& forms, const std::string& rounding) {
+[[gnu::cold]] void addDivision32(Forms& forms, const std::string& rounding) {
     const std::string suffix = rounding + (kFlush ? ".ftz" : "") + ".f32";
     forms.def<float, float, float>("div" + suffix, OpClass::fp32Div,
                                    [](float a, float b) { return Divide<kRound>::template f32<kFlush>(a, b); });
@@ -214,7 +214,7 @@ void addDivision32(Forms& forms, const std::string& rounding) {
 }
 
 template <Round kRound>
-void addRounding(Forms& forms, const std::string& rounding) {
+[[gnu::cold]] void addRounding(Forms& forms, const std::string& rounding) {
     addArithmetic32<kRound, false, false>(forms, rounding);
     addArithmetic32<kRound, false, true>(forms, rounding);
     addArithmetic32<kRound, true, false>(forms, rounding);
@@ -276,7 +276,7 @@ inline double extreme64(double a, double b) {
 }
 
 template <bool kMax, bool kFlush>
-void addExtremes(Forms& forms) {
+[[gnu::cold]] void addExtremes(Forms& forms) {
     const std::string name = std::string(kMax ? "max" : "min") + (kFlush ? ".ftz" : "");
     using F = float;
     forms.def<F, F, F>(name + ".f32", OpClass::fp32,
@@ -290,7 +290,7 @@ void addExtremes(Forms& forms) {
 }
 
 template <bool kFlush>
-void addSigns(Forms& forms, const std::string& ftz) {
+[[gnu::cold]] void addSigns(Forms& forms, const std::string& ftz) {
     forms.def<float, float>("abs" + ftz + ".f32", OpClass::fp32,
                             [](float a) { return canonical(floatOf(bitsOf(flush<kFlush>(a)) & 0x7fffffff)); });
     forms.def<float, float>("neg" + ftz + ".f32", OpClass::fp32,
@@ -299,7 +299,7 @@ void addSigns(Forms& forms, const std::string& ftz) {
 
 }  // namespace
 
-void addFloatForms(Forms& forms) {
+[[gnu::cold]] void addFloatForms(Forms& forms) {
     addRounding<Round::nearest>(forms, "");
     addRounding<Round::nearest>(forms, ".rn");
     addRounding<Round::zero>(forms, ".rz");

@@ -84,7 +84,7 @@ void both(Forms& forms, const std::string& name, const std::string& type, OpClas
 using U = std::uint32_t;
 
 template <bool kFlush, Clamp kClamp>
-void addHalfArithmetic(Forms& forms) {
+[[gnu::cold]] void addHalfArithmetic(Forms& forms) {
     const std::string suffix = std::string(kFlush ? ".ftz" : "") + (kClamp == Clamp::unit   ? ".sat"
                                                                     : kClamp == Clamp::relu ? ".relu"
                                                                                             : "");
@@ -112,14 +112,14 @@ inline double brainProduct(U a, U b) {
 }
 
 template <Clamp kClamp>
-void addBrainFused(Forms& forms, const std::string& suffix) {
+[[gnu::cold]] void addBrainFused(Forms& forms, const std::string& suffix) {
     both<Brain, BrainPair, Brain, Brain, Brain>(forms, "fma.rn" + suffix, "bf16", OpClass::fp32, [](U a, U b, U c) {
         return brainResult<kClamp>(narrowToOdd(addToOdd(brainProduct(a, b), static_cast<double>(brainOperand(c)))));
     });
 }
 
 template <bool kMax, bool kNan, bool kXorSign>
-void addExtremes(Forms& forms) {
+[[gnu::cold]] void addExtremes(Forms& forms) {
     const std::string name = kMax ? "max" : "min";
     const std::string suffix = std::string(kNan ? ".NaN" : "") + (kXorSign ? ".xorsign.abs" : "");
     both<Half, HalfPair, Half, Half>(forms, name + suffix, "f16", OpClass::fp32,
@@ -133,7 +133,7 @@ void addExtremes(Forms& forms) {
 
 /// NaNs become the canonical one, whatever their sign.
 template <class One, class Pair, std::uint32_t kInfinity, bool kFlush>
-void addSigns(Forms& forms, const std::string& ftz, const std::string& type) {
+[[gnu::cold]] void addSigns(Forms& forms, const std::string& ftz, const std::string& type) {
     both<One, Pair, One>(forms, "abs" + ftz, type, OpClass::fp32,
                          [](U a) -> U { return (a & 0x7fff) > kInfinity ? 0x7fff : flushHalf<kFlush>(a) & 0x7fff; });
     both<One, Pair, One>(forms, "neg" + ftz, type, OpClass::fp32,
@@ -142,7 +142,7 @@ void addSigns(Forms& forms, const std::string& ftz, const std::string& type) {
 
 }  // namespace
 
-void addHalfForms(Forms& forms) {
+[[gnu::cold]] void addHalfForms(Forms& forms) {
     addHalfArithmetic<false, Clamp::none>(forms);
     addHalfArithmetic<false, Clamp::unit>(forms);
     addHalfArithmetic<false, Clamp::relu>(forms);

@@ -58,7 +58,7 @@ inline std::int64_t low24(T value) {
 }
 
 template <class T>
-void addArithmetic(Forms& forms, const std::string& type) {
+[[gnu::cold]] void addArithmetic(Forms& forms, const std::string& type) {
     forms.def<T, T, T>("add." + type, OpClass::integer, [](T a, T b) { return addWrap(a, b); });
     forms.def<T, T, T>("sub." + type, OpClass::integer, [](T a, T b) { return subWrap(a, b); });
     forms.def<T, T, T>("min." + type, OpClass::integer, [](T a, T b) { return b < a ? b : a; });
@@ -169,7 +169,7 @@ void lowerCarry(const ptx::Instruction& instruction, Operands& operands, Instr& 
 }
 
 template <class T, bool kIn, bool kOut>
-void addCarryForms(Forms& forms, const std::string& type) {
+[[gnu::cold]] void addCarryForms(Forms& forms, const std::string& type) {
     constexpr Type kType = typeOf<T>();
     const std::string suffix = (kOut ? ".cc." : ".") + type, c = kIn ? "c" : "";
     const std::initializer_list<Type> two = {kType, kType}, three = {kType, kType, kType};
@@ -196,7 +196,7 @@ inline std::int32_t halfOf(std::uint32_t word, int i) {
 }
 
 template <class A, class B>
-void addDotProducts(Forms& forms, const std::string& types) {
+[[gnu::cold]] void addDotProducts(Forms& forms, const std::string& types) {
     using U = std::uint32_t;
     using R = std::conditional_t<std::is_signed_v<A> || std::is_signed_v<B>, std::int32_t, U>;
     forms.def<R, A, B, R>("dp4a." + types, OpClass::integerMul, [](A a, B b, R c) {
@@ -219,7 +219,7 @@ void addDotProducts(Forms& forms, const std::string& types) {
 
 }  // namespace
 
-void addIntegerForms(Forms& forms) {
+[[gnu::cold]] void addIntegerForms(Forms& forms) {
     using S16 = std::int16_t;
     using U16 = std::uint16_t;
     using S32 = std::int32_t;

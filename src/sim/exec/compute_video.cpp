@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <limits>
+#include <type_traits>
 
 #include "sim/exec/compute.h"
 
@@ -13,123 +13,100 @@ using U32 = std::uint32_t;
 using S32 = std::int32_t;
 
 // The video instructions: operands are extended to more bits than the result needs, the result is saturated or cut off,
-// then a second operation with c may follow. The SIMD forms do so for two halves or four bytes.
+// then a second operation with c may follow. The SIMD forms do so for two halves or four bytes. There are 184 of them
+// and programs hardly use them, so that one handler does them all.
 
-template <class T>
-inline S64 wide(U32 value) {
-    return std::is_signed_v<T> ? S64{static_cast<S32>(value)} : S64{value};
-}
+struct VideoOperation {
+    const char* name;
+    S64 (*of)(S64, S64);
+    bool simdOnly = false;
+};
+constexpr VideoOperation kVideoOperations[] = {
+    {"vadd", [](S64 a, S64 b) { return a + b; }},
+    {"vsub", [](S64 a, S64 b) { return a - b; }},
+    {"vabsdiff", [](S64 a, S64 b) { return a < b ? b - a : a - b; }},
+    {"vmin", [](S64 a, S64 b) { return std::min(a, b); }},
+    {"vmax", [](S64 a, S64 b) { return std::max(a, b); }},
+    // Rounded away from zero, as hardware does for halves of either sign.
+    {"vavrg", [](S64 a, S64 b) { return (a + b + (a + b >= 0)) >> 1; }, true},
+    // One where the comparison holds.
+    {"eq", [](S64 a, S64 b) { return S64{a == b}; }},
+    {"ne", [](S64 a, S64 b) { return S64{a != b}; }},
+    {"lt", [](S64 a, S64 b) { return S64{a < b}; }},
+    {"le", [](S64 a, S64 b) { return S64{a <= b}; }},
+    {"gt", [](S64 a, S64 b) { return S64{a > b}; }},
+    {"ge", [](S64 a, S64 b) { return S64{a >= b}; }},
+};
+constexpr int kArithmeticCount = 6, kVideoCount = std::size(kVideoOperations);
 
-template <int kBits, bool kSigned>
-inline S64 clampTo(S64 value) {
-    constexpr S64 kLow = kSigned ? -(S64{1} << (kBits - 1)) : 0;
-    constexpr S64 kHigh = kSigned ? (S64{1} << (kBits - 1)) - 1 : (S64{1} << kBits) - 1;
-    return std::clamp(value, kLow, kHigh);
-}
+/// An operation on the elements of registers, as Instr::immediate holds it.
+struct Video {
+    std::uint8_t operation;
+    std::uint8_t bits;  ///< of an element: 32, 16 or 8
+    bool isSigned;
+    bool saturates = false;
+    bool accumulates = false;  ///< .add: d is the sum of the elements and c
+    std::uint8_t unused[3] = {};
 
-/// Element i of a register of `32 / kBits` elements.
-template <int kBits, bool kSigned>
-inline S64 elementOf(U32 value, int i) {
-    const U32 bits = value >> (kBits * i) & static_cast<U32>((S64{1} << kBits) - 1);
-    return kSigned ? S64{static_cast<S32>(bits << (32 - kBits)) >> (32 - kBits)} : S64{bits};
-}
+    S64 low() const { return isSigned ? -(S64{1} << (bits - 1)) : 0; }
+    S64 high() const { return (S64{1} << (isSigned ? bits - 1 : bits)) - 1; }
+    U32 mask() const { return static_cast<U32>((S64{1} << bits) - 1); }
 
-struct Sum {
-    static S64 of(S64 a, S64 b) { return a + b; }
-};
-struct Difference {
-    static S64 of(S64 a, S64 b) { return a - b; }
-};
-struct Distance {
-    static S64 of(S64 a, S64 b) { return a < b ? b - a : a - b; }
-};
-struct Least {
-    static S64 of(S64 a, S64 b) { return std::min(a, b); }
-};
-struct Most {
-    static S64 of(S64 a, S64 b) { return std::max(a, b); }
-};
-/// Rounded away from zero, as hardware does for halves of either sign.
-struct Average {
-    static S64 of(S64 a, S64 b) {
-        const S64 sum = a + b;
-        return (sum + (sum >= 0)) >> 1;
+    S64 element(U32 value, int i) const {
+        const U32 cut = value >> (bits * i) & mask();
+        return isSigned ? S64{static_cast<S32>(cut << (32 - bits)) >> (32 - bits)} : S64{cut};
+    }
+
+    U32 apply(U32 a, U32 b, U32 c) const {
+        U32 packed = 0, total = c;
+        for (int i = 0; i < 32 / bits; ++i) {
+            S64 value = kVideoOperations[operation].of(element(a, i), element(b, i));
+            if (saturates) value = std::clamp(value, low(), high());
+            packed |= (static_cast<U32>(value) & mask()) << (bits * i);
+            // Without .sat the sum takes the element before it is cut off.
+            total += static_cast<U32>(value);
+        }
+        return accumulates ? total : packed;
     }
 };
 
-/// d = op(a, b), element by element; .add adds up the elements and c.
-template <class Op, class T, int kBits, bool kSaturate, bool kAccumulate>
-inline U32 elements(U32 a, U32 b, U32 c) {
-    constexpr bool kSigned = std::is_signed_v<T>;
-    constexpr U32 kMask = static_cast<U32>((S64{1} << kBits) - 1);
-    U32 packed = 0, total = c;
-    for (int i = 0; i < 32 / kBits; ++i) {
-        S64 value = Op::of(elementOf<kBits, kSigned>(a, i), elementOf<kBits, kSigned>(b, i));
-        if (kSaturate) value = clampTo<kBits, kSigned>(value);
-        packed |= (static_cast<U32>(value) & kMask) << (kBits * i);
-        // Without .sat the sum takes the element before it is cut off.
-        total += static_cast<U32>(value);
-    }
-    return kAccumulate ? total : packed;
+void runVideo(const Instr& instr, Warp& warp, LaneMask mask) {
+    const auto video = std::bit_cast<Video>(instr.immediate);
+    const U32 *a = warp.lanes<const U32>(instr.src[0]), *b = warp.lanes<const U32>(instr.src[1]);
+    const U32* const c = video.accumulates ? warp.lanes<const U32>(instr.src[2]) : a;
+    U32* const out = warp.lanes<U32>(instr.dst[0]);
+    forLanes(mask, [&](int lane) { out[lane] = video.apply(a[lane], b[lane], c[lane]); });
 }
 
-template <class T>
-std::string typesOf() {
-    return std::is_signed_v<T> ? ".s32.s32.s32" : ".u32.u32.u32";
+/// The third operand of a SIMD form gives the elements a mask would leave out; without a mask there are none.
+void addVideo(Forms& forms, const std::string& name, Type result, Type operand, const Video& video) {
+    const bool takesThree = video.accumulates || video.bits < 32;
+    Form& form = takesThree ? forms.add(name, &runVideo, OpClass::integer, result, {operand, operand, result})
+                            : forms.add(name, &runVideo, OpClass::integer, result, {operand, operand});
+    form.immediate = std::bit_cast<std::int64_t>(video);
 }
 
-template <class Op, class T, int kBits>
-void addOperation(Forms& forms, std::string name) {
-    name += typesOf<T>();
-    const auto two = [&]<class F>(const std::string& full, F f) { forms.def<T, T, T>(full, OpClass::integer, f); };
-    const auto three = [&]<class F>(const std::string& full, F f) { forms.def<T, T, T, T>(full, OpClass::integer, f); };
-    if constexpr (kBits == 32) {
-        two(name, [](T a, T b) { return elements<Op, T, kBits, false, false>(U32(a), U32(b), 0); });
-        two(name + ".sat", [](T a, T b) { return elements<Op, T, kBits, true, false>(U32(a), U32(b), 0); });
-        three(name + ".sat.add",
-              [](T a, T b, T c) { return elements<Op, T, kBits, true, true>(U32(a), U32(b), U32(c)); });
-    } else {
-        // The third operand gives the elements a mask would leave out; without a mask there are none.
-        three(name, [](T a, T b, T) { return elements<Op, T, kBits, false, false>(U32(a), U32(b), 0); });
-        three(name + ".sat", [](T a, T b, T) { return elements<Op, T, kBits, true, false>(U32(a), U32(b), 0); });
-    }
-    three(name + ".add", [](T a, T b, T c) { return elements<Op, T, kBits, false, true>(U32(a), U32(b), U32(c)); });
+/// How many elements there are, as names of instructions say it.
+const char* countOf(std::uint8_t bits) {
+    return bits == 32 ? "" : bits == 16 ? "2" : "4";
 }
 
-template <class Op, class T>
-void addWidths(Forms& forms, const std::string& name) {
-    addOperation<Op, T, 32>(forms, name);
-    addOperation<Op, T, 16>(forms, name + "2");
-    addOperation<Op, T, 8>(forms, name + "4");
+void addArithmetic(Forms& forms, std::uint8_t operation, std::uint8_t bits, bool isSigned) {
+    const Type type = isSigned ? Type::s32 : Type::u32;
+    const std::string name =
+        std::string(kVideoOperations[operation].name) + countOf(bits) + (isSigned ? ".s32.s32.s32" : ".u32.u32.u32");
+    addVideo(forms, name, type, type, {operation, bits, isSigned});
+    addVideo(forms, name + ".sat", type, type, {operation, bits, isSigned, true});
+    addVideo(forms, name + ".add", type, type, {operation, bits, isSigned, false, true});
+    if (bits == 32) addVideo(forms, name + ".sat.add", type, type, {operation, bits, isSigned, true, true});
 }
 
-// vset: one where the comparison holds.
-template <class T, int kBits, class Compare>
-void addCompare(Forms& forms, const std::string& name, Compare) {
-    struct One {
-        static S64 of(S64 a, S64 b) { return Compare{}(a, b); }
-    };
-    if constexpr (kBits == 32) {
-        forms.def<U32, T, T>(name, OpClass::integer,
-                             [](T a, T b) { return elements<One, T, kBits, false, false>(U32(a), U32(b), 0); });
-    } else {
-        forms.def<U32, T, T, U32>(name, OpClass::integer, [](T a, T b, U32) {
-            return elements<One, T, kBits, false, false>(U32(a), U32(b), 0);
-        });
-    }
-    forms.def<U32, T, T, U32>(name + ".add", OpClass::integer,
-                              [](T a, T b, U32 c) { return elements<One, T, kBits, false, true>(U32(a), U32(b), c); });
-}
-
-template <class T, int kBits>
-void addCompares(Forms& forms, const std::string& lanes) {
-    const std::string name = "vset" + lanes + (std::is_signed_v<T> ? ".s32.s32." : ".u32.u32.");
-    addCompare<T, kBits>(forms, name + "eq", [](S64 a, S64 b) { return a == b; });
-    addCompare<T, kBits>(forms, name + "ne", [](S64 a, S64 b) { return a != b; });
-    addCompare<T, kBits>(forms, name + "lt", [](S64 a, S64 b) { return a < b; });
-    addCompare<T, kBits>(forms, name + "le", [](S64 a, S64 b) { return a <= b; });
-    addCompare<T, kBits>(forms, name + "gt", [](S64 a, S64 b) { return a > b; });
-    addCompare<T, kBits>(forms, name + "ge", [](S64 a, S64 b) { return a >= b; });
+void addVset(Forms& forms, std::uint8_t operation, std::uint8_t bits, bool isSigned) {
+    const Type type = isSigned ? Type::s32 : Type::u32;
+    const std::string name =
+        std::string("vset") + countOf(bits) + (isSigned ? ".s32.s32." : ".u32.u32.") + kVideoOperations[operation].name;
+    addVideo(forms, name, Type::u32, type, {operation, bits, isSigned});
+    addVideo(forms, name + ".add", Type::u32, type, {operation, bits, isSigned, false, true});
 }
 
 template <class T>
@@ -139,31 +116,23 @@ void addShifts(Forms& forms) {
                          [](T a, U32 b) { return b > 31 ? 0 : U32(a) << b; });
     forms.def<T, T, U32>("vshl" + types + ".wrap", OpClass::integer, [](T a, U32 b) { return U32(a) << (b & 31); });
     forms.def<T, T, U32>("vshr" + types + ".clamp", OpClass::integer,
-                         [](T a, U32 b) { return wide<T>(U32(a)) >> std::min<U32>(b, 32); });
-    forms.def<T, T, U32>("vshr" + types + ".wrap", OpClass::integer,
-                         [](T a, U32 b) { return wide<T>(U32(a)) >> (b & 31); });
-}
-
-template <class T>
-void addType(Forms& forms) {
-    addWidths<Sum, T>(forms, "vadd");
-    addWidths<Difference, T>(forms, "vsub");
-    addWidths<Distance, T>(forms, "vabsdiff");
-    addWidths<Least, T>(forms, "vmin");
-    addWidths<Most, T>(forms, "vmax");
-    addOperation<Average, T, 16>(forms, "vavrg2");
-    addOperation<Average, T, 8>(forms, "vavrg4");
-    addCompares<T, 32>(forms, "");
-    addCompares<T, 16>(forms, "2");
-    addCompares<T, 8>(forms, "4");
-    addShifts<T>(forms);
+                         [](T a, U32 b) { return S64{a} >> std::min<U32>(b, 32); });
+    forms.def<T, T, U32>("vshr" + types + ".wrap", OpClass::integer, [](T a, U32 b) { return S64{a} >> (b & 31); });
 }
 
 }  // namespace
 
 void addVideoForms(Forms& forms) {
-    addType<U32>(forms);
-    addType<S32>(forms);
+    for (const bool isSigned : {false, true})
+        for (const std::uint8_t bits : {32, 16, 8})
+            for (std::uint8_t operation = 0; operation < kVideoCount; ++operation) {
+                if (operation >= kArithmeticCount)
+                    addVset(forms, operation, bits, isSigned);
+                else if (bits < 32 || !kVideoOperations[operation].simdOnly)
+                    addArithmetic(forms, operation, bits, isSigned);
+            }
+    addShifts<U32>(forms);
+    addShifts<S32>(forms);
 }
 
 }  // namespace bulkhead::sim

@@ -10,6 +10,8 @@
 
 namespace bulkhead::sim {
 
+using ptx::Instruction;
+using ptx::Operand;
 using ptx::Space;
 using ptx::Type;
 
@@ -166,67 +168,85 @@ void FunctionLowering::layOut() {
     layOutCallParams(end);
 }
 
-/// Every call has .param variables of its own, in a scope of straight-line code. Those of different calls share their
-/// places: else a function of a thousand calls would have a huge parameter area.
-void FunctionLowering::layOutCallParams(std::uint32_t formals) {
-    struct Mention {
-        int first = -1, last = -1;
-    };
-    std::unordered_map<std::string_view, Mention> mentions;
-    const auto mention = [&](const std::string& name, int index) {
-        if (name.empty()) return;
-        Mention& m = mentions[name];
+namespace {
+
+/// The first and the last instruction that name a variable.
+struct Mention {
+    int first = -1, last = -1;
+};
+using Mentions = std::unordered_map<std::string_view, Mention>;
+
+void noteMentions(const Operand& operand, int index, Mentions& mentions) {
+    const bool isNamed =
+        operand.kind == Operand::Kind::symbol || (operand.kind == Operand::Kind::address && !operand.baseIsReg);
+    if (isNamed && !operand.name.empty()) {
+        Mention& m = mentions[operand.name];
         if (m.first < 0) m.first = index;
         m.last = index;
-    };
-    const auto visit = [&](auto&& self, const Operand& operand, int index) -> void {
-        if (operand.kind == Operand::Kind::symbol || (operand.kind == Operand::Kind::address && !operand.baseIsReg))
-            mention(operand.name, index);
-        for (const Operand& part : operand.parts) self(self, part, index);
-    };
-    std::uint32_t inRegisters = 0;
-    for (std::size_t index = 0; index < function_.body.size(); ++index) {
-        const Instruction& i = function_.body[index];
+    }
+    for (const Operand& part : operand.parts) noteMentions(part, index, mentions);
+}
+
+Mentions mentionsIn(const std::vector<Instruction>& body) {
+    Mentions mentions;
+    for (std::size_t index = 0; index < body.size(); ++index)
+        for (const Operand& operand : body[index].operands) noteMentions(operand, static_cast<int>(index), mentions);
+    return mentions;
+}
+
+/// The most that one call passes in registers or as numbers, which it puts into the parameter area itself.
+std::uint32_t mostScratch(const std::vector<Instruction>& body) {
+    std::uint32_t most = 0;
+    for (const Instruction& instruction : body) {
         std::uint32_t bytes = 0;
-        for (const Operand& operand : i.operands) {
-            visit(visit, operand, static_cast<int>(index));
+        for (const Operand& operand : instruction.operands) {
             if (operand.kind != Operand::Kind::list) continue;
             for (const Operand& part : operand.parts)
-                if (part.kind != Operand::Kind::symbol) bytes += 16;
+                if (part.kind != Operand::Kind::symbol) bytes += kScratchBytes;
         }
-        inRegisters = std::max(inRegisters, bytes);
+        most = std::max(most, bytes);
     }
+    return most;
+}
 
-    // Freely shared: variables whose address is only used between two points of one basic block.
+}  // namespace
+
+std::uint32_t FunctionLowering::placeCallParam(const ptx::Variable& v, std::uint32_t from) {
+    const std::uint32_t offset = alignUp(from, std::max<std::uint64_t>(v.align, 1));
+    const auto bytes = static_cast<std::uint32_t>(v.bytes);
+    locals_.emplace(v.name, Local{Space::param, offset, bytes});
+    return offset + bytes;
+}
+
+/// Every call has .param variables of its own, in a scope of straight-line code. Those of different calls share their
+/// places: else a function of a thousand calls would have a huge parameter area. Only variables that are named in one
+/// basic block alone are known to be of one call; others have a place to themselves, before them.
+void FunctionLowering::layOutCallParams(std::uint32_t formals) {
+    Mentions mentions = mentionsIn(function_.body);
     std::uint32_t lasting = alignUp(formals, 16);
     std::vector<std::pair<Mention, const ptx::Variable*>> passing;
     for (const ptx::Variable& v : function_.variables) {
         if (v.space != Space::param) continue;
         const Mention m = mentions[v.name];
         if (m.first < 0) continue;
-        if (flow_.blockOf[static_cast<std::size_t>(m.first)] == flow_.blockOf[static_cast<std::size_t>(m.last)]) {
+        if (flow_.blockOf[static_cast<std::size_t>(m.first)] == flow_.blockOf[static_cast<std::size_t>(m.last)])
             passing.emplace_back(m, &v);
-            continue;
-        }
-        const std::uint32_t offset = alignUp(lasting, std::max<std::uint64_t>(v.align, 1));
-        locals_.emplace(v.name, Local{Space::param, offset, static_cast<std::uint32_t>(v.bytes)});
-        lasting = offset + static_cast<std::uint32_t>(v.bytes);
+        else
+            lasting = placeCallParam(v, lasting);
     }
     lasting = alignUp(lasting, 16);
     std::stable_sort(passing.begin(), passing.end(),
                      [](const auto& a, const auto& b) { return a.first.first < b.first.first; });
-    std::uint32_t end = lasting, cursor = lasting;
+    std::uint32_t end = lasting, next = lasting;
     int busyUntil = -1;
     for (const auto& [m, v] : passing) {
-        if (m.first > busyUntil) cursor = lasting;
+        if (m.first > busyUntil) next = lasting;
         busyUntil = std::max(busyUntil, m.last);
-        const std::uint32_t offset = alignUp(cursor, std::max<std::uint64_t>(v->align, 1));
-        locals_.emplace(v->name, Local{Space::param, offset, static_cast<std::uint32_t>(v->bytes)});
-        cursor = offset + static_cast<std::uint32_t>(v->bytes);
-        end = std::max(end, cursor);
+        next = placeCallParam(*v, next);
+        end = std::max(end, next);
     }
     registerArguments_ = alignUp(end, 16);
-    code_.paramBytes = registerArguments_ + inRegisters;
+    code_.paramBytes = registerArguments_ + mostScratch(function_.body);
 }
 
 void FunctionLowering::lowerInstruction(int index) {
@@ -320,6 +340,7 @@ Handler FunctionLowering::specialRegister(const Operand& operand, Type type) {
     const unsigned bits = ptx::bitsOf(type), registerBits = specialRegisterBits(operand.name);
     const Handler handler = specialRegisterHandler(operand.name, bits);
     if (!handler) refuse(fmt::format("the special register %{} is not supported", operand.name));
+    code_.readsTimeOrPlace |= tellsTimeOrPlace(operand.name);
     // PTX 1 had 16 bits of most, and 32 of the number of a grid; conversions read the low part.
     const bool older = current_->opcode == "mov" && (bits == 16 || (bits == 32 && operand.name == "gridid"));
     const bool mayBeWider = current_->opcode == "cvt" && bits < registerBits;

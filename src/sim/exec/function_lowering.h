@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -60,6 +61,9 @@ constexpr std::uint32_t alignUp(std::uint64_t n, std::uint64_t align) {
     return static_cast<std::uint32_t>((n + align - 1) / align * align);
 }
 
+/// What an argument or a result in a register takes of the parameter area.
+constexpr std::uint32_t kScratchBytes = 16;
+
 /// The modifiers of ld, st, atom, red and their kin, told apart. What is only a hint leaves no trace.
 struct MemoryModifiers {
     ptx::Space space = ptx::Space::none;
@@ -110,9 +114,22 @@ class FunctionLowering final : public Operands {
         const Local* local = nullptr;
     };
 
+    /// Results and parameters of a function: where they lie, and their types, none for an array.
+    struct Signature {
+        std::vector<Formal> formals;
+        std::vector<ptx::Type> types;
+    };
+    /// A register that a call's result goes to by way of the parameter area.
+    struct RegisterResult {
+        int reg;
+        std::uint32_t offset;
+    };
+
     // Layout of what the function declares.
     void layOut();
     void layOutCallParams(std::uint32_t formals);
+    /// At `from` or behind it in the parameter area; returns its end.
+    std::uint32_t placeCallParam(const ptx::Variable&, std::uint32_t from);
     void receiveRegisterFormals();
 
     // One instruction.
@@ -147,6 +164,9 @@ class FunctionLowering final : public Operands {
     void lowerStore(Instr&);
     void lowerAtomic(Instr&);
     void lowerAsync(Instr&);
+    void lowerAsyncCopy(Instr&);
+    void asyncCopyAddresses(Instr&);
+    void asyncCopyLimit(Instr&, const Operand&);
     unsigned widthOf(const std::vector<Operand>& elements, ptx::Type);
     Slot dataSource(const Operand&, ptx::Type, unsigned registerBits);
     Slot dataResult(const Operand&);
@@ -155,6 +175,11 @@ class FunctionLowering final : public Operands {
     void lowerBranch(Instr&);
     void lowerIndexedBranch(Instr&);
     void lowerCall(Instr&);
+    static Signature signatureOf(const std::vector<ptx::Variable>& results, const std::vector<ptx::Variable>& params);
+    Signature callByName(Instr&, const std::string& name, CallSite&);
+    Signature callByAddress(Instr&, const Operand& callee, CallSite&);
+    std::vector<RegisterResult> takeResults(std::span<const Operand> results, const std::vector<Formal>&, CallSite&,
+                                            std::uint32_t& scratch);
     void lowerReturn(Instr&);
     void lowerBarrier(Instr&);
     std::uint32_t passArgument(const Operand&, const Formal&, ptx::Type, std::uint32_t& scratch);

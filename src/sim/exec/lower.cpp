@@ -34,7 +34,7 @@ const Provided* providedNamed(std::string_view name) {
 }
 
 /// Who mentions whom.
-struct Mentions {
+struct CodeMentions {
     std::set<std::uint32_t> calls;  ///< indices into Program::codes
     std::set<std::string> shared;   ///< names as in ModuleSymbols
     bool callsIndirectly = false;
@@ -142,7 +142,7 @@ class ModuleLowering {
         mentions_.resize(defined_.size());
         for (std::size_t k = 0; k < defined_.size(); ++k) {
             const ptx::Function& f = *defined_[k];
-            Mentions& m = mentions_[k];
+            CodeMentions& m = mentions_[k];
             const auto mention = [&](const std::string& name, bool isCallee) {
                 if (const auto code = program_->codeByName.find(name); code != program_->codeByName.end()) {
                     if (isCallee)
@@ -173,7 +173,7 @@ class ModuleLowering {
     }
 
     const std::set<std::uint32_t>& callees(std::uint32_t code) {
-        Mentions& m = mentions_[code];
+        CodeMentions& m = mentions_[code];
         if (m.callsIndirectly) {
             m.calls.insert(addressTaken_.begin(), addressTaken_.end());
             m.callsIndirectly = false;
@@ -257,12 +257,18 @@ class ModuleLowering {
 
     void addUp() {
         std::vector<std::uint32_t> own;
-        for (const Code& c : program_->codes) own.push_back(c.registersPerThread);
+        std::vector<bool> readsTimeOrPlace;
+        for (const Code& c : program_->codes) {
+            own.push_back(c.registersPerThread);
+            readsTimeOrPlace.push_back(c.readsTimeOrPlace);
+        }
         for (std::uint32_t k = 0; k < defined_.size(); ++k) {
             Code& code = program_->codes[k];
             const ptx::Function& f = *defined_[k];
-            for (const std::uint32_t callee : reachable(k))
+            for (const std::uint32_t callee : reachable(k)) {
                 code.registersPerThread = std::max(code.registersPerThread, own[callee]);
+                code.readsTimeOrPlace = code.readsTimeOrPlace || readsTimeOrPlace[callee];
+            }
             if (f.maxRegisters) code.registersPerThread = std::min(code.registersPerThread, f.maxRegisters);
             std::vector<int> state(defined_.size(), 0);
             std::vector<std::uint64_t> depth(defined_.size(), 0);
@@ -289,7 +295,7 @@ class ModuleLowering {
     ModuleSymbols symbols_;
     std::vector<const ptx::Function*> defined_;
     std::vector<SharedVariable> shared_;
-    std::vector<Mentions> mentions_;
+    std::vector<CodeMentions> mentions_;
     std::set<std::uint32_t> addressTaken_;
 };
 

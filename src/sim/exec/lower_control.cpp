@@ -8,6 +8,7 @@
 
 namespace bulkhead::sim {
 
+using ptx::Operand;
 using ptx::Space;
 using ptx::Type;
 
@@ -200,7 +201,7 @@ std::uint32_t FunctionLowering::passArgument(const Operand& operand, const Forma
             return local->second.offset;
         }
     }
-    const std::uint32_t offset = std::exchange(scratchOffset, scratchOffset + 16);
+    const std::uint32_t offset = std::exchange(scratchOffset, scratchOffset + kScratchBytes);
     std::vector<std::uint16_t> reads;
     std::swap(reads, reads_);
     Instr i = begin(*current_);
@@ -217,71 +218,77 @@ std::uint32_t FunctionLowering::passArgument(const Operand& operand, const Forma
     return offset;
 }
 
-void FunctionLowering::lowerCall(Instr& i) {
-    const auto& operands = current_->operands;
-    const std::size_t at = operands[0].kind == Operand::Kind::list ? 1 : 0;
-    const std::vector<Operand> none;
-    const auto& results = at ? operands[0].parts : none;
-    const bool hasArguments = operands.size() > at + 1 && operands[at + 1].kind == Operand::Kind::list;
-    const auto& arguments = hasArguments ? operands[at + 1].parts : none;
-    const Operand& callee = operands[at];
-    CallSite site;
-    std::vector<Formal> formals;
-    std::vector<Type> types;
-    const auto noteTypes = [&types](const std::vector<ptx::Variable>& variables) {
-        for (const ptx::Variable& v : variables) types.push_back(v.isArray ? Type::none : v.type);
-    };
-    i.opClass = arch::OpClass::control;
-    if (callee.kind == Operand::Kind::symbol) {
-        const auto known = symbols_.functions.find(callee.name);
-        if (known == symbols_.functions.end())
-            refuse(fmt::format("the function '{}' is neither defined here nor provided by the runtime", callee.name));
-        i.kind = Kind::call;
-        i.target = known->second.index;
-        site.builtin = known->second.builtin;
-        formals = known->second.formals;
-        const ptx::Function& target = *module_.find(callee.name);
-        noteTypes(target.results);
-        noteTypes(target.params);
-    } else {
-        i.kind = Kind::callIndirect;
-        i.src[0] = source(callee, Type::b64);
-        i.srcCount = 1;
-        const std::string& table = operands.back().name;
-        for (const ptx::Prototype& p : function_.prototypes) {
-            if (p.name != table) continue;
-            formals = layoutFormals(p.results, p.params);
-            noteTypes(p.results);
-            noteTypes(p.params);
-        }
-        for (const ptx::BranchTargets& t : function_.callTargets) {
-            if (t.name != table || t.labels.empty()) continue;
-            const ptx::Function* target = module_.find(t.labels[0]);
-            formals = layoutFormals(target->results, target->params);
-            noteTypes(target->results);
-            noteTypes(target->params);
-        }
-        site.formals = formals;
-    }
-    if (formals.size() != results.size() + arguments.size())
-        refuse(fmt::format("{} results and {} arguments do not fit the prototype", results.size(), arguments.size()));
+namespace {
 
-    std::uint32_t scratchOffset = registerArguments_;
-    for (std::size_t k = 0; k < arguments.size(); ++k) {
-        const Formal& f = formals[results.size() + k];
-        site.arguments.push_back(
-            {passArgument(arguments[k], f, types[results.size() + k], scratchOffset), f.offset, f.bytes});
+/// A call's operands: (results), callee, (arguments). Results and arguments may be missing.
+struct CallOperands {
+    explicit CallOperands(const std::vector<Operand>& operands) {
+        const std::size_t at = operands[0].kind == Operand::Kind::list ? 1 : 0;
+        if (at) results = operands[0].parts;
+        callee = &operands[at];
+        if (operands.size() > at + 1 && operands[at + 1].kind == Operand::Kind::list)
+            arguments = operands[at + 1].parts;
     }
-    std::vector<std::pair<int, std::uint32_t>> intoRegisters;
+    std::span<const Operand> results, arguments;
+    const Operand* callee;
+};
+
+}  // namespace
+
+FunctionLowering::Signature FunctionLowering::signatureOf(const std::vector<ptx::Variable>& results,
+                                                          const std::vector<ptx::Variable>& params) {
+    Signature signature{layoutFormals(results, params), {}};
+    for (const auto* variables : {&results, &params})
+        for (const ptx::Variable& v : *variables) signature.types.push_back(v.isArray ? Type::none : v.type);
+    return signature;
+}
+
+FunctionLowering::Signature FunctionLowering::callByName(Instr& i, const std::string& name, CallSite& site) {
+    const auto known = symbols_.functions.find(name);
+    if (known == symbols_.functions.end())
+        refuse(fmt::format("the function '{}' is neither defined here nor provided by the runtime", name));
+    i.kind = Kind::call;
+    i.target = known->second.index;
+    site.builtin = known->second.builtin;
+    const ptx::Function& target = *module_.find(name);
+    Signature signature = signatureOf(target.results, target.params);
+    signature.formals = known->second.formals;
+    return signature;
+}
+
+/// The last operand names a prototype, or the functions that the address may be of, which have the same one.
+FunctionLowering::Signature FunctionLowering::callByAddress(Instr& i, const Operand& callee, CallSite& site) {
+    i.kind = Kind::callIndirect;
+    i.src[0] = source(callee, Type::b64);
+    i.srcCount = 1;
+    const std::string& table = current_->operands.back().name;
+    Signature signature;
+    for (const ptx::Prototype& p : function_.prototypes)
+        if (p.name == table) signature = signatureOf(p.results, p.params);
+    for (const ptx::BranchTargets& t : function_.callTargets) {
+        if (t.name != table || t.labels.empty()) continue;
+        const ptx::Function* target = module_.find(t.labels[0]);
+        signature = signatureOf(target->results, target->params);
+    }
+    site.formals = signature.formals;
+    return signature;
+}
+
+/// Where results go in the caller's parameter area. Returns the registers that are loaded from there after the call.
+std::vector<FunctionLowering::RegisterResult> FunctionLowering::takeResults(std::span<const Operand> results,
+                                                                            const std::vector<Formal>& formals,
+                                                                            CallSite& site,
+                                                                            std::uint32_t& scratchOffset) {
+    std::vector<RegisterResult> intoRegisters;
     for (std::size_t k = 0; k < results.size(); ++k) {
         const Formal& f = formals[k];
         const Operand& to = results[k];
         if (to.kind == Operand::Kind::sink) continue;
         if (to.kind == Operand::Kind::reg) {
             if (f.bytes > 8 || ptx::bitsOf(to.type) != f.bytes * 8) refuse("this result needs a .param variable");
-            site.results.push_back({f.offset, scratchOffset, f.bytes});
-            intoRegisters.emplace_back(to.reg, scratchOffset);
-            scratchOffset += 16;
+            const std::uint32_t offset = std::exchange(scratchOffset, scratchOffset + kScratchBytes);
+            site.results.push_back({f.offset, offset, f.bytes});
+            intoRegisters.push_back({to.reg, offset});
             continue;
         }
         const auto local = locals_.find(to.name);
@@ -289,6 +296,26 @@ void FunctionLowering::lowerCall(Instr& i) {
             refuse(fmt::format("'{}' cannot take a result", to.name));
         site.results.push_back({f.offset, local->second.offset, std::min(f.bytes, local->second.bytes)});
     }
+    return intoRegisters;
+}
+
+void FunctionLowering::lowerCall(Instr& i) {
+    const CallOperands call(current_->operands);
+    CallSite site;
+    i.opClass = arch::OpClass::control;
+    const Signature signature = call.callee->kind == Operand::Kind::symbol ? callByName(i, call.callee->name, site)
+                                                                           : callByAddress(i, *call.callee, site);
+    const std::size_t results = call.results.size(), arguments = call.arguments.size();
+    if (signature.formals.size() != results + arguments)
+        refuse(fmt::format("{} results and {} arguments do not fit the prototype", results, arguments));
+
+    std::uint32_t scratchOffset = registerArguments_;
+    for (std::size_t k = 0; k < arguments; ++k) {
+        const Formal& f = signature.formals[results + k];
+        site.arguments.push_back(
+            {passArgument(call.arguments[k], f, signature.types[results + k], scratchOffset), f.offset, f.bytes});
+    }
+    const std::vector<RegisterResult> intoRegisters = takeResults(call.results, signature.formals, site, scratchOffset);
     i.extra = static_cast<std::uint32_t>(code_.callSites.size());
     code_.callSites.push_back(std::move(site));
     finish(*current_, i);

@@ -299,28 +299,29 @@ void FunctionLowering::lowerAtomic(Instr& i) {
 }
 
 void FunctionLowering::lowerAsync(Instr& i) {
-    const auto& operands = current_->operands;
     i.opClass = arch::OpClass::control;
     if (current_->has("commit_group")) {
         i.kind = Kind::asyncCommit;
-        return;
-    }
-    if (current_->has("wait_group")) {
+    } else if (current_->has("wait_group")) {
+        const auto& operands = current_->operands;
         expectOperands(1, 1);
         if (operands[0].kind != Operand::Kind::integer || operands[0].integer < 0)
             refuse("a number of groups is wanted");
         i.kind = Kind::asyncWait;
         i.immediate = operands[0].integer;
-        return;
-    }
-    if (current_->has("wait_all")) {
+    } else if (current_->has("wait_all")) {
         // Also waits for what has not been committed: a commit, then a wait for every group.
         i.kind = Kind::asyncCommit;
         emit(*current_, i, {}, {});
         i.kind = Kind::asyncWait;
         i.immediate = 0;
-        return;
+    } else {
+        lowerAsyncCopy(i);
     }
+}
+
+void FunctionLowering::lowerAsyncCopy(Instr& i) {
+    const auto& operands = current_->operands;
     bool ca = false, hasPolicy = false;
     for (const std::string& m : current_->modifiers) {
         ca |= m == "ca";
@@ -336,17 +337,25 @@ void FunctionLowering::lowerAsync(Instr& i) {
     if (bytes != 16 && !(ca && (bytes == 4 || bytes == 8)))
         refuse(ca ? "cp.async.ca copies 4, 8 or 16 bytes" : "cp.async.cg copies 16 bytes");
 
+    i.cacheOp = ca ? CacheOp::ca : CacheOp::cg;
+    i.elementBytes = static_cast<std::uint8_t>(bytes);
+    i.run = runAsyncCopy;
+    asyncCopyAddresses(i);
+    if (operands.size() > 3 + policies) asyncCopyLimit(i, operands[3]);
+    if (hasPolicy) source(operands.back(), Type::b64);
+}
+
+/// To shared memory (the first operand) from global memory (the second).
+void FunctionLowering::asyncCopyAddresses(Instr& i) {
     Instr from = i;
     from.space = Space::global;
-    memoryAddress(operands[1], static_cast<unsigned>(bytes), from);
+    memoryAddress(current_->operands[1], i.elementBytes, from);
     if (from.addressIs32) refuse("global addresses have 64 bits");
     if (from.immediate != static_cast<std::int32_t>(from.immediate)) refuse("the displacement is too large");
     i.kind = Kind::memory;
     i.opClass = arch::OpClass::memory;
     i.space = Space::shared;
-    i.cacheOp = ca ? CacheOp::ca : CacheOp::cg;
-    i.elementBytes = static_cast<std::uint8_t>(bytes);
-    memoryAddress(operands[0], static_cast<unsigned>(bytes), i);
+    memoryAddress(current_->operands[0], i.elementBytes, i);
     if (!i.hasAddress) {
         // Both addresses of a copy are registers or constants: only one can live in the instruction.
         i.src[0] = constants_.value(static_cast<std::uint64_t>(i.immediate), 8);
@@ -356,20 +365,19 @@ void FunctionLowering::lowerAsync(Instr& i) {
     i.src[1] = from.src[0];
     i.extra = static_cast<std::uint32_t>(from.immediate);
     i.srcCount = 2;
-    i.run = runAsyncCopy;
-    if (operands.size() > 3 + policies) {
-        const Operand& last = operands[3];
-        if (last.kind == Operand::Kind::reg && last.type == Type::pred) {
-            i.src[2] = constants_.value(static_cast<std::uint64_t>(bytes), 4);
-            i.src[3] = predicateSource(last);
-            i.srcCount = 4;
-            if (last.negated) i.type = Type::pred;
-        } else {
-            i.src[2] = source(last, Type::u32);
-            i.srcCount = 3;
-        }
+}
+
+/// How many bytes are read, the rest being zeros; or a predicate that says whether any are.
+void FunctionLowering::asyncCopyLimit(Instr& i, const Operand& limit) {
+    if (limit.kind == Operand::Kind::reg && limit.type == Type::pred) {
+        i.src[2] = constants_.value(i.elementBytes, 4);
+        i.src[3] = predicateSource(limit);
+        i.srcCount = 4;
+        if (limit.negated) i.type = Type::pred;
+    } else {
+        i.src[2] = source(limit, Type::u32);
+        i.srcCount = 3;
     }
-    if (hasPolicy) source(operands.back(), Type::b64);
 }
 
 }  // namespace bulkhead::sim

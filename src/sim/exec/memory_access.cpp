@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "sim/exec/pending_effects.h"
+
 namespace bulkhead::sim {
 
 using ptx::Space;
@@ -25,6 +27,7 @@ constexpr std::uint64_t select(LaneMask m, unsigned lane) {
 /// Two lanes' addresses: every host has registers for that. Left to themselves compilers do the 64-bit loops below one
 /// lane at a time.
 using Pair __attribute__((vector_size(16))) = std::uint64_t;
+using Pair32 __attribute__((vector_size(8))) = std::uint32_t;
 
 /// 0, or the window's number; windows are 2^40 bytes apart.
 constexpr unsigned kWindowShift = 40;
@@ -222,7 +225,8 @@ void fillAddresses(const Instr& i, Warp& w, Slot slot, bool addressIs32, std::in
     } else if (addressIs32) {
         const std::uint32_t* r = w.lanes<std::uint32_t>(slot);
         const auto offset32 = static_cast<std::uint32_t>(offset);
-        fillMasked(a, [=](unsigned lane) { return Pair{r[lane] + offset32, r[lane + 1] + offset32}; });
+        const Pair32 add = {offset32, offset32};
+        fillMasked(a, [=](unsigned lane) { return __builtin_convertvector(readAs<Pair32>(r + lane) + add, Pair); });
     } else {
         const std::uint64_t* r = w.lanes<std::uint64_t>(slot);
         const Pair add = {offset, offset};
@@ -298,7 +302,9 @@ std::uint8_t readGenericByte(const Instr& i, Warp& w, unsigned lane, std::uint64
     if (a.space == Space::param) w.fail(LaunchError::Cause::illegalAddress, i, lane, "a string among the parameters");
     Places p;
     locate(i, w, a, p, false);
-    return *p.of(a, lane);
+    std::uint8_t byte = *p.of(a, lane);
+    if (a.space == Space::global) w.effects().read(a.address[lane], p.of(a, lane), 1, &byte);
+    return byte;
 }
 
 std::string readGenericString(const Instr& i, Warp& w, unsigned lane, std::uint64_t address) {
@@ -352,10 +358,60 @@ void loadElement(const Access& a, const Places& p, unsigned offset, Register* d)
 }
 
 template <class Memory, class Extended, class Register>
+void loadElements(const Instr& i, Warp& w, const Access& a, const Places& p) {
+    for (unsigned e = 0; e < i.elements; ++e)
+        loadElement<Memory, Extended, Register>(a, p, e * sizeof(Memory), w.lanes<Register>(i.dst[e]));
+}
+
+/// A load of what an atomic of its own SM is about to change.
+template <class Memory, class Extended, class Register>
+struct DeferredLoad {
+    unsigned elements;
+    LaneMask lanes;
+    Register* to[4];
+    std::uint8_t* from[kLanes];
+
+    static bool run(void* what) {
+        const auto& load = *static_cast<const DeferredLoad*>(what);
+        for (unsigned e = 0; e < load.elements; ++e)
+            for (LaneMask m = load.lanes; m; m &= m - 1)
+                load.to[e][firstOf(m)] =
+                    widen<Memory, Extended, Register>(readAs<Memory>(load.from[firstOf(m)] + e * sizeof(Memory)));
+        return false;
+    }
+};
+
+/// A load of something that its SM has pending effects on.
+template <class Memory, class Extended, class Register>
+void loadPending(const Instr& i, Warp& w, const Access& a, const Places& p, bool atomics) {
+    if (!atomics) {
+        std::uint8_t bytes[kLanes][16];
+        Places copy;
+        for (LaneMask m = a.lanes; m; m &= m - 1) {
+            const unsigned lane = firstOf(m);
+            w.effects().read(a.address[lane], p.of(a, lane), a.bytes, bytes[lane]);
+            copy.lane[lane] = bytes[lane];
+        }
+        return loadElements<Memory, Extended, Register>(i, w, a, copy);
+    }
+    using Deferred = DeferredLoad<Memory, Extended, Register>;
+    auto& load = w.effects().defer<Deferred>(a, Deferred::run);
+    load.elements = i.elements;
+    load.lanes = a.lanes;
+    for (unsigned e = 0; e < i.elements; ++e) load.to[e] = w.lanes<Register>(i.dst[e]);
+    for (LaneMask m = a.lanes; m; m &= m - 1) load.from[firstOf(m)] = p.of(a, firstOf(m));
+    w.deferLoad();
+}
+
+template <class Memory, class Extended, class Register>
 void runLoad(const Instr& i, Warp& w, LaneMask mask) {
     accessMemory(i, w, mask, AccessKind::load, [&](const Access& a, const Places& p) {
-        for (unsigned e = 0; e < i.elements; ++e)
-            loadElement<Memory, Extended, Register>(a, p, e * sizeof(Memory), w.lanes<Register>(i.dst[e]));
+        if (a.space == Space::global) {
+            const auto seen = w.effects().seenBy(a, p);
+            if (seen != PendingEffects::Seen::memory) [[unlikely]]
+                return loadPending<Memory, Extended, Register>(i, w, a, p, seen == PendingEffects::Seen::atomics);
+        }
+        loadElements<Memory, Extended, Register>(i, w, a, p);
     });
 }
 
@@ -383,8 +439,14 @@ void storeElement(const Access& a, const Places& p, unsigned offset, const Regis
 template <class Memory, class Register>
 void runStore(const Instr& i, Warp& w, LaneMask mask) {
     accessMemory(i, w, mask, AccessKind::store, [&](const Access& a, const Places& p) {
-        for (unsigned e = 0; e < i.elements; ++e)
-            storeElement<Memory, Register>(a, p, e * sizeof(Memory), w.lanes<Register>(i.src[1 + e]));
+        const auto write = [&](const Places& to) {
+            for (unsigned e = 0; e < i.elements; ++e)
+                storeElement<Memory, Register>(a, to, e * sizeof(Memory), w.lanes<Register>(i.src[1 + e]));
+        };
+        if (a.space != Space::global || w.effects().showAtOnce())
+            write(p);
+        else
+            write(w.effects().store(a, p));
     });
 }
 
@@ -515,9 +577,9 @@ void runAsyncCopy(const Instr& i, Warp& w, LaneMask mask) {
         // Only what is read must be there: the last copy of an array may reach past its end and be cut short.
         for (LaneMask m = reading; m; m &= m - 1) {
             const unsigned lane = firstOf(m);
-            std::memcpy(data[lane],
-                        locateGlobalLane(i, w, lane, from.address[lane], bytes[lane], i.elementBytes, false),
-                        bytes[lane]);
+            const std::uint8_t* at =
+                locateGlobalLane(i, w, lane, from.address[lane], bytes[lane], i.elementBytes, false);
+            w.effects().read(from.address[lane], at, bytes[lane], data[lane]);
         }
     }
     Access& to = w.beginAccess(Space::shared, AccessKind::asyncCopy, i.cacheOp, i.elementBytes, mask);

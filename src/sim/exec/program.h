@@ -142,6 +142,7 @@ struct Code {
     std::uint32_t sharedBytes = 0;         ///< static
     std::uint32_t registersPerThread = 0;  ///< estimated by liveness, for occupancy
     std::uint32_t maxThreadsPerBlock = 0;  ///< from .maxntid/.reqntid, 0 = no limit
+    bool readsTimeOrPlace = false;         ///< it, or a function that it can call, reads %clock, %smid or the like
     std::vector<Formal> formals;           ///< device functions: results, then parameters
     std::vector<CallSite> callSites;
     std::vector<std::string_view> texts;  ///< each instruction as written, for messages; views into Program::source

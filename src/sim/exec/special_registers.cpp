@@ -20,7 +20,7 @@ void fill(Warp& w, Slot slot, LaneMask mask, Value value) {
 }
 
 std::uint64_t now(const Warp& w) {
-    return w.launch().now ? *w.launch().now : 0;
+    return *w.block().now;
 }
 std::uint64_t nanoseconds(const Warp& w) {
     return static_cast<std::uint64_t>(static_cast<double>(now(w)) * w.launch().nsPerCycle);
@@ -172,6 +172,10 @@ Handler specialRegisterHandler(std::string_view name, unsigned bits) {
 unsigned specialRegisterBits(std::string_view name) {
     const bool wide = name.ends_with("64") || name == "globaltimer" || name == "gridid" || name == "current_graph_exec";
     return wide ? 64 : 32;
+}
+
+bool tellsTimeOrPlace(std::string_view name) {
+    return name.starts_with("clock") || name.starts_with("globaltimer") || name == "smid" || name == "warpid";
 }
 
 void runCopy32(const Instr& i, Warp& w, LaneMask mask) {

@@ -10,6 +10,8 @@ namespace bulkhead::sim {
 Handler specialRegisterHandler(std::string_view name, unsigned bits);
 /// Those it has: 32 or 64.
 unsigned specialRegisterBits(std::string_view name);
+/// Whether what it says depends on when or on which SM a warp runs.
+bool tellsTimeOrPlace(std::string_view name);
 
 // Addresses as values. Results are 4 or 8 bytes wide as Instr::elementBytes says.
 

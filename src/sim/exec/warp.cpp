@@ -57,10 +57,13 @@ void growTo(AlignedBytes& bytes, std::size_t size) {
 
 }  // namespace
 
-Block::Block(const LaunchContext& context, Dim3 blockIndex, std::uint32_t sm)
+Block::Block(const LaunchContext& context, Dim3 blockIndex, std::uint32_t sm, const Cycles* time,
+             PendingEffects* pending)
     : launch(&context),
       index(blockIndex),
       smId(sm),
+      now(time),
+      effects(pending),
       warps(static_cast<std::uint32_t>((context.block.count() + kLanes - 1) / kLanes)),
       liveWarps(warps),
       shared(std::size_t{context.code->sharedBytes} + context.dynamicShared),
@@ -80,11 +83,17 @@ void Warp::start(Block& block, std::uint32_t indexInBlock, std::uint32_t hardwar
     const std::uint64_t first = std::uint64_t{indexInBlock} * kLanes;
     const std::uint64_t threads = std::min<std::uint64_t>(size.count() - first, kLanes);
     live_ = active_ = threads == kLanes ? kAllLanes : (LaneMask{1} << threads) - 1;
+    const auto thread = static_cast<std::uint32_t>(first);
+    std::uint32_t x = thread % size.x, y = thread / size.x % size.y, z = thread / size.x / size.y;
     for (unsigned lane = 0; lane < kLanes; ++lane) {
-        const auto thread = static_cast<std::uint32_t>(first + lane);
-        tid_[0][lane] = thread % size.x;
-        tid_[1][lane] = thread / size.x % size.y;
-        tid_[2][lane] = thread / size.x / size.y;
+        tid_[0][lane] = x;
+        tid_[1][lane] = y;
+        tid_[2][lane] = z;
+        if (++x != size.x) continue;
+        x = 0;
+        if (++y != size.y) continue;
+        y = 0;
+        ++z;
     }
 
     pc_ = 0;
@@ -116,22 +125,16 @@ void Warp::growLocal(std::uint32_t end) {
     localTouched_ = std::max(localTouched_, whole);
 }
 
-Step Warp::step() {
-    const Instr& i = code_->instrs[pc_];
-    LaneMask mask = active_;
-    if (i.guard >= 0) {
-        LaneMask guard;
-        std::memcpy(&guard, frame_ + i.guard, sizeof guard);
-        mask &= i.guardNegated ? ~guard : guard;
-    }
+/// What does more than to compute registers from registers.
+Step Warp::stepBeyondRegisters(const Instr& i) {
+    const LaneMask mask = guarded(i);
     const auto lanes = static_cast<std::uint8_t>(std::popcount(mask));
     switch (i.kind) {
         case Kind::compute:
-            if (mask) i.run(i, *this, mask);
-            advance();
-            return {StepKind::compute, lanes};
+            break;
         case Kind::memory:
             accessCount_ = 0;
+            loadIsDeferred_ = false;
             if (mask) i.run(i, *this, mask);
             advance();
             return {StepKind::memory, lanes};
@@ -466,6 +469,24 @@ bool Warp::matches(const Snapshot& s) const {
             !same(call.registers.data(), call.registers.size()) || !same(call.params.data(), call.params.size()))
             return false;
     return left == 0;
+}
+
+/// "kernel K, PTX line L, block (x,y,z), thread (x,y,z)".
+std::string Warp::place(std::int32_t line, unsigned lane) const {
+    const Dim3& b = block_->index;
+    return fmt::format("kernel {}, PTX line {}, block ({},{},{}), thread ({},{},{})", launch_->code->name, line, b.x,
+                       b.y, b.z, tid_[0][lane], tid_[1][lane], tid_[2][lane]);
+}
+
+std::string Warp::explainBarrier(std::uint32_t waiting) const {
+    // The pc already points behind the barrier.
+    return fmt::format("barrier that can never complete: {}: {} of the block's {} warps wait, the others never come",
+                       place(code_->instrs[pc_ - 1].line, 0), waiting, block_->warps);
+}
+
+std::string Warp::explainLoop(std::string_view why) const {
+    return fmt::format("no progress: {} goes round in circles, and {}",
+                       place(next().line, static_cast<unsigned>(std::countr_zero(active_))), why);
 }
 
 void Warp::fail(LaunchError::Cause cause, const Instr& i, unsigned lane, const std::string& what) const {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <span>
@@ -20,6 +22,12 @@ struct Dim3 {
     std::uint64_t count() const { return std::uint64_t{x} * y * z; }
     bool operator==(const Dim3&) const = default;
 };
+
+/// %ctaid of a block, given its number.
+inline Dim3 blockIndex(std::uint64_t block, const Dim3& grid) {
+    return {static_cast<std::uint32_t>(block % grid.x), static_cast<std::uint32_t>(block / grid.x % grid.y),
+            static_cast<std::uint32_t>(block / grid.x / grid.y)};
+}
 
 // The generic address space: windows for what is private to a block or a thread; all else is global memory.
 constexpr std::uint64_t kSharedWindow = 0x0000'0100'0000'0000;
@@ -83,21 +91,25 @@ struct LaunchContext {
     std::uint64_t gridWorkspace = 0;              ///< of a cooperative launch: what its blocks synchronise by
     AddressSpace* memory = nullptr;               ///< global and constant memory of the launch's context
     std::function<void(std::string_view)> print;  ///< device printf, whole strings
-    const Cycles* now = nullptr;                  ///< %clock, %clock64
     double nsPerCycle = 1;                        ///< %globaltimer
     std::uint32_t smCount = 0;
     std::uint32_t warpsPerSm = 0;  ///< %nwarpid
 };
 
-/// What the warps of a block share.
+class PendingEffects;
 class Warp;
+
+/// What the warps of a block share.
 class Block {
   public:
-    Block(const LaunchContext&, Dim3 index, std::uint32_t smId);
+    /// `now` and `effects` are its SM's.
+    Block(const LaunchContext&, Dim3 index, std::uint32_t smId, const Cycles* now, PendingEffects*);
 
     const LaunchContext* launch;
     Dim3 index;  ///< ctaid
     std::uint32_t smId;
+    const Cycles* now;  ///< %clock
+    PendingEffects* effects;
     std::uint32_t warps;               ///< in the block
     std::uint32_t liveWarps;           ///< not yet finished
     std::vector<std::uint8_t> shared;  ///< static + dynamic
@@ -157,7 +169,14 @@ class Warp {
     std::uint32_t indexInBlock() const { return index_; }
 
     /// Executes next(). Throws LaunchError naming kernel, PTX line, block, thread and address.
-    Step step();
+    Step step() {
+        const Instr& i = next();
+        if (i.kind != Kind::compute) return stepBeyondRegisters(i);
+        const LaneMask mask = guarded(i);
+        if (mask) i.run(i, *this, mask);
+        advance();
+        return {StepKind::compute, static_cast<std::uint8_t>(std::popcount(mask))};
+    }
 
     /// Of the last memory step; empty when no lane was active. A generic access may touch several spaces.
     std::span<const Access> accesses() const { return {accesses_, accessCount_}; }
@@ -171,9 +190,13 @@ class Warp {
     };
     void snapshot(Snapshot&) const;
     bool matches(const Snapshot&) const;
-    /// Whether an atomic has changed memory since this was last asked: a failed compare-and-swap has not.
+    /// Whether an atomic has changed shared memory since this was last asked: a failed compare-and-swap has not.
     bool takeChange() { return std::exchange(changedMemory_, false); }
     void noteChange() { changedMemory_ = true; }
+    /// Whether the last memory step loads something at the end of the window only.
+    bool loadIsDeferred() const { return loadIsDeferred_; }
+    void deferLoad() { loadIsDeferred_ = true; }
+    PendingEffects& effects() const { return *block_->effects; }
 
     // For handlers.
     std::uint8_t* at(Slot s) { return s.offset >= 0 ? frame_ + s.offset : constants_ + ~s.offset; }
@@ -220,6 +243,11 @@ class Warp {
         return params_.data() + paramBase_ + std::size_t{lane} * code_->paramBytes;
     }
 
+    /// What to say of a warp that waits at a barrier in vain, with so many warps of its block.
+    std::string explainBarrier(std::uint32_t waiting) const;
+    /// Likewise, of one that goes round in circles.
+    std::string explainLoop(std::string_view why) const;
+
     /// Ends the launch: names kernel, PTX line, instruction, block and thread of the lane.
     [[noreturn]] void fail(LaunchError::Cause, const Instr&, unsigned lane, const std::string& what) const;
     [[noreturn]] void failAddress(LaunchError::Cause, const Instr&, unsigned lane, std::uint64_t address,
@@ -262,6 +290,14 @@ class Warp {
         std::vector<std::uint8_t> registers, params;
     };
 
+    /// The active lanes that the instruction's guard lets execute it.
+    LaneMask guarded(const Instr& i) const {
+        if (i.guard < 0) return active_;
+        LaneMask guard;
+        std::memcpy(&guard, frame_ + i.guard, sizeof guard);
+        return active_ & (i.guardNegated ? ~guard : guard);
+    }
+    Step stepBeyondRegisters(const Instr&);
     void advance() {
         if (++pc_ == reconverge_) [[unlikely]]
             popEntry();
@@ -293,6 +329,7 @@ class Warp {
     void resumeCall(const Entry&);
     Step finish(unsigned lanes);
     void growLocal(std::uint32_t end);
+    std::string place(std::int32_t line, unsigned lane) const;
 
     std::uint8_t* frame_ = nullptr;      ///< registers of the current function
     std::uint8_t* constants_ = nullptr;  ///< the program's constant pool (never written)
@@ -300,7 +337,7 @@ class Warp {
     std::uint32_t pc_ = 0;
     LaneMask active_ = 0, live_ = 0;
     std::uint32_t reconverge_ = kNever;
-    bool changedMemory_ = false;
+    bool changedMemory_ = false, loadIsDeferred_ = false;
     Block* block_ = nullptr;
     const LaunchContext* launch_ = nullptr;
     std::uint32_t index_ = 0, slot_ = 0;

@@ -55,8 +55,11 @@ class AddressSpace {
 
     arch::PhysicalAddress physical(VirtualAddress a) const {
         const Mapping* m = find(a);
-        if (!m) return a;
-        return m->physical(a);
+        return m ? m->physical(a) : a;
+    }
+    arch::PhysicalAddress physical(VirtualAddress a, std::uint32_t& hint) const {
+        const Mapping* m = find(a, hint);
+        return m ? m->physical(a) : a;
     }
 
   private:

@@ -65,6 +65,7 @@ class CacheTags {
 
     std::uint64_t line(std::uint32_t way) const { return line_[way]; }
     State& state(std::uint32_t way) { return state_[way]; }
+    const State& state(std::uint32_t way) const { return state_[way]; }
 
     /// Forgets every clean line that waits for nothing.
     void invalidateClean() {

@@ -52,7 +52,10 @@ PhysicalBlock::~PhysicalBlock() {
 }
 
 ContextMemory::ContextMemory(PhysicalMemory& physical, const arch::DeviceProfile& profile, std::uint32_t index)
-    : physical_(physical), profile_(profile), nextBase_(kFirst + index * kPerContext) {}
+    : physical_(physical),
+      profile_(profile),
+      pageBytes_(static_cast<Bytes>(profile.memory.pageBytes)),
+      nextBase_(kFirst + index * kPerContext) {}
 
 VirtualAddress ContextMemory::reserve(Bytes bytes, Bytes alignment) {
     alignment = std::max(alignment, kLargePage);
@@ -82,11 +85,10 @@ VirtualAddress ContextMemory::place(Chunk& chunk, Bytes bytes) {
 VirtualAddress ContextMemory::allocate(Bytes bytes, const AllocationOptions& options) {
     if (bytes == 0) throw Error("an allocation of 0 bytes");
     const bool plain = !options.pageBytes && options.colors.empty() && !options.placementGiven;
-    if (!plain || bytes > static_cast<Bytes>(profile_.memory.pageBytes) / 2)
-        return place(newChunk(bytes, options, false), bytes);
+    if (!plain || bytes > pageBytes_ / 2) return place(newChunk(bytes, options, false), bytes);
     const Bytes rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
     if (!open_ || chunks_.at(open_).bytes - chunks_.at(open_).used < rounded)
-        open_ = newChunk(static_cast<Bytes>(profile_.memory.pageBytes), options, false).base;
+        open_ = newChunk(pageBytes_, options, false).base;
     return place(chunks_.at(open_), bytes);
 }
 
@@ -137,11 +139,6 @@ void ContextMemory::free(VirtualAddress base) {
     if (--chunk.allocations) return;
     if (open_ == chunkBase) open_ = 0;
     chunks_.erase(chunkBase);
-}
-
-Bytes ContextMemory::sizeOf(VirtualAddress base) const {
-    const Mapping* mapping = space_.find(base);
-    return mapping && mapping->base == base ? mapping->bytes : 0;
 }
 
 std::uint8_t* ContextMemory::host(VirtualAddress address, Bytes bytes) {

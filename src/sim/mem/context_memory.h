@@ -31,7 +31,7 @@ struct AllocationOptions {
     Bytes pageBytes = 0;
     PhysicalMemory::Colors colors;  ///< of its pages; none: any
     bool placementGiven = false;
-    PhysicalMemory::Placement placement = PhysicalMemory::Placement::contiguous;
+    PhysicalMemory::PagePlacement placement = PhysicalMemory::PagePlacement::contiguous;
 };
 
 /// Physical pages and the bytes in them, apart from any address: contexts map it where they want it.
@@ -65,7 +65,6 @@ class ContextMemory {
     /// Device memory whose bytes the host reads and writes at the same address.
     VirtualAddress allocateManaged(Bytes, const AllocationOptions& = {});
     void free(VirtualAddress);  ///< throws Error if nothing was allocated there
-    Bytes sizeOf(VirtualAddress base) const;
 
     /// Lets kernels reach host memory at its own address. Takes no device memory; for timing it counts as DRAM at an
     /// address that follows from the host's.
@@ -97,6 +96,7 @@ class ContextMemory {
 
     PhysicalMemory& physical_;
     const arch::DeviceProfile& profile_;
+    Bytes pageBytes_;
     AddressSpace space_;
     VirtualAddress nextBase_;
     std::map<VirtualAddress, Chunk> chunks_;

@@ -3,130 +3,137 @@
 #include <algorithm>
 #include <bit>
 
-#include "sim/mem/l2_slice.h"
-#include "sim/mem/memory_latency.h"
-
 namespace bulkhead::sim {
+namespace {
 
-Crossbar::Crossbar(SimContext& sim) : sim_(sim), waiters_(sim.profile.map.slices()) {
-    const StageLatencies stages = stageLatencies(sim.profile);
-    requestLatency_ = stages.request;
-    responseLatency_ = stages.response;
-    credits_.assign(waiters_.size(), static_cast<std::int64_t>(placesPerSlice()));
+/// Requests of one SM that can be between its port and the tags of the slices: its part of the slices' queues, and one
+/// for each stage of the way there and of the credit's way back.
+std::uint32_t creditsOf(const SimContext& sim, const CrossbarLatency& latency) {
+    const std::uint64_t queues = sim.profile.map.slices() * sim.config.crossbar.sliceQueue;
+    const std::uint64_t stages = sim.l2Clock.edgeAt(2 * latency.shortest());
+    return static_cast<std::uint32_t>((queues + sim.config.sm.count - 1) / sim.config.sm.count + stages);
 }
 
-std::size_t Crossbar::placesPerSlice() const {
-    return static_cast<std::size_t>(sim_.profile.crossbar.sliceQueue) + sim_.l2Clock.edgeAt(requestLatency_);
-}
+}  // namespace
 
-void Crossbar::attach(Requester& requester) {
-    Port port;
-    port.requester = &requester;
-    port.queue = Ring<RequestId>(static_cast<std::size_t>(sim_.profile.crossbar.smQueue));
-    ports_.push_back(std::move(port));
-}
+CrossbarLatency::CrossbarLatency(const SimShared& shared)
+    : config_(shared.config),
+      slices_(shared.profile.map.slices()),
+      partitions_(shared.profile.map.channels()),
+      slicesPerPartition_(shared.profile.map.slices() / partitions_),
+      stages_(stageLatencies(shared.profile)) {}
 
 /// An atomic or a write goes to the line's home, which may be on the far side, or in the far half of a side. Reads are
 /// served by a near copy (H200: only atomics show the side).
-Cycles Crossbar::far(const Request& request) const {
-    const auto& l2 = sim_.profile.l2;
+Cycles CrossbarLatency::far(const Request& request) const {
+    const auto& l2 = config_.l2;
     if (l2.sides == 1 || request.kind == RequestKind::read) return 0;
-    const auto sides = static_cast<std::uint64_t>(l2.sides), sms = static_cast<std::uint64_t>(sim_.profile.sm.count);
-    const std::uint64_t sm = request.sm % sms, slices = sim_.profile.map.slices();
-    const std::uint64_t smSide = sm * sides / sms, sliceSide = request.slice * sides / slices;
-    if (smSide != sliceSide) return static_cast<Cycles>(l2.farLatency) / 2;
+    const std::uint64_t sides = l2.sides, sms = config_.sm.count;
+    const std::uint64_t sm = request.sm % sms;
+    const std::uint64_t smSide = sm * sides / sms, sliceSide = request.slice * sides / slices_;
+    if (smSide != sliceSide) return l2.farLatency / 2;
     if (l2.halfLatency == 0) return 0;
-    // Two multiprocessors make a TPC, which is not divided.
+    // Two SMs make a TPC, which is not divided.
     const std::uint64_t smHalf = (sm - smSide * sms / sides) / 2 * 4 * sides / sms,
-                        sliceHalf = (request.slice - sliceSide * slices / sides) * 2 * sides / slices;
-    return smHalf == sliceHalf ? 0 : static_cast<Cycles>(l2.halfLatency) / 2;
+                        sliceHalf = (request.slice - sliceSide * slices_ / sides) * 2 * sides / slices_;
+    return smHalf == sliceHalf ? 0 : l2.halfLatency / 2;
 }
 
-std::uint64_t Crossbar::requestEdges(const Request& request) const {
-    return request.kind == RequestKind::read ? 1 : portEdges(request.bytes, sim_.profile.crossbar.requestBytesPerCycle);
+SmPort::SmPort(SimContext& sim, const CrossbarLatency& latency, Requester& requester)
+    : sim_(sim),
+      latency_(latency),
+      requester_(requester),
+      queue_(sim.config.crossbar.smQueue),
+      credits_(creditsOf(sim, latency)),
+      sent_(latency.partitions()) {
+    sim.onEvent<&SmPort::inject>(EventKind::inject, *this);
+    sim.onEvent<&SmPort::respond>(EventKind::respond, *this);
+    sim.onEvent<&SmPort::deliver>(EventKind::deliver, *this);
+    sim.onEvent<&SmPort::acknowledge>(EventKind::acknowledge, *this);
 }
 
-void Crossbar::send(RequestId id) {
-    Request& request = sim_.requests[id];
-    request.since = sim_.now;
-    Port& port = ports_[request.sm];
-    const bool first = port.queue.empty();
-    port.queue.push(id);
-    if (first && !port.waiting) scheduleInject(request.sm, sim_.l2Clock.coreAt(port.requestFree));
+std::uint64_t SmPort::requestEdges(const Request& request) const {
+    return request.kind == RequestKind::read ? 1 : portEdges(request.bytes, sim_.config.crossbar.requestBytesPerCycle);
 }
 
-void Crossbar::scheduleInject(std::uint32_t sm, Cycles when) {
-    Port& port = ports_[sm];
-    when = std::max(when, sim_.now);
-    if (when >= port.scheduled) return;
-    port.scheduled = when;
-    if (when == sim_.now) {
-        inject(sm);
+void SmPort::send(RequestId id) {
+    const bool first = queue_.empty();
+    queue_.push(id);
+    if (!first) return;
+    sim_.requests[id].since = sim_.now();
+    scheduleInject(sim_.l2Clock.coreAt(requestFree_));
+}
+
+void SmPort::scheduleInject(Cycles when) {
+    when = std::max(when, sim_.now());
+    if (when >= scheduled_) return;
+    scheduled_ = when;
+    if (when == sim_.now()) {
+        inject(0);
     } else {
-        sim_.events.push(when, EventKind::inject, sm);
+        sim_.schedule(when, EventKind::inject, 0);
     }
 }
 
-void Crossbar::inject(std::uint32_t sm) {
-    Port& port = ports_[sm];
-    if (sim_.now != port.scheduled) return;
-    port.scheduled = kNever;
-    if (port.queue.empty() || port.waiting) return;
-    const RequestId id = port.queue.front();
+void SmPort::inject(std::uint32_t) {
+    if (sim_.now() != scheduled_) return;
+    scheduled_ = kNever;
+    if (queue_.empty()) return;
+    const RequestId id = queue_.front();
     Request& request = sim_.requests[id];
-    if (credits_[request.slice] == 0) {
-        port.waiting = true;
-        request.since = sim_.now;
-        waiters_[request.slice].push_back(sm);
+    if (credits_ == 0) {
+        request.since = sim_.now();
         return;
     }
-    --credits_[request.slice];
-    port.queue.pop();
-    const std::uint64_t edges = requestEdges(request);
-    port.requestFree = std::max(sim_.l2Clock.edgeAt(sim_.now), port.requestFree) + edges;
-    const Cycles sent = sim_.l2Clock.coreAt(port.requestFree);
-    sim_.counters[request.launch].bytesL2 += request.kind == RequestKind::read ? 0 : request.bytes;
-    sim_.events.push(sent + requestLatency(request), EventKind::sliceArrive, id);
-    if (!port.queue.empty()) scheduleInject(sm, std::max(sent, sim_.now + 1));
-    port.requester->requestPortFreed();
+    --credits_;
+    queue_.pop();
+    requestFree_ = std::max(sim_.l2Clock.edgeAt(sim_.now()), requestFree_) + requestEdges(request);
+    const Cycles leaves = sim_.l2Clock.coreAt(requestFree_);
+    sim_.counters(request.launch).bytesL2 += request.kind == RequestKind::read ? 0 : request.bytes;
+    const std::uint32_t partition = latency_.partitionOf(request);
+    if (sent_[partition].empty()) receivers_.push_back(partition);
+    sent_[partition].push_back({leaves + latency_.request(request), id});
+    if (!queue_.empty()) scheduleInject(std::max(leaves, sim_.now() + 1));
+    requester_.requestPortFreed();
 }
 
-void Crossbar::returnCredit(std::uint32_t slice) {
-    ++credits_[slice];
-    if (waiters_[slice].empty()) return;
-    const std::uint32_t sm = waiters_[slice].front();
-    waiters_[slice].pop_front();
-    Port& port = ports_[sm];
-    port.waiting = false;
-    const Request& request = sim_.requests[port.queue.front()];
-    sim_.counters[request.launch].portWait += sim_.now - request.since;
-    scheduleInject(sm, sim_.l2Clock.coreAt(port.requestFree));
+void SmPort::credit(std::uint32_t served) {
+    if (!served) return;
+    const bool waited = credits_ == 0 && !queue_.empty() && scheduled_ == kNever;
+    credits_ += served;
+    if (!waited) return;
+    const Request& request = sim_.requests[queue_.front()];
+    sim_.counters(request.launch).portWait += sim_.now() - request.since;
+    // Not before the SM advances again: what it has sent so far is being handed over.
+    scheduled_ = std::max(sim_.l2Clock.coreAt(requestFree_), sim_.now());
+    sim_.schedule(scheduled_, EventKind::inject, 0);
 }
 
-void Crossbar::respond(RequestId id) {
+void SmPort::arrive(const Message& message) {
+    const RequestKind kind = sim_.requests[message.request].kind;
+    const bool acknowledges = kind == RequestKind::write || kind == RequestKind::reduction;
+    sim_.schedule(message.arrival, acknowledges ? EventKind::acknowledge : EventKind::respond, message.request);
+}
+
+void SmPort::respond(RequestId id) {
     const Request& request = sim_.requests[id];
-    Port& port = ports_[request.sm];
     // The response has already spent its transfer time on the slice's port, and both ports are equally wide: it waits
     // here only if responses from other slices still occupy this one.
-    const auto bytes = static_cast<std::uint64_t>(std::popcount(request.sectors)) *
-                       static_cast<std::uint64_t>(sim_.profile.l2.sectorBytes);
-    const std::uint64_t edges = portEdges(bytes, sim_.profile.crossbar.responseBytesPerCycle);
-    port.responseFree = std::max(sim_.l2Clock.edgeAt(sim_.now), port.responseFree + edges);
-    const Cycles when = sim_.l2Clock.coreAt(port.responseFree);
-    if (when <= sim_.now) {
+    const auto bytes = static_cast<std::uint64_t>(std::popcount(request.sectors)) * sim_.config.l2.sectorBytes;
+    const std::uint64_t edges = portEdges(bytes, sim_.config.crossbar.responseBytesPerCycle);
+    responseFree_ = std::max(sim_.l2Clock.edgeAt(sim_.now()), responseFree_ + edges);
+    const Cycles when = sim_.l2Clock.coreAt(responseFree_);
+    if (when <= sim_.now()) {
         deliver(id);
     } else {
-        sim_.events.push(when, EventKind::deliver, id);
+        sim_.schedule(when, EventKind::deliver, id);
     }
 }
 
-void Crossbar::deliver(RequestId id) {
-    ports_[sim_.requests[id].sm].requester->receive(id);
-}
-
-void Crossbar::acknowledge(RequestId id) {
-    const Request& request = sim_.requests[id];
-    ports_[request.sm].requester->stored(request.warp, request.launch, sim_.now + responseLatency(request));
+void SmPort::acknowledge(RequestId id) {
+    const Request request = sim_.requests[id];
+    sim_.requests.release(id);
+    requester_.stored(request.warp, request.launch);
 }
 
 }  // namespace bulkhead::sim

@@ -1,20 +1,18 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <vector>
 
+#include "sim/mem/memory_latency.h"
 #include "sim/mem/ring.h"
 #include "sim/sim_context.h"
 
 namespace bulkhead::sim {
 
-class L2Slice;
-
 /// L2 edges that a port of this width is taken by a payload: one at the least.
-inline std::uint64_t portEdges(std::uint64_t bytes, std::int64_t bytesPerCycle) {
-    const auto width = static_cast<std::uint64_t>(bytesPerCycle);
-    return bytes > width ? (bytes + width - 1) / width : 1;
+inline std::uint64_t portEdges(std::uint64_t bytes, std::uint64_t bytesPerCycle) {
+    return bytes > bytesPerCycle ? (bytes + bytesPerCycle - 1) / bytesPerCycle : 1;
 }
 
 /// Whoever sends requests: an SM.
@@ -22,57 +20,110 @@ class Requester {
   public:
     virtual void receive(
         RequestId) = 0;  ///< the response to a read or atomic; the request is the receiver's to release
-    /// A write or reduction of a warp has been done; the warp may count on it from `doneAt` on.
-    virtual void stored(std::uint32_t warp, std::uint32_t launch, Cycles doneAt) = 0;
-    virtual void requestPortFreed() = 0;  ///< there is room to send again
+    virtual void stored(std::uint32_t warp, std::uint32_t launch) = 0;  ///< a write or reduction has been done
+    virtual void requestPortFreed() = 0;                                ///< there is room to send again
 
   protected:
     ~Requester() = default;
 };
 
-/// Joins SMs and L2 slices. Every SM has a request port and a response port, every slice a bounded queue: a request
-/// leaves its SM only when its slice has a place for it, and holds up those behind it until then.
-class Crossbar {
+/// Where the ways between SMs and slices lead, and how long they are.
+class CrossbarLatency {
   public:
-    explicit Crossbar(SimContext&);
+    explicit CrossbarLatency(const SimShared&);
 
-    void attach(Requester&);  ///< as port number `ports()`
-    void attach(L2Slice& slice) { slices_.push_back(&slice); }
-    std::size_t ports() const { return ports_.size(); }
-    /// Requests that can be between the ports and a slice's tags: its queue, and one a stage of the pipeline that leads
-    /// there. A slice that stalls fills both.
-    std::size_t placesPerSlice() const;
-
-    bool canSend(std::uint32_t sm) const { return !ports_[sm].queue.full(); }
-    void send(RequestId);           ///< canSend(request.sm) must hold
-    void inject(std::uint32_t sm);  ///< on EventKind::inject
-    void returnCredit(std::uint32_t slice);
-
-    void respond(RequestId);      ///< on EventKind::respond: at the SM's response port
-    void deliver(RequestId);      ///< on EventKind::deliver
-    void acknowledge(RequestId);  ///< a write or reduction has been done; costs no bandwidth
-
-    Cycles requestLatency(const Request& r) const { return requestLatency_ + far(r); }
-    Cycles responseLatency(const Request& r) const { return responseLatency_ + far(r); }
+    Cycles request(const Request& r) const { return stages_.request + far(r); }
+    Cycles response(const Request& r) const { return stages_.response + far(r); }
+    /// What one side sends reaches the other no sooner.
+    Cycles shortest() const { return std::min(stages_.request, stages_.response); }
+    std::uint32_t partitions() const { return partitions_; }
+    std::uint32_t partitionOf(const Request& r) const { return r.slice / slicesPerPartition_; }
 
   private:
-    struct Port {
-        Requester* requester = nullptr;
-        Ring<RequestId> queue;
-        std::uint64_t requestFree = 0, responseFree = 0;  ///< L2 edges
-        bool waiting = false;                             ///< for a credit
-        Cycles scheduled = kNever;
-    };
-    std::uint64_t requestEdges(const Request&) const;
     Cycles far(const Request&) const;
-    void scheduleInject(std::uint32_t sm, Cycles when);
+
+    const MachineConfig& config_;
+    std::uint64_t slices_;
+    std::uint32_t partitions_, slicesPerPartition_;
+    StageLatencies stages_;
+};
+
+/// A request, response or acknowledgement on its way across.
+struct Message {
+    Cycles arrival;
+    RequestId request;
+};
+
+/// An SM's end of the crossbar: a bounded queue of requests before a request port, and a response port. So many
+/// requests of an SM can be between its port and the tags of the slices; then it waits until a slice has served one.
+class SmPort {
+  public:
+    SmPort(SimContext&, const CrossbarLatency&, Requester&);
+
+    bool canSend() const { return !queue_.full(); }
+    void send(RequestId);  ///< canSend() must hold
+    /// Slices have served so many of its requests. Sends nothing yet.
+    void credit(std::uint32_t served);
+
+    /// To a memory partition.
+    std::vector<Message>& sentTo(std::uint32_t partition) { return sent_[partition]; }
+    /// The partitions that it has sent something to.
+    std::vector<std::uint32_t>& receivers() { return receivers_; }
+    void arrive(const Message&);
+
+  private:
+    void inject(std::uint32_t);
+    void scheduleInject(Cycles when);
+    void respond(RequestId);
+    void deliver(RequestId id) { requester_.receive(id); }
+    void acknowledge(RequestId);
+    std::uint64_t requestEdges(const Request&) const;
 
     SimContext& sim_;
-    std::vector<Port> ports_;
-    std::vector<L2Slice*> slices_;
-    std::vector<std::int64_t> credits_;               ///< places left at each slice
-    std::vector<std::deque<std::uint32_t>> waiters_;  ///< SMs whose head waits for the slice, first come first
-    Cycles requestLatency_, responseLatency_;
+    const CrossbarLatency& latency_;
+    Requester& requester_;
+    Ring<RequestId> queue_;
+    std::uint32_t credits_;
+    std::uint64_t requestFree_ = 0, responseFree_ = 0;  ///< L2 edges
+    Cycles scheduled_ = kNever;
+    std::vector<std::vector<Message>> sent_;  ///< by partition
+    std::vector<std::uint32_t> receivers_;
+};
+
+/// The slices' end of it: what some slices that advance together send back.
+class SlicePort {
+  public:
+    SlicePort(SimContext& sim, const CrossbarLatency& latency) : sim_(sim), latency_(latency) {}
+
+    /// A response that leaves its slice then, or an acknowledgement, which costs no bandwidth.
+    void send(RequestId id, Cycles leaves) {
+        const Request& request = sim_.requests[id];
+        to(request.sm).messages.push_back({leaves + latency_.response(request), id});
+    }
+    /// A request has left the queue of its slice.
+    void credit(RequestId id) { ++to(sim_.requests[id].sm).served; }
+
+    /// What goes to an SM.
+    struct Sent {
+        std::vector<Message> messages;
+        std::uint32_t served = 0;  ///< of its requests
+    };
+    Sent& sentTo(std::uint32_t sm) { return to_[sm]; }
+    /// The SMs that it has sent something to.
+    std::vector<std::uint32_t>& receivers() { return receivers_; }
+    void addSms(std::uint32_t count) { to_.resize(to_.size() + count); }
+
+  private:
+    Sent& to(std::uint32_t sm) {
+        Sent& sent = to_[sm];
+        if (sent.messages.empty() && !sent.served) receivers_.push_back(sm);
+        return sent;
+    }
+
+    SimContext& sim_;
+    const CrossbarLatency& latency_;
+    std::vector<Sent> to_;  ///< by number of the SM's port
+    std::vector<std::uint32_t> receivers_;
 };
 
 }  // namespace bulkhead::sim

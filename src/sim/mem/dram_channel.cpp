@@ -31,18 +31,18 @@ std::unique_ptr<DramChannel> makeDramChannel(SimContext& sim, std::uint32_t inde
 DramChannel::DramChannel(SimContext& sim, std::uint32_t index)
     : sim_(sim),
       index_(index),
-      capacity_(static_cast<std::size_t>(sim.profile.dram.queue)),
+      capacity_(sim.config.dram.queue),
       banks_(sim.profile.map.banksPerChannel()),
       waiting_((banks_.size() + 63) / 64, 0),
       hits_(waiting_.size(), 0),
-      refreshInterval_(static_cast<std::uint64_t>(sim.profile.dram.tREFI)),
-      refreshCycles_(static_cast<std::uint64_t>(sim.profile.dram.tRFC)),
+      refreshInterval_(sim.config.dram.tREFI),
+      refreshCycles_(sim.config.dram.tRFC),
       rowPolicy_(makeRowPolicy(sim.profile.dram)) {}
 
 void DramChannel::append(DramBank& bank, RequestId id) {
     Request& request = sim_.requests[id];
     request.next = kNoRequest;
-    request.since = sim_.now;
+    request.since = sim_.now();
     (bank.last == kNoRequest ? bank.first : sim_.requests[bank.last].next) = id;
     bank.last = id;
     ++queued_;
@@ -62,19 +62,17 @@ void DramChannel::unlink(DramBank& bank, RequestId id) {
 void DramChannel::schedule(std::uint64_t cycle) {
     if (cycle >= scheduled_) return;
     scheduled_ = cycle;
-    sim_.events.push(std::max(sim_.memoryClock.coreAt(cycle), sim_.now), EventKind::channelStep, index_);
+    sim_.schedule(std::max(sim_.memoryClock.coreAt(cycle), sim_.now()), EventKind::channelStep, index_);
 }
 
 /// All banks at once, every refreshInterval_. Of those that fell into a time in which nothing was done, only the last
 /// one can still be felt.
-void DramChannel::refresh(std::uint64_t cycle) {
-    if (!refreshInterval_ || cycle / refreshInterval_ == refreshes_) return;
+void DramChannel::refreshBanks(std::uint64_t cycle) {
     refreshes_ = cycle / refreshInterval_;
     std::uint64_t begin = refreshes_ * refreshInterval_;
     for (const DramBank& bank : banks_)
-        begin = std::max(begin, bank.openRow == DramBank::kClosed
-                                    ? bank.activateReady
-                                    : bank.prechargeReady + static_cast<std::uint64_t>(sim_.profile.dram.tRP));
+        begin = std::max(
+            begin, bank.openRow == DramBank::kClosed ? bank.activateReady : bank.prechargeReady + sim_.config.dram.tRP);
     for (DramBank& bank : banks_) {
         bank.openRow = DramBank::kClosed;
         bank.hit = kNoRequest;
@@ -83,12 +81,11 @@ void DramChannel::refresh(std::uint64_t cycle) {
     std::ranges::fill(hits_, 0);
 }
 
-void DramChannel::settleRow(DramBank& bank, std::uint64_t cycle) const {
-    if (!rowPolicy_ || bank.openRow == DramBank::kClosed || bank.hit != kNoRequest) return;
+void DramChannel::closeIdleRow(DramBank& bank, std::uint64_t cycle) const {
     const std::uint64_t closed = std::max(rowPolicy_->closesAt(bank.lastColumn), bank.prechargeReady);
     if (closed > cycle) return;
     bank.openRow = DramBank::kClosed;
-    bank.activateReady = closed + static_cast<std::uint64_t>(sim_.profile.dram.tRP);
+    bank.activateReady = closed + sim_.config.dram.tRP;
 }
 
 /// The slice that takes some is offered it last the next time.

@@ -47,9 +47,13 @@ class DramChannel {
     void append(DramBank&, RequestId);
     void unlink(DramBank&, RequestId);
     void schedule(std::uint64_t cycle);
-    void refresh(std::uint64_t cycle);
+    void refresh(std::uint64_t cycle) {
+        if (refreshInterval_ && cycle / refreshInterval_ != refreshes_) refreshBanks(cycle);
+    }
     /// What the row policy did to a bank that had nothing to do.
-    void settleRow(DramBank&, std::uint64_t cycle) const;
+    void settleRow(DramBank& bank, std::uint64_t cycle) const {
+        if (rowPolicy_ && bank.openRow != DramBank::kClosed && bank.hit == kNoRequest) closeIdleRow(bank, cycle);
+    }
     void offerRoom();
 
     SimContext& sim_;
@@ -64,6 +68,10 @@ class DramChannel {
     const std::unique_ptr<RowPolicy> rowPolicy_;  ///< null where rows stay open
     std::vector<L2Slice*> slices_;
     std::size_t turn_ = 0;  ///< the slice that is offered room first
+
+  private:
+    void refreshBanks(std::uint64_t cycle);
+    void closeIdleRow(DramBank&, std::uint64_t cycle) const;
 };
 
 /// A row of the table of schedulers: what makes a channel of that kind.

@@ -18,67 +18,67 @@ std::span<const L2Slice::WriteChoice> L2Slice::writePolicies() {
     return kPolicies;
 }
 
-L2Slice::L2Slice(SimContext& sim, std::uint32_t index, Crossbar& crossbar, DramChannel& channel)
+L2Slice::L2Slice(SimContext& sim, std::uint32_t index, SlicePort& port, DramChannel& channel)
     : sim_(sim),
       index_(index),
-      crossbar_(crossbar),
+      port_(port),
       channel_(channel),
-      tags_(sim.profile.map.setsPerSlice(), static_cast<std::uint32_t>(sim.profile.l2.ways),
-            sim.profile.l2.replacement),
+      tags_(sim.profile.map.setsPerSlice(), sim.config.l2.ways, sim.profile.l2.replacement),
       serveWrite_(writePolicies()[static_cast<std::size_t>(sim.profile.l2.writePolicy)].serve),
-      mshrs_(static_cast<std::uint32_t>(sim.profile.l2.mshrs), static_cast<std::uint32_t>(sim.profile.l2.mshrMerges)),
-      queue_(crossbar.placesPerSlice()),
-      responseBacklog_(static_cast<std::uint64_t>(sim.profile.l2.responseQueue) *
-                       portEdges(static_cast<std::uint64_t>(sim.profile.l2.sectorBytes),
-                                 sim.profile.crossbar.responseBytesPerCycle)) {
+      mshrs_(sim.config.l2.mshrs, sim.config.l2.mshrMerges),
+      responseBacklog_(sim.config.l2.responseQueue *
+                       portEdges(sim.config.l2.sectorBytes, sim.config.crossbar.responseBytesPerCycle)) {
     channel.notifyWhenRoom(*this);
 }
 
 void L2Slice::arrive(RequestId id) {
-    queue_.push(id);
-    if (stalled_ == Served::yes) schedule(std::max(sim_.now, sim_.l2Clock.coreAt(busyUntil_)));
+    sim_.requests[id].next = kNoRequest;
+    (last_ == kNoRequest ? first_ : sim_.requests[last_].next) = id;
+    last_ = id;
+    if (stalled_ == Served::yes) schedule(std::max(sim_.now(), sim_.l2Clock.coreAt(busyUntil_)));
 }
 
 void L2Slice::schedule(Cycles when) {
     if (when >= scheduled_) return;
     scheduled_ = when;
-    if (when == sim_.now) {
+    if (when == sim_.now()) {
         process();
     } else {
-        sim_.events.push(when, EventKind::sliceProcess, index_);
+        sim_.schedule(when, EventKind::sliceProcess, index_);
     }
 }
 
 void L2Slice::process() {
-    if (sim_.now != scheduled_) return;  // overtaken by an earlier one
+    if (sim_.now() != scheduled_) return;  // overtaken by an earlier one
     scheduled_ = kNever;
-    while (!queue_.empty()) {
-        const std::uint64_t edge = std::max(sim_.l2Clock.edgeAt(sim_.now), busyUntil_);
-        if (sim_.l2Clock.coreAt(edge) > sim_.now) {
+    while (first_ != kNoRequest) {
+        const std::uint64_t edge = std::max(sim_.l2Clock.edgeAt(sim_.now()), busyUntil_);
+        if (sim_.l2Clock.coreAt(edge) > sim_.now()) {
             schedule(sim_.l2Clock.coreAt(edge));
             return;
         }
-        const RequestId id = queue_.front();
+        const RequestId id = first_, next = sim_.requests[id].next;
         const std::uint32_t launch = sim_.requests[id].launch;
         const Served served = serve(id, edge);
         if (served != stalled_) {
             noteStall(launch);
             stalled_ = served;
-            stalledSince_ = sim_.now;
+            stalledSince_ = sim_.now();
         }
         if (served != Served::yes) {
             if (served == Served::responseFull)
-                schedule(std::max(sim_.now + 1, sim_.l2Clock.coreAt(portFree_ - responseBacklog_ + 1)));
+                schedule(std::max(sim_.now() + 1, sim_.l2Clock.coreAt(portFree_ - responseBacklog_ + 1)));
             return;  // the other stalls end when a fill comes or the channel has room
         }
-        queue_.pop();
-        crossbar_.returnCredit(index_);
+        first_ = next;
+        if (next == kNoRequest) last_ = kNoRequest;
+        port_.credit(id);
     }
 }
 
 void L2Slice::noteStall(std::uint32_t launch) {
-    Counters& counters = sim_.counters[launch];
-    const Cycles waited = sim_.now - stalledSince_;
+    Counters& counters = sim_.counters(launch);
+    const Cycles waited = sim_.now() - stalledSince_;
     switch (stalled_) {
         case Served::yes:
             break;
@@ -104,10 +104,9 @@ L2Slice::Served L2Slice::serve(RequestId id, std::uint64_t edge) {
     if (!writes && portFree_ >= edge + responseBacklog_) return Served::responseFull;
     std::uint64_t service = 1;
     if (writes) {
-        service = portEdges(request.bytes, sim_.profile.crossbar.requestBytesPerCycle);
+        service = portEdges(request.bytes, sim_.config.crossbar.requestBytesPerCycle);
     } else if (request.kind != RequestKind::read) {
-        service = static_cast<std::uint64_t>(sim_.profile.l2.atomicInterval) *
-                  static_cast<std::uint64_t>(std::popcount(request.sectors));
+        service = sim_.config.l2.atomicInterval * static_cast<std::uint64_t>(std::popcount(request.sectors));
     }
     const Served served = writes ? (this->*serveWrite_)(id, way) : serveRead(id, way);
     if (served == Served::yes) busyUntil_ = edge + service;
@@ -117,7 +116,7 @@ L2Slice::Served L2Slice::serve(RequestId id, std::uint64_t edge) {
 /// Reads, and atomics, which read and modify at the slice.
 L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
     Request& request = sim_.requests[id];
-    Counters& counters = sim_.counters[request.launch];
+    Counters& counters = sim_.counters(request.launch);
     const bool modifies = request.kind != RequestKind::read;
     if (way != CacheTags::kNoWay && (request.sectors & ~tags_.state(way).valid) == 0) {
         ++counters.l2Hits;
@@ -162,10 +161,10 @@ L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
 
 void L2Slice::evict(std::uint32_t way, const Request& by) {
     if (tags_.line(way) == CacheTags::kNoLine) return;
-    Counters& counters = sim_.counters[by.launch];
+    Counters& counters = sim_.counters(by.launch);
     ++counters.l2Evictions;
     const CacheTags::State& state = tags_.state(way);
-    if (sim_.observer) sim_.observer->l2Eviction(sim_.now, index_, tags_.line(way), state.owner, by.launch);
+    if (sim_.observer) sim_.observer->l2Eviction(sim_.now(), index_, tags_.line(way), state.owner, by.launch);
     if (!state.dirty) return;
     ++counters.l2Writebacks;
     const arch::AddressMap::Location where = sim_.profile.map.locate(tags_.line(way));
@@ -210,7 +209,7 @@ void L2Slice::fill(RequestId id) {
     tags_.state(way).pending &= static_cast<std::uint8_t>(~fill.sectors);
     mshrs_.arrive(mshrs_.find(fill.line), fill.sectors, [&](std::uint32_t waiter) {
         if (sim_.requests[waiter].kind != RequestKind::read) tags_.state(way).dirty |= sim_.requests[waiter].sectors;
-        sim_.events.push(sim_.now + missLatency_, EventKind::sliceAnswer, waiter);
+        sim_.schedule(sim_.now() + missLatency_, EventKind::sliceAnswer, waiter);
     });
     if (stalled_ == Served::mshrFull || stalled_ == Served::lineBusy) retry();
 }
@@ -223,8 +222,7 @@ void L2Slice::dramHasRoom() {
 void L2Slice::finish(RequestId id) {
     const Request& request = sim_.requests[id];
     if (request.kind == RequestKind::write || request.kind == RequestKind::reduction) {
-        crossbar_.acknowledge(id);
-        sim_.requests.release(id);
+        port_.send(id, sim_.now());
     } else {
         respond(id);
     }
@@ -233,15 +231,32 @@ void L2Slice::finish(RequestId id) {
 void L2Slice::respond(RequestId id) {
     const Request& request = sim_.requests[id];
     const std::uint64_t bytes = bytesOf(request.sectors);
-    const std::uint64_t edges = portEdges(bytes, sim_.profile.crossbar.responseBytesPerCycle);
-    portFree_ = std::max(sim_.l2Clock.edgeAt(sim_.now), portFree_) + edges;
-    sim_.counters[request.launch].bytesL2 += bytes;
-    sim_.traffic.l2 += bytes;
-    sim_.events.push(sim_.l2Clock.coreAt(portFree_) + crossbar_.responseLatency(request), EventKind::respond, id);
+    const std::uint64_t edges = portEdges(bytes, sim_.config.crossbar.responseBytesPerCycle);
+    portFree_ = std::max(sim_.l2Clock.edgeAt(sim_.now()), portFree_) + edges;
+    sim_.counters(request.launch).bytesL2 += bytes;
+    sim_.l2Answered(bytes);
+    port_.send(id, sim_.l2Clock.coreAt(portFree_));
 }
 
 std::uint16_t L2Slice::bytesOf(std::uint8_t sectors) const {
-    return static_cast<std::uint16_t>(std::popcount(sectors) * sim_.profile.l2.sectorBytes);
+    return static_cast<std::uint16_t>(std::popcount(sectors) * sim_.config.l2.sectorBytes);
+}
+
+void L2Slice::touch(RequestKind kind, std::uint32_t set, std::uint64_t line, std::uint8_t sectors,
+                    std::uint8_t complete, std::uint32_t launch) {
+    const bool writes = kind == RequestKind::write;
+    const bool through = writes && sim_.profile.l2.writePolicy == arch::DeviceProfile::L2Write::through;
+    std::uint32_t way = tags_.find(set, line);
+    if (way != CacheTags::kNoWay) {
+        tags_.use(set, way);
+    } else {
+        if (through) return;
+        way = tags_.victim(set);
+        if (way == CacheTags::kNoWay) return;
+        tags_.place(set, way, line, launch, writes ? sim_.config.l2.writeRetention : 0);
+    }
+    tags_.state(way).valid |= writes ? complete : sectors;
+    if (kind != RequestKind::read && !through) tags_.state(way).dirty |= sectors;
 }
 
 }  // namespace bulkhead::sim

@@ -6,13 +6,12 @@
 
 #include "sim/mem/cache_tags.h"
 #include "sim/mem/mshr.h"
-#include "sim/mem/ring.h"
 #include "sim/sim_context.h"
 
 namespace bulkhead::sim {
 
-class Crossbar;
 class DramChannel;
+class SlicePort;
 
 /// One slice of the L2 cache: a queue of requests, tags, MSHRs and a response port.
 class L2Slice {
@@ -27,19 +26,20 @@ class L2Slice {
     /// In the order of the profile's choices.
     static std::span<const WriteChoice> writePolicies();
 
-    L2Slice(SimContext&, std::uint32_t index, Crossbar&, DramChannel&);
+    L2Slice(SimContext&, std::uint32_t index, SlicePort&, DramChannel&);
 
     void arrive(RequestId);                    ///< a request comes out of the crossbar
     void process();                            ///< on EventKind::sliceProcess: serve the head of the queue
     void fill(RequestId);                      ///< sectors came from DRAM
     void answer(RequestId id) { finish(id); }  ///< on EventKind::sliceAnswer: a miss is over
     void dramHasRoom();                        ///< the channel's queue is no longer full
+    /// What a request does to the tags, without time: for blocks that are executed without it.
+    void touch(RequestKind, std::uint32_t set, std::uint64_t line, std::uint8_t sectors, std::uint8_t complete,
+               std::uint32_t launch);
 
     /// Core cycles by which a miss takes longer than the DRAM's own timings: the memory controller's part of the
     /// profile's latency. It delays the answer, not the MSHR, which is free once the data are there.
     void setMissLatency(Cycles c) { missLatency_ = c; }
-
-    CacheTags& tags() { return tags_; }
 
   private:
     Served serve(RequestId, std::uint64_t edge);
@@ -56,19 +56,19 @@ class L2Slice {
     std::uint16_t bytesOf(std::uint8_t sectors) const;
     void schedule(Cycles when);
     void retry() {
-        if (stalled_ != Served::yes) schedule(sim_.now);
+        if (stalled_ != Served::yes) schedule(sim_.now());
     }
 
     SimContext& sim_;
     std::uint32_t index_;
-    Crossbar& crossbar_;
+    SlicePort& port_;
     DramChannel& channel_;
     CacheTags tags_;
     Served (L2Slice::*serveWrite_)(RequestId, std::uint32_t way);
     MshrFile mshrs_;
-    Ring<RequestId> queue_;
-    std::uint64_t busyUntil_ = 0;  ///< L2 edge at which the tags are free
-    std::uint64_t portFree_ = 0;   ///< L2 edge at which the response port is free
+    RequestId first_ = kNoRequest, last_ = kNoRequest;  ///< of the queue
+    std::uint64_t busyUntil_ = 0;                       ///< L2 edge at which the tags are free
+    std::uint64_t portFree_ = 0;                        ///< L2 edge at which the response port is free
     std::uint64_t responseBacklog_;
     Cycles missLatency_ = 0;
     Served stalled_ = Served::yes;

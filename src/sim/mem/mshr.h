@@ -17,7 +17,8 @@ class MshrFile {
         std::uint32_t first = kNone, last = kNone;  ///< waiters
         std::uint32_t waiters = 0;
         std::uint32_t chain = kNone;
-        std::uint8_t pending = 0;  ///< sectors asked for and not yet here
+        std::uint8_t pending = 0;     ///< sectors asked for and not yet here
+        std::uint8_t prefetched = 0;  ///< those of them that nobody has asked for, while that is so for all
         /// Where in shared memory the data go, which then serves as a cache (CIAO IV-B); kNone: to the cache itself.
         std::uint32_t sharedPlace = kNone;
     };
@@ -31,7 +32,8 @@ class MshrFile {
         : merges_(merges),
           entries_(entries),
           waiters_(std::size_t{entries} * merges),
-          heads_(std::bit_ceil(std::size_t{entries} * 2), kNone) {
+          heads_(std::bit_ceil(std::size_t{entries} * 2), kNone),
+          unused_(entries) {
         for (std::uint32_t i = entries; i-- > 0;) {
             entries_[i].chain = free_;
             free_ = i;
@@ -43,9 +45,10 @@ class MshrFile {
     }
 
     bool full() const { return free_ == kNone; }
+    std::uint32_t unused() const { return unused_; }
     bool canMerge(std::uint32_t entry) const { return entries_[entry].waiters < merges_; }
-    std::uint32_t inUse() const { return inUse_; }
     Entry& operator[](std::uint32_t entry) { return entries_[entry]; }
+    const Entry& operator[](std::uint32_t entry) const { return entries_[entry]; }
 
     std::uint32_t find(std::uint64_t line) const {
         for (std::uint32_t e = heads_[bucket(line)]; e != kNone; e = entries_[e].chain)
@@ -56,12 +59,12 @@ class MshrFile {
     std::uint32_t allocate(std::uint64_t line) {
         const std::uint32_t e = free_;
         free_ = entries_[e].chain;
+        --unused_;
         entries_[e] = {};
         entries_[e].line = line;
         std::uint32_t& head = heads_[bucket(line)];
         entries_[e].chain = head;
         head = e;
-        ++inUse_;
         return e;
     }
 
@@ -122,14 +125,15 @@ class MshrFile {
         *link = entries_[entry].chain;
         entries_[entry].chain = free_;
         free_ = entry;
-        --inUse_;
+        ++unused_;
     }
 
     std::uint32_t merges_;
     std::vector<Entry> entries_;
     std::vector<Waiter> waiters_;
     std::vector<std::uint32_t> heads_;
-    std::uint32_t free_ = kNone, freeWaiter_ = kNone, inUse_ = 0;
+    std::uint32_t free_ = kNone, freeWaiter_ = kNone;
+    std::uint32_t unused_;
 };
 
 }  // namespace bulkhead::sim

@@ -80,7 +80,7 @@ bool PhysicalMemory::findRun(Bytes pages, Bytes pageBytes, arch::PhysicalAddress
     return false;
 }
 
-std::vector<arch::PhysicalAddress> PhysicalMemory::allocate(Bytes bytes, Bytes pageBytes, Placement placement,
+std::vector<arch::PhysicalAddress> PhysicalMemory::allocate(Bytes bytes, Bytes pageBytes, PagePlacement placement,
                                                             const Colors& chosen) {
     if (!std::has_single_bit(pageBytes) || pageBytes < (1u << kSmallShift) || pageBytes > (1u << kFrameShift))
         throw Error("a page of {} bytes is not supported: use 4096, 65536 or 2097152", pageBytes);
@@ -104,7 +104,7 @@ std::vector<arch::PhysicalAddress> PhysicalMemory::allocate(Bytes bytes, Bytes p
         take(page, pageBytes);
         pages.push_back(page);
     };
-    if (placement == Placement::contiguous && chosen.empty()) {
+    if (placement == PagePlacement::contiguous && chosen.empty()) {
         arch::PhysicalAddress first = 0;
         if (findRun(wanted, pageBytes, first)) {
             for (Bytes i = 0; i < wanted; ++i) accept(first + i * pageBytes);
@@ -112,7 +112,7 @@ std::vector<arch::PhysicalAddress> PhysicalMemory::allocate(Bytes bytes, Bytes p
         }
     }
     const Bytes total = totalBytes() / pageBytes;
-    if (placement == Placement::scattered) {
+    if (placement == PagePlacement::scattered) {
         // Random tries find a page fast unless memory is nearly full; then the scan below finishes the job.
         for (Bytes tries = 0; pages.size() < wanted && tries < 64 * wanted + 256; ++tries) {
             const arch::PhysicalAddress page = random_.next() % total * pageBytes;

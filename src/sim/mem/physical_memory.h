@@ -13,7 +13,7 @@ namespace bulkhead::sim {
 /// of 2 MB frames, and only frames cut into smaller pages have a bit per page.
 class PhysicalMemory {
   public:
-    using Placement = arch::DeviceProfile::Placement;
+    using PagePlacement = arch::DeviceProfile::PagePlacement;
     using Colors = std::vector<std::uint32_t>;
 
     explicit PhysicalMemory(const arch::DeviceProfile&);
@@ -21,7 +21,7 @@ class PhysicalMemory {
     /// Enough pages for `bytes`, of these colors, or of any where none is named. Contiguous pages are physically
     /// adjacent where no color is asked for, and come in the order of their addresses where some are. Throws Error if
     /// there are not enough, and then takes none.
-    std::vector<arch::PhysicalAddress> allocate(Bytes bytes, Bytes pageBytes, Placement, const Colors& = {});
+    std::vector<arch::PhysicalAddress> allocate(Bytes bytes, Bytes pageBytes, PagePlacement, const Colors& = {});
     void release(const std::vector<arch::PhysicalAddress>& pages, Bytes pageBytes);
 
     Bytes totalBytes() const { return static_cast<Bytes>(frames_.size()) << kFrameShift; }

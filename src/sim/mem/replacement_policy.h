@@ -11,11 +11,11 @@ namespace bulkhead::sim {
 
 /// What a cache knows of a line, beside its address.
 struct LineState {
-    std::uint8_t valid = 0;    ///< sectors present
-    std::uint8_t dirty = 0;    ///< sectors newer than below; may be dirty without being valid (written in part)
-    std::uint8_t pending = 0;  ///< sectors on their way
-    std::uint8_t pad = 0;
-    std::uint32_t owner = 0;  ///< who brought it in
+    std::uint8_t valid = 0;       ///< sectors present
+    std::uint8_t dirty = 0;       ///< sectors newer than below; may be dirty without being valid (written in part)
+    std::uint8_t pending = 0;     ///< sectors on their way
+    std::uint8_t prefetched = 0;  ///< sectors that were fetched ahead, while none of them was used
+    std::uint32_t owner = 0;      ///< who brought it in
 };
 
 /// Which line of a full set makes room for another. A cache has one of its own. Ways are counted over all sets.
@@ -36,9 +36,9 @@ class ReplacementPolicy {
     virtual std::uint32_t victim(std::uint32_t set, std::span<const LineState> lines) = 0;
 };
 
-/// A row of the table of policies.
+/// A row of the table of policies; `title` is what the literature calls it.
 struct ReplacementChoice {
-    std::string_view name, meaning;
+    std::string_view name, title, meaning;
     std::unique_ptr<ReplacementPolicy> (*make)(std::uint32_t sets, std::uint32_t ways);
 };
 

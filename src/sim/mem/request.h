@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <mutex>
 
 #include "arch/address_map.h"
 #include "base/units.h"
@@ -40,40 +40,58 @@ struct Request {
     RequestKind kind = RequestKind::read;
 };
 
-/// Requests by number, recycled: the simulator allocates none once warm. They never move, so references stay good.
+/// Requests by number, for all units of a GPU. They never move, so references stay good; a place that exists can be
+/// reached while another thread adds more.
+class RequestStore {
+  public:
+    static constexpr unsigned kShift = 8;
+    static constexpr RequestId kChunk = 1u << kShift;
+
+    Request& operator[](RequestId id) { return chunks_[id >> kShift][id & (kChunk - 1)]; }
+    /// The number of the first of kChunk new ones.
+    RequestId addChunk();
+
+  private:
+    static constexpr std::size_t kMostChunks = std::size_t{1} << 14;
+
+    std::unique_ptr<std::unique_ptr<Request[]>[]> chunks_ = std::make_unique<std::unique_ptr<Request[]>[]>(kMostChunks);
+    std::size_t count_ = 0;
+    std::mutex adding_;
+};
+
+/// Requests that units which advance together begin, recycled: the simulator allocates none once warm. A request is
+/// released where it was taken.
 class RequestPool {
   public:
+    explicit RequestPool(RequestStore& store) : store_(store) {}
+
     RequestId take() {
         ++live_;
         if (free_ == kNoRequest) grow();
         const RequestId id = free_;
-        Request& request = (*this)[id];
+        Request& request = store_[id];
         free_ = request.next;
         request = {};
         return id;
     }
     void release(RequestId id) {
         --live_;
-        (*this)[id].next = free_;
+        store_[id].next = free_;
         free_ = id;
     }
-    Request& operator[](RequestId id) { return chunks_[id >> kShift][id & (kChunk - 1)]; }
+    Request& operator[](RequestId id) { return store_[id]; }
     std::uint32_t live() const { return live_; }
 
   private:
-    static constexpr unsigned kShift = 10;
-    static constexpr RequestId kChunk = 1u << kShift;
-
     void grow() {
-        const auto first = static_cast<RequestId>(chunks_.size() << kShift);
-        chunks_.push_back(std::make_unique<Request[]>(kChunk));
-        for (RequestId i = kChunk; i-- > 0;) {
-            chunks_.back()[i].next = free_;
+        const RequestId first = store_.addChunk();
+        for (RequestId i = RequestStore::kChunk; i-- > 0;) {
+            store_[first + i].next = free_;
             free_ = first + i;
         }
     }
 
-    std::vector<std::unique_ptr<Request[]>> chunks_;
+    RequestStore& store_;
     RequestId free_ = kNoRequest;
     std::uint32_t live_ = 0;
 };

@@ -14,9 +14,9 @@ class Ccws final : public Gto {
   public:
     explicit Ccws(const SchedulerConfig& config)
         : Gto(config),
-          now_(config.sim->now),
-          figures_(config.sim->profile.ccws),
-          vta_(static_cast<std::uint32_t>(config.warps), static_cast<std::uint32_t>(figures_.vtaTags)) {
+          now_(config.sim->now()),
+          figures_(config.sim->config.ccws),
+          vta_(config.warps, figures_.vtaTags) {
         watchesCache_ = throttles_ = countsInstructions_ = true;
     }
 
@@ -38,11 +38,11 @@ class Ccws final : public Gto {
     /// A warp at a barrier loads nothing: it leaves its place in the ranking to those that the barrier waits for.
     void warpWaits(std::uint32_t slot) override {
         waiting_ |= bitOf(slot);
-        due_ = std::min(due_, ranked_ + static_cast<Cycles>(figures_.interval));
+        due_ = std::min(due_, ranked_ + figures_.interval);
     }
     void warpResumes(std::uint32_t slot) override {
         waiting_ &= ~bitOf(slot);
-        due_ = std::min(due_, ranked_ + static_cast<Cycles>(figures_.interval));
+        due_ = std::min(due_, ranked_ + figures_.interval);
     }
     void issued(std::uint32_t, unsigned) override { ++instructions_; }
     void observe(const CacheEvent& event) override {
@@ -51,18 +51,17 @@ class Ccws final : public Gto {
         } else if (vta_.probe(event.warp, event.line) != VictimTagArray::kNobody) {
             ++vtaHits_;
             scoreGone_[event.warp] = now_ + detectedScore();
-            due_ = std::min(due_, ranked_ + static_cast<Cycles>(figures_.interval));
+            due_ = std::min(due_, ranked_ + figures_.interval);
         }
     }
     void advance(Cycles) override { rank(); }
 
   private:
-    std::uint64_t base() const { return static_cast<std::uint64_t>(figures_.baseScore); }
+    std::uint64_t base() const { return figures_.baseScore; }
     std::uint64_t cutoff() const { return ranking_.size() * base(); }
     /// LLDS = VTA hits x K x cutoff / instructions, both counted for the whole SM.
     std::uint64_t detectedScore() const {
-        return vtaHits_ * static_cast<std::uint64_t>(figures_.throttle) * cutoff() /
-               std::max<std::uint64_t>(instructions_, 1);
+        return vtaHits_ * figures_.throttle * cutoff() / std::max<std::uint64_t>(instructions_, 1);
     }
     std::uint64_t score(std::uint8_t slot) const {
         return scoreGone_[slot] > now_ + base() ? scoreGone_[slot] - now_ : base();
@@ -86,12 +85,12 @@ class Ccws final : public Gto {
             // The sum falls by one a cycle for each score above the base: not before that can this warp load again.
             if (due_ == kNever)
                 due_ = now_ + std::max<Cycles>((sum - cutoff() + falling - 1) / std::max<std::uint64_t>(falling, 1),
-                                               static_cast<Cycles>(figures_.interval));
+                                               figures_.interval);
         }
     }
 
     const Cycles& now_;
-    const arch::DeviceProfile::Ccws& figures_;
+    const MachineConfig::Ccws& figures_;
     VictimTagArray vta_;
     WarpMask waiting_ = 0;                     ///< at a barrier
     std::vector<std::uint8_t> ranking_;        ///< resident warps, highest score first

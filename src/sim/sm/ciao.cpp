@@ -9,11 +9,10 @@ namespace bulkhead::sim {
 
 Ciao::Ciao(const SchedulerConfig& config, Means means)
     : Gto(config),
-      figures_(config.sim->profile.ciao),
+      figures_(config.sim->config.ciao),
       means_(means),
-      countsThreads_(figures_.instructions == arch::DeviceProfile::Instructions::threads),
-      detector_(figures_, static_cast<std::uint32_t>(config.warps)),
-      pairs_(static_cast<std::uint32_t>(config.warps)),
+      detector_(figures_.vtaTags, figures_.counterBits, config.warps),
+      pairs_(config.warps),
       untilLow_(figures_.lowEpoch),
       untilHigh_(figures_.highEpoch) {
     watchesCache_ = countsInstructions_ = true;

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "sim/machine_config.h"
 #include "sim/sm/gto.h"
 #include "sim/sm/interference_detector.h"
 #include "sim/sm/pair_list.h"
@@ -25,7 +26,7 @@ class Ciao final : public Gto {
     void warpResumes(std::uint32_t slot) override { waiting_ &= ~bitOf(slot); }
     void issued(std::uint32_t slot, unsigned lanes) override {
         detector_.executed(1);
-        const std::int64_t instructions = countsThreads_ ? lanes : 1;
+        const std::int64_t instructions = figures_.countsThreads ? lanes : 1;
         if ((untilLow_ -= instructions) <= 0) endLowEpoch(slot);
         if ((untilHigh_ -= instructions) <= 0) endHighEpoch(slot);
     }
@@ -47,9 +48,8 @@ class Ciao final : public Gto {
     void keepSomeoneRunning();
     std::uint32_t activeWarps() const;
 
-    const arch::DeviceProfile::Ciao& figures_;
+    const MachineConfig::Ciao figures_;
     Means means_;
-    bool countsThreads_;
     InterferenceDetector detector_;
     PairList pairs_;
     WarpMask resident_ = 0, waiting_ = 0;  ///< waiting: at a barrier

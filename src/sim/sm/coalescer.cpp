@@ -5,9 +5,9 @@
 
 namespace bulkhead::sim {
 
-Coalescer::Coalescer(std::int64_t lineBytes, std::int64_t sectorBytes)
-    : lineShift_(static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(lineBytes)))),
-      sectorShift_(static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(sectorBytes)))) {}
+Coalescer::Coalescer(std::uint64_t lineBytes, std::uint64_t sectorBytes)
+    : lineShift_(static_cast<unsigned>(std::countr_zero(lineBytes))),
+      sectorShift_(static_cast<unsigned>(std::countr_zero(sectorBytes))) {}
 
 void Coalescer::add(Transactions& out, Coverage* coverage, std::uint64_t address, unsigned bytes, bool store) const {
     const std::uint64_t line = address >> lineShift_ << lineShift_;
@@ -106,12 +106,35 @@ void Coalescer::gatherLocal(const Access& access, std::uint64_t base, Transactio
     finish(out, coverage, store);
 }
 
+namespace {
+
+/// Whether every bank is asked for one word at most, which serves any number of lanes. No lane wants more than a word.
+bool isFreeOfConflicts(const Access& access, unsigned banks, unsigned shift) {
+    std::uint64_t asked = 0, word[64], last = ~std::uint64_t{0};
+    for (LaneMask rest = access.lanes; rest; rest &= rest - 1) {
+        const std::uint64_t w = access.address[std::countr_zero(rest)] >> shift;
+        if (w == last) continue;
+        last = w;
+        const std::size_t bank = w & (banks - 1);
+        if (asked >> bank & 1) {
+            if (word[bank] != w) return false;
+        } else {
+            asked |= std::uint64_t{1} << bank;
+            word[bank] = w;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
 unsigned bankPasses(const Access& access, unsigned banks, unsigned bankBytes) {
     const auto shift = static_cast<unsigned>(std::countr_zero(bankBytes));
     const bool serial = access.kind == AccessKind::atomic || access.kind == AccessKind::reduction;
     if (!serial && access.pattern == AccessPattern::consecutive)
         return std::max(1u, kLanes * access.bytes / (banks * bankBytes));
     if (!serial && access.pattern == AccessPattern::uniform && access.bytes <= banks * bankBytes) return 1;
+    if (!serial && access.bytes <= bankBytes && isFreeOfConflicts(access, banks, shift)) return 1;
     constexpr std::uint8_t kEnd = 0xff;
     std::uint64_t word[kLanes * 4];
     std::uint8_t next[kLanes * 4], first[64], load[64];

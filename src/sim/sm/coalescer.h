@@ -27,7 +27,7 @@ struct Transactions {
 /// lanes first touch them.
 class Coalescer {
   public:
-    Coalescer(std::int64_t lineBytes, std::int64_t sectorBytes);
+    Coalescer(std::uint64_t lineBytes, std::uint64_t sectorBytes);
 
     void gather(const Access&, Transactions&) const;
     /// Local memory: word w of lane l lies at base + (w * 32 + l) * 4, so that lanes that use the same variable share

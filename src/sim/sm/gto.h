@@ -11,7 +11,7 @@ namespace bulkhead::sim {
 /// redirect or bypass derive from it, and leave the order of the rest to it.
 class Gto : public WarpScheduler {
   public:
-    explicit Gto(const SchedulerConfig& config) : greedy_(static_cast<std::size_t>(config.schedulers), 0) {}
+    explicit Gto(const SchedulerConfig& config) : greedy_(config.schedulers, 0) {}
 
     int pick(int scheduler, WarpMask eligible) final {
         int& greedy = greedy_[static_cast<std::size_t>(scheduler)];

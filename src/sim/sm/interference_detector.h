@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "arch/device_profile.h"
 #include "sim/sm/interference_list.h"
 #include "sim/sm/victim_tag_array.h"
 #include "sim/sm/warp_scheduler.h"
@@ -14,19 +13,17 @@ namespace bulkhead::sim {
 /// and the list of who interferes with whom. One serves L1D and shared memory alike (III-C).
 class InterferenceDetector {
   public:
-    InterferenceDetector(const arch::DeviceProfile::Ciao& figures, std::uint32_t warps)
-        : vta_(warps, static_cast<std::uint32_t>(figures.vtaTags)),
-          list_(warps, static_cast<std::uint32_t>(figures.counterBits)),
-          vtaHits_(warps, 0) {}
+    InterferenceDetector(std::uint32_t vtaTags, std::uint32_t counterBits, std::uint32_t warps)
+        : vta_(warps, vtaTags), list_(warps, counterBits), vtaHits_(warps, 0) {}
 
     void observe(const CacheEvent&);
-    void executed(std::int64_t instructions) { instructions_ += static_cast<std::uint64_t>(instructions); }
+    void executed(std::uint64_t instructions) { instructions_ += instructions; }
     void kernelStarted();
 
     /// Whether warp i's individual re-reference score (equation 1) is more than a cut-off in millionths:
     ///     IRS_i = VTA hits of i / (instructions executed on the SM / active warps)
-    bool scoreExceeds(std::int64_t cutoffMillionths, std::uint32_t warp, std::uint32_t activeWarps) const {
-        return vtaHits_[warp] * activeWarps * 1'000'000 > static_cast<std::uint64_t>(cutoffMillionths) * instructions_;
+    bool scoreExceeds(std::uint64_t cutoffMillionths, std::uint32_t warp, std::uint32_t activeWarps) const {
+        return vtaHits_[warp] * activeWarps * 1'000'000 > cutoffMillionths * instructions_;
     }
 
     std::uint32_t mostInterfering(std::uint32_t warp) const { return list_[warp].warp; }

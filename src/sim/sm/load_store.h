@@ -1,36 +1,38 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "sim/mem/cache_tags.h"
 #include "sim/mem/mshr.h"
+#include "sim/mem/prefetch_policy.h"
 #include "sim/mem/ring.h"
 #include "sim/sim_context.h"
 #include "sim/sm/coalescer.h"
-#include "sim/sm/shared_cache.h"
+#include "sim/sm/set_index.h"
 #include "sim/sm/warp_scheduler.h"
 
 namespace bulkhead::sim {
 
-class Crossbar;
+class SharedCache;
 class Sm;
+class SmPort;
 
 /// The LD/ST side of an SM: coalescer, L1D with its MSHRs, constant cache. Memory instructions wait in a short queue;
 /// one line a cycle passes the tags of L1D. Whatever cannot go on (no MSHR, no merge left, every way of the set under
 /// way, the request port full) holds up all behind it until the cause is gone.
 ///
-/// Where the policy redirects, unused shared memory serves as a second cache beside L1D. A line is in one of them at
-/// most: a load that is routed to the other moves it there, through the response queue, by way of an MSHR.
+/// What an SM has beside L1D where its policy redirects loads is RedirectingLoadStore's.
 class LoadStore {
   public:
-    LoadStore(SimContext&, Crossbar&, Sm&, std::uint32_t port, bool redirects);
+    LoadStore(SimContext&, SmPort&, Sm&, std::uint32_t port);
+    virtual ~LoadStore() = default;
 
     /// A generic access may need two places, one for global and one for local memory: the last one is kept for that.
     bool full() const { return queue_.size() + 1 >= operations_.size(); }
     bool working() const { return !queue_.empty() && !blocked_; }
-    bool idle() const { return queue_.empty(); }
 
     /// Takes the accesses of one warp instruction. Returns a handle that `Sm::loaded` will name when all data are
     /// there, or kNoLoad with `readyAt` set when the time is already known.
@@ -43,80 +45,121 @@ class LoadStore {
     };
     Issued issue(const Warp&, std::uint32_t slot, std::uint32_t launch, Route);
 
-    void tick();              ///< one line through the tags
+    /// One line through the tags.
+    void tick() {
+        if (working()) passNext();
+    }
     void receive(RequestId);  ///< a response
     void requestPortFreed() { unblock(); }
 
     /// L1D for the launch that now begins on an empty SM; its clean lines go at every launch.
-    void setCapacity(std::int64_t l1Bytes);
-    void invalidate() {
+    void setCapacity(Bytes l1Bytes);
+    virtual void invalidate() {
         tags_.invalidateClean();
         constants_.invalidateClean();
-        if (shared_) shared_->clear();
     }
     /// A block takes its shared memory, or gives it back.
-    void blockStarted(std::uint32_t block, std::uint32_t sharedBytes);
-    void blockEnded(std::uint32_t block) {
-        if (shared_) shared_->blockEnded(block);
-    }
+    virtual void blockStarted(std::uint32_t /*block*/, std::uint32_t /*sharedBytes*/) {}
+    virtual void blockEnded(std::uint32_t /*block*/) {}
 
     const CacheTags& l1() const { return tags_; }
-    const SharedCache* sharedCache() const { return shared_ ? &*shared_ : nullptr; }
+    virtual const SharedCache* sharedCache() const { return nullptr; }
 
-  private:
+  protected:
     enum class Passed : std::uint8_t { yes, mshr, port, line };
 
-    struct Operation {
+    /// The warp and the launch that something happens for.
+    struct Issuer {
+        std::uint32_t slot = 0, launch = 0;
+    };
+    struct Operation : Issuer {
         AccessKind kind = AccessKind::load;
         bool local = false, constant = false, bypass = false;
-        bool redirected = false;  ///< to shared memory
-        bool keepsOut = false;    ///< brings nothing into L1D
-        std::uint32_t slot = 0, launch = 0, load = kNoLoad;
+        Route route = Route::l1;
+        std::uint32_t load = kNoLoad;
+        std::uint32_t pc = 0;  ///< where lines are fetched ahead
         std::size_t next = 0;  ///< transaction
         Transactions lines;
     };
+    /// Where a transaction's line is in L1D, if it is.
+    struct Place {
+        std::uint32_t set, way;
+        bool hit;  ///< all that the transaction wants is there
+    };
+    /// A read's token names the load it answers, or L1D, which knows who waits.
+    static constexpr std::uint32_t kForL1 = kNoLoad;
+
+    virtual Passed passLoad(Operation&, const Transaction&);
+    Passed passHit(Operation&, const Transaction&, Place);
+    Passed passBypass(Operation&, const Transaction&);
+    Passed passMiss(Operation&, const Transaction&, Place, std::uint32_t entry);
+
+    // What a miss consists of, once an MSHR is there for it.
+    bool mshrRefuses(std::uint32_t entry) const;
+    std::uint8_t missing(const Transaction&, Place, std::uint32_t entry) const;
+    Passed takePlace(const Operation&, const Transaction&, Place&, bool sends);
+    std::uint32_t waitFor(std::uint8_t sectors, const Operation&, const Transaction&, Place, std::uint32_t entry);
+
+    /// Data come for the MSHR.
+    virtual void fill(const Request&, const MshrFile::Entry&);
+    /// Beside L1D: whether a line is there, and that it would go stale.
+    virtual bool isBeside(std::uint64_t /*line*/) const { return false; }
+    virtual void dropBeside(std::uint64_t /*line*/) {}
+
+    Place find(const Transaction& t) const {
+        const std::uint32_t set = setIndex_.of(t.line), way = tags_.find(set, t.line);
+        return {set, way, way != CacheTags::kNoWay && (t.sectors & ~tags_.state(way).valid) == 0};
+    }
+    bool firstUse(const Transaction&, std::uint8_t& prefetched, std::uint64_t& counter) const;
+    void send(RequestKind, const Issuer&, std::uint64_t line, std::uint8_t sectors, std::uint8_t complete,
+              std::uint32_t token);
+    void lineDone(std::uint32_t load, Cycles when);
+    /// L1D may fetch more than L2's sector at a time.
+    std::uint8_t widen(std::uint8_t sectors) const { return wide_[sectors]; }
+
+    SimContext& sim_;
+    SmPort& port_;
+    Sm& sm_;
+    std::uint32_t portNumber_;
+    const MachineConfig::L1 config_;
+    CacheTags tags_;
+    SetIndex setIndex_;
+    MshrFile mshrs_;
+
+  private:
+    using WideSectors = std::array<std::uint8_t, 256>;
     struct Load {
         std::uint32_t remaining = 0;  ///< transactions under way
         Cycles readyAt = 0;
         std::uint32_t nextFree = 0;
     };
-    /// A read's token names the load it answers, or L1D, which knows who waits.
-    static constexpr std::uint32_t kForL1 = kNoLoad;
 
-    Passed pass(Operation&, const Transaction&);
-    /// `Beside`: shared memory serves as a cache beside L1D.
-    template <bool Beside>
-    Passed passLoad(Operation&, const Transaction&);
-    Passed passHit(Operation&, std::uint32_t set, std::uint32_t way);
-    Passed passBypass(Operation&, const Transaction&);
-    Passed passRedirected(Operation&, const Transaction&, std::uint32_t way, std::uint32_t entry);
-    bool mshrRefuses(std::uint32_t entry) const;
-    void move(const Operation&, std::uint64_t line, std::uint8_t sectors);
-    void fillShared(const Request&, std::uint32_t place);
-    void fillL1(const Request&);
-    Passed passStore(Operation&, const Transaction&);
-    bool makeRoom(std::uint32_t way, const Operation&);
-    void send(RequestKind, const Operation&, std::uint64_t line, std::uint8_t sectors, std::uint8_t complete,
-              std::uint32_t token);
-    void lineDone(std::uint32_t load, Cycles when);
+    void useBanks(const Access&, std::uint32_t launch, Issued&) const;
+    void enqueue(const Warp&, const Access&, std::uint32_t slot, std::uint32_t launch, Route, Issued&);
+    void gather(const Warp&, const Access&, Operation&);
+    void gatherConstant(const Access&, const AddressSpace&, Transactions&);
     std::uint32_t takeLoad();
-    std::uint32_t setOf(std::uint64_t line) const;
-    std::uint8_t widen(std::uint8_t sectors) const;
-    Passed passConstant(Operation&, const Transaction&);
-    void gatherConstant(const Access&, const AddressSpace&, Transactions&) const;
     void unblock();
-    Cycles hitAt() const { return sim_.now - 1 + static_cast<Cycles>(sim_.profile.l1.hitLatency); }
 
-    SimContext& sim_;
-    Crossbar& crossbar_;
-    Sm& sm_;
-    std::uint32_t port_;
-    unsigned lineShift_;
+    void passNext();
+    Passed pass(Operation&, const Transaction&);
+    Passed passConstant(Operation&, const Transaction&);
+    Passed passStore(Operation&, const Transaction&);
+    Passed writeLocal(Operation&, const Transaction&, Place);
+    bool makeRoom(std::uint32_t way, const Issuer&);
+    bool joinsAhead(const Transaction&, Place, std::uint32_t entry, Counters&);
+    void lookAhead(const Operation&, const Transaction&);
+    void fetchAhead(const Issuer&, std::uint64_t line, std::uint8_t sectors);
+
+    static WideSectors wideSectors(const MachineConfig&);
+
     Coalescer coalescer_;
-    CacheTags tags_, constants_;
-    std::optional<SharedCache> shared_;
-    MshrFile mshrs_;
-    Ring<std::uint32_t> queue_;  ///< of operations, by index
+    std::uint32_t mappingHint_ = 0;
+    WideSectors wide_;
+    CacheTags constants_;
+    std::unique_ptr<PrefetchPolicy> prefetch_;  ///< null where nothing is fetched ahead
+    std::vector<std::uint64_t> ahead_;          ///< what it names
+    Ring<std::uint32_t> queue_;                 ///< of operations, by index
     std::vector<Operation> operations_;
     std::vector<std::uint32_t> freeOperations_;
     std::vector<Load> loads_;

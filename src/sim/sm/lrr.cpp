@@ -8,7 +8,7 @@ namespace {
 /// Loose round robin: the next ready slot after the one that issued last.
 class Lrr final : public WarpScheduler {
   public:
-    explicit Lrr(const SchedulerConfig& config) : last_(static_cast<std::size_t>(config.schedulers), 0) {}
+    explicit Lrr(const SchedulerConfig& config) : last_(config.schedulers, 0) {}
 
     int pick(int scheduler, WarpMask eligible) override {
         int& last = last_[static_cast<std::size_t>(scheduler)];

@@ -13,7 +13,7 @@ namespace bulkhead::sim {
 /// block with more warps than places would never get past it.
 class OldestWarps {
   public:
-    OldestWarps(int limit, int schedulers) : limit_(limit), own_(static_cast<std::size_t>(schedulers), 0) {
+    OldestWarps(int limit, std::uint32_t schedulers) : limit_(limit), own_(schedulers, 0) {
         for (std::uint32_t slot = 0; slot < kMaxWarps; ++slot) own_[slot % own_.size()] |= bitOf(slot);
     }
 

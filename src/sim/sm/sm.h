@@ -5,10 +5,13 @@
 #include <optional>
 #include <vector>
 
+#include "sim/exec/pending_effects.h"
 #include "sim/exec/warp.h"
 #include "sim/mem/crossbar.h"
 #include "sim/sim_context.h"
+#include "sim/sm/functional_units.h"
 #include "sim/sm/load_store.h"
+#include "sim/sm/stores_under_way.h"
 #include "sim/sm/warp_scheduler.h"
 
 namespace bulkhead::sim {
@@ -18,19 +21,15 @@ struct BlockNeeds {
     std::uint32_t warps = 0, registers = 0, shared = 0;
 };
 
-/// What an SM tells the GPU it belongs to.
-class SmOwner {
-  public:
-    virtual void smRunnable(std::uint32_t sm) = 0;
-    virtual void blockFinished(std::uint32_t sm, std::uint32_t launch) = 0;
-    virtual void launchFailed(std::uint32_t launch, const LaunchError&) = 0;
-    virtual void storesDrained(std::uint32_t launch) = 0;
-
-  protected:
-    ~SmOwner() = default;
+/// How a launch fares on an SM: a block has ended, or something has gone wrong.
+struct LaunchNotice {
+    Cycles when;
+    std::uint32_t launch;
+    std::optional<LaunchError> error;
 };
 
-/// A streaming multiprocessor: warps, schedulers, scoreboard, pipelines, LD/ST.
+/// A streaming SM: warps, schedulers, scoreboard, pipelines, LD/ST. It has a time of its own and advances apart from
+/// all other units; what it sends to them waits in its port, and what the machine must know in its notices.
 ///
 /// Nothing is polled. A warp's next instruction is examined once, when the one before it has issued: either it can
 /// issue (its bit in `ready_` is set), or the cycle is known at which it can (its bit waits in a ring of future
@@ -39,27 +38,40 @@ class SmOwner {
 class Sm final : public Requester {
   public:
     /// `port`: its number on the crossbar; `id`: its own.
-    Sm(SimContext&, Crossbar&, SmOwner&, std::uint32_t port, std::uint32_t id, const SchedulerChoice&);
+    Sm(SimShared&, const CrossbarLatency&, Observer*, std::uint32_t port, std::uint32_t id, const SchedulerChoice&);
+
+    Simulation& sim() { return sim_; }
+    const Simulation& sim() const { return sim_; }
+    SmPort& port() { return port_; }
+    std::uint32_t portNumber() const { return portNumber_; }
+    std::vector<LaunchNotice>& notices() { return notices_; }
+    const StoresUnderWay& stores() const { return stores_; }
+    PendingEffects& effects() { return effects_; }
+
+    /// Up to that time, and not what happens in it. Warps issue nothing while the GPU is another context's.
+    void advanceTo(Cycles end, bool issues);
+    /// When there is something to do; kNever if nothing will happen by itself.
+    Cycles nextEvent(bool issues) const { return issues && runnable_ ? sim_.now() : sim_.nextEvent(); }
 
     bool fits(const BlockNeeds&) const;
     bool empty() const { return residentBlocks_ == 0; }
-    /// `name`: what %smid says to the block.
-    void startBlock(const LaunchContext&, std::uint32_t launch, const BlockNeeds&, Dim3 index, std::uint64_t number,
-                    std::uint32_t name);
+    /// Takes a place for the block, which starts then. `name`: what %smid says to it.
+    void placeBlock(Cycles start, const LaunchContext&, std::uint32_t launch, const BlockNeeds&, Dim3 index,
+                    std::uint64_t number, std::uint32_t name);
     /// Ends every block of a launch at once.
     void abandon(std::uint32_t launch);
+    void launchEnded(std::uint32_t launch) { stores_.forget(launch); }
 
-    void tick();
     /// Another context takes the GPU: what was in flight inside the SM is done by the time this one comes back.
     void freeze();
 
-    void wake() { owner_.smRunnable(port_); }
-    void beginLaunch(std::int64_t l1Bytes);
+    void wake() { runnable_ = true; }
+    void beginLaunch(Bytes l1Bytes);
 
     // From the memory side.
-    void receive(RequestId id) override { loadStore_.receive(id); }
-    void requestPortFreed() override { loadStore_.requestPortFreed(); }
-    void stored(std::uint32_t slot, std::uint32_t launch, Cycles doneAt) override;
+    void receive(RequestId id) override { loadStore_->receive(id); }
+    void requestPortFreed() override { loadStore_->requestPortFreed(); }
+    void stored(std::uint32_t slot, std::uint32_t launch) override;
 
     // From LD/ST.
     void loaded(std::uint32_t load, Cycles readyAt);
@@ -76,23 +88,23 @@ class Sm final : public Requester {
     std::uint32_t activeWarps() const;  ///< resident, and not held back by the policy
     std::uint32_t residentWarps() const;
     SmSample sample() const;
-    const LoadStore& loadStore() const { return loadStore_; }
+    const LoadStore& loadStore() const { return *loadStore_; }
     const WarpScheduler& policy() const { return *policy_; }
     /// Of all warps that have had this slot.
     const WarpCounters& warpCounters(std::uint32_t slot) const { return slots_[slot].counters; }
     /// What a barrier of this launch waits for in vain; empty if no warp of it waits at one.
     std::string explainStuck(std::uint32_t launch) const;
-    /// Notes the state of every warp, and from then on (while SimContext::watching) whether it comes back to it.
-    void snapshotWarps();
+    /// Notes the state of every warp, and from then on whether it comes back to it.
+    void watchWarps();
+    void stopWatching() { watching_ = false; }
     bool allWarpsLoop() const;
     std::string explainLoop(std::uint32_t launch) const;
-    std::optional<std::uint32_t> anyLaunch() const;  ///< of a resident block
 
   private:
     static constexpr std::uint32_t kRing = 512;  ///< cycles ahead that a warp may be woken without an event
     static constexpr std::uint64_t kLocalStride = std::uint64_t{1} << 24;
 
-    enum class Wait : std::uint8_t { none, dependency, load, barrier, fence, async };
+    enum class Wait : std::uint8_t { none, dependency, load, barrier, fence, async, end };
 
     struct Resident {
         std::optional<Block> block;
@@ -112,7 +124,6 @@ class Sm final : public Requester {
         std::uint32_t generation = 0;  ///< of the occupant: late data for a former one are dropped
         std::uint32_t loads = 0;       ///< under way
         std::uint32_t stores = 0;
-        Cycles storesDoneAt = 0;
         Cycles readyAt = 0;
         Wait wait = Wait::none;
         std::uint8_t unit = 0;  ///< of the next instruction
@@ -133,8 +144,14 @@ class Sm final : public Requester {
         std::uint16_t registers[8] = {};
     };
 
+    void wakeUp(std::uint32_t) { wake(); }
+    void startBlock(std::uint32_t resident);
+    [[gnu::always_inline]] inline void tick();
     void issue(std::uint32_t slot);
-    void issueMemory(std::uint32_t slot, const Instr&);
+    [[gnu::noinline]] bool goesOn(std::uint32_t slot, const Instr&, const Step&, Cycles done);
+    [[gnu::noinline]] void lookForLoop(Slot&);
+    [[gnu::cold]] void fail(std::uint32_t slot, const LaunchError&);
+    [[gnu::always_inline]] inline void issueMemory(std::uint32_t slot, const Instr&);
     void noteIssue(std::uint32_t slot, unsigned lanes) {
         if (policy_->countsInstructions()) policy_->issued(slot, lanes);
     }
@@ -144,9 +161,11 @@ class Sm final : public Requester {
     void removeBlock(std::uint32_t resident);
     void refresh(std::uint32_t slot, Cycles notBefore);
     void makeReadyAt(std::uint32_t slot, Cycles when);
-    bool unitFree(unsigned unit) const;
-    Cycles unitFreeAt(unsigned unit) const;
-    void occupy(unsigned unit, Cycles cycles);
+    bool unitFree(unsigned unit) const {
+        return units_.freeAt(unit) <= sim_.now() &&
+               (static_cast<arch::Unit>(unit) != arch::Unit::ldst || !loadStore_->full());
+    }
+    inline WarpMask waitingForUnits() const;
     void copyDone(Slot&, std::uint64_t group);
     bool groupsDone(const Slot&) const;
     Stall stallOf(int scheduler) const;
@@ -156,14 +175,14 @@ class Sm final : public Requester {
         if (!policy_->heldFromMemory()) return allowed;
         return allowed & ~(policy_->heldFromMemory() & needs_[static_cast<int>(arch::Unit::ldst)]);
     }
-    std::string place(const Slot&, std::int32_t line, unsigned lane) const;
-    void sleep();
+    [[gnu::always_inline]] inline void sleep();
 
-    SimContext& sim_;
-    SmOwner& owner_;
-    std::uint32_t port_, id_;
+    Simulation sim_;
+    SmPort port_;
+    std::uint32_t portNumber_, id_;
+    PendingEffects effects_;
     std::unique_ptr<WarpScheduler> policy_;
-    LoadStore loadStore_;
+    std::unique_ptr<LoadStore> loadStore_;
 
     // One bit per slot.
     WarpMask occupied_ = 0;
@@ -179,17 +198,21 @@ class Sm final : public Requester {
     std::vector<Slot> slots_;
     std::vector<Resident> residents_;
     std::vector<LoadInfo> loads_;  ///< by LoadStore's handle
-    std::vector<Cycles> unitBusy_[arch::kUnits];
+    FunctionalUnits units_;
     bool contended_[arch::kUnits] = {};  ///< there are fewer of them than schedulers
     std::uint32_t residentBlocks_ = 0;
     std::uint32_t freeRegisters_, freeShared_, freeWarps_;
     std::uint64_t nextAge_ = 0;
     std::uint64_t localBase_;
-    int issueWidth_;
+    unsigned issueWidth_;
+    bool watching_ = false;  ///< warps are compared with their snapshots; see ProgressWatch
 
+    bool runnable_ = false;  ///< in this cycle
     Cycles lastTick_ = 0;
     std::vector<Stall> sleepCause_;  ///< by scheduler
-    Counters* stalls_;               ///< of the launch that bears the cycles without an issue
+    std::uint32_t stalled_ = 0;      ///< the launch that bears the cycles without an issue
+    StoresUnderWay stores_;
+    std::vector<LaunchNotice> notices_;
 };
 
 }  // namespace bulkhead::sim

@@ -15,11 +15,11 @@ class StatPcal final : public Gto {
     explicit StatPcal(const SchedulerConfig& config)
         : Gto(config),
           sim_(*config.sim),
-          warps_(config.warps),
+          warps_(static_cast<int>(config.warps)),
           tokens_(config.limit, config.schedulers),
           running_(config.limit, config.schedulers) {
         throttles_ = watchesCache_ = true;
-        due_ = static_cast<Cycles>(sim_.profile.pcal.window);
+        due_ = sim_.config.pcal.window;
         allowed_ = 0;
     }
 
@@ -47,17 +47,16 @@ class StatPcal final : public Gto {
         running_.setLimit(bandwidthIsIdle(now) ? std::min(running_.limit() + 1, std::max(warps_, tokens_.limit()))
                                                : tokens_.limit() + bypassing / 2);
         allowed_ = running_.chosen();
-        due_ = now + static_cast<Cycles>(sim_.profile.pcal.window);
+        due_ = now + sim_.config.pcal.window;
     }
 
   private:
     /// Of L2 and of DRAM, since the last call.
     bool bandwidthIsIdle(Cycles now) {
-        const auto& traffic = sim_.traffic;
-        const double busyCycles = std::max(static_cast<double>(traffic.dram - seen_.dram) / sim_.peak.dram,
-                                           static_cast<double>(traffic.l2 - seen_.l2) / sim_.peak.l2);
-        const bool idle =
-            busyCycles * 1e6 < static_cast<double>(sim_.profile.pcal.busy) * static_cast<double>(now - since_);
+        const Traffic& traffic = sim_.traffic();
+        const double busyCycles = std::max(static_cast<double>(traffic.dram - seen_.dram) / sim_.config.peak.dram,
+                                           static_cast<double>(traffic.l2 - seen_.l2) / sim_.config.peak.l2);
+        const bool idle = busyCycles * 1e6 < sim_.config.pcal.busyMillionths * static_cast<double>(now - since_);
         seen_ = traffic;
         since_ = now;
         return idle;
@@ -66,7 +65,7 @@ class StatPcal final : public Gto {
     const SimContext& sim_;
     int warps_;
     OldestWarps tokens_, running_;
-    SimContext::Traffic seen_;
+    Traffic seen_;
     Cycles since_ = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace bulkhead::sim {
 namespace {
 
-constexpr SchedulerPolicy kPolicies[] = {
+constexpr SchedulerPolicy kWarpSchedulers[] = {
     {"lrr", "loose round robin", makeLrr},
     {"gto", "greedy then oldest", makeGto},
     {"ccws", "cache-conscious: fewer warps load while locality is being lost (MICRO 2012)", makeCcws},
@@ -20,7 +20,7 @@ constexpr SchedulerPolicy kPolicies[] = {
 
 std::string knownNames() {
     std::string known;
-    for (const SchedulerPolicy& policy : kPolicies) {
+    for (const SchedulerPolicy& policy : kWarpSchedulers) {
         if (!known.empty()) known += ", ";
         known += policy.name;
         if (policy.needsLimit) known += ":N";
@@ -39,13 +39,13 @@ int parseLimit(std::string_view name, std::string_view text) {
 }  // namespace
 
 std::span<const SchedulerPolicy> schedulerPolicies() {
-    return kPolicies;
+    return kWarpSchedulers;
 }
 
 SchedulerChoice findScheduler(std::string_view full) {
     const std::size_t colon = full.find(':');
     const std::string_view name = full.substr(0, colon);
-    for (const SchedulerPolicy& policy : kPolicies) {
+    for (const SchedulerPolicy& policy : kWarpSchedulers) {
         if (policy.name != name) continue;
         if (policy.needsLimit && colon == std::string_view::npos)
             throw Error("scheduler '{}' needs a number of warps, as in {}:4", name, name);

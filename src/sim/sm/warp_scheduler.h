@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -11,7 +12,7 @@
 
 namespace bulkhead::sim {
 
-struct SimContext;
+class SimContext;
 
 /// One bit per hardware warp slot of an SM.
 using WarpMask = std::uint64_t;
@@ -19,6 +20,10 @@ constexpr int kMaxWarps = 64;
 
 constexpr WarpMask bitOf(std::uint32_t slot) {
     return WarpMask{1} << slot;
+}
+/// Of a mask that is not empty.
+constexpr std::uint32_t lowestSlot(WarpMask mask) {
+    return static_cast<std::uint32_t>(std::countr_zero(mask));
 }
 
 /// Where a warp's global loads go.
@@ -94,9 +99,9 @@ class WarpScheduler {
 
 /// What a policy may ask for when it is made.
 struct SchedulerConfig {
-    int schedulers = 1;               ///< per SM
-    int warps = 48;                   ///< slots per SM
-    const SimContext* sim = nullptr;  ///< the figures of the profile, time and traffic; lrr and gto need none
+    std::uint32_t schedulers = 1;     ///< per SM
+    std::uint32_t warps = 48;         ///< slots per SM
+    const SimContext* sim = nullptr;  ///< the parameters of the profile, time and traffic; lrr and gto need none
     int limit = 0;                    ///< the N of NAME:N
 };
 

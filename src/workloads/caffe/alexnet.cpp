@@ -17,8 +17,6 @@ namespace {
 using caffe::Kind;
 using caffe::Layer;
 
-constexpr unsigned kThreads = 256, kSoftmaxThreads = 256, kGemmTile = 32, kGemmEdge = 8, kWarp = 32;
-
 int toInt(std::size_t n) {
     return static_cast<int>(n);
 }
@@ -69,6 +67,8 @@ class AlexNet : public Instance {
     }
 
   private:
+    static constexpr unsigned kThreads = 256, kSoftmaxThreads = 256, kGemmTile = 32, kGemmEdge = 8, kWarp = 32;
+
     struct DeviceLayer {
         gpu::Array<float> weights, biases, out;
     };

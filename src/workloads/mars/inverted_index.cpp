@@ -11,15 +11,13 @@ namespace bulkhead::workloads {
 namespace mars {
 namespace {
 
-constexpr std::size_t kBlockBytes = 1024;  // of a document, for one task, as in Mars
-
 std::string linkIn(std::string_view url, int document) {
     return fmt::format("{} in document {}", url, document);
 }
 
 /// The links of each document, and those to each URL. Looks for whole tags, where the kernel has a state for each part
 /// of one.
-std::pair<Tally, Tally> linksOf(const Site& site) {
+std::pair<Tally, Tally> linksOf(const WalledGpu& site) {
     static constexpr std::string_view kOpen = "<a href=\"";
     Tally links, urls;
     for (std::size_t i = 0; i < site.documents.size(); ++i) {
@@ -69,6 +67,8 @@ class InvertedIndex final : public Instance {
     std::size_t footprint() const override { return site_.text.size() + input_.bytes() + job_.bytes(); }
 
   private:
+    static constexpr std::size_t kBlockBytes = 1024;  // of a document, for one task, as in Mars
+
     std::string urlOf(const HostRecords& records, std::size_t i) const {
         const auto key = records.keyAs<LinkKey>(i);
         const std::size_t start = key.document - text_.address() + static_cast<std::size_t>(key.offset);
@@ -76,7 +76,7 @@ class InvertedIndex final : public Instance {
         return site_.text.substr(start, site_.text.find('"', start) - start);
     }
 
-    Site site_;
+    WalledGpu site_;
     gpu::Array<char> text_;
     Records input_;
     MapReduce job_;

@@ -65,7 +65,7 @@ class Kmeans final : public Instance {
         : iterations_(forSize(size, 2, 3, std::numeric_limits<int>::max())), job_(context, kMarsKmeansPtx) {
         Random random(seed);
         const int points = forSize(size, 1000, 14336, 14336);
-        hostPoints_.resize(static_cast<std::size_t>(points * kDimensions));
+        hostPoints_.resize(static_cast<std::size_t>(points) * kDimensions);
         for (int& component : hostPoints_) component = static_cast<int>(random.below(100));
 
         points_ = context.array(hostPoints_);

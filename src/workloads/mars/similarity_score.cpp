@@ -11,7 +11,6 @@ namespace bulkhead::workloads {
 namespace mars {
 namespace {
 
-constexpr int kDimensions = 128;
 // Sums of 128 products that are not negative, in single precision, each within 128 roundings.
 constexpr double kTolerance = 3 * 128 * 0x1p-24;
 
@@ -21,7 +20,7 @@ class SimilarityScore final : public Instance {
         // The pairs' records, of 36 bytes each, are the input: 23 MB of them at the paper's size.
         : documents_(forSize(size, 40, 256, 1150)), job_(context, kSimilarityScorePtx) {
         Random random(seed);
-        matrix_.resize(static_cast<std::size_t>(documents_ * kDimensions));
+        matrix_.resize(static_cast<std::size_t>(documents_) * kDimensions);
         for (float& weight : matrix_) weight = static_cast<float>(random.below(100));
         deviceMatrix_ = context.array(matrix_);
         RecordBuilder input;
@@ -43,13 +42,15 @@ class SimilarityScore final : public Instance {
     std::size_t footprint() const override { return matrix_.size() * sizeof(float) + input_.bytes() + job_.bytes(); }
 
   private:
+    static constexpr int kDimensions = 128;
+
     struct Pair {
         int first, second;
     };
 
     double product(int i, int j) const {
-        const float* a = &matrix_[static_cast<std::size_t>(i * kDimensions)];
-        const float* b = &matrix_[static_cast<std::size_t>(j * kDimensions)];
+        const float* a = &matrix_[static_cast<std::size_t>(i) * kDimensions];
+        const float* b = &matrix_[static_cast<std::size_t>(j) * kDimensions];
         double sum = 0;
         for (int k = 0; k < kDimensions; ++k) sum += static_cast<double>(a[k]) * static_cast<double>(b[k]);
         return sum;
@@ -57,17 +58,20 @@ class SimilarityScore final : public Instance {
 
     /// Each pair is there once, with its score.
     void checkPairs(const HostRecords& records) const {
+        const auto documents = static_cast<std::size_t>(documents_);
         std::vector<double> lengths;
+        lengths.reserve(documents);
         for (int i = 0; i < documents_; ++i) lengths.push_back(std::sqrt(product(i, i)));
-        std::vector<bool> seen(static_cast<std::size_t>(documents_ * documents_));
-        if (records.size() != static_cast<std::size_t>(documents_ * (documents_ - 1) / 2))
+        std::vector<bool> seen(documents * documents);
+        if (records.size() != documents * (documents - 1) / 2)
             throw Error("{} scores of {} documents", records.size(), documents_);
         for (std::size_t record = 0; record < records.size(); ++record) {
             const auto [i, j] = records.valueAs<Pair>(record);
-            if (i < 0 || j <= i || j >= documents_ || seen[static_cast<std::size_t>(i * documents_ + j)])
+            const std::size_t pair = static_cast<std::size_t>(i) * documents + static_cast<std::size_t>(j);
+            if (i < 0 || j <= i || j >= documents_ || seen[pair])
                 throw Error("score {} is of the documents {} and {}, which are no pair or were one before", record, i,
                             j);
-            seen[static_cast<std::size_t>(i * documents_ + j)] = true;
+            seen[pair] = true;
             const double expected =
                 product(i, j) / (lengths[static_cast<std::size_t>(i)] * lengths[static_cast<std::size_t>(j)]);
             const auto score = static_cast<double>(records.keyAs<float>(record));

@@ -10,8 +10,6 @@ namespace bulkhead::workloads {
 namespace mars {
 namespace {
 
-constexpr std::size_t kBlockBytes = 1024;  // of text, for one task, as in Mars
-
 template <class Visit>
 void eachWord(std::string_view text, Visit visit) {
     std::size_t start = 0;
@@ -67,6 +65,8 @@ class StringMatch final : public Instance {
     std::size_t footprint() const override { return text_.size() + keyword_.size() + input_.bytes() + job_.bytes(); }
 
   private:
+    static constexpr std::size_t kBlockBytes = 1024;  // of text, for one task, as in Mars
+
     std::string text_, keyword_;
     gpu::Array<char> deviceText_, deviceKeyword_;
     Records input_;

@@ -165,9 +165,9 @@ std::string webLog(Random& random, std::size_t bytes) {
     return text;
 }
 
-Site htmlDocuments(Random& random, std::size_t bytes) {
+WalledGpu htmlDocuments(Random& random, std::size_t bytes) {
     HtmlWriter writer(random, bytes);
-    Site site;
+    WalledGpu site;
     while (site.text.size() < bytes) {
         const std::size_t size = (std::size_t{512} << random.below(6)) + random.below(512);
         const std::size_t left = bytes - site.text.size();

@@ -35,11 +35,11 @@ struct Span {
 };
 
 /// HTML documents one after the other, of very different sizes, with links to the same skewed URLs.
-struct Site {
+struct WalledGpu {
     std::string text;
     std::vector<Span> documents;
 };
-Site htmlDocuments(Random&, std::size_t bytes);
+WalledGpu htmlDocuments(Random&, std::size_t bytes);
 
 /// Cuts a text behind the first `end` that follows at least that many bytes, again and again.
 std::vector<Span> cut(std::string_view text, std::size_t bytes, char end);

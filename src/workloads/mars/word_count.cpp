@@ -11,8 +11,7 @@ namespace bulkhead::workloads {
 namespace mars {
 namespace {
 
-constexpr std::size_t kBlockBytes = 2048;  // of text, for one task, as in Mars
-constexpr std::size_t kLetters = 6;        // of the shortest word that counts
+constexpr std::size_t kLetters = 6;  // of the shortest word that counts
 
 Tally longWords(std::string_view text) {
     Tally words;
@@ -58,6 +57,8 @@ class WordCount final : public Instance {
     std::size_t footprint() const override { return text_.size() + input_.bytes() + job_.bytes(); }
 
   private:
+    static constexpr std::size_t kBlockBytes = 2048;  // of text, for one task, as in Mars
+
     std::string text_;
     gpu::Array<char> deviceText_;
     Records input_;

@@ -7,8 +7,6 @@
 namespace bulkhead::workloads {
 namespace {
 
-constexpr unsigned kBlock = 256;
-
 class Atax final : public Instance {
   public:
     Atax(gpu::Context& context, Size size, std::uint64_t seed) {
@@ -44,6 +42,8 @@ class Atax final : public Instance {
     std::size_t footprint() const override { return bytesOf(a_, x_, t_, y_); }
 
   private:
+    static constexpr unsigned kBlock = 256;
+
     Matrix hostA_;
     std::vector<float> hostX_;
     gpu::Kernel rowsKernel_, columnsKernel_;

@@ -7,8 +7,6 @@
 namespace bulkhead::workloads {
 namespace {
 
-constexpr unsigned kBlock = 256;
-
 class Bicg final : public Instance {
   public:
     Bicg(gpu::Context& context, Size size, std::uint64_t seed) {
@@ -44,6 +42,8 @@ class Bicg final : public Instance {
     std::size_t footprint() const override { return bytesOf(a_, r_, p_, s_, q_); }
 
   private:
+    static constexpr unsigned kBlock = 256;
+
     Matrix hostA_;
     std::vector<float> hostR_, hostP_;
     gpu::Kernel columnsKernel_, rowsKernel_;

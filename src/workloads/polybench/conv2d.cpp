@@ -9,8 +9,6 @@
 namespace bulkhead::workloads {
 namespace {
 
-constexpr gpu::Dim3 kBlock = {32, 8};
-
 double filtered(const Matrix& in, std::size_t i, std::size_t j) {
     double sum = 0;
     for (std::size_t di = 0; di < 3; ++di)
@@ -48,6 +46,8 @@ class Conv2d final : public Instance {
     std::size_t footprint() const override { return bytesOf(in_, out_); }
 
   private:
+    static constexpr gpu::Dim3 kBlock = {32, 8};
+
     Matrix hostIn_;
     gpu::Kernel kernel_;
     gpu::Array<float> in_, out_;

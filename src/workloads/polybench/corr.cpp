@@ -9,7 +9,6 @@
 namespace bulkhead::workloads {
 namespace {
 
-constexpr unsigned kBlock = 256;
 constexpr gpu::Dim3 kReduceBlock = {32, 8};
 
 /// Columns that lean on a common one, so that they correlate to different degrees, in both directions.
@@ -81,6 +80,8 @@ class Corr final : public Instance {
     std::size_t footprint() const override { return bytesOf(reduced_, mean_, deviation_, correlation_); }
 
   private:
+    static constexpr unsigned kBlock = 256;
+
     std::vector<float> padded(const Matrix& matrix) const {
         std::vector<float> out(matrix.rows * pitch_);
         for (std::size_t i = 0; i < matrix.rows; ++i)

@@ -7,9 +7,6 @@
 namespace bulkhead::workloads {
 namespace {
 
-constexpr unsigned kBlock = 256;
-constexpr float kAlpha = 1.5f, kBeta = 1.25f;
-
 class Gesummv final : public Instance {
   public:
     Gesummv(gpu::Context& context, Size size, std::uint64_t seed) {
@@ -45,6 +42,9 @@ class Gesummv final : public Instance {
     std::size_t footprint() const override { return bytesOf(a_, b_, x_, y_, t_); }
 
   private:
+    static constexpr unsigned kBlock = 256;
+    static constexpr float kAlpha = 1.5f, kBeta = 1.25f;
+
     Matrix hostA_, hostB_;
     std::vector<float> hostX_;
     gpu::Kernel kernel_;

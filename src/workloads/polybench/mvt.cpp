@@ -7,8 +7,6 @@
 namespace bulkhead::workloads {
 namespace {
 
-constexpr unsigned kBlock = 256;
-
 std::vector<float> sum(const std::vector<float>& a, const std::vector<double>& b) {
     std::vector<float> out(a.size());
     for (std::size_t i = 0; i < a.size(); ++i) out[i] = static_cast<float>(static_cast<double>(a[i]) + b[i]);
@@ -55,6 +53,8 @@ class Mvt final : public Instance {
     std::size_t footprint() const override { return bytesOf(a_, x1_, x2_, y1_, y2_); }
 
   private:
+    static constexpr unsigned kBlock = 256;
+
     Matrix hostA_;
     std::vector<float> hostX1_, hostX2_, hostY1_, hostY2_;
     gpu::Kernel rowsKernel_, columnsKernel_;

@@ -7,9 +7,6 @@
 namespace bulkhead::workloads {
 namespace {
 
-constexpr gpu::Dim3 kBlock = {32, 8};
-constexpr float kAlpha = 1.5f, kBeta = 1.25f;
-
 class Syr2k final : public Instance {
   public:
     Syr2k(gpu::Context& context, Size size, std::uint64_t seed) {
@@ -46,6 +43,9 @@ class Syr2k final : public Instance {
     std::size_t footprint() const override { return bytesOf(a_, b_, c_); }
 
   private:
+    static constexpr gpu::Dim3 kBlock = {32, 8};
+    static constexpr float kAlpha = 1.5f, kBeta = 1.25f;
+
     Matrix hostA_, hostB_, hostC_;
     gpu::Kernel kernel_;
     gpu::Array<float> a_, b_, initialC_, c_;

@@ -7,9 +7,6 @@
 namespace bulkhead::workloads {
 namespace {
 
-constexpr gpu::Dim3 kBlock = {32, 8};
-constexpr float kAlpha = 1.5f, kBeta = 1.25f;
-
 class Syrk final : public Instance {
   public:
     Syrk(gpu::Context& context, Size size, std::uint64_t seed) {
@@ -40,6 +37,9 @@ class Syrk final : public Instance {
     std::size_t footprint() const override { return bytesOf(a_, c_); }
 
   private:
+    static constexpr gpu::Dim3 kBlock = {32, 8};
+    static constexpr float kAlpha = 1.5f, kBeta = 1.25f;
+
     Matrix hostA_, hostC_;
     gpu::Kernel kernel_;
     gpu::Array<float> a_, initialC_, c_;

@@ -12,7 +12,6 @@
 namespace bulkhead::workloads {
 namespace {
 
-constexpr std::size_t kHidden = kTile, kColumns = kHidden + 1;
 constexpr float kRate = 0.3f, kMomentum = 0.3f, kTarget = 0.1f;
 
 double sigmoid(double x) {
@@ -76,6 +75,8 @@ class Backprop : public Instance {
     std::size_t footprint() const override { return bytesOf(input_, weights_, changes_, partialSums_, deltas_); }
 
   private:
+    static constexpr std::size_t kHidden = kTile, kColumns = kHidden + 1;
+
     /// For each hidden unit, with the bias; [0] is the bias of the next layer.
     std::vector<double> addPartialSums(const std::vector<float>& partial) const {
         std::vector<double> sums(hostWeights_.begin(), hostWeights_.begin() + kColumns);

@@ -21,7 +21,6 @@ using cfd::kStages;
 using cfd::kVariables;
 using cfd::Mesh;
 
-constexpr unsigned kThreads = 192;
 constexpr double kGamma = cfd::kGamma, kSmoothing = cfd::kSmoothing;
 
 using State = std::array<double, kVariables>;
@@ -161,6 +160,8 @@ class Cfd : public Instance {
     }
 
   private:
+    static constexpr unsigned kThreads = 192;
+
     void uploadMesh(gpu::Context& context) {
         std::vector<int> neighbours(kFaces * stride_, cfd::kFarField);
         std::vector<float> normals(3 * kFaces * stride_), areas(stride_);

@@ -20,7 +20,6 @@ using kmeans::Centres;
 using kmeans::kClusters;
 using kmeans::kFeatures;
 
-constexpr unsigned kThreads = 256;
 constexpr int kPasses = 2;
 
 /// Loose clouds that overlap, so that points go on moving for a while.
@@ -106,6 +105,8 @@ class Kmeans : public Instance {
     std::size_t footprint() const override { return bytesOf(features_, membership_, moved_); }
 
   private:
+    static constexpr unsigned kThreads = 256;
+
     struct Pass {
         Centres centres;
         std::vector<int> membership;

@@ -11,7 +11,6 @@
 namespace bulkhead::workloads {
 namespace {
 
-constexpr unsigned kThreads = 256;
 constexpr std::size_t kNearest = 10;
 constexpr float kLatitude = 30, kLongitude = 90;
 
@@ -65,6 +64,8 @@ class NearestNeighbour : public Instance {
     std::size_t footprint() const override { return bytesOf(records_, distances_); }
 
   private:
+    static constexpr unsigned kThreads = 256;
+
     std::vector<Record> hostRecords_;
     gpu::Array<Record> records_;
     gpu::Array<float> distances_;

@@ -7,7 +7,6 @@
 namespace bulkhead::workloads {
 namespace {
 
-constexpr unsigned kBlock = 256, kModulateGrid = 128;
 constexpr int kLog2SharedRun = 11;       // the longest run that is transformed in shared memory
 constexpr std::size_t kFilter = 1 << 7;  // elements of the filter that are not zero
 
@@ -48,6 +47,8 @@ class FastWalsh final : public Instance {
     std::size_t footprint() const override { return bytesOf(data_, filter_); }
 
   private:
+    static constexpr unsigned kBlock = 256, kModulateGrid = 128;
+
     std::vector<float> convolution() const {
         std::vector<float> convolution(hostData_.size());
         for (std::size_t i = 0; i < convolution.size(); ++i) {

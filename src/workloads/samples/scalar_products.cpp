@@ -9,8 +9,6 @@
 namespace bulkhead::workloads {
 namespace {
 
-constexpr unsigned kGrid = 128, kBlock = 256;
-
 class ScalarProducts final : public Instance {
   public:
     ScalarProducts(gpu::Context& context, Size size, std::uint64_t seed) {
@@ -43,6 +41,8 @@ class ScalarProducts final : public Instance {
     std::size_t footprint() const override { return bytesOf(a_, b_, products_); }
 
   private:
+    static constexpr unsigned kGrid = 128, kBlock = 256;
+
     Matrix hostA_, hostB_;  ///< a vector a row
     gpu::Kernel kernel_;
     gpu::Array<float> a_, b_, products_;

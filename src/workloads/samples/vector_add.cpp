@@ -9,8 +9,6 @@
 namespace bulkhead::workloads {
 namespace {
 
-constexpr unsigned kBlock = 256;
-
 class VectorAdd final : public Instance {
   public:
     VectorAdd(gpu::Context& context, Size size, std::uint64_t seed) {
@@ -39,6 +37,8 @@ class VectorAdd final : public Instance {
     std::size_t footprint() const override { return bytesOf(a_, b_, c_); }
 
   private:
+    static constexpr unsigned kBlock = 256;
+
     std::vector<float> hostA_, hostB_;
     gpu::Kernel kernel_;
     gpu::Array<float> a_, b_, c_;

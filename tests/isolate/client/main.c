@@ -9,7 +9,7 @@ int main(int count, char** words) {
         printf("refused: %s\n", bulkhead_error());
         return 1;
     }
-    printf("%s: %u of %u SMs, %u of %u colors\n", place.partition, place.multiprocessors, place.all_multiprocessors,
+    printf("%s: %u of %u SMs, %u of %u colors\n", place.partition, place.sms, place.all_sms,
            place.colors, place.all_colors);
     if (bulkhead_join(words[1]) == 0 || bulkhead_leave() != 0 || bulkhead_query(&place) == 0) return 4;
     return 0;

@@ -5,7 +5,7 @@ extern "C" int cuDeviceGetCount(int*);
 extern "C" int cuDeviceGetAttribute(int*, int, int);
 
 /// As many as the driver says there are, or a negative error.
-extern "C" __attribute__((visibility("default"))) int librarysMultiprocessors() {
+extern "C" __attribute__((visibility("default"))) int librarysSms() {
     int count = 0, sms = 0;
     if (const int error = cuInit(0)) return -error;
     if (const int error = cuDeviceGetCount(&count)) return -error;

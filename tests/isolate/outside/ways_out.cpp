@@ -64,7 +64,7 @@ std::string see(void* driver, const std::string& how) {
 
 std::string seeThroughLibrary() {
     void* const library = dlopen((folder + "/libneedsdriver.so").c_str(), RTLD_NOW);
-    const auto ask = library ? reinterpret_cast<int (*)()>(dlsym(library, "librarysMultiprocessors")) : nullptr;
+    const auto ask = library ? reinterpret_cast<int (*)()>(dlsym(library, "librarysSms")) : nullptr;
     if (!ask) return "no driver";
     const int sms = ask();
     return sms > 0 ? std::to_string(sms) + " SMs" : "no device";

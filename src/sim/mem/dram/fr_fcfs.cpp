@@ -7,12 +7,11 @@ namespace {
 /// waited too long for another row serves no more hits, so that its row is opened next.
 class FrFcfs : public FirstReady {
   public:
-    FrFcfs(SimContext& sim, std::span<const DramBank>)
-        : FirstReady(sim), ageLimit_(static_cast<Cycles>(sim.profile.dram.ageLimit)) {}
+    FrFcfs(SimContext& sim, std::span<const DramBank>) : FirstReady(sim), ageLimit_(sim.config.dram.ageLimit) {}
 
     bool refuses(const DramBank& bank) const {
         const Request& oldest = sim_.requests[bank.first];
-        return oldest.row != bank.openRow && sim_.now - oldest.since > ageLimit_;
+        return oldest.row != bank.openRow && sim_.now() - oldest.since > ageLimit_;
     }
 
   private:

@@ -7,8 +7,7 @@ namespace {
 /// (Mutlu and Moscibroda, MICRO 2007).
 class FrFcfsCap : public FirstReady {
   public:
-    FrFcfsCap(SimContext& sim, std::span<const DramBank>)
-        : FirstReady(sim), cap_(static_cast<std::uint32_t>(sim.profile.dram.hitCap)) {}
+    FrFcfsCap(SimContext& sim, std::span<const DramBank>) : FirstReady(sim), cap_(sim.config.dram.hitCap) {}
 
     RequestId hit(const DramBank& bank, RequestId from) const {
         return bank.first == kNoRequest || refuses(bank) ? kNoRequest : FirstReady::hit(bank, from);

@@ -14,7 +14,7 @@ namespace {
 class ParBs {
   public:
     ParBs(SimContext& sim, std::span<const DramBank> banks)
-        : sim_(sim), banks_(banks), cap_(static_cast<std::uint32_t>(sim.profile.dram.batchCap)) {}
+        : sim_(sim), banks_(banks), cap_(sim.config.dram.batchCap) {}
 
     bool arrive(RequestId) { return begin(); }
     bool leave(const DramBank&, RequestId id) {

@@ -23,7 +23,7 @@ class ScheduledChannel final : public DramChannel {
 
     void enqueue(RequestId id) override {
         const Request& request = sim_.requests[id];
-        const std::uint64_t cycle = sim_.memoryClock.edgeAt(sim_.now);
+        const std::uint64_t cycle = sim_.memoryClock.edgeAt(sim_.now());
         DramBank& bank = banks_[request.bank];
         refresh(cycle);
         settleRow(bank, cycle);
@@ -40,7 +40,7 @@ class ScheduledChannel final : public DramChannel {
 
     void step() override {
         // Several memory cycles may fall into one core cycle. An event that finds its work done does nothing.
-        while (scheduled_ != kNever && sim_.memoryClock.coreAt(scheduled_) <= sim_.now) {
+        while (scheduled_ != kNever && sim_.memoryClock.coreAt(scheduled_) <= sim_.now()) {
             const std::uint64_t cycle = scheduled_;
             scheduled_ = kNever;
             refresh(cycle);
@@ -102,7 +102,7 @@ class ScheduledChannel final : public DramChannel {
 
     /// Precharge and activate for every bank that has nothing to serve from its open row.
     void openRows(std::uint64_t cycle) {
-        const auto& dram = sim_.profile.dram;
+        const auto& dram = sim_.config.dram;
         for (std::size_t word = 0; word < waiting_.size(); ++word) {
             for (std::uint64_t rest = waiting_[word] & ~hits_[word]; rest; rest &= rest - 1) {
                 const std::size_t b = word * 64 + static_cast<std::size_t>(std::countr_zero(rest));
@@ -112,17 +112,17 @@ class ScheduledChannel final : public DramChannel {
                 if ((closed ? bank.activateReady : bank.prechargeReady) > cycle) continue;
                 const RequestId id = scheduler_.toOpen(bank);
                 Request& request = sim_.requests[id];
-                Counters& counters = sim_.counters[request.launch];
+                Counters& counters = sim_.counters(request.launch);
                 std::uint64_t activate = cycle;
                 if (closed) {
                     ++counters.dramRowMisses;
                 } else {
                     ++counters.dramRowConflicts;
-                    activate += static_cast<std::uint64_t>(dram.tRP);
+                    activate += dram.tRP;
                 }
                 bank.openRow = request.row;
-                bank.columnReady = activate + static_cast<std::uint64_t>(dram.tRCD);
-                bank.prechargeReady = activate + static_cast<std::uint64_t>(dram.tRAS);
+                bank.columnReady = activate + dram.tRCD;
+                bank.prechargeReady = activate + dram.tRAS;
                 bank.passed = 0;
                 setHit(bank, b, id);
                 // The access that opens a row is counted above; only later ones are row hits.
@@ -141,29 +141,28 @@ class ScheduledChannel final : public DramChannel {
         });
         if (best == kNoRequest) return false;
 
-        const auto& dram = sim_.profile.dram;
+        const auto& dram = sim_.config.dram;
         Request& request = sim_.requests[best];
         DramBank& bank = banks_[request.bank];
-        Counters& counters = sim_.counters[request.launch];
+        Counters& counters = sim_.counters(request.launch);
         if (!request.opensRow) ++counters.dramRowHits;
         request.opensRow = false;
         counters.bytesDram += request.bytes;
-        sim_.traffic.dram += request.bytes;
-        const std::uint64_t bursts = (request.bytes + static_cast<std::uint64_t>(dram.burstBytes) - 1) /
-                                     static_cast<std::uint64_t>(dram.burstBytes);
-        const std::uint64_t transfer = bursts * static_cast<std::uint64_t>(dram.tCCD);
+        sim_.dramMoved(request.bytes);
+        const std::uint64_t bursts = (request.bytes + dram.burstBytes - 1) / dram.burstBytes;
+        const std::uint64_t transfer = bursts * dram.tCCD;
         busFree_ = cycle + transfer;
         bank.lastColumn = cycle;
-        const std::uint64_t end = cycle + static_cast<std::uint64_t>(dram.tCL) + transfer;
+        const std::uint64_t end = cycle + dram.tCL + transfer;
         remove(bank, best);
         if (request.kind == RequestKind::writeback) {
             ++counters.dramWrites;
-            bank.prechargeReady = std::max(bank.prechargeReady, end + static_cast<std::uint64_t>(dram.tWR));
+            bank.prechargeReady = std::max(bank.prechargeReady, end + dram.tWR);
             sim_.requests.release(best);
         } else {
             ++counters.dramReads;
             bank.prechargeReady = std::max(bank.prechargeReady, busFree_);
-            sim_.events.push(sim_.memoryClock.coreAt(end), EventKind::dramDone, best);
+            sim_.schedule(sim_.memoryClock.coreAt(end), EventKind::dramDone, best);
         }
         offerRoom();
         return true;

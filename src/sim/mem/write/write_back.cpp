@@ -7,15 +7,14 @@ namespace bulkhead::sim {
 /// (Fractional GPUs, appendix B).
 L2Slice::Served L2Slice::writeBack(RequestId id, std::uint32_t way) {
     Request& request = sim_.requests[id];
-    Counters& counters = sim_.counters[request.launch];
+    Counters& counters = sim_.counters(request.launch);
     if (way == CacheTags::kNoWay) {
         way = tags_.victim(request.set);
         if (way == CacheTags::kNoWay) return Served::lineBusy;
         if (tags_.state(way).dirty && channel_.room() == 0) return Served::dramFull;
         ++counters.l2Misses;
         evict(way, request);
-        tags_.place(request.set, way, request.line, request.launch,
-                    static_cast<std::uint64_t>(sim_.profile.l2.writeRetention));
+        tags_.place(request.set, way, request.line, request.launch, sim_.config.l2.writeRetention);
     } else {
         ++counters.l2Hits;
         tags_.use(request.set, way);

@@ -7,7 +7,7 @@ namespace bulkhead::sim {
 L2Slice::Served L2Slice::writeThrough(RequestId id, std::uint32_t way) {
     if (channel_.room() == 0) return Served::dramFull;
     const Request& request = sim_.requests[id];
-    Counters& counters = sim_.counters[request.launch];
+    Counters& counters = sim_.counters(request.launch);
     if (way == CacheTags::kNoWay) {
         ++counters.l2Misses;
     } else {

@@ -1,0 +1,66 @@
+#include "cli/common_options.h"
+
+#include "cli/verbs.h"
+#include "sim/host_threads.h"
+
+namespace bulkhead::cli {
+namespace {
+
+void addOutput(CommandLine line, const char* option, std::string& file, const std::string& what) {
+    line.option(option, file, "write " + what + " to FILE (- for standard output)").typeName("FILE");
+}
+
+}  // namespace
+
+Option addGpuOption(CommandLine line, std::string& gpu) {
+    return line.option("--gpu", gpu, "GPU to use: sim:NAME, sim:FILE.json or cuda:N").typeName("GPU").showDefault();
+}
+
+Option addSimulatedGpuOption(CommandLine line, std::string& gpu) {
+    return line.option("--gpu", gpu, "GPU to simulate: sim:NAME or sim:FILE.json").typeName("GPU").showDefault();
+}
+
+void addThreadsOption(CommandLine line) {
+    const auto use = [](std::uint32_t threads) { sim::useHostThreads(threads); };
+    line.option("--threads", use, "threads that simulate a GPU; any number gives the same results [one per core]")
+        .check(positive());
+}
+
+void addSampleOption(CommandLine line, bool& sample) {
+    line.flag("--sample", sample,
+              "time some launches and blocks only, and estimate the others: cycles with an interval of 95 %, sooner");
+}
+
+void addSettings(CommandLine line, std::vector<std::string>& settings) {
+    line.option("--set", settings, "override a parameter of the simulated GPU (bulkhead gpus NAME lists them)")
+        .typeName("KEY=VALUE")
+        .oneValue();
+}
+
+Option addSizeOption(CommandLine line, std::string& size) {
+    return line.option("--size", size, "size of the workloads' input: test, default or paper")
+        .typeName("SIZE")
+        .showDefault();
+}
+
+void addSeedOption(CommandLine line, std::uint64_t& seed) {
+    line.option("--seed", seed, "seed of the workloads' input").showDefault();
+}
+
+void addMapOption(CommandLine line, std::string& map) {
+    line.option("--map", map, "read the GPU's address map from FILE, which bulkhead dissect wrote").typeName("FILE");
+}
+
+void addJsonOption(CommandLine line, std::string& file, const std::string& what) {
+    addOutput(line, "--json", file, what);
+}
+
+void addCsvOption(CommandLine line, std::string& file, const std::string& what) {
+    addOutput(line, "--csv", file, what);
+}
+
+void addHtmlOption(CommandLine line, std::string& file, const std::string& what) {
+    addOutput(line, "--html", file, what);
+}
+
+}  // namespace bulkhead::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/command_line.h"
+
+namespace bulkhead::cli {
+
+// Options that several verbs have, described in the same words.
+
+/// sim:NAME, sim:FILE.json or cuda:N.
+Option addGpuOption(CommandLine, std::string& gpu);
+Option addSimulatedGpuOption(CommandLine, std::string& gpu);
+/// --threads N, of a simulated GPU.
+void addThreadsOption(CommandLine);
+/// --sample, of a simulated GPU.
+void addSampleOption(CommandLine, bool& sample);
+/// --set KEY=VALUE.
+void addSettings(CommandLine, std::vector<std::string>& settings);
+Option addSizeOption(CommandLine, std::string& size);
+void addSeedOption(CommandLine, std::uint64_t& seed);
+void addMapOption(CommandLine, std::string& map);
+
+/// `what`: "a row for each run".
+void addJsonOption(CommandLine, std::string& file, const std::string& what = "JSON");
+void addCsvOption(CommandLine, std::string& file, const std::string& what);
+void addHtmlOption(CommandLine, std::string& file, const std::string& what = "an HTML report");
+
+}  // namespace bulkhead::cli

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "gpu/launch_log.h"
+
+// For programs that call the simulated driver themselves.
+
+namespace bulkhead::gpu {
+
+/// Makes a simulated GPU one more device of that driver, until the process ends. Throws Error.
+LaunchCounters addDevice(const std::string& name, const SimulationOptions&);
+
+/// What went wrong in this thread's last call that failed, in words: kernel, PTX line, block, thread, address.
+std::string lastError();
+
+}  // namespace bulkhead::gpu

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/gpu.h"
+#include "isolate/leases.h"
+#include "isolate/plan.h"
+#include "walls/walls.h"
+
+namespace bulkhead::isolate {
+
+GpuIdentity identityOf(gpu::Gpu&);
+
+/// The kind of memory walls that a GPU can have between so many partitions.
+walls::Coloring coloringFor(gpu::Gpu&, std::size_t partitions, const std::string& mapFile);
+/// What is to place blocks: "blocks" or "driver", or nothing chosen for "usual". Throws Error that lists them.
+std::optional<walls::BlockPlacement> parsePlacement(std::string_view name);
+/// A walled GPU with such walls. If nothing is chosen, blocks place themselves, as in the paper, where every SM gets
+/// its share of them. Throws Error: a map of another GPU.
+walls::WalledGpu makeWalledGpu(gpu::Gpu&, walls::Coloring, const std::string& mapFile,
+                               std::optional<walls::BlockPlacement> = std::nullopt);
+
+/// Throws Error if colors have other numbers in other processes, where they could be given away twice.
+void expectColorsNamed(const walls::WalledGpu&);
+
+/// What a walled GPU has to divide.
+DivisibleGpu divisibleGpuOf(gpu::Gpu&, const walls::WalledGpu&);
+walls::Walls wallsOf(const Share&, const walls::WalledGpu&);
+
+/// A GPU divided into partitions with compute and memory walls, between processes: what can be divided can be joined.
+/// Throws Error: a map of another GPU or one by which processes could not agree, or partitions that the GPU cannot
+/// give.
+struct DividedGpu {
+    walls::WalledGpu walled;
+    Plan plan;
+};
+DividedGpu divide(gpu::Gpu&, const std::vector<Partition>&, const std::string& mapFile);
+/// Its plan alone.
+Plan planFor(gpu::Gpu&, const std::vector<Partition>&, const std::string& mapFile);
+
+}  // namespace bulkhead::isolate

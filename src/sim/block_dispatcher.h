@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/launch.h"
+#include "sim/time_slicer.h"
+
+namespace bulkhead::sim {
+
+/// Places blocks on SMs, one at a time, for a window ahead: room that a block leaves in a window is taken in the next.
+/// Launches are served in the order in which they started; a later one may only use SMs that no earlier one with blocks
+/// to place could use.
+class BlockDispatcher {
+  public:
+    /// `passStop` is asked when there is room for a launch's block Launch::stopAt: false if it cannot be placed yet. It
+    /// may let the launch go on with another block.
+    BlockDispatcher(const SimContext&, const TimeSlicer&, std::deque<Launch>&, std::function<bool(Launch&)> passStop);
+
+    /// Something may fit from now on.
+    void schedule() { next_ = std::max(next_ == kNever ? 0 : next_, sim_.now()); }
+    bool scheduled() const { return next_ != kNever; }
+    Cycles next() const { return next_; }
+    /// Blocks that start before that time.
+    void dispatch(Cycles end);
+    /// What MPS calls an active thread percentage: a context's blocks start only while so many threads of it, on all
+    /// SMs together, are not exceeded. 0 = no limit.
+    void limitThreads(ContextId context, std::uint64_t threads) { threadLimits_[context] = threads; }
+    bool limitsThreads(ContextId context) const {
+        const auto limit = threadLimits_.find(context);
+        return limit != threadLimits_.end() && limit->second != 0;
+    }
+
+  private:
+    bool placeNext(SmGroup&);
+    bool withinThreadLimit(const SmGroup&, const Launch&) const;
+    bool placeBlock(SmGroup&, Launch&, const std::vector<bool>& claimed);
+
+    const SimContext& sim_;
+    const TimeSlicer& slicer_;
+    std::deque<Launch>& launches_;
+    std::function<bool(Launch&)> passStop_;
+    std::unordered_map<ContextId, std::uint64_t> threadLimits_;
+    Cycles interval_;
+    Cycles next_ = kNever;  ///< when the next block may start
+};
+
+}  // namespace bulkhead::sim

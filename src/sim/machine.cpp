@@ -1,0 +1,415 @@
+#include "sim/machine.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "sim/host_threads.h"
+
+namespace bulkhead::sim {
+namespace {
+
+/// Sooner than ProgressWatch takes timed blocks for stuck that wait for untimed ones.
+constexpr Cycles kRetryInterval = 20'000;
+
+}  // namespace
+
+Machine::Machine(arch::DeviceProfile profile, Options options)
+    : profile_(std::move(profile)),
+      options_(std::move(options)),
+      policy_(findScheduler(options_.scheduler)),
+      shared_(profile_),
+      sim_(shared_, options_.observer),
+      physical_(profile_),
+      units_(shared_, options_.observer, options_.threads ? options_.threads : hostThreads()),
+      streams_(
+          sim_, [this](LaunchId id) { startLaunch(id); }, [this](LaunchId id) { endEstimated(id); }),
+      slicer_(sim_, [this] { dispatcher_.schedule(); }),
+      dispatcher_(sim_, slicer_, launches_, [this](Launch& launch) { return passStop(launch); }),
+      limits_(sim_, units_, slicer_, launches_),
+      watch_(sim_, units_, slicer_, streams_, dispatcher_, launches_) {
+    launches_.emplace_back();
+    if (sim_.observer && sim_.observer->sampleInterval()) nextSample_ = sim_.observer->sampleInterval();
+    if (!options_.sample) return;
+    expectSampling(options_.scheduler);
+    if (nextSample_ != kNever)
+        throw Error("--sample: an observer that looks on over time would see the timed part only");
+    sampler_ = std::make_unique<Sampler>(shared_, units_, sim_.now());
+}
+
+Machine::~Machine() = default;
+
+std::uint32_t Machine::newGroup() {
+    return slicer_.add(units_.makeGroup(policy_));
+}
+
+ContextId Machine::createContext(Sharing sharing) {
+    Context context;
+    context.memory = std::make_unique<ContextMemory>(physical_, profile_, static_cast<std::uint32_t>(contexts_.size()));
+    if (sharing == Sharing::concurrent) {
+        if (!concurrentGroup_) concurrentGroup_ = newGroup();
+        context.group = *concurrentGroup_;
+    } else if (!spareGroups_.empty()) {
+        context.group = spareGroups_.back();
+        spareGroups_.pop_back();
+    } else {
+        context.group = newGroup();
+    }
+    contexts_.push_back(std::move(context));
+    return static_cast<ContextId>(contexts_.size() - 1);
+}
+
+void Machine::destroyContext(ContextId id) {
+    Context& context = contexts_.at(id);
+    context.memory.reset();
+    if (context.group != concurrentGroup_) spareGroups_.push_back(context.group);
+}
+
+LoadedModule Machine::load(ContextId id, const ptx::Module& module) {
+    LoadedModule loaded;
+    loaded.program = lower(module);
+    loaded.context = id;
+    ContextMemory& memory = *contexts_.at(id).memory;
+    for (Program::Global& global : loaded.program->globals) {
+        const Bytes bytes = std::max<std::uint64_t>(global.bytes, 1);
+        global.address = global.isManaged ? memory.allocateManaged(bytes) : memory.allocate(bytes);
+    }
+    link(*loaded.program);
+    for (const Program::Global& global : loaded.program->globals) {
+        const std::vector<std::uint8_t> bytes = initialBytes(*loaded.program, global);
+        if (!bytes.empty()) std::memcpy(memory.host(global.address, bytes.size()), bytes.data(), bytes.size());
+    }
+    return loaded;
+}
+
+void Machine::check(const LaunchSpec& spec) const {
+    const std::string& name = spec.code->name;
+    const Dim3& grid = spec.grid;
+    if (grid.x > 0x7fff'ffff || grid.y > 0xffff || grid.z > 0xffff)
+        throw Error("{}: a grid of ({},{},{}) is too large: at most (2147483647,65535,65535)", name, grid.x, grid.y,
+                    grid.z);
+    if (grid.count() == 0) throw Error("{}: a grid of ({},{},{}) has no blocks", name, grid.x, grid.y, grid.z);
+    if (spec.params.size() != spec.code->kernelParamBytes)
+        throw Error("{}: {} bytes of parameters given, {} wanted", name, spec.params.size(),
+                    spec.code->kernelParamBytes);
+    if (!spec.sms.empty() && (spec.sms.size() != sim_.config.sm.count ||
+                              std::find(spec.sms.begin(), spec.sms.end(), true) == spec.sms.end()))
+        throw Error("{}: the mask of SMs must name at least one of {}", name, profile_.sm.count);
+}
+
+Launch Machine::makeLaunch(StreamId stream, LaunchSpec spec) const {
+    Launch launch;
+    launch.stream = stream;
+    launch.owner = streams_.contextOf(stream);
+    launch.group = contexts_[launch.owner].group;
+    launch.blocksLeft = spec.grid.count();
+
+    LaunchRecord& record = launch.record;
+    record.occupancy = occupancyOf(profile_, *spec.code, spec.block, spec.dynamicShared);
+    record.id = static_cast<LaunchId>(launches_.size());
+    record.kernel = spec.code->name;
+    record.grid = spec.grid;
+    record.block = spec.block;
+    record.submitted = sim_.now();
+
+    LaunchContext& context = launch.context;
+    context.program = spec.program.get();
+    context.code = spec.code;
+    context.grid = spec.grid;
+    context.block = spec.block;
+    context.dynamicShared = spec.dynamicShared;
+    context.params = spec.params;
+    context.gridId = record.id;
+    context.gridWorkspace = spec.gridWorkspace;
+    context.memory = &contexts_[launch.owner].memory->space();
+    context.print = spec.print;
+    context.nsPerCycle = sim_.config.nsPerCycle;
+    context.smCount = sim_.config.sm.count;
+    context.warpsPerSm = sim_.config.sm.warps;
+    launch.spec = std::move(spec);
+    return launch;
+}
+
+LaunchId Machine::launch(StreamId stream, LaunchSpec spec) {
+    check(spec);
+    launches_.push_back(makeLaunch(stream, std::move(spec)));
+    units_.addLaunch();
+    const LaunchId id = launches_.back().record.id;
+    streams_.launch(stream, id);
+    return id;
+}
+
+void Machine::startLaunch(LaunchId id) {
+    Launch& launch = launches_[id];
+    launch.record.state = LaunchRecord::State::running;
+    launch.record.started = sim_.now();
+    limits_.started(launch);
+    SmGroup& group = groupOf(launch);
+    group.running.push_back(id);
+    for (std::size_t i = 0; i < group.sms().size(); ++i)
+        if (launch.mayUse(i)) group.sms()[i]->beginLaunch(launch.record.occupancy.l1Bytes);
+    if (sim_.observer) sim_.observer->launchStarted(sim_.now(), id);
+    if (limits_.instructionsReached()) return launchFailed(id, limits_.outOfInstructions(launch), sim_.now());
+    slicer_.consider();
+    dispatcher_.schedule();
+    if (!sampler_) return;
+    const Sampler::Way way = sampler_->begin(launch, alone(launch));
+    launch.holdsGpu = way != Sampler::Way::timed;
+    if (way != Sampler::Way::timed) launch.stopAt = sampler_->nextStop();
+    if (way == Sampler::Way::untimed) executeUntimed(launch);
+}
+
+/// Whether a launch that starts has the GPU to itself, and keeps it.
+bool Machine::alone(const Launch& launch) const {
+    const auto contexts = std::ranges::count_if(contexts_, [](const Context& c) { return c.memory != nullptr; });
+    return contexts == 1 && slicer_.groups()[launch.group]->running.size() == 1 &&
+           !dispatcher_.limitsThreads(launch.owner);
+}
+
+/// Blocks of the launch whose turn has come and that are not timed.
+void Machine::executeUntimed(Launch& launch) {
+    const BlockRange blocks = sampler_->pending();
+    const bool others = std::ranges::any_of(groupOf(launch).sms(), [](const auto& sm) { return !sm->empty(); });
+    std::uint64_t most = limits_.instructionsLeft();
+    // More than the GPU could issue in the launch's time.
+    const std::uint64_t rate =
+        std::uint64_t{sim_.config.sm.count} * sim_.config.sm.schedulers * sim_.config.sm.issueWidth;
+    if (launch.spec.maxCycles && launch.spec.maxCycles < most / rate) most = launch.spec.maxCycles * rate;
+    try {
+        switch (sampler_->execute(most, others)) {
+            case UntimedBlocks::Outcome::waiting:
+                retryUntimed_ = sim_.now() + kRetryInterval;
+                return;
+            case UntimedBlocks::Outcome::limited:
+                untimedFailures_ = limits_.checkInstructions();
+                if (untimedFailures_.empty()) untimedFailures_ = {{launch.record.id, LaunchLimits::outOfTime(launch)}};
+                return;
+            case UntimedBlocks::Outcome::done:
+                break;
+        }
+    } catch (const LaunchError& error) {
+        untimedFailures_ = {{launch.record.id, error}};
+        return;
+    }
+    sim_.noteEffect();
+    retryUntimed_ = kNever;
+    launch.blocksLeft -= blocks.count();
+    launch.nextBlock += blocks.count();
+    launch.stopAt = sampler_->nextStop();
+    if (!launch.blocksLeft) endBlocks(launch, sim_.now());
+}
+
+/// Lets a launch go on at the block where it was to stop, or behind those that are not timed.
+bool Machine::passStop(Launch& launch) {
+    if (!untimedFailures_.empty()) return false;
+    if (!sampler_->pending().count()) {
+        sampler_->reached();
+        if (!sampler_->pending().count()) {
+            launch.stopAt = sampler_->nextStop();
+            return true;
+        }
+    } else if (sim_.now() < retryUntimed_) {
+        return false;
+    }
+    executeUntimed(launch);
+    return !sampler_->pending().count() && untimedFailures_.empty();
+}
+
+/// All blocks of a launch have ended.
+void Machine::endBlocks(Launch& launch, Cycles when) {
+    if (!sampler_) return endLaunch(launch, LaunchRecord::State::done, when);
+    Sampler::Result result = sampler_->end(launch, when);
+    launch.record.sample = result.sample;
+    if (!result.counters) return endLaunch(launch, LaunchRecord::State::done, when);
+    launch.estimated = std::move(result.counters);
+    const Cycles end = launch.record.started + static_cast<Cycles>(result.cycles.value + 0.5);
+    sim_.noteEffect();
+    streams_.endLaunchAt(launch.stream, std::max(end, sim_.now()));
+}
+
+void Machine::endEstimated(LaunchId id) {
+    endLaunch(launches_[id], LaunchRecord::State::done, sim_.now());
+}
+
+void Machine::endLaunch(Launch& launch, LaunchRecord::State state, Cycles when) {
+    launch.record.state = state;
+    launch.record.ended = when;
+    SmGroup& group = groupOf(launch);
+    std::erase(group.running, launch.record.id);
+    for (const auto& sm : group.sms()) sm->launchEnded(launch.record.id);
+    units_.gatherCounters();
+    if (launch.estimated) units_.setCounters(launch.record.id, *launch.estimated);
+    if (launch.holdsGpu) retryUntimed_ = kNever;
+    if (sampler_) sampler_->forget(launch);
+    limits_.ended(launch);
+    if (sim_.observer) sim_.observer->launchEnded(when, launch.record.id);
+    launch.spec.program.reset();
+    streams_.launchEnded(launch.stream, when);
+    slicer_.consider();
+    dispatcher_.schedule();
+}
+
+/// What SMs had to tell in the window that has ended, in the order of time.
+void Machine::readNotices(SmGroup& group) {
+    std::vector<LaunchNotice> notices;
+    for (const auto& sm : group.sms()) {
+        std::ranges::move(sm->notices(), std::back_inserter(notices));
+        sm->notices().clear();
+    }
+    std::ranges::stable_sort(notices, {}, &LaunchNotice::when);
+    for (const LaunchNotice& notice : notices) {
+        Launch& launch = launches_[notice.launch];
+        if (launch.record.over()) continue;
+        if (notice.error) {
+            launchFailed(notice.launch, *notice.error, notice.when);
+            continue;
+        }
+        --launch.blocksLeft;
+        launch.lastBlockEnd = notice.when;
+        dispatcher_.schedule();
+    }
+}
+
+/// Launches whose blocks have ended, once their stores have been acknowledged.
+void Machine::endDrained(SmGroup& group) {
+    const std::vector<LaunchId> running = group.running;
+    for (const LaunchId id : running) {
+        Launch& launch = launches_[id];
+        if (launch.blocksLeft || launch.estimated) continue;
+        std::uint64_t underWay = 0;
+        Cycles end = launch.lastBlockEnd;
+        for (const auto& sm : group.sms()) {
+            underWay += sm->stores().count(id);
+            end = std::max(end, sm->stores().lastDone(id));
+        }
+        if (!underWay) endBlocks(launch, end);
+    }
+}
+
+void Machine::launchFailed(LaunchId id, const LaunchError& error, Cycles when) {
+    Launch& launch = launches_[id];
+    launch.record.error = error;
+    cutShort(launch, LaunchRecord::State::failed, when);
+}
+
+void Machine::cutShort(Launch& launch, LaunchRecord::State state, Cycles when) {
+    for (const auto& sm : groupOf(launch).sms()) {
+        sm->advanceTo(sim_.now(), false);
+        sm->abandon(launch.record.id);
+    }
+    launch.nextBlock = launch.spec.grid.count();
+    launch.blocksLeft = 0;
+    endLaunch(launch, state, when);
+}
+
+void Machine::discardWork() {
+    for (Launch& launch : launches_)
+        if (launch.record.state == LaunchRecord::State::running)
+            cutShort(launch, LaunchRecord::State::discarded, sim_.now());
+    streams_.discard();
+    for (Launch& launch : launches_) {
+        if (launch.record.over()) continue;
+        launch.record.state = LaunchRecord::State::discarded;
+        launch.spec.program.reset();
+    }
+}
+
+/// False if there is none.
+bool Machine::fail(const std::vector<FailedLaunch>& launches) {
+    for (const FailedLaunch& launch : launches)
+        if (!launches_[launch.id].record.over()) launchFailed(launch.id, launch.error, sim_.now());
+    return !launches.empty();
+}
+
+/// Until `done`, or until nothing can happen any more. Time does not pass over `until`.
+template <class Done>
+void Machine::run(Done&& done, Cycles until) {
+    for (std::uint32_t beats = 1;; ++beats) {
+        if (sim_.now() >= nextSample_) sample(sim_.now());
+        if (sim_.now() >= watch_.due()) fail(watch_.check());
+        if (sim_.now() >= limits_.due()) fail(limits_.check());
+        sim_.handleEvents();
+        if (done()) return;
+        if (slicer_.draining() && units_.requests(slicer_.active()) == 0) slicer_.leave();
+
+        const Cycles event = std::min(sim_.nextEvent(), until);
+        if (event <= sim_.now()) continue;
+        const Cycles end = std::min(sim_.now() + units_.longestWindow(), event);
+        if (sim_.now() >= retryUntimed_) dispatcher_.schedule();
+        dispatcher_.dispatch(end);
+        if (fail(std::exchange(untimedFailures_, {}))) continue;
+        const Cycles next = std::min(units_.nextEvent(slicer_.active(), slicer_.issuing()), dispatcher_.next());
+        if (next < end) {
+            runWindow(end);
+        } else if (const Cycles idle = std::min(next, event); idle != kNever) {
+            units_.advanceTo(idle, slicer_.active(), false);
+            sim_.advanceTo(idle);
+        } else if (retryUntimed_ != kNever) {
+            retryUntimed_ = sim_.now();  // nobody is left that they could wait for
+        } else if (!fail(watch_.stuck())) {
+            return;
+        }
+        if ((beats & 0x3f) == 0 && options_.heartbeat) options_.heartbeat(*this);
+    }
+}
+
+void Machine::runWindow(Cycles end) {
+    SmGroup* group = slicer_.active();
+    shared_.windowEnd = end;
+    // An observer's samples are no reason for units to meet: what they do must not depend on who looks on.
+    while (nextSample_ < end) {
+        const Cycles when = nextSample_;
+        units_.advanceTo(when, group, slicer_.issuing());
+        units_.tellObserver();
+        sample(when);
+    }
+    units_.advanceTo(end, group, slicer_.issuing());
+    sim_.advanceTo(end);
+    units_.exchange(group);
+    units_.tellObserver();
+    if (!group) return;
+    readNotices(*group);
+    endDrained(*group);
+}
+
+void Machine::sample(Cycles when) {
+    const Cycles interval = sim_.observer->sampleInterval();
+    nextSample_ = (when / interval + 1) * interval;
+    const SmGroup* group = slicer_.active();
+    if (!group) return;
+    std::vector<std::uint32_t> active;
+    for (const auto& sm : group->sms()) {
+        const SmSample sample = sm->sample();
+        sim_.observer->sampleSm(when, static_cast<std::uint32_t>(active.size()), sample);
+        active.push_back(sample.activeWarps);
+    }
+    sim_.observer->sample(when, totals(), active);
+}
+
+double Machine::fractionDone(LaunchId id) const {
+    const Launch& launch = launches_.at(id);
+    return 1.0 - static_cast<double>(launch.blocksLeft) / static_cast<double>(launch.spec.grid.count());
+}
+
+const Sm& Machine::sm(ContextId context, std::uint32_t index) const {
+    return *slicer_.groups()[contexts_.at(context).group]->sms().at(index);
+}
+
+void Machine::finishLaunch(LaunchId id) {
+    run([&] { return launches_[id].record.over(); });
+}
+
+void Machine::finishStream(StreamId id) {
+    run([&] { return streams_.idle(id); });
+}
+
+void Machine::finishMarker(MarkerId id) {
+    run([&] { return streams_.recordedAt(id).has_value(); });
+}
+
+void Machine::runFor(Cycles cycles) {
+    const Cycles end = sim_.now() + cycles;
+    run([&] { return sim_.now() >= end; }, end);
+}
+
+}  // namespace bulkhead::sim

@@ -1,0 +1,153 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/block_dispatcher.h"
+#include "sim/launch.h"
+#include "sim/launch_limits.h"
+#include "sim/mem/context_memory.h"
+#include "sim/progress_watch.h"
+#include "sim/sampler.h"
+#include "sim/sim_context.h"
+#include "sim/sm/sm.h"
+#include "sim/streams.h"
+#include "sim/time_slicer.h"
+#include "sim/units.h"
+
+namespace bulkhead::sim {
+
+/// How a context shares the GPU with others.
+enum class Sharing : std::uint8_t {
+    timeSliced,  ///< it has the GPU to itself for a quantum, then the next one does
+    concurrent,  ///< as under MPS: all such contexts run side by side
+};
+
+/// A module in a context: its variables have addresses.
+struct LoadedModule {
+    std::shared_ptr<Program> program;
+    ContextId context = 0;
+};
+
+/// A simulated GPU: SMs, memory, contexts and streams. Everything happens in simulated time inside the run calls; the
+/// same calls in the same order give the same cycles on any host.
+class Machine final {
+  public:
+    struct Options {
+        std::string scheduler = "gto";
+        Observer* observer = nullptr;
+        unsigned threads = 0;  ///< of the host; 0 = hostThreads()
+        bool sample = false;   ///< times some launches and blocks only, and estimates the others
+        std::function<void(const Machine&)> heartbeat;  ///< called now and then during long runs
+    };
+    Machine(arch::DeviceProfile, Options);
+    explicit Machine(arch::DeviceProfile profile) : Machine(std::move(profile), Options()) {}
+    ~Machine();
+
+    const arch::DeviceProfile& profile() const { return profile_; }
+    Cycles now() const { return sim_.now(); }
+    double seconds(Cycles c) const {
+        return static_cast<double>(c) / (static_cast<double>(profile_.clock.coreMHz) * 1e6);
+    }
+    PhysicalMemory& physicalMemory() { return physical_; }
+
+    ContextId createContext(Sharing = Sharing::timeSliced);
+    /// Frees its memory. Nothing of it may be queued or running, and nothing may be asked of it any more.
+    void destroyContext(ContextId);
+    ContextMemory& memory(ContextId context) { return *contexts_.at(context).memory; }
+    /// What MPS calls an active thread percentage: a context's blocks start only while so many threads of it, on all
+    /// SMs together, are not exceeded. Where they are is not limited. 0 = no limit.
+    void limitThreads(ContextId context, std::uint64_t threads) { dispatcher_.limitThreads(context, threads); }
+
+    /// Lowers a module and gives its variables a place. Throws ptx::PtxError.
+    LoadedModule load(ContextId, const ptx::Module&);
+
+    StreamId createStream(ContextId context) { return streams_.create(context); }
+    /// Checked at once (throws Error); runs when what was put into the stream before it is done.
+    LaunchId launch(StreamId, LaunchSpec);
+    /// Something that takes a while, such as a copy; `action` happens at its end.
+    void enqueue(StreamId stream, Cycles duration, std::function<void()> action) {
+        streams_.enqueue(stream, duration, std::move(action));
+    }
+    MarkerId createMarker() { return streams_.createMarker(); }
+    void record(StreamId stream, MarkerId marker) { streams_.record(stream, marker); }
+    void wait(StreamId stream, MarkerId marker) { streams_.wait(stream, marker); }
+    std::optional<Cycles> recordedAt(MarkerId marker) const { return streams_.recordedAt(marker); }
+    bool idle(StreamId stream) const { return streams_.idle(stream); }
+    /// Ends what runs and forgets what is queued, in all streams, without letting time pass: for those who tear
+    /// something down, and have no use for what is left. Not to be called from within a stream.
+    void discardWork();
+
+    /// Each runs the simulation until its condition holds. A launch that can never end is ended with an error.
+    void finishLaunch(LaunchId);
+    void finishStream(StreamId);
+    void finishMarker(MarkerId);
+    void runFor(Cycles);
+    /// Once launches have executed that many warp instructions in all (or somewhat more: it looks every thousand
+    /// cycles), those that run are ended with an error and later ones end as they start.
+    void limitInstructions(std::uint64_t warpInstructions) { limits_.limitInstructions(warpInstructions); }
+    bool instructionLimitReached() const { return limits_.instructionsReached(); }
+
+    const LaunchRecord& record(LaunchId launch) const { return launches_.at(launch).record; }
+    Counters counters(LaunchId launch) const { return units_.counters(launch); }
+    Counters totals() const { return units_.totals(); }
+    /// Share of the launch's blocks that have ended.
+    double fractionDone(LaunchId) const;
+    const Sm& sm(ContextId, std::uint32_t index) const;
+
+  private:
+    struct Context {
+        std::unique_ptr<ContextMemory> memory;
+        std::uint32_t group = 0;
+    };
+
+    template <class Done>
+    void run(Done&& done, Cycles until = kNever);
+    void runWindow(Cycles end);
+    void readNotices(SmGroup&);
+    void endDrained(SmGroup&);
+    void executeUntimed(Launch&);
+    bool passStop(Launch&);
+    bool alone(const Launch&) const;
+    void endBlocks(Launch&, Cycles when);
+    void endEstimated(LaunchId);
+    bool fail(const std::vector<FailedLaunch>&);
+    void launchFailed(LaunchId, const LaunchError&, Cycles when);
+    void sample(Cycles when);
+
+    std::uint32_t newGroup();
+    SmGroup& groupOf(const Launch& launch) { return *slicer_.groups()[launch.group]; }
+    void check(const LaunchSpec&) const;
+    Launch makeLaunch(StreamId, LaunchSpec) const;
+    void startLaunch(LaunchId);
+    void cutShort(Launch&, LaunchRecord::State, Cycles when);
+    void endLaunch(Launch&, LaunchRecord::State, Cycles when);
+
+    arch::DeviceProfile profile_;
+    Options options_;
+    const SchedulerChoice policy_;
+    SimShared shared_;
+    Simulation sim_;  ///< what is not an SM's or a memory partition's: streams, and who has the GPU
+    PhysicalMemory physical_;
+    Units units_;
+    std::deque<Context> contexts_;
+    std::deque<Launch> launches_;  ///< [0] stands for nobody
+    std::optional<std::uint32_t> concurrentGroup_;
+    std::vector<std::uint32_t> spareGroups_;  ///< of contexts that were destroyed
+    Streams streams_;
+    TimeSlicer slicer_;
+    BlockDispatcher dispatcher_;
+    LaunchLimits limits_;
+    ProgressWatch watch_;
+    std::unique_ptr<Sampler> sampler_;           ///< null: everything is timed
+    std::vector<FailedLaunch> untimedFailures_;  ///< of blocks that were executed without time
+    Cycles retryUntimed_ = kNever;               ///< when blocks that wait for timed ones are looked at again
+    Cycles nextSample_ = kNever;
+};
+
+}  // namespace bulkhead::sim

@@ -1,0 +1,127 @@
+#include "sim/machine_config.h"
+
+#include <algorithm>
+
+namespace bulkhead::sim {
+namespace {
+
+/// A parameter becomes what it is assigned to.
+class Number {
+  public:
+    explicit Number(std::int64_t value) : value_(value) {}
+    template <class T>
+    operator T() const {
+        return static_cast<T>(value_);
+    }
+
+  private:
+    std::int64_t value_;
+};
+
+Number of(std::int64_t parameter) {
+    return Number(parameter);
+}
+
+template <class T, std::size_t n>
+std::array<T, n> each(const std::int64_t (&parameters)[n]) {
+    std::array<T, n> numbers;
+    std::ranges::transform(parameters, numbers.begin(),
+                           [](std::int64_t parameter) { return static_cast<T>(parameter); });
+    return numbers;
+}
+
+/// One at least.
+Cycles ofMicroseconds(std::int64_t microseconds, const arch::DeviceProfile& p) {
+    return std::max<Cycles>(static_cast<Cycles>(microseconds * p.clock.coreMHz), 1);
+}
+
+std::uint32_t setsOf(Bytes bytes, Bytes lineBytes, std::uint32_t ways) {
+    return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(bytes / (lineBytes * ways)));
+}
+
+}  // namespace
+
+MachineConfig::MachineConfig(const arch::DeviceProfile& p)
+    : sm{.count = of(p.sm.count),
+         .schedulers = of(p.sm.schedulers),
+         .warps = of(p.maxWarps()),
+         .blocks = of(p.sm.maxBlocks),
+         .registers = of(p.sm.registers),
+         .sharedBytes = of(p.sm.sharedBytes),
+         .issueWidth = of(p.sm.issueWidth),
+         .units = each<std::size_t>(p.unitCount),
+         .interval = each<Cycles>(p.interval),
+         .latency = each<Cycles>(p.latency)},
+      l1{.bytes = of(p.l1.bytes),
+         .lineBytes = of(p.l1.lineBytes),
+         .ways = of(p.l1.ways),
+         .mshrs = of(p.l1.mshrs),
+         .mshrMerges = of(p.l1.mshrMerges),
+         .prefetchDegree = of(p.l1.prefetchDegree),
+         .prefetchReserve = of(p.l1.prefetchReserve),
+         .queue = of(p.l1.queue),
+         .hitLatency = of(p.l1.hitLatency),
+         .sectorsFetched =
+             of(std::clamp<std::int64_t>(p.l1.sectorBytes / p.l2.sectorBytes, 1, p.l2.lineBytes / p.l2.sectorBytes)),
+         .cachesGlobal = p.l1.cachesGlobal,
+         .localWriteBack = p.l1.localWriteBack,
+         .allocatesOnMiss = p.l1.allocate == arch::DeviceProfile::Allocate::onMiss},
+      constant{.lineBytes = of(p.constant.lineBytes),
+               .sets = setsOf(of(p.constant.bytes), of(p.constant.lineBytes), of(p.constant.ways)),
+               .ways = of(p.constant.ways),
+               .hitLatency = of(p.constant.hitLatency)},
+      shared{.banks = of(p.shared.banks), .bankBytes = of(p.shared.bankBytes), .latency = of(p.shared.latency)},
+      crossbar{.requestBytesPerCycle = of(p.crossbar.requestBytesPerCycle),
+               .responseBytesPerCycle = of(p.crossbar.responseBytesPerCycle),
+               .smQueue = of(p.crossbar.smQueue),
+               .sliceQueue = of(p.crossbar.sliceQueue)},
+      l2{.ways = of(p.l2.ways),
+         .mshrs = of(p.l2.mshrs),
+         .mshrMerges = of(p.l2.mshrMerges),
+         .lineBytes = of(p.l2.lineBytes),
+         .sectorBytes = of(p.l2.sectorBytes),
+         .responseQueue = of(p.l2.responseQueue),
+         .atomicInterval = of(p.l2.atomicInterval),
+         .writeRetention = of(p.l2.writeRetention),
+         .sides = of(p.l2.sides),
+         .farLatency = of(p.l2.farLatency),
+         .halfLatency = of(p.l2.halfLatency)},
+      dram{.bytes = of(p.dram.bytes),
+           .queue = of(p.dram.queue),
+           .burstBytes = of(p.dram.burstBytes),
+           .hitCap = of(p.dram.hitCap),
+           .batchCap = of(p.dram.batchCap),
+           .ageLimit = of(p.dram.ageLimit),
+           .tRCD = of(p.dram.tRCD),
+           .tRP = of(p.dram.tRP),
+           .tCL = of(p.dram.tCL),
+           .tRAS = of(p.dram.tRAS),
+           .tCCD = of(p.dram.tCCD),
+           .tWR = of(p.dram.tWR),
+           .tREFI = of(p.dram.tREFI),
+           .tRFC = of(p.dram.tRFC)},
+      launch{.latency = of(p.launch.latency), .blockInterval = of(p.launch.blockInterval)},
+      sharing{.quantum = ofMicroseconds(p.sharing.quantumUs, p), .switching = ofMicroseconds(p.sharing.switchUs, p)},
+      ciao{.countsThreads = p.ciao.instructions == arch::DeviceProfile::Instructions::threads,
+           .vtaTags = of(p.ciao.vtaTags),
+           .counterBits = of(p.ciao.counterBits),
+           .highCutoff = of(p.ciao.highCutoff),
+           .lowCutoff = of(p.ciao.lowCutoff),
+           .highEpoch = p.ciao.highEpoch,
+           .lowEpoch = p.ciao.lowEpoch},
+      ccws{.vtaTags = of(p.ccws.vtaTags),
+           .baseScore = of(p.ccws.baseScore),
+           .throttle = of(p.ccws.throttle),
+           .interval = of(p.ccws.interval)},
+      pcal{.window = of(p.pcal.window), .busyMillionths = of(p.pcal.busy)},
+      peak{.l2 = static_cast<double>(p.map.slices()) * static_cast<double>(p.crossbar.responseBytesPerCycle) *
+                 static_cast<double>(p.clock.l2MHz) / static_cast<double>(p.clock.coreMHz),
+           .dram = p.dramGBps() * 1e3 / static_cast<double>(p.clock.coreMHz)},
+      pageBytes(of(p.memory.pageBytes)),
+      nsPerCycle(1e3 / static_cast<double>(p.clock.coreMHz)) {}
+
+std::uint32_t MachineConfig::L1::sets(Bytes bytes) const {
+    return setsOf(bytes, lineBytes, ways);
+}
+
+}  // namespace bulkhead::sim

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "arch/device_profile.h"
+#include "base/units.h"
+
+namespace bulkhead::sim {
+
+/// A profile's parameters in the types that the units compute with. They are made once; a profile's checks have seen to
+/// it that every parameter fits.
+struct MachineConfig {
+    explicit MachineConfig(const arch::DeviceProfile&);
+
+    struct Sm {
+        std::uint32_t count, schedulers, warps, blocks, registers, sharedBytes;
+        unsigned issueWidth;
+        std::array<std::size_t, arch::kUnits> units;    ///< instances of each
+        std::array<Cycles, arch::kOpClasses> interval;  ///< an instance is busy with an instruction
+        std::array<Cycles, arch::kOpClasses> latency;   ///< until a dependent instruction may issue
+    } sm;
+    struct L1 {
+        Bytes bytes, lineBytes;
+        std::uint32_t ways, mshrs, mshrMerges, prefetchDegree, prefetchReserve;
+        std::size_t queue;
+        Cycles hitLatency;
+        unsigned sectorsFetched;  ///< of L2's, at least
+        bool cachesGlobal, localWriteBack, allocatesOnMiss;
+
+        std::uint32_t sets(Bytes bytes) const;  ///< of a cache of that many
+    } l1;
+    struct Constant {
+        Bytes lineBytes;
+        std::uint32_t sets, ways;
+        Cycles hitLatency;
+    } constant;
+    struct Shared {
+        unsigned banks, bankBytes;
+        Cycles latency;
+    } shared;
+    struct Crossbar {
+        std::uint64_t requestBytesPerCycle, responseBytesPerCycle;
+        std::size_t smQueue, sliceQueue;
+    } crossbar;
+    struct L2 {
+        std::uint32_t ways, mshrs, mshrMerges;
+        Bytes lineBytes, sectorBytes;
+        std::uint64_t responseQueue, atomicInterval, writeRetention;
+        std::uint64_t sides;
+        Cycles farLatency, halfLatency;  ///< added to a request and its answer together
+    } l2;
+    struct Dram {
+        Bytes bytes;
+        std::size_t queue;
+        std::uint64_t burstBytes;
+        std::uint32_t hitCap, batchCap;
+        Cycles ageLimit;
+        std::uint64_t tRCD, tRP, tCL, tRAS, tCCD, tWR, tREFI, tRFC;  ///< memory-clock cycles
+    } dram;
+    struct Launch {
+        Cycles latency, blockInterval;
+    } launch;
+    struct Sharing {
+        Cycles quantum, switching;
+    } sharing;
+    struct Ciao {
+        bool countsThreads;  ///< instructions of threads, not of warps
+        std::uint32_t vtaTags, counterBits;
+        std::uint64_t highCutoff, lowCutoff;  ///< millionths
+        std::int64_t highEpoch, lowEpoch;
+    } ciao;
+    struct Ccws {
+        std::uint32_t vtaTags;
+        std::uint64_t baseScore, throttle;
+        Cycles interval;
+    } ccws;
+    struct Pcal {
+        Cycles window;
+        double busyMillionths;  ///< share of the peak
+    } pcal;
+    struct Peak {
+        double l2, dram;  ///< bytes a core cycle
+    } peak;
+    Bytes pageBytes;
+    double nsPerCycle;
+};
+
+}  // namespace bulkhead::sim

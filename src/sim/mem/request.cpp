@@ -1,0 +1,14 @@
+#include "sim/mem/request.h"
+
+#include "base/error.h"
+
+namespace bulkhead::sim {
+
+RequestId RequestStore::addChunk() {
+    const std::lock_guard lock(adding_);
+    if (count_ == kMostChunks) throw Error("more than {} memory requests are under way", kMostChunks * kChunk);
+    chunks_[count_] = std::make_unique<Request[]>(kChunk);
+    return static_cast<RequestId>(count_++ << kShift);
+}
+
+}  // namespace bulkhead::sim

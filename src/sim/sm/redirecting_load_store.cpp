@@ -1,0 +1,122 @@
+#include "sim/sm/redirecting_load_store.h"
+
+#include <cassert>
+
+#include "base/error.h"
+#include "sim/mem/crossbar.h"
+#include "sim/sm/sm.h"
+
+namespace bulkhead::sim {
+
+RedirectingLoadStore::RedirectingLoadStore(SimContext& sim, SmPort& port, Sm& sm, std::uint32_t portNumber)
+    : LoadStore(sim, port, sm, portNumber),
+      shared_(sim.config.sm.sharedBytes, sim.profile.l1.setHash != arch::DeviceProfile::SetHash::linear) {
+    if (config_.lineBytes != 1u << AddressTranslation::kBlockBits)
+        throw Error("{}: shared memory can serve as a cache of 128-byte lines only, and l1.lineBytes is {}",
+                    sim.profile.name, config_.lineBytes);
+}
+
+void RedirectingLoadStore::invalidate() {
+    LoadStore::invalidate();
+    shared_.clear();
+}
+
+void RedirectingLoadStore::blockStarted(std::uint32_t block, std::uint32_t sharedBytes) {
+    if (shared_.blockStarted(block, sharedBytes)) mshrs_.forgetSharedPlaces();
+}
+
+LoadStore::Passed RedirectingLoadStore::passLoad(Operation& op, const Transaction& t) {
+    if (op.bypass || op.route == Route::bypass) return LoadStore::passLoad(op, t);
+    const Place at = find(t);
+    const bool redirected = op.route == Route::sharedCache && shared_.usable();
+    if (at.hit && !redirected) return passHit(op, t, at);
+
+    // Data under way arrive where they were sent for, whoever joins.
+    const std::uint32_t entry = mshrs_.find(t.line);
+    const bool toShared = entry == MshrFile::kNone ? redirected : mshrs_[entry].sharedPlace != MshrFile::kNone;
+    if (toShared) return passRedirected(op, t, at, entry);
+    if (at.hit) return passHit(op, t, at);
+    const std::uint8_t elsewhere = shared_.valid(t.line);
+    return elsewhere ? moveToL1(op, t, at, entry, elsewhere) : passMiss(op, t, at, entry);
+}
+
+/// A load whose data are in shared memory, or go there: CIAO IV-B, "performance optimization and coherence". The tags
+/// of L1D have been looked at first; what they hold moves over. `entry` is an MSHR that fills shared memory, or none.
+LoadStore::Passed RedirectingLoadStore::passRedirected(Operation& op, const Transaction& t, Place at,
+                                                       std::uint32_t entry) {
+    Counters& counters = sim_.counters(op.launch);
+    const std::uint8_t valid = shared_.valid(t.line);
+    if ((t.sectors & ~valid) == 0) {
+        ++counters.sharedCacheHits;
+        lineDone(op.load, sim_.now() - 1 + sim_.config.shared.latency);
+        return Passed::yes;
+    }
+    if (mshrRefuses(entry)) return Passed::mshr;
+    const std::uint8_t elsewhere = at.way == CacheTags::kNoWay ? std::uint8_t{0} : tags_.state(at.way).valid;
+    const std::uint8_t under = entry == MshrFile::kNone ? std::uint8_t{0} : mshrs_[entry].pending;
+    const auto missing = static_cast<std::uint8_t>(widen(t.sectors) & ~(valid | under));
+    const auto fetched = static_cast<std::uint8_t>(missing & ~elsewhere);
+    if (fetched && !port_.canSend()) return Passed::port;
+    if (elsewhere) {
+        ++counters.movedToShared;
+    } else {
+        ++counters.sharedCacheMisses;
+        sm_.missed(op.slot, t.line);
+    }
+    if (entry == MshrFile::kNone) entry = mshrs_.allocate(t.line);
+    mshrs_[entry].sharedPlace = shared_.placeOf(t.line);
+    mshrs_[entry].pending |= static_cast<std::uint8_t>(missing | elsewhere);
+    mshrs_.wait(entry, op.load, static_cast<std::uint8_t>(t.sectors & ~valid));
+    if (elsewhere) {
+        firstUse(t, tags_.state(at.way).prefetched, counters.l1PrefetchesUseful);
+        tags_.drop(at.way);
+        move(op, t.line, elsewhere);
+    }
+    if (fetched) send(RequestKind::read, op, t.line, fetched, 0, kForL1);
+    return Passed::yes;
+}
+
+/// A load that misses in L1D, of whose line shared memory holds some `sectors`.
+LoadStore::Passed RedirectingLoadStore::moveToL1(Operation& op, const Transaction& t, Place at, std::uint32_t entry,
+                                                 std::uint8_t sectors) {
+    if (mshrRefuses(entry)) return Passed::mshr;
+    const std::uint8_t wanted = missing(t, at, entry);
+    const auto fetched = static_cast<std::uint8_t>(wanted & ~sectors);
+    if (const Passed passed = takePlace(op, t, at, fetched != 0); passed != Passed::yes) return passed;
+    ++sim_.counters(op.launch).movedToL1;
+    waitFor(static_cast<std::uint8_t>(wanted | sectors), op, t, at, entry);
+    shared_.drop(t.line);
+    move(op, t.line, sectors);
+    if (fetched) send(RequestKind::read, op, t.line, fetched, 0, kForL1);
+    return Passed::yes;
+}
+
+/// Sectors that one of the two caches gives up go through the response queue to the MSHR that waits for them: read
+/// there, written here.
+void RedirectingLoadStore::move(const Operation& op, std::uint64_t line, std::uint8_t sectors) {
+    const RequestId id = sim_.requests.take();
+    Request& request = sim_.requests[id];
+    request.kind = RequestKind::read;
+    request.line = line;
+    request.sm = portNumber_;
+    request.launch = op.launch;
+    request.token = kForL1;
+    request.sectors = sectors;
+    request.warp = static_cast<std::uint8_t>(op.slot);
+    sim_.schedule(sim_.now() + config_.hitLatency + sim_.config.shared.latency, EventKind::deliver, id);
+}
+
+void RedirectingLoadStore::fill(const Request& request, const MshrFile::Entry& entry) {
+    if (entry.sharedPlace == MshrFile::kNone) {
+        assert(!shared_.valid(request.line));
+        LoadStore::fill(request, entry);
+        return;
+    }
+    assert(tags_.find(setIndex_.of(request.line), request.line) == CacheTags::kNoWay);
+    const auto victim = shared_.fill(entry.sharedPlace, request.line, request.sectors, request.warp);
+    if (!victim) return;
+    ++sim_.counters(request.launch).sharedCacheEvictions;
+    sm_.evicted(request.warp, victim->owner, victim->line);
+}
+
+}  // namespace bulkhead::sim

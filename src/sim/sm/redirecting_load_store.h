@@ -1,0 +1,32 @@
+#pragma once
+
+#include "sim/sm/load_store.h"
+#include "sim/sm/shared_cache.h"
+
+namespace bulkhead::sim {
+
+/// Unused shared memory as a second cache beside L1D, for loads that the policy redirects (CIAO III-B, IV-B). A line is
+/// in one of the two at most: a load that is routed to the other moves it there, through the response queue, by way of
+/// an MSHR.
+class RedirectingLoadStore final : public LoadStore {
+  public:
+    RedirectingLoadStore(SimContext&, SmPort&, Sm&, std::uint32_t portNumber);
+
+    void invalidate() override;
+    void blockStarted(std::uint32_t block, std::uint32_t sharedBytes) override;
+    void blockEnded(std::uint32_t block) override { shared_.blockEnded(block); }
+    const SharedCache* sharedCache() const override { return &shared_; }
+
+  private:
+    Passed passLoad(Operation&, const Transaction&) override;
+    Passed passRedirected(Operation&, const Transaction&, Place, std::uint32_t entry);
+    Passed moveToL1(Operation&, const Transaction&, Place, std::uint32_t entry, std::uint8_t sectors);
+    void move(const Operation&, std::uint64_t line, std::uint8_t sectors);
+    void fill(const Request&, const MshrFile::Entry&) override;
+    bool isBeside(std::uint64_t line) const override { return shared_.valid(line) != 0; }
+    void dropBeside(std::uint64_t line) override { shared_.drop(line); }
+
+    SharedCache shared_;
+};
+
+}  // namespace bulkhead::sim

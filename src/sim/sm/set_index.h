@@ -1,0 +1,42 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "arch/device_profile.h"
+
+namespace bulkhead::sim {
+
+/// Which set of L1D a line falls into: by the low bits of its number, or by the XOR of every group of as many bits, so
+/// that what differs anywhere in the address differs in the set.
+class SetIndex {
+  public:
+    using Hash = arch::DeviceProfile::SetHash;
+
+    SetIndex(Hash hash, std::uint64_t lineBytes, std::uint32_t sets)
+        : sets_(sets),
+          mask_(std::bit_ceil(sets) - 1),
+          lineShift_(static_cast<unsigned>(std::countr_zero(lineBytes))),
+          bits_(hash == Hash::linear ? 0 : static_cast<unsigned>(std::popcount(mask_))),
+          linear_(hash == Hash::linear) {
+        if (bits_ == 0) return;
+        for (widest_ = bits_; 2 * widest_ < 64; widest_ *= 2) {
+        }
+    }
+
+    std::uint32_t of(std::uint64_t line) const {
+        std::uint64_t number = line >> lineShift_;
+        if (linear_) return static_cast<std::uint32_t>(number % sets_);
+        // Half of the groups onto the other half, until one is left.
+        for (unsigned shift = widest_; shift > bits_; shift /= 2) number ^= number >> shift;
+        const auto folded = static_cast<std::uint32_t>(number ^ number >> bits_) & mask_;
+        return folded < sets_ ? folded : folded % sets_;
+    }
+
+  private:
+    std::uint32_t sets_, mask_;
+    unsigned lineShift_, bits_, widest_ = 0;  ///< of a group, of half of the groups
+    bool linear_;
+};
+
+}  // namespace bulkhead::sim

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "sim/launch.h"
+#include "sim/sim_context.h"
+
+namespace bulkhead::sim {
+
+/// What contexts have put into their streams: each is done in order, streams beside each other, but for markers that
+/// one records and another waits for.
+class Streams {
+  public:
+    /// `start` is called when the turn of a launch has come, `end` when the time has come that endLaunchAt() was told.
+    Streams(SimContext&, std::function<void(LaunchId)> start, std::function<void(LaunchId)> end);
+
+    StreamId create(ContextId);
+    ContextId contextOf(StreamId stream) const { return streams_.at(stream).context; }
+    bool idle(StreamId stream) const { return streams_.at(stream).commands.empty(); }
+
+    void launch(StreamId, LaunchId);
+    /// `when` may lie back: in the window that has just ended.
+    void launchEnded(StreamId stream, Cycles when);
+    /// The stream's launch is done but for time that is to pass.
+    void endLaunchAt(StreamId, Cycles when);
+    /// Something that takes a while; `action` happens at its end.
+    void enqueue(StreamId, Cycles duration, std::function<void()> action);
+    MarkerId createMarker();
+    void record(StreamId, MarkerId);
+    void wait(StreamId, MarkerId);
+    std::optional<Cycles> recordedAt(MarkerId marker) const { return markers_.at(marker).at; }
+
+    /// Forgets everything that streams hold. Moments that were still to be recorded are taken for now.
+    void discard();
+
+    /// Whether time alone will start or finish something.
+    bool pending() const { return pending_ != 0; }
+
+  private:
+    struct Command {
+        enum class Kind : std::uint8_t { launch, action, record, wait } kind = Kind::launch;
+        LaunchId launch = 0;
+        MarkerId marker = 0;
+        Cycles duration = 0;
+        std::function<void()> action;
+        bool begun = false, started = false;  ///< started: a launch that has been
+        Cycles doneAt = kNever;               ///< while time alone finishes it
+    };
+    struct Stream {
+        ContextId context = 0;
+        std::deque<Command> commands;
+    };
+    struct Marker {
+        std::optional<Cycles> at;
+        std::vector<StreamId> waiting;
+    };
+
+    void put(StreamId, Command);
+    void pump(StreamId, Cycles when);
+    void begin(StreamId, Command&, Cycles when);
+    void schedule(StreamId, Command&, Cycles when);
+    void finish(StreamId, Cycles when);
+    void commandDone(StreamId);
+    bool passMarker(StreamId, const Command&, Cycles when);
+
+    SimContext& sim_;
+    std::function<void(LaunchId)> start_, end_;
+    Cycles launchLatency_;
+    std::deque<Stream> streams_;
+    std::deque<Marker> markers_;
+    std::uint64_t pending_ = 0;  ///< commands begun, with an event to come
+};
+
+}  // namespace bulkhead::sim

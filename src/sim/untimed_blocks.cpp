@@ -1,0 +1,196 @@
+#include "sim/untimed_blocks.h"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+
+namespace bulkhead::sim {
+
+UntimedBlocks::UntimedBlocks(const LaunchContext& launch, std::uint64_t resident, const Cycles& now,
+                             AccessListener* listener)
+    : launch_(launch),
+      now_(now),
+      listener_(listener),
+      effects_(now, PendingEffects::Shows::atOnce),
+      capacity_(std::max<std::uint64_t>(resident, 1)) {}
+
+void UntimedBlocks::add(std::uint64_t first, std::uint64_t end) {
+    next_ = first;
+    end_ = end;
+}
+
+void UntimedBlocks::start(Resident& r) {
+    r.block.emplace(launch_, blockIndex(next_++, launch_.grid), 0, &now_, &effects_);
+    r.waiting = 0;
+    if (r.warps.size() != r.block->warps) r.warps = std::vector<Warp>(r.block->warps);
+    for (std::uint32_t w = 0; w < r.block->warps; ++w) r.warps[w].start(*r.block, w, w);
+    ++counted_.blocks;
+    ++changes_;
+}
+
+UntimedBlocks::Outcome UntimedBlocks::run(std::uint64_t mostInstructions, bool others) {
+    most_ = mostInstructions;
+    for (;;) {
+        const std::uint64_t before = changes_;
+        if (round()) return Outcome::done;
+        if (overLimit()) return Outcome::limited;
+        if (changes_ != before) continue;
+        if (others) return Outcome::waiting;
+        expectProgress();
+    }
+}
+
+/// Every block has its turn, and those have their first that find room. True if all have ended.
+bool UntimedBlocks::round() {
+    for (const auto& resident : residents_) {
+        giveTurn(*resident);
+        if (overLimit()) return false;
+    }
+    const auto runs = [](const auto& resident) { return resident->block->liveWarps > 0; };
+    const auto ended = std::partition(residents_.begin(), residents_.end(), runs);
+    std::move(ended, residents_.end(), std::back_inserter(spare_));
+    residents_.erase(ended, residents_.end());
+    while (next_ < end_ && residents_.size() < capacity_) {
+        if (spare_.empty()) spare_.push_back(std::make_unique<Resident>());
+        Resident& resident = *spare_.back();
+        start(resident);
+        giveTurn(resident);
+        if (resident.block->liveWarps > 0) {
+            residents_.push_back(std::move(spare_.back()));
+            spare_.pop_back();
+        }
+        if (overLimit()) return false;
+    }
+    return residents_.empty() && next_ == end_;
+}
+
+void UntimedBlocks::giveTurn(Resident& r) {
+    const std::uint64_t begin = counted_.warpInstructions;
+    std::uint64_t changes = changes_, changedAt = begin;
+    while (r.block->liveWarps > 0) {
+        bool moved = false;
+        for (std::uint32_t w = 0; w < r.warps.size(); ++w) {
+            if (!r.canMove(w)) continue;
+            moved = true;
+            runWarp(r, w);
+        }
+        const std::uint64_t steps = counted_.warpInstructions;
+        if (changes_ != changes) {
+            changes = changes_;
+            changedAt = steps;
+        }
+        if (!moved || overLimit() || steps - begin > kTurn) return;
+        if (steps - changedAt < kPatience) continue;
+        if (spins(r)) return;
+        changedAt = counted_.warpInstructions;
+    }
+}
+
+/// Whether all of its warps that can move come back to the same state at once: they wait for another block.
+bool UntimedBlocks::spins(Resident& r) {
+    const std::uint64_t before = changes_;
+    takeSnapshots(r);
+    for (std::uint32_t w = 0; w < r.warps.size(); ++w) {
+        if (r.canMove(w)) watchWarp(r, w, kStretch);
+        if (changes_ != before || (r.canMove(w) && !r.loops[w])) return false;
+    }
+    return true;
+}
+
+void UntimedBlocks::takeSnapshots(Resident& r) {
+    r.snapshots.resize(r.warps.size());
+    r.loops.assign(r.warps.size(), false);
+    for (std::uint32_t w = 0; w < r.warps.size(); ++w)
+        if (r.canMove(w)) r.warps[w].snapshot(r.snapshots[w]);
+}
+
+void UntimedBlocks::runWarp(Resident& r, std::uint32_t warp) {
+    Warp& w = r.warps[warp];
+    for (std::uint64_t left = kStretch; left; --left) {
+        const Step step = w.step();
+        ++counted_.warpInstructions;
+        counted_.threadInstructions += step.lanes;
+        if (step.kind == StepKind::compute || step.kind == StepKind::control) continue;
+        note(r, warp, step);
+        if (!r.canMove(warp)) return;
+    }
+}
+
+/// What a step did beyond its own registers.
+void UntimedBlocks::note(Resident& r, std::uint32_t warp, const Step& step) {
+    switch (step.kind) {
+        case StepKind::memory: {
+            ++counted_.memoryInstructions;
+            const auto accesses = r.warps[warp].accesses();
+            if (accesses.empty()) return;
+            if (accesses.front().kind == AccessKind::store || r.warps[warp].takeChange()) ++changes_;
+            if (listener_)
+                for (const Access& access : accesses) listener_->accessed(access);
+            return;
+        }
+        case StepKind::barrierWait:
+            r.waiting |= std::uint64_t{1} << warp;
+            ++changes_;
+            return;
+        case StepKind::barrierPass:
+        case StepKind::finished:
+            r.waiting &= ~step.released;
+            ++changes_;
+            return;
+        default:
+            return;
+    }
+}
+
+template <class Visit>
+void UntimedBlocks::eachMovable(Visit&& visit) {
+    for (const auto& resident : residents_)
+        for (std::uint32_t w = 0; w < resident->warps.size(); ++w)
+            if (resident->canMove(w)) visit(*resident, w);
+}
+
+/// Nothing has happened for a round: either something will, or these blocks never end. A warp that comes back to a
+/// state that it was in, while nothing has happened, will do so for ever (see ProgressWatch).
+void UntimedBlocks::expectProgress() {
+    bool movable = false;
+    eachMovable([&](Resident&, std::uint32_t) { movable = true; });
+    if (!movable) {
+        const Resident& r = *residents_.front();
+        const auto first = static_cast<std::size_t>(std::countr_zero(r.waiting));
+        throw LaunchError(LaunchError::Cause::deadlock,
+                          r.warps[first].explainBarrier(static_cast<std::uint32_t>(std::popcount(r.waiting))));
+    }
+    const std::uint64_t before = changes_;
+    for (std::uint64_t steps = kPatience; changes_ == before && !overLimit(); steps *= 2)
+        if (watch(steps))
+            eachMovable([](Resident& r, std::uint32_t w) {
+                throw LaunchError(LaunchError::Cause::noProgress,
+                                  r.warps[w].explainLoop("nothing is left that could end it"));
+            });
+}
+
+/// Whether every warp comes back to its state within so many steps, and nothing happens meanwhile.
+bool UntimedBlocks::watch(std::uint64_t steps) {
+    const std::uint64_t before = changes_;
+    for (const auto& resident : residents_) takeSnapshots(*resident);
+    eachMovable([&](Resident& r, std::uint32_t w) {
+        if (changes_ == before && !overLimit()) watchWarp(r, w, steps);
+    });
+    bool all = changes_ == before;
+    eachMovable([&](Resident& r, std::uint32_t w) { all = all && r.loops[w]; });
+    return all;
+}
+
+void UntimedBlocks::watchWarp(Resident& r, std::uint32_t warp, std::uint64_t steps) {
+    Warp& w = r.warps[warp];
+    const std::uint64_t before = changes_;
+    for (; steps && changes_ == before && !r.loops[warp]; --steps) {
+        const Step step = w.step();
+        ++counted_.warpInstructions;
+        counted_.threadInstructions += step.lanes;
+        note(r, warp, step);
+        if (changes_ == before && w.pc() == r.snapshots[warp].pc) r.loops[warp] = w.matches(r.snapshots[warp]);
+    }
+}
+
+}  // namespace bulkhead::sim

@@ -1,0 +1,394 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "arch/device_profile.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "dissect/map_file.h"
+#include "dissect/page_labels.h"
+#include "dissect/regions.h"
+#include "dissect/slice_map.h"
+#include "gpu/real_driver.h"
+#include "ptx/persistent_blocks.h"
+#include "walls/context_registry.h"
+#include "walls/green_place.h"
+#include "walls/page_pool.h"
+#include "walls/slice_space.h"
+
+namespace bulkhead::walls {
+
+using dissect::Sides;
+
+struct WalledGpuState {
+    gpu::Gpu& gpu;
+    WalledGpuOptions options;
+    L2Topology topology;
+    std::unique_ptr<PagePool> pool;
+    unsigned colors = 0;
+    dissect::Mask sideMask = 0;              ///< of an offset in the pool
+    std::vector<dissect::PageLabel> labels;  ///< of the pool's pages, for slices
+    std::vector<dissect::L2Region> regionOfSlice;
+    std::vector<Bytes> bytesOf;  ///< that the pool has of each color
+    std::map<std::vector<unsigned>, std::weak_ptr<ColorSpace>> spaces;
+    std::set<unsigned> usedColors;  ///< that some tenant has had
+    std::optional<GreenGroups> groups;
+
+    // What it was all found with, which can look again.
+    dissect::Probe probe;
+    dissect::SideEffort effort;
+    std::optional<gpu::Buffer> chunks;  ///< that the sides were found with
+    std::optional<Sides> sides;
+    std::optional<dissect::L2Regions> regions;
+    dissect::Listener silent;
+    std::optional<dissect::MemoryView> memory;
+    std::optional<dissect::SliceProbe> sliceProbe;
+    dissect::SliceMap sliceMap;  ///< where colors are slices
+
+    WalledGpuState(gpu::Gpu& g, const WalledGpuOptions& o)
+        : gpu(g), options(o), probe(g), effort(dissect::SliceMapOptions::forGpu(g).sides) {}
+};
+
+namespace {
+
+constexpr Bytes kLine = 256;  ///< the least distance at which addresses may be on different sides
+constexpr std::uint32_t kSamplesPerPage = 16;
+constexpr int kAttempts = 5;
+constexpr double kClearSides = 0.5;  // correlation of latencies; a quiet H200 has 0.94
+
+[[noreturn]] void refuseBusy(const WalledGpuState& walled, std::string_view what) {
+    throw Error("{} is too busy to measure {}: set up walls while no other program runs", walled.gpu.name(), what);
+}
+
+std::vector<std::uint64_t> equallySpaced(std::uint64_t first, Bytes distance, std::size_t count) {
+    std::vector<std::uint64_t> addresses;
+    for (std::size_t i = 0; i < count; ++i) addresses.push_back(first + i * distance);
+    return addresses;
+}
+
+/// Which parity of the offset in a page tells the sides apart.
+dissect::SideMask findSideMask(WalledGpuState& walled) {
+    const std::size_t count = PagePool::kPageBytes / kLine;
+    const auto side = dissect::sidesOf(walled.probe, *walled.sides, equallySpaced(walled.pool->base(), kLine, count),
+                                       walled.effort.repeats);
+    std::vector<dissect::Labelled> lines;
+    for (std::uint64_t i = 0; i < count; ++i) lines.push_back({i * kLine, side[i]});
+    const auto fit =
+        dissect::fitSide(lines, dissect::bitRange(static_cast<unsigned>(std::countr_zero(kLine)), dissect::kPageShift));
+    if (!fit) throw Error("no parity of address bits tells the sides of this GPU's L2 apart");
+    return *fit;
+}
+
+/// Whether a page's sides are the other way round.
+std::vector<bool> pageFlips(WalledGpuState& walled, dissect::Mask mask) {
+    const PagePool& pool = *walled.pool;
+    const Bytes stride = PagePool::kPageBytes / kSamplesPerPage;
+    const std::size_t count = pool.pages() * kSamplesPerPage;
+    const auto side =
+        dissect::sidesOf(walled.probe, *walled.sides, equallySpaced(pool.base(), stride, count), walled.effort.repeats);
+    std::vector<bool> flips;
+    std::size_t unclear = 0;
+    for (std::size_t page = 0; page < pool.pages(); ++page) {
+        unsigned odd = 0;
+        for (std::uint32_t i = 0; i < kSamplesPerPage; ++i)
+            if ((side[page * kSamplesPerPage + i] != 0) != dissect::parity(i * stride & mask)) ++odd;
+        flips.push_back(2 * odd > kSamplesPerPage);
+        if (std::min(odd, kSamplesPerPage - odd) > kSamplesPerPage / 4) ++unclear;
+    }
+    if (unclear > pool.pages() / 100) refuseBusy(walled, "which side its memory is on");
+    return flips;
+}
+
+/// Pages of both kinds in turn, so that the kind of a page is a bit of its address, which joins the mask.
+void arrangeBySide(WalledGpuState& walled) {
+    const dissect::SideMask found = findSideMask(walled);
+    const std::vector<bool> flips = pageFlips(walled, found.mask);
+    std::vector<std::size_t> kinds[2], order;
+    for (std::size_t page = 0; page < flips.size(); ++page) kinds[flips[page] ? 1 : 0].push_back(page);
+    const std::size_t pairs = std::min(kinds[0].size(), kinds[1].size());
+    if (pairs > 0) {
+        for (std::size_t i = 0; i < pairs; ++i) order.insert(order.end(), {kinds[0][i], kinds[1][i]});
+        walled.sideMask = found.mask | PagePool::kPageBytes;
+        walled.pool->arrange(order);
+    } else {
+        if (!kinds[1].empty()) throw Error("all {} pages of memory walls are of one kind: take more", flips.size());
+        walled.sideMask = found.mask;
+    }
+    walled.pool->clear();
+}
+
+/// The side is the first of the parities that make a group.
+unsigned sideOfSlice(const WalledGpuState& walled, unsigned slice) {
+    return walled.topology.sides() > 1 ? slice / walled.sliceMap.hash.modulus & 1 : 0;
+}
+
+void labelSlices(WalledGpuState& walled) {
+    if (walled.options.map == nullptr || !walled.options.map->form)
+        throw Error("colors by slice need a map that dissect found without physical addresses");
+    walled.memory.emplace(walled.pool->base(), walled.pool->bytes());
+    dissect::SliceProbe& probe = walled.sliceProbe.emplace(walled.probe, *walled.memory,
+                                                           dissect::SliceMapOptions::forGpu(walled.gpu), walled.silent);
+    std::optional<dissect::SliceMap> map = dissect::adoptSliceMap(probe, *walled.options.map);
+    if (!map) throw Error("slices of {} cannot be distinguished by timing", walled.gpu.name());
+    walled.sliceMap = std::move(*map);
+    std::vector<std::size_t> known;
+    const auto labels = dissect::labelFirstPages(probe, walled.sliceMap.hash, walled.pool->pages());
+    for (std::size_t page = 0; page < labels.size(); ++page)
+        if (labels[page]) {
+            known.push_back(page);
+            walled.labels.push_back(*labels[page]);
+        }
+    if (known.size() < labels.size()) walled.pool->arrange(known);
+    walled.pool->clear();
+    walled.colors = walled.sliceMap.hash.slices();
+    walled.bytesOf = SliceSpace::bytesOfSlices(walled.sliceMap.hash, walled.labels);
+}
+
+/// Halves that slices are in, by timing.
+void findHalvesOfSlices(WalledGpuState& walled) {
+    if (walled.regions) {
+        walled.regionOfSlice =
+            dissect::regionsOfSlices(*walled.regions, *walled.sliceMap.latencies, walled.sliceMap.hash.modulus);
+        return;
+    }
+    for (unsigned slice = 0; slice < walled.colors; ++slice)
+        walled.regionOfSlice.push_back({static_cast<std::uint8_t>(sideOfSlice(walled, slice)), 0});
+}
+
+/// Finds sides and their halves. False if what it sees cannot be, as where others are at work.
+bool seesSides(WalledGpuState& walled, Bytes stride) {
+    L2Topology& topology = walled.topology;
+    walled.sides = dissect::findSides(walled.probe, walled.chunks->address(), stride, walled.effort);
+    topology.sideOf.assign(walled.probe.sms(), 0);
+    topology.regionOf.assign(walled.probe.sms(), {});
+    if (!walled.sides) return true;
+    topology.sideOf = walled.sides->ofSm;
+    walled.regions = dissect::findRegions(*walled.sides);
+    for (std::size_t sm = 0; sm < topology.sideOf.size(); ++sm)
+        topology.regionOf[sm] = walled.regions ? walled.regions->ofSm[sm] : dissect::L2Region{topology.sideOf[sm], 0};
+    if (walled.sides->leastCorrelation < kClearSides) return false;
+    // Two SMs make a TPC, which lies in one half: what noise made looks otherwise.
+    const auto odd = [&](dissect::L2Region region) {
+        return std::count(topology.regionOf.begin(), topology.regionOf.end(), region) % 2 != 0;
+    };
+    return walled.gpu.capabilities().deterministic ||
+           std::none_of(dissect::kL2Regions.begin(), dissect::kL2Regions.end(), odd);
+}
+
+void takePool(WalledGpuState& walled) {
+    const Bytes bytes = walled.options.memory / PagePool::kPageBytes * PagePool::kPageBytes;
+    if (bytes < 2 * PagePool::kPageBytes)
+        throw Error("memory walls need 4 MB of memory and more, not {} bytes", walled.options.memory);
+    walled.pool = std::make_unique<PagePool>(walled.gpu, bytes, SideSpace::reservedBytes(bytes));
+}
+
+/// Null where blocks are to place themselves.
+std::shared_ptr<GreenPlace> placeFor(WalledGpuState& walled, const SmSet& sms) {
+    if (sms.empty() || walled.options.placement == BlockPlacement::blocks) return nullptr;
+    if (!walled.groups) walled.groups.emplace(walled.gpu, walled.topology, walled.sides, walled.regions);
+    auto place = walled.groups->place(sms);
+    if (!place && walled.options.placement == BlockPlacement::driver)
+        throw Error("the driver of {} has no green context of exactly these SMs", walled.gpu.name());
+    return place;
+}
+
+}  // namespace
+
+unsigned L2Topology::sides() const {
+    return static_cast<unsigned>(std::set(sideOf.begin(), sideOf.end()).size());
+}
+
+WalledGpu::WalledGpu(gpu::Gpu& gpu, const WalledGpuOptions& options)
+    : state_(std::make_shared<WalledGpuState>(gpu, options)) {
+    WalledGpuState& walled = *state_;
+    const bool translated = options.coloring == Coloring::sides || options.coloring == Coloring::slices;
+    if (options.coloring == Coloring::pages) {
+        if (!gpu.capabilities().choosesPages)
+            throw Error("{} does not let pages be chosen: color by sides or slices", gpu.name());
+        walled.colors = gpu.profile()->map.colors(kColoredPage);
+    }
+    if (translated) takePool(walled);
+    constexpr Bytes kStride = 4096;
+    walled.chunks = gpu.context().allocate(walled.effort.chunks * kStride);
+    for (int attempt = 0; !seesSides(walled, kStride); ++attempt)
+        if (attempt == kAttempts) refuseBusy(walled, "the L2 side of its SMs");
+    if (options.coloring == Coloring::sides) {
+        if (!walled.sides) throw Error("the L2 of {} has one side: it cannot be colored by sides", gpu.name());
+        arrangeBySide(walled);
+        walled.colors = 2;
+    }
+    if (options.coloring == Coloring::slices) {
+        labelSlices(walled);
+        findHalvesOfSlices(walled);
+    }
+}
+
+const L2Topology& WalledGpu::topology() const {
+    return state_->topology;
+}
+Coloring WalledGpu::coloring() const {
+    return state_->options.coloring;
+}
+unsigned WalledGpu::colors() const {
+    return state_->colors;
+}
+
+unsigned WalledGpu::sideOf(unsigned color) const {
+    if (coloring() == Coloring::sides) return color;
+    return coloring() == Coloring::slices ? sideOfSlice(*state_, color) : 0;
+}
+
+dissect::L2Region WalledGpu::regionOf(unsigned color) const {
+    if (coloring() == Coloring::slices) return state_->regionOfSlice.at(color);
+    return {static_cast<std::uint8_t>(sideOf(color)), 0};
+}
+
+bool WalledGpu::colorsNamed() const {
+    return coloring() != Coloring::slices || state_->sliceMap.named;
+}
+
+Bytes WalledGpu::memoryOf(const std::vector<unsigned>& colors) const {
+    const WalledGpuState& walled = *state_;
+    if (walled.colors == 0) return walled.gpu.info().memoryBytes;
+    const Bytes equal = (walled.pool ? walled.pool->bytes() : walled.gpu.info().memoryBytes) / walled.colors;
+    Bytes sum = 0;
+    for (const unsigned color : colors) sum += walled.bytesOf.empty() ? equal : walled.bytesOf.at(color);
+    return sum;
+}
+
+PartitionContext WalledGpu::enclose(const Walls& walls) {
+    WalledGpuState& walled = *state_;
+    const auto count = static_cast<std::size_t>(walled.topology.sms());
+    if (!walls.sms.empty() &&
+        (walls.sms.size() != count || std::find(walls.sms.begin(), walls.sms.end(), true) == walls.sms.end()))
+        throw Error("compute walls need a choice out of {} SMs, at least one of them", count);
+    if (count > ptx::PersistentQueue::kMaxSms)
+        throw Error("compute walls support at most {} SMs", ptx::PersistentQueue::kMaxSms);
+    std::vector<unsigned> colors = walls.colors;
+    std::sort(colors.begin(), colors.end());
+    if (std::adjacent_find(colors.begin(), colors.end()) != colors.end() ||
+        (!colors.empty() && colors.back() >= walled.colors))
+        throw Error("memory walls need different colors below {}", walled.colors);
+    Walls granted = walls;
+    granted.colors = colors;
+    // All colors together are no wall.
+    if (colors.size() == walled.colors) granted.colors = colors = {};
+    std::shared_ptr<ColorSpace> space;
+    if (!colors.empty() && walled.pool) {
+        space = spaceOf(colors);
+        if (granted.memory == 0) granted.memory = space->bytes() - space->promised;
+        if (granted.memory == 0 || granted.memory > space->bytes() - space->promised)
+            throw Error("{} bytes of memory asked for, {} bytes of the colors are left", granted.memory,
+                        space->bytes() - space->promised);
+    }
+    WalledContext::Options options;
+    options.walls = granted;
+    options.coloring = walled.options.coloring;
+    options.oversubscription = walled.options.oversubscription;
+    options.place = placeFor(walled, granted.sms);
+    options.space = std::move(space);
+    options.ground = state_;
+    walled.gpu.context().makeCurrent();
+    const driver::DriverApi& api = walled.gpu.api();
+    gpu::check(api, api.cuCtxGetCurrent(&options.real), "cannot tell the current context");
+    gpu::check(api, api.cuCtxGetDevice(&options.device), "cannot tell the current GPU");
+    try {
+        auto context = std::make_shared<WalledContext>(api, std::move(options));
+        ContextRegistry::instance().add(context);
+        return {context, walled.gpu.adoptContext(walledDriver(), context->handle(), lastError)};
+    } catch (const Failure& failure) {
+        throw Error("cannot put up walls: {} (CUDA error {})", failure.why, static_cast<int>(failure.code));
+    }
+}
+
+std::shared_ptr<ColorSpace> WalledGpu::spaceOf(const std::vector<unsigned>& colors) {
+    WalledGpuState& walled = *state_;
+    for (auto it = walled.spaces.begin(); it != walled.spaces.end();) {
+        const auto space = it->second.lock();
+        if (space && it->first == colors) return space;
+        std::vector<unsigned> common;
+        std::set_intersection(colors.begin(), colors.end(), it->first.begin(), it->first.end(),
+                              std::back_inserter(common));
+        if (space && !common.empty()) throw Error("color {} is in use together with others", common.front());
+        it = space ? std::next(it) : walled.spaces.erase(it);
+    }
+    const bool used = std::any_of(colors.begin(), colors.end(), [&](unsigned c) { return walled.usedColors.count(c); });
+    const ColorSpace::Pool pool{walled.pool->base(), walled.pool->bytes(), used};
+    std::shared_ptr<ColorSpace> space;
+    if (walled.options.coloring == Coloring::sides) {
+        space = std::make_shared<SideSpace>(walled.gpu, pool, walled.sideMask, colors.front());
+    } else {
+        space = std::make_shared<SliceSpace>(walled.gpu, pool, walled.sliceMap.hash, walled.labels, colors);
+    }
+    walled.usedColors.insert(colors.begin(), colors.end());
+    walled.spaces[colors] = space;
+    return space;
+}
+
+std::size_t WalledGpu::countWrongColors(const PartitionContext& tenant, const gpu::Buffer& buffer, std::size_t samples,
+                                        std::uint64_t seed) {
+    WalledGpuState& walled = *state_;
+    const std::vector<unsigned>& colors = tenant.walls().colors;
+    const std::vector<std::uint64_t> addresses = tenant.sampleSectors(buffer, samples, seed);
+    const auto wrong = [&](unsigned color) { return std::find(colors.begin(), colors.end(), color) == colors.end(); };
+    if (walled.options.coloring == Coloring::pages) {
+        std::size_t count = 0;
+        for (const std::uint64_t address : addresses) count += wrong(tenant.colorOf(address)) ? 1 : 0;
+        return count;
+    }
+    if (!walled.sides) throw Error("colors of a GPU with one L2 side cannot be timed");
+    const std::vector<std::uint8_t> sides =
+        dissect::sidesOf(walled.probe, *walled.sides, addresses, walled.effort.repeats);
+    if (walled.options.coloring == Coloring::sides)
+        return static_cast<std::size_t>(std::count_if(sides.begin(), sides.end(), wrong));
+    std::vector<dissect::Target> targets;
+    for (std::size_t i = 0; i < samples; ++i) targets.push_back({addresses[i], sides[i]});
+    const auto slices = walled.sliceProbe->labeller().identify(targets);
+    return static_cast<std::size_t>(
+        std::count_if(slices.begin(), slices.end(), [&](const auto& slice) { return !slice || wrong(*slice); }));
+}
+
+const Walls& PartitionContext::walls() const {
+    return walled_->walls();
+}
+BlockPlacement PartitionContext::placement() const {
+    return walled_->placedByDriver() ? BlockPlacement::driver : BlockPlacement::blocks;
+}
+driver::CUdeviceptr PartitionContext::realAddress(driver::CUdeviceptr address) const {
+    return walled_->realAddress(address);
+}
+std::vector<driver::CUdeviceptr> PartitionContext::sampleSectors(const gpu::Buffer& buffer, std::size_t samples,
+                                                                 std::uint64_t seed) const {
+    const std::uint64_t first = (buffer.address() + kSector - 1) / kSector,
+                        end = (buffer.address() + buffer.bytes()) / kSector;
+    if (end <= first) throw Error("{} bytes are too few to sample", buffer.bytes());
+    Random random(seed);
+    std::vector<driver::CUdeviceptr> addresses;
+    for (std::size_t i = 0; i < samples; ++i)
+        addresses.push_back(realAddress((first + random.below(end - first)) * kSector));
+    return addresses;
+}
+unsigned PartitionContext::colorOf(driver::CUdeviceptr address) const {
+    return walled_->colorOf(address);
+}
+std::pair<AnySideColor, Bytes> PartitionContext::sideColor(driver::CUdeviceptr address) const {
+    const auto* space = dynamic_cast<const SideSpace*>(walled_->space());
+    if (space == nullptr || !space->contains(address)) throw Error("an address that no parity translates");
+    return {space->color(), address - space->window()};
+}
+std::pair<SliceColor, Bytes> PartitionContext::sliceColor(driver::CUdeviceptr address) const {
+    const auto* space = dynamic_cast<const SliceSpace*>(walled_->space());
+    if (space == nullptr || !space->contains(address)) throw Error("an address that is not translated by slices");
+    return {space->color(), address - space->window()};
+}
+Bytes PartitionContext::memoryUsed() const {
+    return walled_->memoryUsed();
+}
+SmSet PartitionContext::smsUsed() const {
+    return walled_->smsUsed();
+}
+unsigned PartitionContext::strayBlocks() const {
+    return walled_->strayBlocks();
+}
+
+}  // namespace bulkhead::walls

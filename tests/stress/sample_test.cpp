@@ -1,0 +1,89 @@
+#include "stress/sample.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "experiment/local_executor.h"
+#include "stress/stress.h"
+#include "temporary_directory.h"
+
+namespace bulkhead::stress {
+namespace {
+
+Options small() {
+    Options options;
+    options.pair.gpu = "sim:tx2";
+    options.pair.victim.accesses = 256;
+    options.pair.victim.bytes = 16384;
+    options.pair.victim.limitSeconds = 0.25;
+    options.samples = 2;
+    for (const char* kind : {"compute", "evict-random"}) {
+        corun::AggressorSpec aggressor;
+        aggressor.kind = kind;
+        aggressor.layout.blocks = 1;
+        options.aggressors.push_back(aggressor);
+    }
+    return options;
+}
+
+TEST(Samples, anotherProcessUnderstandsTheDescription) {
+    SampleSpec spec{small().pair};
+    spec.pair.sharing = "mps";
+    spec.pair.shareSms = true;
+    spec.pair.seed = (std::uint64_t{1} << 63) + 1;
+    spec.pair.victim.layout = {3, 0, {1, 2}};
+    spec.pair.victim.cold = true;
+    spec.pair.aggressor = small().aggressors[1];
+    spec.pair.aggressor.gigabytesPerSecond = 0.1;
+    const nlohmann::json heard = parseJson(jsonText(describe(spec)), "description");
+    EXPECT_EQ(SampleSpec::fromJson(heard, "run").toJson(), spec.toJson());
+}
+
+TEST(Samples, aProgramThatChangesIsAnotherVictim) {
+    const TemporaryDirectory folder;
+    SampleSpec spec{small().pair};
+    spec.pair.victim.name = "\"" + (folder / "program").string() + "\" 1";
+    writeFile(folder / "program", "one");
+    const nlohmann::ordered_json one = spec.toJson();
+    writeFile(folder / "program", "two");
+    EXPECT_NE(spec.toJson(), one);
+}
+
+TEST(Samples, asRunsOfABatchFindWhatTheyFindOneAfterTheOther) {
+    const TemporaryDirectory folder;
+    const Options options = small();
+    SampleBatch batch({folder.path(), "1"}, std::make_shared<experiment::LocalExecutor>(2));
+    Outcome here, there, kept;
+    stress(options, here);
+    stress(options, there, batch);
+    EXPECT_EQ(batch.executed(), 4u);
+    stress(options, kept, batch);
+    EXPECT_EQ(batch.executed(), 4u);
+    for (const Outcome& other : {there, kept}) {
+        ASSERT_EQ(other.cells.size(), 2u);
+        for (std::size_t i = 0; i < 2; ++i) {
+            const SampleMeasurement one{here.cells[i].pairing, here.cells[i].causes},
+                two{other.cells[i].pairing, other.cells[i].causes};
+            EXPECT_EQ(one.pairing.pairs.size(), 2u);
+            EXPECT_EQ(one.toJson(), two.toJson());
+        }
+    }
+}
+
+TEST(Samples, afterOneThatFailedDoNotCount) {
+    Options options = small();
+    options.aggressors.resize(1);
+    options.aggressors[0].sms = 100;  // more than there are
+    SampleBatch batch({{}, "1"}, std::make_shared<experiment::LocalExecutor>(2));
+    Outcome here, there;
+    stress(options, here);
+    stress(options, there, batch);
+    EXPECT_NE(here.cells[0].refusal, "");
+    EXPECT_EQ(there.cells[0].refusal, here.cells[0].refusal);
+    EXPECT_EQ(there.cells[0].pairing.measured(), 0u);
+}
+
+}  // namespace
+}  // namespace bulkhead::stress
