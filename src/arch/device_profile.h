@@ -139,6 +139,8 @@ struct DeviceProfile {
         std::int64_t writeRetention = 0;  ///< a line brought in by a write counts as this many set accesses younger
         std::int64_t responseQueue = 8;   ///< responses a slice can hold before its port
         std::int64_t atomicInterval = 1;  ///< L2 cycles a slice is busy with one atomic sector
+        std::int64_t repeatInterval = 0;  ///< L2 cycles longer for every further lane at the same address
+        bool holdsCopies = false;         ///< copies and fills leave their lines here
         std::int64_t sides = 1;           ///< slices and SMs divide evenly over sides
         std::int64_t farLatency = 0;      ///< core cycles that an atomic or a write to the other side adds
         std::int64_t halfLatency = 0;     ///< the same for the other half of a side
@@ -185,8 +187,9 @@ struct DeviceProfile {
     } hostLink;
 
     struct Launch {
-        std::int64_t latency = 0;        ///< core cycles from launch to the first block
-        std::int64_t blockInterval = 1;  ///< core cycles between two blocks placed
+        std::int64_t latency = 0;        ///< core cycles from a call to the start of its launch
+        std::int64_t setup = 0;          ///< core cycles from there to the first block, and of its end
+        std::int64_t blockInterval = 1'000'000;  ///< millionths of a core cycle between two blocks placed
     } launch;
 
     // Mechanisms that no GPU has yet. A profile need not give these parameters: they are then those of the papers.

@@ -40,11 +40,16 @@ Descriptor number(std::string_view key, std::string_view unit, std::int64_t leas
     return d;
 }
 
-/// A parameter between 0 and 1.
-Descriptor fraction(std::string_view key, std::string_view meaning, FieldOf field) {
-    Descriptor d = number(key, "", 0, kMillion, meaning, field);
+/// A parameter with decimals, kept in millionths.
+Descriptor decimal(std::string_view key, std::string_view unit, std::int64_t least, std::int64_t most,
+                   std::string_view meaning, FieldOf field) {
+    Descriptor d = number(key, unit, least * kMillion, most * kMillion, meaning, field);
     d.kind = Descriptor::Kind::decimal;
     return d;
+}
+
+Descriptor fraction(std::string_view key, std::string_view meaning, FieldOf field) {
+    return decimal(key, "", 0, 1, meaning, field);
 }
 
 const char* const kAssumedLru = "assumed: least recently used";
@@ -215,6 +220,11 @@ std::vector<Descriptor> makeTable() {
         number("l2.responseQueue", "", 1, 65536, "response queue of a slice", FIELD(l2.responseQueue)),
         number("l2.atomicInterval", "L2 cycles", 1, kCycles, "time of a slice per sector of an atomic",
                FIELD(l2.atomicInterval)),
+        optional(number("l2.repeatInterval", "L2 cycles", 0, kCycles,
+                        "time of a slice per further lane of an atomic at the same address", FIELD(l2.repeatInterval)),
+                 "assumed: 0, lanes of a warp are added up on their way"),
+        optional(flag("l2.holdsCopies", "copies and fills leave their lines in L2", FIELD(l2.holdsCopies)),
+                 "assumed: a kernel finds nothing of them in L2"),
         number("l2.sides", "", 1, 64, "L2 sides, each with a share of slices and SMs", FIELD(l2.sides)),
         number("l2.farLatency", "cycles", 0, kCycles, "added latency of an atomic or write to the other side",
                FIELD(l2.farLatency)),
@@ -271,10 +281,14 @@ std::vector<Descriptor> makeTable() {
         number("hostLink.mbPerS", "MB/s", 1, 10'000'000, "copy bandwidth to and from the host, each way",
                FIELD(hostLink.mbPerS)),
 
-        number("launch.latency", "cycles", 0, 100'000'000, "latency from launch to the first block",
+        number("launch.latency", "cycles", 0, 100'000'000, "latency from a call to the start of its launch",
                FIELD(launch.latency)),
-        number("launch.blockInterval", "cycles", 1, kCycles, "interval between placements of two blocks",
-               FIELD(launch.blockInterval)),
+        optional(number("launch.setup", "cycles", 0, 100'000'000,
+                        "part of a launch's time that belongs to no block: from its start to the first block",
+                        FIELD(launch.setup)),
+                 "assumed: 0, as simulators of the time have it"),
+        decimal("launch.blockInterval", "cycles", 1, kCycles, "interval between placements of two blocks",
+                FIELD(launch.blockInterval)),
 
         optional(choice("ciao.instructions", {"warps", "threads"},
                         "instructions counted by CIAO's epochs: of warps or of threads (scores: of warps)",

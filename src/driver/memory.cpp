@@ -60,6 +60,7 @@ void readDevice(CUcontext context, CUdeviceptr address, void* to, Bytes bytes) {
         std::memmove(target, piece, count);
         target += count;
     });
+    gpuOf(context).copiedFrom(context->root->id, address, bytes);
 }
 
 void writeDevice(CUcontext context, CUdeviceptr address, const void* from, Bytes bytes) {
@@ -68,6 +69,7 @@ void writeDevice(CUcontext context, CUdeviceptr address, const void* from, Bytes
         std::memmove(piece, source, count);
         source += count;
     });
+    gpuOf(context).copiedTo(context->root->id, address, bytes);
 }
 
 void moveDevice(CUcontext toContext, CUdeviceptr to, CUcontext fromContext, CUdeviceptr from, Bytes bytes) {
@@ -75,6 +77,7 @@ void moveDevice(CUcontext toContext, CUdeviceptr to, CUcontext fromContext, CUde
         writeDevice(toContext, to, piece, count);
         to += count;
     });
+    gpuOf(fromContext).copiedFrom(fromContext->root->id, from, bytes);
 }
 
 void requireDeviceRange(CUcontext context, CUdeviceptr address, Bytes bytes) {

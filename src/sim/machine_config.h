@@ -47,7 +47,8 @@ struct MachineConfig {
     struct L2 {
         std::uint32_t ways, mshrs, mshrMerges;
         Bytes lineBytes, sectorBytes;
-        std::uint64_t responseQueue, atomicInterval, writeRetention;
+        std::uint64_t responseQueue, atomicInterval, repeatInterval, writeRetention;
+        bool holdsCopies;
         std::uint64_t sides;
         Cycles farLatency, halfLatency;  ///< added to a request and its answer together
     } l2;
@@ -60,7 +61,8 @@ struct MachineConfig {
         std::uint64_t tRCD, tRP, tCL, tRAS, tCCD, tWR, tREFI, tRFC;  ///< memory-clock cycles
     } dram;
     struct Launch {
-        Cycles latency, blockInterval;
+        Cycles latency, setup;
+        std::uint64_t blockInterval;  ///< millionths of a cycle
     } launch;
     struct Sharing {
         Cycles quantum, switching;

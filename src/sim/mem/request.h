@@ -34,6 +34,7 @@ struct Request {
     std::uint16_t bytes = 0;    ///< payload
     std::uint8_t sectors = 0;   ///< wanted or written
     std::uint8_t complete = 0;  ///< write: sectors written whole
+    std::uint8_t repeats = 0;   ///< atomic: lanes at one address after the first
     std::uint8_t warp = 0;
     bool opensRow = false;  ///< in DRAM: its row was opened for it
     bool inBatch = false;   ///< in DRAM: for schedulers that have batches

@@ -128,6 +128,28 @@ bool isFreeOfConflicts(const Access& access, unsigned banks, unsigned shift) {
 
 }  // namespace
 
+void Coalescer::countRepeats(const Access& access, Transactions& lines) const {
+    std::uint64_t seen[kLanes];
+    std::uint8_t times[kLanes];
+    std::size_t count = 0;
+    for (LaneMask rest = access.lanes; rest; rest &= rest - 1) {
+        const std::uint64_t address = access.address[std::countr_zero(rest)];
+        const auto at = static_cast<std::size_t>(std::find(seen, seen + count, address) - seen);
+        if (at == count) {
+            seen[count] = address;
+            times[count++] = 0;
+        } else {
+            ++times[at];
+        }
+    }
+    // An assembler makes one operation of lanes that all have the same address (a vote, a sum, and one lane's atomic).
+    if (access.combines && count == 1) return;
+    for (std::size_t a = 0; a < count; ++a)
+        for (std::size_t i = 0; i < lines.count; ++i)
+            if (lines.items[i].line == seen[a] >> lineShift_ << lineShift_)
+                lines.items[i].repeats = std::max(lines.items[i].repeats, times[a]);
+}
+
 unsigned bankPasses(const Access& access, unsigned banks, unsigned bankBytes) {
     const auto shift = static_cast<unsigned>(std::countr_zero(bankBytes));
     const bool serial = access.kind == AccessKind::atomic || access.kind == AccessKind::reduction;

@@ -12,6 +12,7 @@ struct Transaction {
     std::uint8_t sectors = 0;   ///< touched
     std::uint8_t complete = 0;  ///< stores: written whole
     std::uint16_t bytes = 0;    ///< sectors x sector size
+    std::uint8_t repeats = 0;   ///< atomics: lanes at one address after the first, where they are most
 };
 
 /// A warp instruction of 16 bytes a lane, in local memory, touches at most four lines a lane.
@@ -33,6 +34,8 @@ class Coalescer {
     /// Local memory: word w of lane l lies at base + (w * 32 + l) * 4, so that lanes that use the same variable share
     /// lines.
     void gatherLocal(const Access&, std::uint64_t base, Transactions&) const;
+    /// Of an atomic whose lines were gathered: how often it meets the same address.
+    void countRepeats(const Access&, Transactions&) const;
 
   private:
     struct Coverage {
