@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/parity.h"
 
 namespace bulkhead::arch {
 
@@ -24,10 +25,6 @@ constexpr std::size_t kMaxDigitBits = 63;
 
 /// Byte tables that locate() reads without a loop: enough for hashes of 32 address bits.
 constexpr unsigned kUnrolled = 4;
-
-std::uint64_t parity(std::uint64_t word) {
-    return static_cast<std::uint64_t>(std::popcount(word) & 1);
-}
 
 /// One more than the largest number that bits, divisor and modulus can give, before any table.
 std::uint64_t indexRadix(const Digit& d) {
@@ -113,7 +110,7 @@ std::uint64_t radixOf(const std::vector<Digit>& digits, std::string_view role, s
 
 std::uint64_t Digit::evaluate(PhysicalAddress address) const {
     std::uint64_t number = 0;
-    for (std::size_t i = 0; i < bits.size(); ++i) number |= parity(address & bits[i]) << i;
+    for (std::size_t i = 0; i < bits.size(); ++i) number |= std::uint64_t{parity(address & bits[i])} << i;
     number /= divisor;
     if (modulus != 0) number %= modulus;
     return table.empty() ? number : table[number];
@@ -170,7 +167,8 @@ AddressMap::AddressMap(Roles roles) : roles_(std::move(roles)) {
                 const unsigned shift = firstBit_ + 8 * byte;
                 const std::uint64_t part = shift < 64 ? value << shift : 0;
                 std::uint64_t packed = 0;
-                for (std::size_t i = 0; i < words[w].size(); ++i) packed |= parity(part & words[w][i]) << i;
+                for (std::size_t i = 0; i < words[w].size(); ++i)
+                    packed |= std::uint64_t{parity(part & words[w][i])} << i;
                 parities_[(byte * 256 + value) * words_ + w] = packed;
             }
     perChannel_ = Divider(roles_.slicesPerChannel, limit);
@@ -381,7 +379,7 @@ std::uint32_t AddressMap::color(PhysicalAddress address, Bytes pageBytes) const 
     const Coloring& c = coloring(pageBytes);
     std::uint64_t result = 0, weight = 1;
     for (std::uint64_t v : c.parities) {
-        result += parity(address & v) * weight;
+        if (parity(address & v)) result += weight;
         weight *= 2;
     }
     for (const Digit& d : c.digits) {

@@ -5,16 +5,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/parity.h"
 #include "base/random.h"
 
 namespace bulkhead::dissect {
 
 /// A vector over GF(2): a set of address bits. As a function of an address it is the parity of those bits.
 using Mask = std::uint64_t;
-
-inline bool parity(Mask m) {
-    return (std::popcount(m) & 1) != 0;
-}
 
 /// All address bits from `first` up to and without `last`.
 constexpr Mask bitRange(unsigned first, unsigned last) {

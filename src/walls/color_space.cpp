@@ -74,7 +74,7 @@ driver::CUdeviceptr SideSpace::realAddress(driver::CUdeviceptr address) const {
 }
 
 unsigned SideSpace::colorOf(driver::CUdeviceptr address) const {
-    return dissect::parity((realAddress(address) - color_.base) & mask_) ? 1 : 0;
+    return parity((realAddress(address) - color_.base) & mask_) ? 1 : 0;
 }
 
 ptx::AccessTranslation SideSpace::translation(Bytes) const {

@@ -91,7 +91,7 @@ std::vector<bool> pageFlips(WalledGpuState& walled, dissect::Mask mask) {
     for (std::size_t page = 0; page < pool.pages(); ++page) {
         unsigned odd = 0;
         for (std::uint32_t i = 0; i < kSamplesPerPage; ++i)
-            if ((side[page * kSamplesPerPage + i] != 0) != dissect::parity(i * stride & mask)) ++odd;
+            if ((side[page * kSamplesPerPage + i] != 0) != parity(i * stride & mask)) ++odd;
         flips.push_back(2 * odd > kSamplesPerPage);
         if (std::min(odd, kSamplesPerPage - odd) > kSamplesPerPage / 4) ++unclear;
     }

@@ -42,14 +42,14 @@ dissect::PageLabel labelOf(const arch::AddressMap& map, std::uint64_t page) {
     dissect::PageLabel label;
     std::uint64_t weight = 1;
     for (std::size_t i = 0; i < index.bits.size(); ++i, weight = weight * 2 % index.modulus) {
-        if (!dissect::parity(index.bits[i] & page)) continue;
+        if (!parity(index.bits[i] & page)) continue;
         if ((index.bits[i] & kOffset) != 0) {
             label.flips |= 1u << i;
         } else {
             label.addend = static_cast<std::uint32_t>((label.addend + weight) % index.modulus);
         }
     }
-    if (dissect::parity(group.bits.at(0) & page)) label.groupFlips = 1;
+    if (parity(group.bits.at(0) & page)) label.groupFlips = 1;
     return label;
 }
 
