@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 
@@ -114,7 +115,7 @@ struct Counters {
 /// All of them by the same factor: an estimate of what more, or less, of the same would count.
 inline Counters scaled(Counters counters, double factor) {
     const auto scale = [factor](std::uint64_t& value) {
-        value = static_cast<std::uint64_t>(static_cast<double>(value) * factor + 0.5);
+        value = static_cast<std::uint64_t>(std::llround(static_cast<double>(value) * factor));
     };
     counters.each([&](std::string_view, std::uint64_t& value) { scale(value); });
     for (std::uint64_t& value : counters.stalls) scale(value);

@@ -1,6 +1,7 @@
 #include "sim/machine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/error.h"
@@ -228,7 +229,7 @@ void Machine::endBlocks(Launch& launch, Cycles when) {
     launch.record.sample = result.sample;
     if (!result.counters) return endLaunch(launch, LaunchRecord::State::done, when);
     launch.estimated = std::move(result.counters);
-    const Cycles end = launch.record.started + static_cast<Cycles>(result.cycles.value + 0.5);
+    const Cycles end = launch.record.started + static_cast<Cycles>(std::llround(result.cycles.value));
     sim_.noteEffect();
     streams_.endLaunchAt(launch.stream, std::max(end, sim_.now()));
 }
