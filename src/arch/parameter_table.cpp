@@ -225,6 +225,13 @@ std::vector<Descriptor> makeTable() {
                  "assumed: 0, lanes of a warp are added up on their way"),
         optional(flag("l2.holdsCopies", "copies and fills leave their lines in L2", FIELD(l2.holdsCopies)),
                  "assumed: a kernel finds nothing of them in L2"),
+        optional(flag("l2.copiesFarLines",
+                      "a read of a line of the other side takes longer and leaves a copy near the reader, until its "
+                      "kernel ends",
+                      FIELD(l2.copiesFarLines)),
+                 "assumed: reads do not show the side of a line"),
+        optional(number("l2.fetchBytes", "B", 32, 4096, "bytes that a miss fetches at the least", FIELD(l2.fetchBytes)),
+                 "assumed: the sectors that were asked for"),
         number("l2.sides", "", 1, 64, "L2 sides, each with a share of slices and SMs", FIELD(l2.sides)),
         number("l2.farLatency", "cycles", 0, kCycles, "added latency of an atomic or write to the other side",
                FIELD(l2.farLatency)),

@@ -42,6 +42,7 @@ nlohmann::ordered_json countersJson(const sim::Counters& c, Cycles cycleCount, d
           {"misses", c.l2Misses},
           {"hit_rate", sim::ratio(c.l2Hits, c.l2Misses)},
           {"merges", c.l2Merges},
+          {"far_reads", c.l2FarReads},
           {"evictions", c.l2Evictions},
           {"writebacks", c.l2Writebacks},
           {"atomics", c.l2Atomics},

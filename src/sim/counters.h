@@ -52,6 +52,7 @@ constexpr std::array<std::string_view, kStalls> kStallNames = {"memory", "depend
     X(l2Hits)                                                                              \
     X(l2Misses)                                                                            \
     X(l2Merges)                                                                            \
+    X(l2FarReads) /* of lines of the other side that had no copy on the reader's */        \
     X(l2Evictions)                                                                         \
     X(l2Writebacks)                                                                        \
     X(l2Atomics)                                                                           \

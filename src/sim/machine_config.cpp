@@ -85,6 +85,8 @@ MachineConfig::MachineConfig(const arch::DeviceProfile& p)
          .repeatInterval = of(p.l2.repeatInterval),
          .writeRetention = of(p.l2.writeRetention),
          .holdsCopies = p.l2.holdsCopies,
+         .copiesFarLines = p.l2.copiesFarLines && p.l2.sides > 1,
+         .sectorsFetched = of(std::max<std::int64_t>(1, p.l2.fetchBytes / p.l2.sectorBytes)),
          .sides = of(p.l2.sides),
          .farLatency = of(p.l2.farLatency),
          .halfLatency = of(p.l2.halfLatency)},

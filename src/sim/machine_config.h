@@ -48,7 +48,8 @@ struct MachineConfig {
         std::uint32_t ways, mshrs, mshrMerges;
         Bytes lineBytes, sectorBytes;
         std::uint64_t responseQueue, atomicInterval, repeatInterval, writeRetention;
-        bool holdsCopies;
+        bool holdsCopies, copiesFarLines;
+        unsigned sectorsFetched;  ///< at the least
         std::uint64_t sides;
         Cycles farLatency, halfLatency;  ///< added to a request and its answer together
     } l2;

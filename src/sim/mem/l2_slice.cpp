@@ -8,6 +8,12 @@
 #include "sim/mem/dram_channel.h"
 
 namespace bulkhead::sim {
+namespace {
+
+/// Marks the tag of a copy: no physical address is as high.
+constexpr std::uint64_t kCopy = std::uint64_t{1} << 62;
+
+}  // namespace
 
 std::span<const L2Slice::WriteChoice> L2Slice::writePolicies() {
     static constexpr std::array kPolicies = {
@@ -26,6 +32,7 @@ L2Slice::L2Slice(SimContext& sim, std::uint32_t index, SlicePort& port, DramChan
       tags_(sim.profile.map.setsPerSlice(), sim.config.l2.ways, sim.profile.l2.replacement),
       serveWrite_(writePolicies()[static_cast<std::size_t>(sim.profile.l2.writePolicy)].serve),
       mshrs_(sim.config.l2.mshrs, sim.config.l2.mshrMerges),
+      wide_(wideSectors(sim.config.l2.lineBytes / sim.config.l2.sectorBytes, sim.config.l2.sectorsFetched)),
       responseBacklog_(sim.config.l2.responseQueue *
                        portEdges(sim.config.l2.sectorBytes, sim.config.crossbar.responseBytesPerCycle)) {
     channel.notifyWhenRoom(*this);
@@ -110,7 +117,9 @@ L2Slice::Served L2Slice::serve(RequestId id, std::uint64_t edge) {
                   sim_.config.l2.repeatInterval * request.repeats;
     }
     const Served served = writes ? (this->*serveWrite_)(id, way) : serveRead(id, way);
-    if (served == Served::yes) busyUntil_ = edge + service;
+    if (served != Served::yes) return served;
+    busyUntil_ = edge + service;
+    if (request.kind != RequestKind::read && sim_.config.l2.copiesFarLines) dropCopy(request);
     return served;
 }
 
@@ -119,8 +128,10 @@ L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
     Request& request = sim_.requests[id];
     Counters& counters = sim_.counters(request.launch);
     const bool modifies = request.kind != RequestKind::read;
+    if (!modifies && sim_.config.l2.copiesFarLines && findCopy(id)) return Served::yes;
     if (way != CacheTags::kNoWay && (request.sectors & ~tags_.state(way).valid) == 0) {
         ++counters.l2Hits;
+        if (request.crosses) ++counters.l2FarReads;
         if (modifies) {
             ++counters.l2Atomics;
             tags_.state(way).dirty |= request.sectors;
@@ -139,11 +150,12 @@ L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
     }
     const std::uint8_t present =
         newLine ? std::uint8_t{0} : static_cast<std::uint8_t>(tags_.state(way).valid | tags_.state(way).pending);
-    const auto missing = static_cast<std::uint8_t>(request.sectors & ~present);
+    const auto missing = static_cast<std::uint8_t>(widen(request.sectors) & ~present);
     const std::size_t room = (missing != 0) + (newLine && tags_.state(way).dirty != 0);
     if (channel_.room() < room) return Served::dramFull;
 
     ++counters.l2Misses;
+    if (request.crosses) ++counters.l2FarReads;
     if (modifies) ++counters.l2Atomics;
     if (missing == 0) ++counters.l2Merges;
     if (newLine) {
@@ -160,12 +172,51 @@ L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
     return Served::yes;
 }
 
+/// A read from the other side looks there first: a copy that an earlier read of the same launch has left serves it. One
+/// that finds none crosses over, and is answered later. Copies are kept with the line's slice, in another set, though
+/// they take the place of other lines on the reader's side: there is as much to and fro.
+bool L2Slice::findCopy(RequestId id) {
+    Request& request = sim_.requests[id];
+    if (!port_.apart(request)) return false;
+    const std::uint32_t set = copySet(request.set), way = tags_.find(set, request.line | kCopy);
+    const bool here = way != CacheTags::kNoWay && tags_.state(way).owner == request.launch &&
+                      (request.sectors & ~tags_.state(way).valid) == 0;
+    request.crosses = !here;
+    if (!here) return false;
+    ++sim_.counters(request.launch).l2Hits;
+    tags_.use(set, way);
+    finish(id);
+    return true;
+}
+
+void L2Slice::leaveCopy(const Request& request) {
+    const std::uint32_t set = copySet(request.set);
+    std::uint32_t way = tags_.find(set, request.line | kCopy);
+    if (way == CacheTags::kNoWay) {
+        way = tags_.victim(set);
+        if (way == CacheTags::kNoWay || (tags_.state(way).dirty && channel_.room() == 0)) return;
+        evict(way, request);
+        tags_.place(set, way, request.line | kCopy, request.launch);
+    } else if (tags_.state(way).owner != request.launch) {
+        tags_.place(set, way, request.line | kCopy, request.launch);
+    }
+    const std::uint32_t home = tags_.find(request.set, request.line);
+    tags_.state(way).valid |= request.sectors;
+    if (home != CacheTags::kNoWay) tags_.state(way).valid |= widen(request.sectors) & tags_.state(home).valid;
+}
+
+/// What is written is no longer the same on the other side.
+void L2Slice::dropCopy(const Request& request) {
+    const std::uint32_t way = tags_.find(copySet(request.set), request.line | kCopy);
+    if (way != CacheTags::kNoWay) tags_.drop(way);
+}
+
 void L2Slice::evict(std::uint32_t way, const Request& by) {
     if (tags_.line(way) == CacheTags::kNoLine) return;
     Counters& counters = sim_.counters(by.launch);
     ++counters.l2Evictions;
     const CacheTags::State& state = tags_.state(way);
-    if (sim_.observer) sim_.observer->l2Eviction(sim_.now(), index_, tags_.line(way), state.owner, by.launch);
+    if (sim_.observer) sim_.observer->l2Eviction(sim_.now(), index_, tags_.line(way) & ~kCopy, state.owner, by.launch);
     if (!state.dirty) return;
     ++counters.l2Writebacks;
     const arch::AddressMap::Location where = sim_.profile.map.locate(tags_.line(way));
@@ -234,6 +285,7 @@ void L2Slice::respond(RequestId id) {
     const std::uint64_t bytes = bytesOf(request.sectors);
     const std::uint64_t edges = portEdges(bytes, sim_.config.crossbar.responseBytesPerCycle);
     portFree_ = std::max(sim_.l2Clock.edgeAt(sim_.now()), portFree_) + edges;
+    if (request.crosses) leaveCopy(request);
     sim_.counters(request.launch).bytesL2 += bytes;
     sim_.l2Answered(bytes);
     port_.send(id, sim_.l2Clock.coreAt(portFree_));

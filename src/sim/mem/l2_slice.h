@@ -6,6 +6,7 @@
 
 #include "sim/mem/cache_tags.h"
 #include "sim/mem/mshr.h"
+#include "sim/mem/wide_sectors.h"
 #include "sim/sim_context.h"
 
 namespace bulkhead::sim {
@@ -46,6 +47,11 @@ class L2Slice {
     Served serveRead(RequestId, std::uint32_t way);
     Served writeBack(RequestId, std::uint32_t way);
     Served writeThrough(RequestId, std::uint32_t way);
+    bool findCopy(RequestId);
+    void leaveCopy(const Request&);
+    void dropCopy(const Request&);
+    std::uint32_t copySet(std::uint32_t set) const { return (set + tags_.sets() / 2) % tags_.sets(); }
+    std::uint8_t widen(std::uint8_t sectors) const { return wide_[sectors]; }
     void noteStall(std::uint32_t launch);
     void finish(RequestId);
     void respond(RequestId);
@@ -66,6 +72,7 @@ class L2Slice {
     CacheTags tags_;
     Served (L2Slice::*serveWrite_)(RequestId, std::uint32_t way);
     MshrFile mshrs_;
+    WideSectors wide_;                                  ///< what a miss fetches
     RequestId first_ = kNoRequest, last_ = kNoRequest;  ///< of the queue
     std::uint64_t busyUntil_ = 0;                       ///< L2 edge at which the tags are free
     std::uint64_t portFree_ = 0;                        ///< L2 edge at which the response port is free

@@ -36,6 +36,7 @@ struct Request {
     std::uint8_t complete = 0;  ///< write: sectors written whole
     std::uint8_t repeats = 0;   ///< atomic: lanes at one address after the first
     std::uint8_t warp = 0;
+    bool crosses = false;   ///< read: its answer comes from the other side
     bool opensRow = false;  ///< in DRAM: its row was opened for it
     bool inBatch = false;   ///< in DRAM: for schedulers that have batches
     RequestKind kind = RequestKind::read;

@@ -18,7 +18,7 @@ LoadStore::LoadStore(SimContext& sim, SmPort& port, Sm& sm, std::uint32_t portNu
       setIndex_(sim.profile.l1.setHash, config_.lineBytes, tags_.sets()),
       mshrs_(config_.mshrs, config_.mshrMerges),
       coalescer_(sim.config.l2.lineBytes, sim.config.l2.sectorBytes),
-      wide_(wideSectors(sim.config)),
+      wide_(wideSectors(sim.config.l2.lineBytes / sim.config.l2.sectorBytes, config_.sectorsFetched)),
       constants_(sim.config.constant.sets, sim.config.constant.ways),
       prefetch_(makePrefetchPolicy(sim.profile.l1.prefetch, {config_.lineBytes, config_.prefetchDegree})),
       queue_(config_.queue + 1),
@@ -435,18 +435,6 @@ void LoadStore::lineDone(std::uint32_t load, Cycles when) {
     l.nextFree = freeLoad_;
     freeLoad_ = load;
     sm_.loaded(load, std::max(readyAt, sim_.now()));
-}
-
-LoadStore::WideSectors LoadStore::wideSectors(const MachineConfig& config) {
-    const std::uint64_t ofLine = config.l2.lineBytes / config.l2.sectorBytes;
-    const unsigned group = config.l1.sectorsFetched;
-    WideSectors wide{};
-    for (unsigned sectors = 0; sectors < wide.size(); ++sectors)
-        for (unsigned sector = 0; sector < ofLine; ++sector) {
-            const unsigned others = ((1u << group) - 1) << sector / group * group;
-            if (sectors & others) wide[sectors] |= static_cast<std::uint8_t>(1u << sector);
-        }
-    return wide;
 }
 
 }  // namespace bulkhead::sim

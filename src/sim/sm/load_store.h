@@ -9,6 +9,7 @@
 #include "sim/mem/mshr.h"
 #include "sim/mem/prefetch_policy.h"
 #include "sim/mem/ring.h"
+#include "sim/mem/wide_sectors.h"
 #include "sim/sim_context.h"
 #include "sim/sm/coalescer.h"
 #include "sim/sm/set_index.h"
@@ -127,7 +128,6 @@ class LoadStore {
     MshrFile mshrs_;
 
   private:
-    using WideSectors = std::array<std::uint8_t, 256>;
     struct Load {
         std::uint32_t remaining = 0;  ///< transactions under way
         Cycles readyAt = 0;
@@ -150,8 +150,6 @@ class LoadStore {
     bool joinsAhead(const Transaction&, Place, std::uint32_t entry, Counters&);
     void lookAhead(const Operation&, const Transaction&);
     void fetchAhead(const Issuer&, std::uint64_t line, std::uint8_t sectors);
-
-    static WideSectors wideSectors(const MachineConfig&);
 
     Coalescer coalescer_;
     std::uint32_t mappingHint_ = 0;
