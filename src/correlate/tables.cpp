@@ -141,6 +141,17 @@ Result kernelTable(const Correlation& c, const Peaks& peaks, Order order) {
         row.push_back(causes(k, peaks, difference));
         r.add(std::move(row));
     }
+    r.charts.push_back({Chart::Kind::scatter,
+                        "Cycles of each kernel, with a band of 15 %",
+                        "hardware cycles",
+                        {"twin cycles"},
+                        {"class"},
+                        {},
+                        "",
+                        true,
+                        true,
+                        "kernel",
+                        kWithin});
     return r;
 }
 
