@@ -14,6 +14,7 @@
 #include "correlate/profiler.h"
 #include "correlate/twin_run.h"
 #include "gpu/capabilities.h"
+#include "gpu/real_driver.h"
 #include "metrics/ncu_csv.h"
 #include "sim/sm/warp_scheduler.h"
 
@@ -187,8 +188,10 @@ class Measuring {
         targets_ = targetsOf(o, files_);
         for (const Target& target : targets_) sides.subjects.push_back({target.suite, target.name, {}, {}, false});
         simulated_ = o.ncu.empty() && gpu::capabilitiesOf(o.gpu).settable;
-        profiler_ = o.ncu.empty() && !simulated_ ? correlate::findProfiler() : std::nullopt;
-        if (o.ncu.empty() && !simulated_ && !profiler_) expectTiming();
+        if (!o.ncu.empty() || simulated_) return;
+        gpu::realDriver();  // throws where there is none, before anything runs
+        profiler_ = correlate::findProfiler();
+        if (!profiler_) expectTiming();
     }
 
     /// Hardware first: it takes seconds, and tells at once if there is none.
