@@ -51,6 +51,12 @@ void addMapOption(CommandLine line, std::string& map) {
     line.option("--map", map, "read the GPU's address map from FILE, which bulkhead dissect wrote").typeName("FILE");
 }
 
+void addMetricsOption(CommandLine line, std::string& metrics) {
+    line.option("--metrics", metrics,
+                "print counters under Nsight Compute's names, as ncu --csv --page raw does: ncu, or ncu:FILE")
+        .typeName("FORM");
+}
+
 void addJsonOption(CommandLine line, std::string& file, const std::string& what) {
     addOutput(line, "--json", file, what);
 }

@@ -23,6 +23,9 @@ Option addSizeOption(CommandLine, std::string& size);
 void addSeedOption(CommandLine, std::uint64_t& seed);
 void addMapOption(CommandLine, std::string& map);
 
+/// --metrics ncu[:FILE].
+void addMetricsOption(CommandLine, std::string& metrics);
+
 /// `what`: "a row for each run".
 void addJsonOption(CommandLine, std::string& file, const std::string& what = "JSON");
 void addCsvOption(CommandLine, std::string& file, const std::string& what);

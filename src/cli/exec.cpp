@@ -20,6 +20,7 @@
 #include "cli/elf_file.h"
 #include "cli/verbs.h"
 #include "gpu/capabilities.h"
+#include "metrics/output.h"
 #include "sim/sampler.h"
 #include "sim/sm/warp_scheduler.h"
 
@@ -31,7 +32,7 @@ namespace fs = std::filesystem;
 constexpr Bytes kMostProgramBytes = 4_GiB;
 
 struct ExecOptions {
-    std::string gpu = "sim:gtx1080", scheduler = "gto", stats;
+    std::string gpu = "sim:gtx1080", scheduler = "gto", stats, metrics;
     std::vector<std::string> settings, command;
     bool quiet = false, sample = false;
 };
@@ -117,6 +118,8 @@ void prepareEnvironment(const ExecOptions& options) {
     set("BULKHEAD_SAMPLE", options.sample ? "1" : "");
     set("BULKHEAD_STATS", options.stats.empty() ? "" : fs::absolute(options.stats).string());
     set("BULKHEAD_SUMMARY", options.quiet ? "0" : "1");
+    const metrics::Output counters = metrics::parseOutput(options.metrics, "--metrics");
+    set("BULKHEAD_METRICS", counters.file.empty() ? options.metrics : "ncu:" + fs::absolute(counters.file).string());
 }
 
 int exec(const ExecOptions& options) {
@@ -128,6 +131,7 @@ int exec(const ExecOptions& options) {
     sim::findScheduler(options.scheduler);
     if (options.sample) sim::expectSampling(options.scheduler);
     if (!options.stats.empty()) expectWritable(options.stats);
+    expectOutputs({metrics::parseOutput(options.metrics, "--metrics").file});
     prepareEnvironment(options);
     becomeProgram(options.command);
 }
@@ -168,6 +172,7 @@ Action setUpExec(CommandLine line) {
     addThreadsOption(line);
     addSampleOption(line, o->sample);
     line.option("--stats", o->stats, "write counters of every kernel as JSON to FILE").typeName("FILE");
+    addMetricsOption(line, o->metrics);
     line.flag("--quiet", o->quiet, "print no table of kernels at the end");
     return [o] { return exec(*o); };
 }

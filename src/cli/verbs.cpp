@@ -9,6 +9,7 @@ const std::vector<Verb>& verbs() {
         {"run", "run a workload or a kernel of a PTX file", setUpRun},
         {"workloads", "list workloads, or run and check them", setUpWorkloads},
         {"compare", "compare warp schedulers on workloads", setUpCompare},
+        {"correlate", "hold a simulated GPU against the real one, kernel by kernel", setUpCorrelate},
         {"stress", "measure how aggressors slow down a victim", setUpStress},
         {"isolate", "partition a GPU with compute and memory walls", setUpIsolate},
         {"reproduce", "reproduce a paper's figures and compare with its numbers", setUpReproduce},

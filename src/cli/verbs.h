@@ -62,6 +62,7 @@ void expectProgram(const std::string& name);
 Action setUpCc(CommandLine);
 Action setUpCompare(CommandLine);
 Action setUpCompletion(CommandLine);
+Action setUpCorrelate(CommandLine);
 Action setUpDemo(CommandLine);
 Action setUpExec(CommandLine);
 Action setUpDissect(CommandLine);
