@@ -99,7 +99,7 @@ double Bench::cycles(const ProbeText& probe, const ProbeShape& shape) {
     gpu::Kernel k = kernel(ptxOf(probe), "probe");
     const std::uint32_t timed = shape.rounds != 0 ? shape.rounds : rounds(), all = timed + 1;
     const std::size_t warps = std::size_t{shape.blocks} * ((shape.threads + 31) / 32);
-    if ((all * 2 + 16) * warps > result_.size()) throw Error("a probe of {} warps has too many results", warps);
+    if ((all * 4 + 32) * warps > result_.size()) throw Error("a probe of {} warps has too many results", warps);
     gpu::Event begin = context().createEvent(), end = context().createEvent();
     begin.record(stream_);
     launch(k, shape, all);
@@ -116,6 +116,54 @@ double Bench::cycles(const ProbeText& probe, const ProbeShape& shape) {
             last = std::max(last, spans[2 * (round * warps + warp) + 1]);
         }
         times.push_back(static_cast<double>(last - first));
+    }
+    return noisy(std::move(times));
+}
+
+/// Bodies of all warps within some time, and that time.
+double Bench::bodiesUntil(gpu::Kernel& k, const ProbeShape& shape, std::uint64_t duration, double& elapsed) {
+    gpu::Event begin = context().createEvent(), end = context().createEvent();
+    begin.record(stream_);
+    k.launch(stream_, {1}, {shape.threads}, shape.sharedBytes, result_, input_, shape.region, shape.count,
+             std::uint32_t{1}, duration);
+    end.record(stream_);
+    stream_.synchronize();
+    spent(end.secondsSince(begin));
+    const std::size_t warps = (shape.threads + 31) / 32;
+    std::vector<std::uint64_t> words(4 * (warps + 1));
+    result_.buffer().copyOut(words.data(), words.size() * sizeof(std::uint64_t));
+    const auto until = static_cast<double>(words[4 * warps]);
+    double bodies = 0, first = until;
+    for (std::size_t warp = 0; warp < warps; ++warp) {
+        const auto* w = &words[4 * warp];
+        const auto last = static_cast<double>(w[2]), ended = static_cast<double>(w[3]);
+        first = std::min(first, static_cast<double>(w[0]));
+        // Of the last one, the part before the time was up.
+        const double part = ended > last ? (until - last) / (ended - last) : 1;
+        bodies += static_cast<double>(w[1]) - 1 + std::clamp(part, 0.0, 1.0);
+    }
+    elapsed = until - first;
+    return bodies;
+}
+
+double Bench::cyclesPerBody(const ProbeText& probe, const ProbeShape& shape) {
+    gpu::Kernel k = kernel(ratePtxOf(probe), "rate");
+    // So many times a warp that the first and the last one weigh little.
+    const double enough = effort(12.0, 100.0) * ((shape.threads + 31) / 32);
+    std::uint64_t duration = effort(2000u, 20000u);
+    double elapsed = 0, bodies = bodiesUntil(k, shape, duration, elapsed);
+    for (int tries = 0; bodies < enough && tries < 6; ++tries) {
+        duration = static_cast<std::uint64_t>(static_cast<double>(duration) *
+                                              std::min(100.0, 1.1 * enough / std::max(bodies, 0.1)));
+        bodies = bodiesUntil(k, shape, duration, elapsed);
+    }
+    // And twice as long, since a scheduler that starves some warps leaves the more to do when the time is up.
+    std::vector<double> times;
+    while (times.size() < rounds()) {
+        double longer = 0;
+        const double more = bodiesUntil(k, shape, 2 * duration, longer);
+        if (times.size() > 0) bodies = bodiesUntil(k, shape, duration, elapsed);
+        times.push_back((longer - elapsed) / (more - bodies));
     }
     return noisy(std::move(times));
 }

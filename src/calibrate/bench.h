@@ -55,6 +55,20 @@ class Bench {
         const double once = cycles(make(length), shape), twice = cycles(make(2 * length), shape);
         return (twice - once) / (static_cast<double>(length) * shape.repeats);
     }
+    /// Cycles by which an SM is done with the body of one warp more, while all warps of a block repeat it.
+    double cyclesPerBody(const ProbeText&, const ProbeShape&);
+    /// The same for one more instruction of the body, as cyclesEach().
+    template <class Make>
+    double cyclesEachOfMany(Make make, std::uint32_t length, const ProbeShape& shape) {
+        constexpr std::uint32_t kLongest = 128;
+        double once = cyclesPerBody(make(length), shape), twice = cyclesPerBody(make(2 * length), shape);
+        // Until it is the body that takes the time, and not the loop around it.
+        for (; twice < 1.9 * once && length < kLongest; length *= 2) {
+            once = twice;
+            twice = cyclesPerBody(make(4 * length), shape);
+        }
+        return (twice - once) / length;
+    }
     /// Seconds between two events around a launch: the median.
     double seconds(const ProbeText&, const ProbeShape&);
     /// Seconds that work of a stream takes, between two events; what `prepare` puts there is not timed.
@@ -74,6 +88,7 @@ class Bench {
 
   private:
     void launch(gpu::Kernel&, const ProbeShape&, std::uint32_t rounds);
+    double bodiesUntil(gpu::Kernel&, const ProbeShape&, std::uint64_t duration, double& elapsed);
 
     gpu::Gpu& gpu_;
     std::uint64_t seed_;

@@ -36,7 +36,7 @@ void measureLaunches(Session& s) {
     // All blocks of the smaller grids find a place at once where the GPU is simulated, since who waits for a place
     // waits for the end of a window; elsewhere grids are large, since events have a coarse clock.
     const unsigned places = b.sms() * static_cast<unsigned>(empty.blocksPerSm(32));
-    const unsigned more = b.effort(places, 64 * places), less = more / 2;
+    const unsigned more = b.effort(places / 2, 64 * places), less = more / 2;
     const double each =
         (launchCycles(s, empty, more, b.effort(2u, 20u)) - launchCycles(s, empty, less, b.effort(2u, 20u))) /
         (more - less);

@@ -69,10 +69,8 @@ void measureOperation(Session& s, const Operation& op) {
 
     ProbeShape all;
     all.threads = static_cast<unsigned>(s.known("sm.maxThreadsPerBlock"));
-    all.repeats = b.effort(4u, 64u);
-    const double warps = all.threads / 32.0;
     const double each =
-        b.cyclesEach([&](std::uint32_t length) { return chainText(op, kChains, length); }, 16, all) / (kChains * warps);
+        b.cyclesEachOfMany([&](std::uint32_t length) { return chainText(op, kChains, length); }, 8, all) / kChains;
     const double units = s.known(fmt::format("unit.{}", op.unit));
     const double issues = static_cast<double>(s.base().sm.schedulers * s.base().sm.issueWidth);
     // What schedulers issue a cycle says nothing of units that could take more.
@@ -91,33 +89,34 @@ void measureOperations(Session& s) {
 void measureBranches(Session& s) {
     Bench& b = s.bench();
     // Not the probe's own loop, whose count an assembler knows to be the same for all lanes.
-    ProbeText text;
-    text.setup = "ld.volatile.global.b32 %r0, [%input+116];\n";  // 0: the upper half of word 14
-    text.perRound = "cvt.u32.u64 %r1, %count;\nadd.u32 %r1, %r1, %r0;\n";
-    text.body = "LOOP:\n.pragma \"nounroll\";\nsub.u32 %r1, %r1, 1;\nsetp.ne.u32 %p0, %r1, 0;\n@%p0 bra LOOP;\n";
-    text.awaited = await32("%r1");
-    const auto iteration = [&](unsigned threads) {
-        ProbeShape shape;
-        shape.threads = threads;
-        shape.count = b.effort(32u, 1024u);
-        const double once = b.cycles(text, shape);
-        const double iterations = static_cast<double>(shape.count);
-        shape.count *= 2;
-        return (b.cycles(text, shape) - once) / iterations;
+    const auto loop = [](std::uint32_t length) {
+        ProbeText text;
+        text.setup = "ld.volatile.global.b32 %r0, [%input+116];\n";  // 0: the upper half of word 14
+        text.body = fmt::format(
+            "add.u32 %r1, %r0, {};\nLOOP:\n.pragma \"nounroll\";\nsub.u32 %r1, %r1, 1;\n"
+            "setp.ne.u32 %p0, %r1, 0;\n@%p0 bra LOOP;\n",
+            length);
+        text.awaited = await32("%r1");
+        return text;
     };
-    const double latency = iteration(32);
+    ProbeShape shape;
+    shape.repeats = b.effort(4u, 64u);
+    const double latency = b.cyclesEach(loop, 16, shape);
     s.found("op.control.latency", latency - 2 * s.known("op.integer.latency"),
             fmt::format("of an iteration of {:.4g} cycles", latency));
-    const auto threads = static_cast<unsigned>(s.known("sm.maxThreadsPerBlock"));
-    const double each = iteration(threads) / (threads / 32.0);
+    shape.threads = static_cast<unsigned>(s.known("sm.maxThreadsPerBlock"));
+    const double each = b.cyclesEachOfMany(loop, 16, shape);
     // Two integer instructions a branch: only a slower unit of branches shows.
     const double integers = 2 * s.known("op.integer.interval") / s.known("unit.alu");
     const double issue = 3.0 / static_cast<double>(s.base().sm.schedulers * s.base().sm.issueWidth);
-    const double floor = std::max({integers, issue, latency / (threads / 32.0)});
-    if (each > 1.1 * floor)
+    const double least = std::max({integers, issue, latency / (shape.threads / 32.0)});
+    if (each > 1.1 * least)
         s.found("op.control.interval", each * s.known("unit.control"));
     else
-        s.undecided("op.control.interval: other instructions of a loop take as long");
+        s.undecided(
+            fmt::format("op.control.interval: an iteration takes {:.3g} cycles of an SM, which its other "
+                        "instructions take as well",
+                        each));
 }
 
 }  // namespace bulkhead::calibrate

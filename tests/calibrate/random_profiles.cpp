@@ -58,7 +58,6 @@ void drawSizes(arch::DeviceProfile& p, Draw& draw) {
     p.sm.maxBlocks = draw.between(8, 32);
     p.sm.maxThreadsPerBlock = draw.oneOf({512, 1024});
     p.launch.latency = draw.between(500, 9000);
-    p.launch.blockInterval = draw.between(1, 40);
 }
 
 }  // namespace
@@ -70,6 +69,8 @@ arch::DeviceProfile randomProfile(std::uint64_t structure, std::uint64_t seed) {
     Draw draw(seed);
     drawSizes(p, draw);
     drawOperations(p, draw);
+    // An SM ends blocks no faster than its unit of branches executes their last instruction.
+    p.launch.blockInterval = p.interval[static_cast<int>(OpClass::control)] / p.sm.count + draw.between(1, 20);
     p.validate();
     return p;
 }
