@@ -79,10 +79,14 @@ int Bench::attribute(driver::DeviceAttribute which) {
     return value;
 }
 
-gpu::Kernel Bench::kernel(const std::string& ptx, const std::string& name) {
+const gpu::Module& Bench::module(const std::string& ptx) {
     auto found = modules_.find(ptx);
     if (found == modules_.end()) found = modules_.emplace(ptx, context().load(ptx.c_str())).first;
-    return found->second.kernel(name);
+    return found->second;
+}
+
+gpu::Kernel Bench::kernel(const std::string& ptx, const std::string& name) {
+    return module(ptx).kernel(name);
 }
 
 double Bench::noisy(std::vector<double> times) const {

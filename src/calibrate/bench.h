@@ -43,7 +43,8 @@ class Bench {
     }
     int attribute(driver::DeviceAttribute);
 
-    /// The kernels of a generated module, kept for the next call with the same text.
+    /// A generated module, kept for the next call with the same text.
+    const gpu::Module& module(const std::string& ptx);
     gpu::Kernel kernel(const std::string& ptx, const std::string& name);
 
     /// Core cycles of a round, from the first warp's first instruction to the last warp's last: the median of rounds.

@@ -72,5 +72,17 @@ void measureClock(Session&);
 void measureLaunches(Session&);
 void measureOperations(Session&);
 void measureBranches(Session&);
+void measureSharedMemory(Session&);
+void measureL1(Session&);
+void measureConstantCache(Session&);
+void measureL2Latency(Session&);
+void measureL2Shape(Session&);
+void measureL2Sides(Session&);
+void measureL2Bandwidth(Session&);
+void measureDramBandwidth(Session&);
+void measureAtomics(Session&);
+void measureMisses(Session&);
+void measureCopies(Session&);
+void measureTimeSlice(Session&);
 
 }  // namespace bulkhead::calibrate
