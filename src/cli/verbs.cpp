@@ -6,6 +6,7 @@ const std::vector<Verb>& verbs() {
     static const std::vector<Verb> all = {
         {"demo", "show what Bulkhead does, in about a minute", setUpDemo},
         {"dissect", "find a GPU's address map and cache structure by timing", setUpDissect},
+        {"calibrate", "measure a GPU and write a profile for its simulated twin", setUpCalibrate},
         {"run", "run a workload or a kernel of a PTX file", setUpRun},
         {"workloads", "list workloads, or run and check them", setUpWorkloads},
         {"compare", "compare warp schedulers on workloads", setUpCompare},

@@ -59,6 +59,7 @@ void expectProgram(const std::string& name);
 [[noreturn]] void becomeProgram(std::vector<std::string> words);
 
 // One file each.
+Action setUpCalibrate(CommandLine);
 Action setUpCc(CommandLine);
 Action setUpCompare(CommandLine);
 Action setUpCompletion(CommandLine);
