@@ -141,7 +141,7 @@ struct DeviceProfile {
         std::int64_t atomicInterval = 1;  ///< L2 cycles a slice is busy with one atomic sector
         std::int64_t repeatInterval = 0;  ///< L2 cycles longer for every further lane at the same address
         bool holdsCopies = false;         ///< copies and fills leave their lines here
-        bool copiesFarLines = false;      ///< a read of the other side leaves a copy on the reader's, for its kernel
+        bool copiesFarLines = false;      ///< a read of the other side leaves a copy on the reader's
         std::int64_t fetchBytes = 32;     ///< brought by a miss, at the least
         std::int64_t sides = 1;           ///< slices and SMs divide evenly over sides
         std::int64_t farLatency = 0;      ///< core cycles that an atomic or a write to the other side adds

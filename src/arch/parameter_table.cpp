@@ -226,8 +226,7 @@ std::vector<Descriptor> makeTable() {
         optional(flag("l2.holdsCopies", "copies and fills leave their lines in L2", FIELD(l2.holdsCopies)),
                  "assumed: a kernel finds nothing of them in L2"),
         optional(flag("l2.copiesFarLines",
-                      "a read of a line of the other side takes longer and leaves a copy near the reader, until its "
-                      "kernel ends",
+                      "a read of a line of the other side takes longer, and leaves a copy near the reader",
                       FIELD(l2.copiesFarLines)),
                  "assumed: reads do not show the side of a line"),
         optional(number("l2.fetchBytes", "B", 32, 4096, "bytes that a miss fetches at the least", FIELD(l2.fetchBytes)),

@@ -172,15 +172,14 @@ L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
     return Served::yes;
 }
 
-/// A read from the other side looks there first: a copy that an earlier read of the same launch has left serves it. One
+/// A read from the other side looks there first: a copy that an earlier read has left serves it. One
 /// that finds none crosses over, and is answered later. Copies are kept with the line's slice, in another set, though
 /// they take the place of other lines on the reader's side: there is as much to and fro.
 bool L2Slice::findCopy(RequestId id) {
     Request& request = sim_.requests[id];
     if (!port_.apart(request)) return false;
     const std::uint32_t set = copySet(request.set), way = tags_.find(set, request.line | kCopy);
-    const bool here = way != CacheTags::kNoWay && tags_.state(way).owner == request.launch &&
-                      (request.sectors & ~tags_.state(way).valid) == 0;
+    const bool here = way != CacheTags::kNoWay && (request.sectors & ~tags_.state(way).valid) == 0;
     request.crosses = !here;
     if (!here) return false;
     ++sim_.counters(request.launch).l2Hits;
@@ -196,8 +195,6 @@ void L2Slice::leaveCopy(const Request& request) {
         way = tags_.victim(set);
         if (way == CacheTags::kNoWay || (tags_.state(way).dirty && channel_.room() == 0)) return;
         evict(way, request);
-        tags_.place(set, way, request.line | kCopy, request.launch);
-    } else if (tags_.state(way).owner != request.launch) {
         tags_.place(set, way, request.line | kCopy, request.launch);
     }
     const std::uint32_t home = tags_.find(request.set, request.line);
