@@ -51,11 +51,13 @@ TEST_P(EveryProfile, aChaseThroughClosedBanksTakesTheDramLatency) {
     const VirtualAddress area = h.buffer(bytes);
     std::set<std::pair<std::uint32_t, std::uint32_t>> used;
     std::vector<VirtualAddress> chain;
-    const std::size_t banks = std::size_t{profile.map.channels()} * profile.map.banksPerChannel();
+    const std::size_t banks = std::size_t{profile.map.channels()} * profile.map.banksPerChannel() /
+                              static_cast<std::size_t>(profile.l2.sides);
     const std::size_t hops = std::min<std::size_t>(60, banks);
     for (VirtualAddress at = area; at < area + bytes && chain.size() < hops; at += 128) {
         const auto where = profile.map.locate(h.gpu.memory(h.context).space().physical(at));
-        if (used.insert({where.channel, where.bank}).second) chain.push_back(at);
+        const bool near = where.slice < profile.map.slices() / static_cast<std::uint32_t>(profile.l2.sides);
+        if (near && used.insert({where.channel, where.bank}).second) chain.push_back(at);
     }
     ASSERT_EQ(chain.size(), hops);
     for (std::size_t i = 0; i + 1 < chain.size(); ++i) *h.data<std::uint64_t>(chain[i]) = chain[i + 1];
@@ -421,6 +423,78 @@ TEST(Sides, anAtomicToTheFarSideOrTheFarHalfTakesLonger) {
     EXPECT_NEAR(chain(region[1]) - near, static_cast<double>(profile.l2.halfLatency), 1.0);
     EXPECT_NEAR(chain(region[2]) - near, static_cast<double>(profile.l2.farLatency), 1.0);
     EXPECT_NEAR(chain(region[3]) - near, static_cast<double>(profile.l2.farLatency), 1.0);
+}
+
+TEST(Sides, aReadOfTheFarSideTakesLongerUntilThereIsACopyNearBy) {
+    Harness h("h200");
+    const auto& profile = h.gpu.profile();
+    const VirtualAddress area = h.buffer(2_MiB);
+    VirtualAddress of[2] = {};
+    for (VirtualAddress at = area; at < area + 2_MiB; at += 4096)
+        of[profile.map.locate(h.gpu.memory(h.context).space().physical(at)).slice / 47] = at;
+    std::vector<bool> first(static_cast<std::size_t>(profile.sm.count), false);
+    first[0] = true;
+    const Harness::Shape shape{{1}, {1}, 0, first, 0};
+    const std::string load = kernelText("ld.global.cg.u32 %r1, [%rd1]; add.u32 %r2, %r1, 1;"),
+                      store = kernelText("st.global.u32 [%rd1], 1;");
+    const auto farReads = [&] { return h.gpu.totals().l2FarReads; };
+    for (const VirtualAddress at : of) h.cycles(store, shape, {at});  // so that L2 has them, at home
+    const Cycles near = h.cycles(load, shape, {of[0]});
+    EXPECT_EQ(farReads(), 0u);
+    const Cycles far = h.cycles(load, shape, {of[1]});
+    EXPECT_EQ(farReads(), 1u);
+    EXPECT_NEAR(static_cast<double>(far - near), static_cast<double>(profile.l2.farLatency), 2.0);
+    EXPECT_NEAR(static_cast<double>(h.cycles(load, shape, {of[1]})), static_cast<double>(near), 2.0);
+    EXPECT_EQ(farReads(), 1u);
+    h.cycles(store, shape, {of[1]});  // the copy is out of date
+    EXPECT_EQ(h.cycles(load, shape, {of[1]}), far);
+    EXPECT_EQ(farReads(), 2u);
+}
+
+TEST(L2, aMissFetchesSoManyBytesAtTheLeast) {
+    Harness h("gtx1080", {"l2.fetchBytes=64"});
+    const VirtualAddress a = h.buffer(128);
+    h.cycles(kernelText("ld.global.cg.u32 %r1, [%rd1]; ld.global.cg.u32 %r2, [%rd1+64]; add.u32 %r3, %r1, %r2;"),
+             kOneThread, {a});
+    EXPECT_EQ(h.gpu.totals().bytesDram, 128u);
+    h.cycles(kernelText("ld.global.cg.u32 %r1, [%rd1+32]; ld.global.cg.u32 %r2, [%rd1+96]; add.u32 %r3, %r1, %r2;"),
+             kOneThread, {a});
+    EXPECT_EQ(h.gpu.totals().bytesDram, 128u);
+}
+
+TEST(L2, keepsWhatWasCopiedIfItHoldsCopies) {
+    for (const bool holds : {false, true}) {
+        Harness h("gtx1080", {holds ? "l2.holdsCopies=true" : "l2.holdsCopies=false"});
+        const VirtualAddress a = h.buffer(4096);
+        h.gpu.copiedTo(h.context, a + 32, 96);
+        h.cycles(kernelText("ld.global.cg.u32 %r1, [%rd1+32]; add.u32 %r2, %r1, 1;"), kOneThread, {a});
+        EXPECT_EQ(h.gpu.totals().dramReads, holds ? 0u : 1u);
+        h.cycles(kernelText("ld.global.cg.u32 %r1, [%rd1]; add.u32 %r2, %r1, 1;"), kOneThread, {a});  // not copied
+        EXPECT_EQ(h.gpu.totals().dramReads, holds ? 1u : 2u);
+    }
+}
+
+/// L2 cycles that a slice is busy with atomics of many warps, per warp.
+double atomicTime(const std::string& atomic, int interval) {
+    Harness h("gtx1080", {"l2.repeatInterval=" + std::to_string(interval)});
+    const VirtualAddress a = h.buffer(4096);
+    const std::string address =
+        "mov.u32 %r1, %tid.x; and.b32 %r1, %r1, 3; mul.wide.u32 %rd4, %r1, 4; add.u64 %rd5, %rd1, %rd4;\n";
+    const auto run = [&](int times) {
+        return h.cycles(kernelText(address + repeat(times, atomic)), {{8}, {1024}}, {a});
+    };
+    run(1);
+    return static_cast<double>(run(60) - run(20)) / (40 * 8 * 32);
+}
+
+TEST(L2, lanesThatMeetAtOneAddressTakeTurnsUnlessTheyAreOneOperation) {
+    const std::string same = "red.global.add.f32 [%rd1], 0f3F800000;\n", sum = "red.global.add.u32 [%rd1], 1;\n",
+                      fours = "red.global.add.u32 [%rd5], 1;\n", exchange = "atom.global.exch.b32 %r5, [%rd1], %r1;\n";
+    EXPECT_NEAR(atomicTime(same, 3), 1 + 3 * 31, 2);      // 32 lanes at one address
+    EXPECT_NEAR(atomicTime(exchange, 3), 1 + 3 * 31, 2);  // each lane wants to know what was there
+    EXPECT_NEAR(atomicTime(fours, 3), 1 + 3 * 7, 2);      // eight lanes at each of four
+    EXPECT_LT(atomicTime(sum, 3), 3);                     // the sum of all lanes is added
+    EXPECT_LT(atomicTime(same, 0), 3);
 }
 
 TEST(Constant, oneAddressServesAllLanesAndEachOtherOneTakesACycle) {
