@@ -57,6 +57,17 @@ constexpr std::array kMetrics = {
     Metric{names::kAtomics, "request", "l2Atomics: atomics and reductions at the slices, which hardware counts apart",
            counted<&sim::Counters::l2Atomics>},
     Metric{names::kDramBytes, "byte", "bytesDram: read and written", counted<&sim::Counters::bytesDram>},
+    Metric{names::kDramRead, "byte", "bytesDram - bytesDramWritten",
+           [](const Launch& l, const Profile&) -> Number {
+               return static_cast<double>(l.counters.bytesDram - l.counters.bytesDramWritten);
+           }},
+    Metric{names::kDramWritten, "byte", "bytesDramWritten", counted<&sim::Counters::bytesDramWritten>},
+    Metric{names::kWarps, "warp",
+           "warpCycles / smCycles: warps on an SM that has some, a block's from its start to the end of each",
+           [](const Launch& l, const Profile&) -> Number {
+               if (l.counters.smCycles == 0) return std::nullopt;
+               return static_cast<double>(l.counters.warpCycles) / static_cast<double>(l.counters.smCycles);
+           }},
     Metric{"sm__inst_executed.avg.per_cycle_elapsed", "inst/cycle", "warpInstructions over cycles and SMs",
            [](const Launch& l, const Profile& p) -> Number {
                if (l.cycles == 0) return std::nullopt;

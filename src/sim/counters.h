@@ -28,7 +28,9 @@ constexpr std::array<std::string_view, kStalls> kStallNames = {"memory", "depend
     X(threadInstructions)                                                                  \
     X(memoryInstructions)                                                                  \
     X(blocks)                                                                              \
-    X(l1Hits) /* transactions: one line of one warp instruction */                         \
+    X(warpCycles) /* cycles x warps on an SM */                                            \
+    X(smCycles)   /* cycles x SMs that have warps; of the launch whose warp ends last */   \
+    X(l1Hits)     /* transactions: one line of one warp instruction */                     \
     X(l1Misses)                                                                            \
     X(l1Merges) /* misses that joined one under way */                                     \
     X(l1Bypasses)                                                                          \
@@ -68,7 +70,8 @@ constexpr std::array<std::string_view, kStalls> kStallNames = {"memory", "depend
     X(dramRowConflicts) /* another row open */                                             \
     X(bytesL1)          /* asked of L1D by lanes, in sectors */                            \
     X(bytesL2)          /* carried by the crossbar, both ways */                           \
-    X(bytesDram)
+    X(bytesDram)                                                                           \
+    X(bytesDramWritten) /* of these */
 
 struct Counters {
 #define BULKHEAD_DECLARE(name) std::uint64_t name = 0;

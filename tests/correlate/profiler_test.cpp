@@ -32,8 +32,8 @@ const char* const kCountsSeven =
     "header='\"ID\",\"Kernel Name\"'; units='\"\",\"\"'; row='\"0\",\"k\"'\n"
     "for m in $(echo $metrics | tr , ' '); do header=\"$header,\\\"$m\\\"\"; units=\"$units,\\\"\\\"\"; "
     "row=\"$row,\\\"7\\\"\"; done\n"
-    "{ echo \"==PROF== Connected\"; echo \"$header\"; echo \"$units\"; echo \"$row\"; } > $log\n"
-    "echo \"$options : $*\" >> $(dirname $log)/calls\n";
+    "{ echo \"==PROF== Connected\"; echo \"$header\"; echo \"$units\"; echo \"$row\"; } > \"$log\"\n"
+    "echo \"$options : $*\" >> \"$(dirname \"$log\")/calls\"\n";
 
 TEST(Profiler, runsTheCommandOnceForEachGroup) {
     const TemporaryDirectory folder;
@@ -54,7 +54,7 @@ TEST(Profiler, runsTheCommandOnceForEachGroup) {
 TEST(Profiler, saysWhatNcuSaid) {
     const TemporaryDirectory folder;
     const std::filesystem::path ncu =
-        makeProfiler(folder, "echo '==ERROR== ERR_NVGPUCTRPERM - no permission' > $log\nexit 1\n");
+        makeProfiler(folder, "echo '==ERROR== ERR_NVGPUCTRPERM - no permission' > \"$log\"\nexit 1\n");
     try {
         profile(ncu, {{"./program"}, {}, folder.path(), "VA", 60});
         FAIL();

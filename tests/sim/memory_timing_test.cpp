@@ -124,6 +124,7 @@ TEST(L1, twoWarpsThatMissOneLineSendOneRequest) {
     EXPECT_EQ(c.l1Misses, 2u);
     EXPECT_EQ(c.l1Merges, 1u);
     EXPECT_EQ(c.dramReads, 1u);
+    EXPECT_EQ(c.bytesDramWritten, 0u);
     EXPECT_EQ(c.l2Misses, 1u);
 }
 
@@ -357,6 +358,7 @@ TEST(L2, dirtyLinesAreWrittenBackWhenTheyAreEvicted) {
         "add.u64 %rd5, %rd1, %rd4; st.global.u32 [%rd5], %r3;\n";
     const Counters& c = h.gpu.counters(h.run(kernelText(write), {{1536}, {256}}, {a}));
     EXPECT_EQ(c.dramReads, 0u);  // whole sectors need no fetch
+    EXPECT_EQ(c.bytesDramWritten, c.bytesDram);
     EXPECT_GE(c.bytesDram, 700u << 10);
     EXPECT_LE(c.bytesDram, 1536u << 10);
 }

@@ -84,7 +84,10 @@ void Sm::startBlock(std::uint32_t r) {
     Resident& resident = residents_[r];
     const std::uint32_t launch = resident.launch;
     loadStore_->blockStarted(r, resident.needs.shared);
-    if (!occupied_) stalled_ = launch;
+    if (!occupied_) {
+        stalled_ = launch;
+        occupiedSince_ = sim_.now();
+    }
     sim_.noteEffect();
     ++sim_.counters(launch).blocks;
     if (sim_.observer) sim_.observer->blockStarted(sim_.now(), id_, r, launch, resident.number);
@@ -101,6 +104,7 @@ void Sm::startBlock(std::uint32_t r) {
         s.registerReady.assign(scoreboard, 0);
         s.resident = r;
         s.launch = launch;
+        s.since = sim_.now();
         ++s.generation;
         s.loads = 0;
         s.wait = Wait::none;
@@ -419,6 +423,9 @@ void Sm::vacate(std::uint32_t slot) {
     needs_[s.unit] &= others;
     s.wait = Wait::none;
     ++s.generation;
+    Counters& counters = sim_.counters(s.launch);
+    counters.warpCycles += sim_.now() - s.since;
+    if (!occupied_) counters.smCycles += sim_.now() - occupiedSince_;
     policy_->warpFinished(slot);
 }
 

@@ -124,6 +124,7 @@ class Sm final : public Requester {
         std::uint32_t generation = 0;  ///< of the occupant: late data for a former one are dropped
         std::uint32_t loads = 0;       ///< under way
         std::uint32_t stores = 0;
+        Cycles since = 0;  ///< when the occupant came
         Cycles readyAt = 0;
         Wait wait = Wait::none;
         std::uint8_t unit = 0;  ///< of the next instruction
@@ -210,6 +211,7 @@ class Sm final : public Requester {
     bool runnable_ = false;  ///< in this cycle
     Cycles lastTick_ = 0;
     std::vector<Stall> sleepCause_;  ///< by scheduler
+    Cycles occupiedSince_ = 0;       ///< if any slot is
     std::uint32_t stalled_ = 0;      ///< the launch that bears the cycles without an issue
     StoresUnderWay stores_;
     std::vector<LaunchNotice> notices_;
