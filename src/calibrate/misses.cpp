@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "base/error.h"
 #include "calibrate/measurement.h"
 
 namespace bulkhead::calibrate {
@@ -19,47 +21,77 @@ ProbeText burstText() {
     return text;
 }
 
+/// Bursts of misses that all take as long when they are alone.
+class Bursts {
+  public:
+    /// From L2, or from DRAM: lines that were never used.
+    Bursts(Session& s, bool fromDram)
+        : bench_(s.bench()),
+          most_(bench_.threadsPerBlock()),
+          bytes_((bench_.rounds() + 1) * most_ * kLine),
+          memory_(bench_.context().allocate((fromDram ? kProbes : 1) * bytes_)),
+          fromDram_(fromDram),
+          latency_(s.known(fromDram ? "dram.latency" : "l2.hitLatency")) {
+        if (!fromDram) s.probe().touch(memory_.address(), memory_.bytes(), 32);
+        start_ = cycles(kFew);
+        // A request leaves in a cycle of L2 at best.
+        slope_ = std::max((cycles(kSome) - start_) / (kSome - kFew), s.known("clock.coreMHz") / s.known("clock.l2MHz"));
+    }
+
+    /// Misses beyond the MSHRs wait until the first ones have come, and take a latency more. Nothing where the ports
+    /// take as long to pass as many: `tried` says how many did not wait.
+    std::optional<std::size_t> mostAtOnce(std::size_t& tried) {
+        const std::size_t limit = std::min(most_, static_cast<std::size_t>(0.8 * latency_ / slope_));
+        std::size_t few = kFew, many = kSome;
+        while (!wait(many)) {
+            tried = few = many;
+            if (many >= limit) return std::nullopt;
+            many = std::min(2 * many, limit);
+        }
+        while (many - few > 1) {
+            const std::size_t middle = (few + many) / 2;
+            (wait(middle) ? many : few) = middle;
+        }
+        return few;
+    }
+
+  private:
+    static constexpr std::size_t kProbes = 40, kFew = 8, kSome = 16;
+
+    bool wait(std::size_t misses) {
+        const double usual = start_ + slope_ * static_cast<double>(misses - kFew);
+        return cycles(misses) > usual + 0.5 * (latency_ - slope_ * static_cast<double>(misses));
+    }
+    double cycles(std::size_t misses) {
+        ProbeShape shape;
+        shape.threads = static_cast<unsigned>(most_);
+        shape.count = misses;
+        shape.region = memory_.address() + used_;
+        if (fromDram_) used_ += bytes_;
+        if (used_ > memory_.bytes()) throw Error("too many bursts of misses");
+        return bench_.cycles(burstText(), shape);
+    }
+
+    Bench& bench_;
+    std::size_t most_;
+    Bytes bytes_;
+    gpu::Buffer memory_;
+    bool fromDram_;
+    double latency_, start_ = 0, slope_ = 0;
+    Bytes used_ = 0;
+};
+
 }  // namespace
 
-/// Misses beyond the MSHRs wait until the first ones have come: time then rises by a latency at once.
 void measureMisses(Session& s) {
-    Bench& b = s.bench();
-    const auto most = static_cast<std::size_t>(s.known("sm.maxThreadsPerBlock"));
-    const gpu::Buffer memory = b.context().allocate((b.rounds() + 2) * most * kLine);
-    // All of it in L2 beforehand.
-    s.probe().touch(memory.address(), memory.bytes(), 32);
-    const ProbeText text = burstText();
-    const auto cycles = [&](std::size_t misses) {
-        ProbeShape shape;
-        shape.threads = static_cast<unsigned>(most);
-        shape.count = misses;
-        shape.region = memory.address();
-        return b.cycles(text, shape);
-    };
-    const double latency = s.known("l2.hitLatency");
-    const double each = std::clamp((cycles(16) - cycles(8)) / 8, 0.0, 8.0);
-    std::size_t few = 8, many = 0;
-    double before = cycles(few);
-    for (std::size_t n = 16; n <= most; n *= 2) {
-        const double now = cycles(n);
-        if (now - before > static_cast<double>(n - few) * each + 0.4 * latency) {
-            many = n;
-            break;
+    std::size_t tried = 0;
+    for (const bool fromDram : {false, true})
+        if (const auto found = Bursts(s, fromDram).mostAtOnce(tried)) {
+            s.found("l1.mshrs", static_cast<double>(*found),
+                    fmt::format("the most misses to {} of which none waits for another", fromDram ? "DRAM" : "L2"));
+            return;
         }
-        few = n;
-        before = now;
-    }
-    if (many == 0) {
-        s.undecided(fmt::format("l1.mshrs: at least {}; more misses at once only take turns at the ports", few));
-        return;
-    }
-    const std::size_t start = few;
-    while (many - few > 1) {
-        const std::size_t middle = (few + many) / 2;
-        const bool waits = cycles(middle) - before > static_cast<double>(middle - start) * each + 0.4 * latency;
-        (waits ? many : few) = middle;
-    }
-    s.found("l1.mshrs", static_cast<double>(few), "the most misses to L2 of which none waits for another");
+    s.undecided(fmt::format("l1.mshrs: at least {}: ports take as long as DRAM to pass more", tried));
 }
 
 }  // namespace bulkhead::calibrate
