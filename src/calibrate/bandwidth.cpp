@@ -98,10 +98,11 @@ double dramRate(Session& s, Move move, std::uint64_t sink) {
     MovingGrid grid(s, move, b.effort<Bytes>(2_MiB, ~Bytes{0}));
     const Bytes l2 = b.gpu().info().l2Bytes;
     // What is written stays in L2 until that is full: as much goes before. What is read was never there.
-    const Bytes before = grid.rounded(b.effort<Bytes>(move == Move::read ? 2_MiB : l2, 2 * l2));
-    const Bytes timed = grid.rounded(b.effort<Bytes>(move == Move::read ? 4_MiB : l2, std::max<Bytes>(8 * l2, 1_GiB)));
-    const gpu::Buffer from = b.context().allocate(2 * (before + timed));
-    const gpu::Buffer to = b.context().allocate(move == Move::copy ? 2 * (before + timed) : 64);
+    const Bytes before = grid.rounded(b.effort<Bytes>(move == Move::read ? 4_MiB : l2, 2 * l2));
+    const Bytes timed = grid.rounded(
+        b.effort<Bytes>(move == Move::read ? 16_MiB : std::max<Bytes>(l2, 4_MiB), std::max<Bytes>(8 * l2, 1_GiB)));
+    const gpu::Buffer from = b.freshMemory(2 * (before + timed));
+    const gpu::Buffer to = b.freshMemory(move == Move::copy ? 2 * (before + timed) : 64);
     const std::uint64_t apart = to.address() - from.address();
     Bytes used = 0;
     const auto taken = [&](Bytes bytes) {
@@ -128,7 +129,7 @@ void measureL2Bandwidth(Session& s) {
                                 static_cast<double>(bytes) / 1e6));
         return;
     }
-    const gpu::Buffer memory = b.context().allocate(bytes);
+    const gpu::Buffer memory = b.freshMemory(bytes);
     const auto seconds = [&](std::uint32_t passes) {
         return b.secondsOf([&] { grid.launch(memory.address(), bytes, 0, passes, sink.address()); });
     };

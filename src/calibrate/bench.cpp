@@ -89,6 +89,10 @@ gpu::Kernel Bench::kernel(const std::string& ptx, const std::string& name) {
     return module(ptx).kernel(name);
 }
 
+gpu::Buffer Bench::freshMemory(Bytes bytes) {
+    return kept_.emplace_back(context().allocate(bytes));
+}
+
 double Bench::noisy(std::vector<double> times) const {
     if (noise_) noise_(times);
     return percentile(times, 50);

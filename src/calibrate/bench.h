@@ -50,6 +50,9 @@ class Bench {
     const gpu::Module& module(const std::string& ptx);
     gpu::Kernel kernel(const std::string& ptx, const std::string& name);
 
+    /// Memory that nobody has used before, nor will: what is freed may be in a cache when it is allocated again.
+    gpu::Buffer freshMemory(Bytes bytes);
+
     /// Core cycles of a round, from the first warp's first instruction to the last warp's last: the median of rounds.
     double cycles(const ProbeText&, const ProbeShape&);
     /// What one more instruction of the body costs: the same probe with `length` instructions and with twice as many,
@@ -100,6 +103,7 @@ class Bench {
     gpu::Stream stream_;
     gpu::Array<std::uint64_t> input_, result_;
     std::map<std::string, gpu::Module> modules_;
+    std::vector<gpu::Buffer> kept_;
     double gpuSeconds_ = 0;
 };
 

@@ -11,13 +11,22 @@ namespace {
 
 constexpr Bytes kLine = 128;
 
-/// So many threads of one SM load a line each at once, other lines in each round.
-ProbeText burstText() {
+constexpr std::size_t kLanes = 32;
+
+/// One warp loads so many lines at once, other lines in each round.
+ProbeText burstText(std::size_t misses) {
+    const std::size_t loads = (misses + kLanes - 1) / kLanes;
     ProbeText text;
-    text.setup = "cvt.u32.u64 %r0, %count;\nsetp.lt.u32 %p0, %thread, %r0;\nmov.u64 %d1, 0;\n";
-    text.perRound = "mad.lo.u32 %r1, %round, %r0, %thread;\nmul.wide.u32 %d0, %r1, 128;\nadd.u64 %d0, %d0, %region;\n";
-    text.body = "@%p0 ld.global.u64 %d1, [%d0];\n";
-    text.awaited = await64("%d1");
+    text.setup = fmt::format("setp.lt.u32 %p0, %lane, {};\nmov.u64 %d{}, 0;\n", misses - (loads - 1) * kLanes, loads);
+    text.perRound =
+        fmt::format("mad.lo.u32 %r1, %round, {}, %lane;\nmul.wide.u32 %d0, %r1, {};\nadd.u64 %d0, %d0, %region;\n",
+                    loads * kLanes, kLine);
+    for (std::size_t i = 0; i < loads; ++i)
+        text.body +=
+            fmt::format("{}ld.global.u64 %d{}, [%d0+{}];\n", i + 1 == loads ? "@%p0 " : "", i + 1, i * kLanes * kLine);
+    // Waits for the loads, and stores nothing: stores would take turns at the port with them.
+    for (std::size_t i = 1; i < loads; ++i) text.awaited += fmt::format("xor.b64 %d{0}, %d{0}, %d{1};\n", loads, i);
+    text.awaited += fmt::format("setp.eq.u64 %p1, %d{0}, 12345;\n@%p1 st.volatile.global.u64 [%sink], %d{0};\n", loads);
     return text;
 }
 
@@ -27,9 +36,8 @@ class Bursts {
     /// From L2, or from DRAM: lines that were never used.
     Bursts(Session& s, bool fromDram)
         : bench_(s.bench()),
-          most_(bench_.threadsPerBlock()),
-          bytes_((bench_.rounds() + 1) * most_ * kLine),
-          memory_(bench_.context().allocate((fromDram ? kProbes : 1) * bytes_)),
+          bytes_((bench_.rounds() + 1) * kMost * kLine),
+          memory_(bench_.freshMemory((fromDram ? kProbes : 1) * bytes_)),
           fromDram_(fromDram),
           latency_(s.known(fromDram ? "dram.latency" : "l2.hitLatency")) {
         if (!fromDram) s.probe().touch(memory_.address(), memory_.bytes(), 32);
@@ -41,7 +49,7 @@ class Bursts {
     /// Misses beyond the MSHRs wait until the first ones have come, and take a latency more. Nothing where the ports
     /// take as long to pass as many: `tried` says how many did not wait.
     std::optional<std::size_t> mostAtOnce(std::size_t& tried) {
-        const std::size_t limit = std::min(most_, static_cast<std::size_t>(0.8 * latency_ / slope_));
+        const std::size_t limit = std::min(kMost, static_cast<std::size_t>(0.65 * latency_ / slope_));
         std::size_t few = kFew, many = kSome;
         while (!wait(many)) {
             tried = few = many;
@@ -56,24 +64,22 @@ class Bursts {
     }
 
   private:
-    static constexpr std::size_t kProbes = 40, kFew = 8, kSome = 16;
+    static constexpr std::size_t kProbes = 40, kFew = 8, kSome = 16, kMost = 30 * kLanes;
 
     bool wait(std::size_t misses) {
         const double usual = start_ + slope_ * static_cast<double>(misses - kFew);
-        return cycles(misses) > usual + 0.5 * (latency_ - slope_ * static_cast<double>(misses));
+        return cycles(misses) >
+               usual + std::max(0.5 * (latency_ - slope_ * static_cast<double>(misses)), 0.3 * latency_);
     }
     double cycles(std::size_t misses) {
         ProbeShape shape;
-        shape.threads = static_cast<unsigned>(most_);
-        shape.count = misses;
         shape.region = memory_.address() + used_;
         if (fromDram_) used_ += bytes_;
         if (used_ > memory_.bytes()) throw Error("too many bursts of misses");
-        return bench_.cycles(burstText(), shape);
+        return bench_.cycles(burstText(misses), shape);
     }
 
     Bench& bench_;
-    std::size_t most_;
     Bytes bytes_;
     gpu::Buffer memory_;
     bool fromDram_;

@@ -50,7 +50,7 @@ std::span<const Measurement> measurements() {
         Measurement{"atomics", "l2.atomicInterval",
                     "all SMs add: to one address, one line, or apart; int, float, 64-bit; with and without a result",
                     "cycles of a sector at its slice", measureAtomics},
-        Measurement{"misses", "l1.mshrs", "threads of one SM load a line of DRAM each, at once",
+        Measurement{"misses", "l1.mshrs", "a warp loads many lines of L2 at once, then of DRAM",
                     "the most loads of which none waits for another", measureMisses},
         Measurement{"copies", "hostLink.mbPerS", "copies from and to pinned memory", "the slower direction",
                     measureCopies},
