@@ -49,7 +49,7 @@ class Bursts {
     /// Misses beyond the MSHRs wait until the first ones have come, and take a latency more. Nothing where the ports
     /// take as long to pass as many: `tried` says how many did not wait.
     std::optional<std::size_t> mostAtOnce(std::size_t& tried) {
-        const std::size_t limit = std::min(kMost, static_cast<std::size_t>(0.65 * latency_ / slope_));
+        const std::size_t limit = std::min(kMost, static_cast<std::size_t>(0.75 * latency_ / slope_));
         std::size_t few = kFew, many = kSome;
         while (!wait(many)) {
             tried = few = many;

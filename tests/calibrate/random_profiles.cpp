@@ -67,13 +67,14 @@ void drawCaches(arch::DeviceProfile& p, Draw& draw) {
     p.shared.banks = draw.oneOf({16, 32});
     p.shared.bankBytes = draw.oneOf({4, 8});
     p.l1.cachesGlobal = true;
-    p.l1.ways = draw.between(2, 12);
+    p.l1.ways = draw.between(3, 12);
     p.l1.setHash =
         draw.between(0, 1) == 0 ? arch::DeviceProfile::SetHash::linear : arch::DeviceProfile::SetHash::xorFold;
     p.l1.bytes = draw.oneOf({16, 32, 64}) * p.l1.ways * p.l1.lineBytes;
     p.l1.sectorBytes = draw.oneOf({32, 64, 128});
     p.l1.hitLatency = draw.between(12, 100);
-    p.l1.mshrs = draw.between(17, 40);
+    // Fewer than lines, each of which a miss takes at once.
+    p.l1.mshrs = draw.between(17, 32);
     p.constant.lineBytes = draw.oneOf({32, 64, 128});
     p.constant.ways = draw.oneOf({2, 4, 8});
     p.constant.bytes = draw.oneOf({4, 8, 16}) * p.constant.lineBytes * p.constant.ways;
