@@ -55,7 +55,7 @@ double atomicCycles(Session& s, const AtomicKind& kind, Spread spread, bool retu
     constexpr double kAtOnce = 4;
     ProbeShape shape;
     shape.blocks = b.sms();
-    shape.threads = 256;
+    shape.threads = b.effort(64u, 256u);
     shape.region = region;
     shape.repeats = b.effort(2u, 32u);
     const ProbeText text = atomicText(kind, spread, returns);

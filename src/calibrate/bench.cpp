@@ -89,6 +89,10 @@ gpu::Kernel Bench::kernel(const std::string& ptx, const std::string& name) {
     return module(ptx).kernel(name);
 }
 
+gpu::Buffer Bench::freshMemory(Bytes bytes) {
+    return kept_.emplace_back(context().allocate(bytes));
+}
+
 double Bench::noisy(std::vector<double> times) const {
     if (noise_) noise_(times);
     return percentile(times, 50);
@@ -179,8 +183,8 @@ double Bench::seconds(const ProbeText& probe, const ProbeShape& shape) {
 
 double Bench::secondsOf(const std::function<void()>& work, const std::function<void()>& prepare) {
     std::vector<double> times;
-    // Where caches, clocks or the driver come into their stride, the first one does not count.
-    const std::uint32_t warmUp = 1;
+    // Where clocks and the driver come into their stride, the first one does not count.
+    const std::uint32_t warmUp = exact() ? 0 : 1;
     for (std::uint32_t i = 0; i < warmUp + rounds(); ++i) {
         gpu::Event begin = context().createEvent(), end = context().createEvent();
         if (prepare) prepare();

@@ -34,18 +34,24 @@ class Bench {
     std::uint64_t seed() const { return seed_; }
     unsigned sms() const { return static_cast<unsigned>(gpu_.info().sms); }
     bool costly() const { return gpu_.capabilities().costly; }
-    /// Timed rounds: one where nothing disturbs them.
-    std::uint32_t rounds() const { return gpu_.capabilities().deterministic ? 1 : 5; }
+    /// Nothing disturbs a time: one round is enough, and a single miss shows.
+    bool exact() const { return gpu_.capabilities().deterministic && !noise_; }
+    /// Timed rounds.
+    std::uint32_t rounds() const { return exact() ? 1 : 5; }
     /// `few` where every instruction takes time of the host, else `many`.
     template <class T>
     T effort(T few, T many) const {
         return costly() ? few : many;
     }
     int attribute(driver::DeviceAttribute);
+    unsigned threadsPerBlock() { return static_cast<unsigned>(attribute(driver::DeviceAttribute::maxThreadsPerBlock)); }
 
     /// A generated module, kept for the next call with the same text.
     const gpu::Module& module(const std::string& ptx);
     gpu::Kernel kernel(const std::string& ptx, const std::string& name);
+
+    /// Memory that nobody has used before, nor will: what is freed may be in a cache when it is allocated again.
+    gpu::Buffer freshMemory(Bytes bytes);
 
     /// Core cycles of a round, from the first warp's first instruction to the last warp's last: the median of rounds.
     double cycles(const ProbeText&, const ProbeShape&);
@@ -70,10 +76,10 @@ class Bench {
         }
         return (twice - once) / length;
     }
-    /// Seconds between two events around a launch: the median.
-    double seconds(const ProbeText&, const ProbeShape&);
-    /// Seconds that work of a stream takes, between two events; what `prepare` puts there is not timed.
+    /// Seconds that work of a stream takes, between two events: the median. What `prepare` puts there is not timed.
     double secondsOf(const std::function<void()>& work, const std::function<void()>& prepare = {});
+    /// The same of a launch.
+    double seconds(const ProbeText&, const ProbeShape&);
 
     /// Keeps the stream busy for so long that the host can put work behind it.
     void spin(double seconds);
@@ -97,6 +103,7 @@ class Bench {
     gpu::Stream stream_;
     gpu::Array<std::uint64_t> input_, result_;
     std::map<std::string, gpu::Module> modules_;
+    std::vector<gpu::Buffer> kept_;
     double gpuSeconds_ = 0;
 };
 

@@ -76,7 +76,7 @@ std::vector<std::uint64_t> shuffledRing(std::size_t count, Bytes stride, std::ui
 }
 
 std::pair<gpu::Buffer, std::uint64_t> alignedMemory(Bench& bench, Bytes bytes, Bytes alignment) {
-    gpu::Buffer memory = bench.context().allocate(bytes + alignment);
+    gpu::Buffer memory = bench.freshMemory(bytes + alignment);
     const std::uint64_t base = (memory.address() + alignment - 1) / alignment * alignment;
     return {std::move(memory), base};
 }

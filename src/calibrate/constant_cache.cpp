@@ -100,7 +100,7 @@ void measureConstantCache(Session& s) {
         s.undecided("constant.bytes: all constant memory stays in the cache");
         return;
     }
-    times.tolerated = b.gpu().capabilities().deterministic ? 0.0 : 0.03;
+    times.tolerated = b.exact() ? 0.0 : 0.03;
     Bytes line = 8;
     for (; line < 512; line *= 2) {
         chase.ring(sequentialRing(kConstantBytes / line, line));

@@ -46,7 +46,7 @@ void measureL1(Session& s) {
     past.ring(shuffledRing(64, line, b.seed()));
     const double missStep = past.perStep();
     through.ring(shuffledRing(16, line, b.seed()));
-    const CacheTimes times = {through.perStep(), missStep, b.gpu().capabilities().deterministic ? 0.0 : 0.02};
+    const CacheTimes times = {through.perStep(), missStep, b.exact() ? 0.0 : 0.02};
     const std::size_t lines = largestFitting(8, kMostL1 / line, [&](std::size_t n) {
         through.ring(shuffledRing(n, line, b.seed()));
         return times.holds(through.perStep());

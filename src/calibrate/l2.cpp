@@ -13,13 +13,14 @@
 namespace bulkhead::calibrate {
 namespace {
 
-/// Lines that nobody has used before, each in a piece of memory of its own.
+/// Lines that nobody has used before, each in a piece of memory of its own, within a KB at this offset.
 std::vector<std::uint64_t> freshLines(Session& s, std::size_t count, Bytes offset) {
-    constexpr Bytes kPiece = 4096;
+    constexpr Bytes kPiece = 4096, kLine = 128;
     Random random(s.bench().seed());
     std::vector<std::uint64_t> lines;
     while (lines.size() < count)
-        lines.push_back(s.memory().base() + random.below(s.memory().bytes() / kPiece) * kPiece + offset);
+        lines.push_back(s.memory().base() + random.below(s.memory().bytes() / kPiece) * kPiece + offset +
+                        random.below(1024 / kLine) * kLine);
     std::sort(lines.begin(), lines.end());
     lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
     for (std::size_t i = lines.size(); i > 1; --i) std::swap(lines[i - 1], lines[random.below(i)]);
@@ -45,6 +46,15 @@ std::uint32_t medianOf(const std::vector<std::uint32_t>& times) {
 
 void measureL2Latency(Session& s) {
     Bench& b = s.bench();
+    // Loads of lines never used, by addresses that no load has to bring; first of all, while rows of DRAM are closed.
+    std::vector<dissect::Access> accesses;
+    for (const std::uint64_t line : freshLines(s, b.effort(32u, 512u), 3072)) accesses.push_back({line});
+    const std::size_t count = accesses.size();
+    for (std::size_t i = 0; i < count; ++i) accesses.push_back(accesses[i]);
+    const dissect::Times times = s.probe().timeAccesses(accesses);
+    const auto half = times.begin() + static_cast<std::ptrdiff_t>(count);
+    const std::uint32_t miss = medianOf({times.begin(), half}), again = medianOf({half, times.end()});
+
     constexpr std::size_t kLines = 256;
     auto [memory, base] = alignedMemory(b, 4_MiB, 2_MiB);
     Chase chase(b, memory, base, "ld.global.cg.u64");
@@ -52,15 +62,6 @@ void measureL2Latency(Session& s) {
     chase.ring(shuffledRing(kLines, 4_MiB / kLines, b.seed()));
     const double hit = chase.latency();
     s.found("l2.hitLatency", hit, fmt::format("mean over {} lines", kLines));
-
-    // Loads of lines never used, by addresses that no load has to bring.
-    std::vector<dissect::Access> accesses;
-    for (const std::uint64_t line : freshLines(s, b.effort(48u, 512u), 3072)) accesses.push_back({line});
-    const std::size_t count = accesses.size();
-    for (std::size_t i = 0; i < count; ++i) accesses.push_back(accesses[i]);
-    const dissect::Times times = s.probe().timeAccesses(accesses);
-    const auto half = times.begin() + static_cast<std::ptrdiff_t>(count);
-    const std::uint32_t miss = medianOf({times.begin(), half}), again = medianOf({half, times.end()});
     if (miss < 1.1 * again) throw Error("lines never used come as fast as from L2: something else is at work");
     s.found("dram.latency", hit + miss - again, fmt::format("median over {} lines", count));
 }

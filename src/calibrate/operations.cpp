@@ -68,7 +68,7 @@ void measureOperation(Session& s, const Operation& op) {
     s.found(fmt::format("op.{}.latency", op.name), latency);
 
     ProbeShape all;
-    all.threads = static_cast<unsigned>(s.known("sm.maxThreadsPerBlock"));
+    all.threads = b.threadsPerBlock();
     const double each =
         b.cyclesEachOfMany([&](std::uint32_t length) { return chainText(op, kChains, length); }, 8, all) / kChains;
     const double units = s.known(fmt::format("unit.{}", op.unit));
@@ -104,7 +104,7 @@ void measureBranches(Session& s) {
     const double latency = b.cyclesEach(loop, 16, shape);
     s.found("op.control.latency", latency - 2 * s.known("op.integer.latency"),
             fmt::format("of an iteration of {:.4g} cycles", latency));
-    shape.threads = static_cast<unsigned>(s.known("sm.maxThreadsPerBlock"));
+    shape.threads = b.threadsPerBlock();
     const double each = b.cyclesEachOfMany(loop, 16, shape);
     // Two integer instructions a branch: only a slower unit of branches shows.
     const double integers = 2 * s.known("op.integer.interval") / s.known("unit.alu");

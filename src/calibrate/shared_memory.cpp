@@ -62,7 +62,7 @@ void measureSharedMemory(Session& s) {
     }
 
     ProbeShape all;
-    all.threads = static_cast<unsigned>(s.known("sm.maxThreadsPerBlock"));
+    all.threads = b.threadsPerBlock();
     const double interval = b.cyclesEachOfMany([&](std::uint32_t n) { return sharedChains(4, n, 4, 0); }, 8, all) / 4;
     s.found("op.memory.interval", std::max(1.0, interval * s.known("unit.ldst")),
             fmt::format("{:.4g} B a cycle of shared memory", 128 / interval));
