@@ -73,7 +73,7 @@ Action setUpCorrelate(CommandLine line) {
     const auto o = std::make_shared<CorrelateOptions>();
     addSidesOptions(line, o->sides);
     line.option("--sort", o->order, "order of kernels: worst first, or by workload")
-        .typeName("ORDER")
+        .typeName("NAME")
         .showDefault()
         .check(whatOrder);
     addJsonOption(line, o->json);
