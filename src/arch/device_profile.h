@@ -139,13 +139,14 @@ struct DeviceProfile {
         std::int64_t writeRetention = 0;  ///< a line brought in by a write counts as this many set accesses younger
         std::int64_t responseQueue = 8;   ///< responses a slice can hold before its port
         std::int64_t atomicInterval = 1;  ///< L2 cycles a slice is busy with one atomic sector
-        std::int64_t repeatInterval = 0;  ///< L2 cycles longer for every further lane at the same address
-        bool holdsCopies = false;         ///< copies and fills leave their lines here
-        bool copiesFarLines = false;      ///< a read of the other side leaves a copy on the reader's
-        std::int64_t fetchBytes = 32;     ///< brought by a miss, at the least
-        std::int64_t sides = 1;           ///< slices and SMs divide evenly over sides
-        std::int64_t farLatency = 0;      ///< core cycles that an atomic or a write to the other side adds
-        std::int64_t halfLatency = 0;     ///< the same for the other half of a side
+        std::int64_t repeatInterval = 0;  ///< millionths of an L2 cycle for each lane at the same address: integers
+        std::int64_t floatRepeatInterval = 0;  ///< the same of floating-point additions
+        bool holdsCopies = false;              ///< copies and fills leave their lines here
+        bool copiesFarLines = false;           ///< a read of the other side leaves a copy on the reader's
+        std::int64_t fetchBytes = 32;          ///< brought by a miss, at the least
+        std::int64_t sides = 1;                ///< slices and SMs divide evenly over sides
+        std::int64_t farLatency = 0;           ///< core cycles that an atomic or a write to the other side adds
+        std::int64_t halfLatency = 0;          ///< the same for the other half of a side
     } l2;
 
     enum class DramScheduler : std::uint8_t { frFcfs, fcfs, frFcfsCap, parBs };
@@ -189,8 +190,8 @@ struct DeviceProfile {
     } hostLink;
 
     struct Launch {
-        std::int64_t latency = 0;        ///< core cycles from a call to the start of its launch
-        std::int64_t setup = 0;          ///< core cycles from there to the first block, and of its end
+        std::int64_t latency = 0;                ///< core cycles from a call to the start of its launch
+        std::int64_t setup = 0;                  ///< core cycles from there to the first block, and of its end
         std::int64_t blockInterval = 1'000'000;  ///< millionths of a core cycle between two blocks placed
     } launch;
 

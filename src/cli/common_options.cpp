@@ -54,7 +54,7 @@ void addMapOption(CommandLine line, std::string& map) {
 void addMetricsOption(CommandLine line, std::string& metrics) {
     line.option("--metrics", metrics,
                 "print counters under Nsight Compute's names, as ncu --csv --page raw does: ncu, or ncu:FILE")
-        .typeName("FORM");
+        .typeName("NAME");
 }
 
 void addJsonOption(CommandLine line, std::string& file, const std::string& what) {

@@ -59,7 +59,10 @@ int runCorrelate(const CorrelateOptions& o, const CommandLine& line) {
     }
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results[1]));
     if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
-    if (!o.html.empty()) writeOutput(o.html, report::html("bulkhead correlate", results));
+    if (!o.html.empty()) {
+        if (c.unmatched.empty()) results.pop_back();
+        writeOutput(o.html, report::html("bulkhead correlate", results));
+    }
     for (const std::string& failure : sides.failures) fmt::print(stderr, "bulkhead: {}\n", failure);
     return sides.failures.empty() ? kDone : kCheckFailed;
 }
@@ -70,7 +73,7 @@ Action setUpCorrelate(CommandLine line) {
     const auto o = std::make_shared<CorrelateOptions>();
     addSidesOptions(line, o->sides);
     line.option("--sort", o->order, "order of kernels: worst first, or by workload")
-        .typeName("ORDER")
+        .typeName("NAME")
         .showDefault()
         .check(whatOrder);
     addJsonOption(line, o->json);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/common_options.h"
+#include "cli/run.h"
 #include "cli/verbs.h"
 #include "correlate/counter_files.h"
 #include "correlate/profiler.h"
@@ -206,9 +207,22 @@ class Measuring {
         simulate();
     }
 
-    bool hasPtx() const {
-        return std::any_of(targets_.begin(), targets_.end(),
-                           [](const Target& target) { return target.kind == Target::Kind::ptx; });
+    /// Refuses PTX files that could not run, and options that are for such files alone.
+    void expectPtx(const CommandLine& line) const {
+        RunOptions run;
+        run.kernel = o_.kernel;
+        for (const Target& target : targets_) {
+            if (target.kind != Target::Kind::ptx) continue;
+            run.what = target.words.front();
+            chosenKernel(readFile(run.what), run);
+        }
+        if (run.what.empty())
+            for (const std::string& option : line.givenOf(kOfKernels))
+                throw Error("correlate: {} is for PTX files, and there is none", option);
+        parseExtent(o_.grid, "--grid");
+        parseExtent(o_.block, "--block");
+        for (const std::string& argument : o_.arguments)
+            parseKernelArgument(argument, static_cast<Bytes>(sides_.profile.dram.bytes));
     }
 
   private:
@@ -346,9 +360,7 @@ Sides measureSides(const SidesOptions& o, const CommandLine& line) {
     Sides sides;
     sides.profile = profileOf(o.twin, o.settings);
     Measuring measuring(o, sides);
-    if (!measuring.hasPtx())
-        for (const std::string& option : line.givenOf(kOfKernels))
-            throw Error("correlate: {} is for PTX files, and there is none", option);
+    measuring.expectPtx(line);
     measuring.run();
     return sides;
 }

@@ -47,7 +47,8 @@ struct MachineConfig {
     struct L2 {
         std::uint32_t ways, mshrs, mshrMerges;
         Bytes lineBytes, sectorBytes;
-        std::uint64_t responseQueue, atomicInterval, repeatInterval, writeRetention;
+        std::uint64_t responseQueue, atomicInterval, writeRetention;
+        std::uint64_t repeatInterval, floatRepeatInterval;  ///< millionths of an L2 cycle
         bool holdsCopies, copiesFarLines;
         unsigned sectorsFetched;  ///< at the least
         std::uint64_t sides;

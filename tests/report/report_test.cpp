@@ -238,11 +238,11 @@ TEST(Description, SaysWhereTheLeastAndTheMostAre) {
 
 TEST(Html, HoldsEveryTitleTableChartAndCommand) {
     const std::string page = html("t", gallery());
-    EXPECT_EQ(occurrences(page, "<section"), 8u);
-    EXPECT_EQ(occurrences(page, "<table>"), 8u);
-    EXPECT_EQ(occurrences(page, "<figure class=\"chart\">"), 10u);
-    EXPECT_EQ(occurrences(page, "role=\"img\""), 10u);
-    EXPECT_EQ(occurrences(page, "<code>"), 8u);
+    EXPECT_EQ(occurrences(page, "<section"), 9u);
+    EXPECT_EQ(occurrences(page, "<table>"), 9u);
+    EXPECT_EQ(occurrences(page, "<figure class=\"chart\">"), 11u);
+    EXPECT_EQ(occurrences(page, "role=\"img\""), 11u);
+    EXPECT_EQ(occurrences(page, "<code>"), 9u);
     EXPECT_NE(page.find("<td class=\"number paper\" data-value=\"1.55\">1.55</td>"), std::string::npos);
 }
 

@@ -476,9 +476,9 @@ TEST(L2, keepsWhatWasCopiedIfItHoldsCopies) {
     }
 }
 
-/// L2 cycles that a slice is busy with atomics of many warps, per warp.
-double atomicTime(const std::string& atomic, int interval) {
-    Harness h("gtx1080", {"l2.repeatInterval=" + std::to_string(interval)});
+/// L2 cycles that a slice is busy with an atomic of a warp, where many warps have one.
+double atomicTime(const std::string& atomic, const std::string& interval) {
+    Harness h("gtx1080", {"l2.repeatInterval=" + interval, "l2.floatRepeatInterval=" + interval});
     const VirtualAddress a = h.buffer(4096);
     const std::string address =
         "mov.u32 %r1, %tid.x; and.b32 %r1, %r1, 3; mul.wide.u32 %rd4, %r1, 4; add.u64 %rd5, %rd1, %rd4;\n";
@@ -490,13 +490,14 @@ double atomicTime(const std::string& atomic, int interval) {
 }
 
 TEST(L2, lanesThatMeetAtOneAddressTakeTurnsUnlessTheyAreOneOperation) {
-    const std::string same = "red.global.add.f32 [%rd1], 0f3F800000;\n", sum = "red.global.add.u32 [%rd1], 1;\n",
+    const std::string floats = "red.global.add.f32 [%rd1], 0f3F800000;\n", sum = "red.global.add.u32 [%rd1], 1;\n",
                       fours = "red.global.add.u32 [%rd5], 1;\n", exchange = "atom.global.exch.b32 %r5, [%rd1], %r1;\n";
-    EXPECT_NEAR(atomicTime(same, 3), 1 + 3 * 31, 2);      // 32 lanes at one address
-    EXPECT_NEAR(atomicTime(exchange, 3), 1 + 3 * 31, 2);  // each lane wants to know what was there
-    EXPECT_NEAR(atomicTime(fours, 3), 1 + 3 * 7, 2);      // eight lanes at each of four
-    EXPECT_LT(atomicTime(sum, 3), 3);                     // the sum of all lanes is added
-    EXPECT_LT(atomicTime(same, 0), 3);
+    EXPECT_NEAR(atomicTime(floats, "3"), 3 * 32, 2);  // 32 lanes at one address
+    EXPECT_NEAR(atomicTime(floats, "1.5"), 1.5 * 32, 2);
+    EXPECT_NEAR(atomicTime(exchange, "3"), 3 * 32, 2);  // each lane wants to know what was there
+    EXPECT_NEAR(atomicTime(fours, "3"), 3 * 8, 2);      // eight lanes at each of four, side by side
+    EXPECT_LT(atomicTime(sum, "3"), 3);                 // the sum of all lanes is added
+    EXPECT_LT(atomicTime(floats, "0"), 3);
 }
 
 TEST(Constant, oneAddressServesAllLanesAndEachOtherOneTakesACycle) {

@@ -28,6 +28,7 @@ import * as style from "./style.js";
 import { Tip } from "./tip.js";
 
 const kHeight = 320;
+const kScatterHeight = 460;
 const kMostInTip = 10;
 const kFewPoints = 40;
 const kFewCategories = 4;
@@ -140,7 +141,7 @@ export class XyChart {
   options(width) {
     return {
       width,
-      height: kHeight + this.nameRoom(width),
+      height: this.plot.kind === "scatter" ? kScatterHeight : kHeight + this.nameRoom(width),
       legend: { show: false },
       cursor: {
         y: false,

@@ -162,6 +162,7 @@ void runAtomic(const Instr& i, Warp& w, LaneMask mask) {
     const AccessKind kind = i.dstCount ? AccessKind::atomic : AccessKind::reduction;
     accessMemory(i, w, mask, kind, [&](const Access& a, const Places& p) {
         w.lastAccess().combines = kCombines<T, Operation>;
+        w.lastAccess().addsFloats = i.type == Type::f32 || i.type == Type::f64;
         if (a.space == ptx::Space::global && !w.effects().showAtOnce()) {
             w.effects().defer<Kind>(a, Kind::run).take(i, w, a, p);
             return;

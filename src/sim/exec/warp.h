@@ -53,7 +53,8 @@ struct Access {
     CacheOp cacheOp;
     std::uint8_t bytes;  ///< per lane, all vector elements together
     AccessPattern pattern;
-    bool combines;  ///< atomics: lanes at one address can be made one operation before it is sent
+    bool combines;    ///< atomics: lanes at one address can be made one operation before it is sent
+    bool addsFloats;  ///< atomics
     LaneMask lanes;
     /// Global, constant: virtual address. Shared: offset in the block's shared memory. Local: offset in the
     /// thread's local memory. Param: offset in the kernel's parameter block. Lanes that are not active repeat the
@@ -213,7 +214,7 @@ class Warp {
         a.cacheOp = cacheOp;
         a.bytes = static_cast<std::uint8_t>(bytes);
         a.pattern = AccessPattern::scattered;
-        a.combines = false;
+        a.combines = a.addsFloats = false;
         a.lanes = lanes;
         return a;
     }

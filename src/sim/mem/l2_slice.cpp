@@ -113,8 +113,8 @@ L2Slice::Served L2Slice::serve(RequestId id, std::uint64_t edge) {
     if (writes) {
         service = portEdges(request.bytes, sim_.config.crossbar.requestBytesPerCycle);
     } else if (request.kind != RequestKind::read) {
-        service = sim_.config.l2.atomicInterval * static_cast<std::uint64_t>(std::popcount(request.sectors)) +
-                  sim_.config.l2.repeatInterval * request.repeats;
+        service = std::max<std::uint64_t>(
+            sim_.config.l2.atomicInterval * static_cast<std::uint64_t>(std::popcount(request.sectors)), request.turns);
     }
     const Served served = writes ? (this->*serveWrite_)(id, way) : serveRead(id, way);
     if (served != Served::yes) return served;

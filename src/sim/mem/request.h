@@ -32,9 +32,9 @@ struct Request {
     std::uint32_t token = 0;   ///< the asker's: which miss or load it answers
     RequestId next = kNoRequest;
     std::uint16_t bytes = 0;    ///< payload
+    std::uint16_t turns = 0;    ///< atomic: L2 cycles of lanes that meet at one address
     std::uint8_t sectors = 0;   ///< wanted or written
     std::uint8_t complete = 0;  ///< write: sectors written whole
-    std::uint8_t repeats = 0;   ///< atomic: lanes at one address after the first
     std::uint8_t warp = 0;
     bool crosses = false;   ///< read: its answer comes from the other side
     bool opensRow = false;  ///< in DRAM: its row was opened for it

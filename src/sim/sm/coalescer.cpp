@@ -128,7 +128,7 @@ bool isFreeOfConflicts(const Access& access, unsigned banks, unsigned shift) {
 
 }  // namespace
 
-void Coalescer::countRepeats(const Access& access, Transactions& lines) const {
+void Coalescer::takeTurns(const Access& access, std::uint64_t interval, Transactions& lines) const {
     std::uint64_t seen[kLanes];
     std::uint8_t times[kLanes];
     std::size_t count = 0;
@@ -137,17 +137,21 @@ void Coalescer::countRepeats(const Access& access, Transactions& lines) const {
         const auto at = static_cast<std::size_t>(std::find(seen, seen + count, address) - seen);
         if (at == count) {
             seen[count] = address;
-            times[count++] = 0;
+            times[count++] = 1;
         } else {
             ++times[at];
         }
     }
     // An assembler makes one operation of lanes that all have the same address (a vote, a sum, and one lane's atomic).
     if (access.combines && count == 1) return;
-    for (std::size_t a = 0; a < count; ++a)
+    constexpr std::uint64_t kMillion = 1'000'000;
+    for (std::size_t a = 0; a < count; ++a) {
+        const auto turns = static_cast<std::uint16_t>(
+            std::min<std::uint64_t>((interval * times[a] + kMillion / 2) / kMillion, 0xffff));
         for (std::size_t i = 0; i < lines.count; ++i)
             if (lines.items[i].line == seen[a] >> lineShift_ << lineShift_)
-                lines.items[i].repeats = std::max(lines.items[i].repeats, times[a]);
+                lines.items[i].turns = std::max(lines.items[i].turns, turns);
+    }
 }
 
 unsigned bankPasses(const Access& access, unsigned banks, unsigned bankBytes) {

@@ -107,8 +107,10 @@ void LoadStore::gather(const Warp& warp, const Access& access, Operation& op) {
         gatherConstant(access, memory, op.lines);
     } else {
         coalescer_.gather(access, op.lines);
-        if (sim_.config.l2.repeatInterval && (op.kind == AccessKind::atomic || op.kind == AccessKind::reduction))
-            coalescer_.countRepeats(access, op.lines);
+        const auto& l2 = sim_.config.l2;
+        const std::uint64_t turn = access.addsFloats ? l2.floatRepeatInterval : l2.repeatInterval;
+        if (turn && (op.kind == AccessKind::atomic || op.kind == AccessKind::reduction))
+            coalescer_.takeTurns(access, turn, op.lines);
         for (std::size_t i = 0; i < op.lines.count; ++i)
             op.lines.items[i].line = memory.physical(op.lines.items[i].line, mappingHint_);
     }
@@ -338,7 +340,7 @@ LoadStore::Passed LoadStore::passStore(Operation& op, const Transaction& t) {
     }
     dropBeside(t.line);
     send(op.kind == AccessKind::atomic ? RequestKind::atomic : RequestKind::reduction, op, t.line, t.sectors, 0,
-         op.load, t.repeats);
+         op.load, t.turns);
     return Passed::yes;
 }
 
@@ -376,7 +378,7 @@ bool LoadStore::makeRoom(std::uint32_t way, const Issuer& by) {
 }
 
 void LoadStore::send(RequestKind kind, const Issuer& by, std::uint64_t line, std::uint8_t sectors,
-                     std::uint8_t complete, std::uint32_t token, std::uint8_t repeats) {
+                     std::uint8_t complete, std::uint32_t token, std::uint16_t turns) {
     const RequestId id = sim_.requests.take();
     Request& request = sim_.requests[id];
     const arch::AddressMap::Location where = sim_.profile.map.locate(line);
@@ -391,7 +393,7 @@ void LoadStore::send(RequestKind kind, const Issuer& by, std::uint64_t line, std
     request.token = token;
     request.sectors = sectors;
     request.complete = complete;
-    request.repeats = repeats;
+    request.turns = turns;
     request.bytes = static_cast<std::uint16_t>(std::popcount(sectors) * sim_.config.l2.sectorBytes);
     request.warp = static_cast<std::uint8_t>(by.slot);
     port_.send(id);

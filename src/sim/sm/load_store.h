@@ -113,7 +113,7 @@ class LoadStore {
     }
     bool firstUse(const Transaction&, std::uint8_t& prefetched, std::uint64_t& counter) const;
     void send(RequestKind, const Issuer&, std::uint64_t line, std::uint8_t sectors, std::uint8_t complete,
-              std::uint32_t token, std::uint8_t repeats = 0);
+              std::uint32_t token, std::uint16_t turns = 0);
     void lineDone(std::uint32_t load, Cycles when);
     /// L1D may fetch more than L2's sector at a time.
     std::uint8_t widen(std::uint8_t sectors) const { return wide_[sectors]; }
