@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/statistics.h"
 #include "calibrate/measurement.h"
 
 namespace bulkhead::calibrate {
@@ -90,13 +91,22 @@ class Bursts {
 }  // namespace
 
 void measureMisses(Session& s) {
+    if (!s.knownFlag("l1.cachesGlobal")) {
+        s.undecided("l1.mshrs: loads pass L1D by, and take none");
+        return;
+    }
     std::size_t tried = 0;
-    for (const bool fromDram : {false, true})
-        if (const auto found = Bursts(s, fromDram).mostAtOnce(tried)) {
+    const auto tell = [&](std::optional<std::size_t> found, const char* from) {
+        if (found)
             s.found("l1.mshrs", static_cast<double>(*found),
-                    fmt::format("the most misses to {} of which none waits for another", fromDram ? "DRAM" : "L2"));
-            return;
-        }
+                    fmt::format("the most misses to {} of which none waits for another", from));
+        return found.has_value();
+    };
+    Bursts toL2(s, false);
+    if (tell(toL2.mostAtOnce(tried), "L2")) return;
+    Bursts toDram(s, true);
+    toDram.setSlope(toL2.slope());
+    if (tell(toDram.mostAtOnce(tried), "DRAM")) return;
     s.undecided(fmt::format("l1.mshrs: at least {}: ports take as long as DRAM to pass more", tried));
 }
 
