@@ -42,10 +42,15 @@ class Bursts {
           fromDram_(fromDram),
           latency_(s.known(fromDram ? "dram.latency" : "l2.hitLatency")) {
         if (!fromDram) s.probe().touch(memory_.address(), memory_.bytes(), 32);
-        start_ = cycles(kFew);
+        const std::vector<double> alone = {cycles(kFew), cycles(kFew), cycles(kFew)};
+        start_ = percentile(alone, 50);
         // A request leaves in a cycle of L2 at best.
         slope_ = std::max((cycles(kSome) - start_) / (kSome - kFew), s.known("clock.coreMHz") / s.known("clock.l2MHz"));
     }
+
+    /// What one more costs at the ports. L2 tells it better than DRAM, where each may find another row.
+    double slope() const { return slope_; }
+    void setSlope(double cycles) { slope_ = cycles; }
 
     /// Misses beyond the MSHRs wait until the first ones have come, and take a latency more. Nothing where the ports
     /// take as long to pass as many: `tried` says how many did not wait.
