@@ -15,6 +15,7 @@ struct AtomicKind {
 };
 constexpr std::array kKinds = {AtomicKind{"int", "u32", 4}, AtomicKind{"float", "f32", 4},
                                AtomicKind{"64-bit int", "u64", 8}};
+constexpr unsigned kAtOnce = 4;
 enum class Spread { sameAddress, sameLine, apart };
 constexpr std::array<std::pair<Spread, std::string_view>, 3> kSpreads = {
     {{Spread::sameAddress, "same address"}, {Spread::sameLine, "same line"}, {Spread::apart, "spread"}}};
@@ -23,7 +24,7 @@ constexpr std::array<std::pair<Spread, std::string_view>, 3> kSpreads = {
 /// the same for all lanes would add for the whole warp at once.
 ProbeText atomicText(const AtomicKind& kind, Spread spread, bool returns) {
     const bool wide = kind.bytes == 8;
-    const std::string value = wide ? "%d9" : "%r9", result = wide ? "%d8" : "%r8";
+    const std::string value = wide ? "%d9" : "%r9";
     ProbeText text;
     text.setup = fmt::format("ld.volatile.global.b32 %r0, [%input+116];\nld.volatile.global.b{} {}, [%input+{}];\n",
                              8 * kind.bytes, value,
@@ -35,27 +36,29 @@ ProbeText atomicText(const AtomicKind& kind, Spread spread, bool returns) {
         text.setup += fmt::format("and.b32 %r1, %lane, {};\nadd.u32 %r0, %r0, %r1;\n", 128 / kind.bytes - 1);
     if (spread == Spread::apart) text.setup += "mad.lo.u32 %r1, %block, %threads, %thread;\nadd.u32 %r0, %r0, %r1;\n";
     text.setup += fmt::format("mul.wide.u32 %d0, %r0, {};\nadd.u64 %d0, %d0, %region;\n", kind.bytes);
-    text.setup += wide ? "mov.u64 %d7, 0;\n" : "mov.u32 %r7, 0;\n";
-    constexpr unsigned kAtOnce = 4;
-    for (unsigned i = 0; i < kAtOnce; ++i) {
-        if (!returns) {
-            text.body += fmt::format("red.global.add.{} [%d0], {};\n", kind.type, value);
-            continue;
-        }
-        text.body += fmt::format("atom.global.add.{} {}, [%d0], {};\n", kind.type, result, value);
-        text.body += wide ? "xor.b64 %d7, %d7, %d8;\n" : "xor.b32 %r7, %r7, %r8;\n";
-    }
-    text.awaited = returns ? (wide ? await64("%d7") : await32("%r7")) : "membar.gl;\n";
+    // Results in registers of their own: none waits for another.
+    const char* const bank = wide ? "%d" : "%r";
+    for (unsigned i = 0; i < kAtOnce; ++i)
+        text.body += returns ? fmt::format("atom.global.add.{} {}{}, [%d0], {};\n", kind.type, bank, 10 + i, value)
+                             : fmt::format("red.global.add.{} [%d0], {};\n", kind.type, value);
+    for (unsigned i = 0; i < kAtOnce && returns; ++i)
+        text.awaited += wide ? await64(fmt::format("%d{}", 10 + i)) : await32(fmt::format("%r{}", 10 + i));
+    if (!returns) text.awaited = "membar.gl;\n";
     return text;
+}
+
+/// So many in a block that slices are busy all the time.
+unsigned threadsAtWork(Bench& b) {
+    const unsigned most = b.threadsPerBlock();
+    return b.effort(std::clamp(4096 / b.sms() / 32 * 32, 64u, most), most);
 }
 
 /// Cycles that the GPU takes for the atomic instruction of one warp.
 double atomicCycles(Session& s, const AtomicKind& kind, Spread spread, bool returns, std::uint64_t region) {
     Bench& b = s.bench();
-    constexpr double kAtOnce = 4;
     ProbeShape shape;
     shape.blocks = b.sms();
-    shape.threads = b.effort(64u, 256u);
+    shape.threads = threadsAtWork(b);
     shape.region = region;
     shape.repeats = b.effort(2u, 32u);
     const ProbeText text = atomicText(kind, spread, returns);
@@ -69,7 +72,7 @@ double atomicCycles(Session& s, const AtomicKind& kind, Spread spread, bool retu
 
 void measureAtomics(Session& s) {
     Bench& b = s.bench();
-    const gpu::Buffer memory = b.context().allocate(std::max<Bytes>(Bytes{b.sms()} * 256 * 8, 4096));
+    const gpu::Buffer memory = b.context().allocate(std::max<Bytes>(Bytes{b.sms()} * b.threadsPerBlock() * 8, 4096));
     double sector = 0;
     for (const AtomicKind& kind : kKinds)
         for (const auto& [spread, where] : kSpreads)

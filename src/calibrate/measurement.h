@@ -26,7 +26,8 @@ class Session {
 
     /// A number of the profile: as measured so far, else the base's.
     double known(std::string_view key) const;
-    bool measured(std::string_view key) const;
+    /// The same of one that is true or false.
+    bool knownFlag(std::string_view key) const;
 
     /// A parameter of the profile, which has an integer.
     void found(std::string_view key, double value, std::string note = {});

@@ -102,13 +102,14 @@ void measureBranches(Session& s) {
     ProbeShape shape;
     shape.repeats = b.effort(4u, 64u);
     const double latency = b.cyclesEach(loop, 16, shape);
-    s.found("op.control.latency", latency - 2 * s.known("op.integer.latency"),
+    s.found("op.control.latency", std::max(1.0, latency - 2 * s.known("op.integer.latency")),
             fmt::format("of an iteration of {:.4g} cycles", latency));
     shape.threads = b.threadsPerBlock();
     const double each = b.cyclesEachOfMany(loop, 16, shape);
     // Two integer instructions a branch: only a slower unit of branches shows.
     const double integers = 2 * s.known("op.integer.interval") / s.known("unit.alu");
-    const double issue = 3.0 / static_cast<double>(s.base().sm.schedulers * s.base().sm.issueWidth);
+    // They depend on each other: a scheduler issues no two of them at once.
+    const double issue = 3.0 / static_cast<double>(s.base().sm.schedulers);
     const double least = std::max({integers, issue, latency / (shape.threads / 32.0)});
     if (each > 1.1 * least)
         s.found("op.control.interval", each * s.known("unit.control"));

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "arch/parameter_table.h"
 #include "base/error.h"
 #include "calibrate/measurement.h"
@@ -20,8 +18,10 @@ const dissect::MemoryView& Session::memory() {
     return *memory_;
 }
 
-bool Session::measured(std::string_view key) const {
-    return std::any_of(figures_.begin(), figures_.end(), [&](const Figure& f) { return f.key == key; });
+bool Session::knownFlag(std::string_view key) const {
+    for (const Figure& f : figures_)
+        if (f.key == key) return f.text == "true";
+    return arch::findParameter(key)->get(base_) != 0;
 }
 
 double Session::known(std::string_view key) const {
