@@ -92,6 +92,8 @@ struct Instruction {
     std::vector<Operand> operands;
     Position position;
     std::string_view text;  ///< the instruction as written, a view into Module::source
+    /// Machine instructions that it takes to issue it; 0 if it is a part of the one behind it. See ptx/assembler.
+    std::uint8_t slots = 1;
 
     bool has(std::string_view modifier) const;
 };
