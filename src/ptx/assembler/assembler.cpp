@@ -6,6 +6,7 @@
 #include "ptx/assembler/scheduling.h"
 #include "ptx/assembler/simplification.h"
 #include "ptx/assembler/unrolling.h"
+#include "ptx/assembler/vectors.h"
 
 namespace bulkhead::ptx {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 /// Beyond this, sets of registers by block would take too long: such functions stay as they are.
 constexpr std::size_t kMostBits = std::size_t{1} << 28;
 
-void assembleFunction(Function& function) {
+void assembleFunction(Function& function, const Module& module) {
     BlockGraph graph(function);
     if (graph.blocks.size() * function.registers.size() > kMostBits) return;
     graph.straighten();
@@ -26,6 +27,7 @@ void assembleFunction(Function& function) {
     fuseProducts(function, graph);
     removeUnused(function, graph);
     graph.straighten();
+    joinSharedLoads(function, graph, module);
     countIssueSlots(function, graph);
     scheduleBlocks(function, graph);
     graph.putBack(function);
@@ -36,7 +38,7 @@ void assembleFunction(Function& function) {
 Module assemble(const Module& module) {
     Module result = module;
     for (Function& function : result.functions)
-        if (!function.isExtern && !function.body.empty()) assembleFunction(function);
+        if (!function.isExtern && !function.body.empty()) assembleFunction(function, module);
     return result;
 }
 

@@ -125,16 +125,20 @@ BlockGraph::BlockGraph(const Function& function) : tables_(function.branchTarget
 
 std::vector<std::vector<int>> BlockGraph::predecessors() const {
     std::vector<std::vector<int>> all(blocks.size());
-    for (std::size_t b = 0; b < blocks.size(); ++b)
-        for (const int successor : blocks[b].successors())
-            all[static_cast<std::size_t>(successor)].push_back(static_cast<int>(b));
+    std::vector<bool> reached(blocks.size(), false);
+    std::vector<int> work{0};
+    reached[0] = true;
+    while (!work.empty()) {
+        const int b = work.back();
+        work.pop_back();
+        for (const int successor : blocks[static_cast<std::size_t>(b)].successors()) {
+            all[static_cast<std::size_t>(successor)].push_back(b);
+            if (reached[static_cast<std::size_t>(successor)]) continue;
+            reached[static_cast<std::size_t>(successor)] = true;
+            work.push_back(successor);
+        }
+    }
     return all;
-}
-
-std::size_t BlockGraph::instructions() const {
-    std::size_t count = 0;
-    for (const Block& block : blocks) count += block.code.size() + (block.branch ? 1 : 0);
-    return count;
 }
 
 std::vector<int> BlockGraph::loopDepths() const {
@@ -216,7 +220,7 @@ bool BlockGraph::joinFollowers() {
         for (const int to : table)
             if (to != kNone) entries[static_cast<std::size_t>(to)] += 2;
     for (std::size_t b = 0; b < blocks.size(); ++b) {
-        if (depth[b] == kNone) continue;
+        if (depth[b] == kNone || entries[b] == 0) continue;  // nothing leads there
         while (!blocks[b].branch && blocks[b].next != kNone) {
             const auto follower = static_cast<std::size_t>(blocks[b].next);
             if (follower == b || entries[follower] != 1) break;

@@ -32,10 +32,10 @@ class BlockGraph {
 
     std::vector<Block> blocks;
 
+    /// Blocks that lead to each, of those that the entry leads to.
     std::vector<std::vector<int>> predecessors() const;
     /// How many loops each block is in, by back edges of a walk from the entry; -1 if nothing leads to it.
     std::vector<int> loopDepths() const;
-    std::size_t instructions() const;
 
     /// Joins blocks that always follow each other, leads jumps to where they end up, and takes branches away whose two
     /// ways are one.

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "ptx/parse/words.h"
+
 namespace bulkhead::ptx {
 namespace {
 
@@ -155,6 +157,33 @@ Motion motionOf(const Function& function, const Instruction& instruction) {
     return isOneOf(ordered, opcode) ? Motion::ordered : Motion::fixed;
 }
 
+UniformRegisters::UniformRegisters(const Function& function, const BlockGraph& graph)
+    : varies_(function.registers.size(), false) {
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (const BlockGraph::Block& block : graph.blocks)
+            for (const Instruction& i : block.code) {
+                const Effects effects = effectsOf(function, i);
+                if (!givesDifferent(function, i, effects)) continue;
+                for (const int reg : effects.writes) {
+                    if (varies(reg)) continue;
+                    varies_[static_cast<std::size_t>(reg)] = changed = true;
+                }
+            }
+    }
+}
+
+bool UniformRegisters::givesDifferent(const Function& function, const Instruction& i, const Effects& effects) const {
+    for (const int reg : effects.reads)
+        if (varies(reg)) return true;
+    const Motion motion = motionOf(function, i);
+    if (motion != Motion::free && motion != Motion::constantLoad) return true;
+    if (isFloat(typeOf(i)) && i.opcode != "ld") return true;  // only integers are computed for all threads at once
+    return std::any_of(i.operands.begin(), i.operands.end(), [](const Operand& o) {
+        return o.kind == Operand::Kind::sreg && !o.name.starts_with("ctaid") && !o.name.starts_with("n");
+    });
+}
+
 bool usesCarry(const Instruction& instruction) {
     return instruction.has("cc") || instruction.opcode == "addc" || instruction.opcode == "subc" ||
            instruction.opcode == "madc";
@@ -164,15 +193,13 @@ bool isConvergent(const Instruction& instruction) {
     return !isOneOf(kComputes, instruction.opcode) && instruction.opcode != "ld" && instruction.opcode != "st";
 }
 
-Type typeNamed(std::string_view modifier) {
-    for (int t = static_cast<int>(Type::pred); t <= static_cast<int>(Type::f64); ++t)
-        if (nameOf(static_cast<Type>(t)) == modifier) return static_cast<Type>(t);
-    return Type::none;
+Type modifierType(std::string_view modifier) {
+    return typeNamed(modifier).value_or(Type::none);
 }
 
 Type typeOf(const Instruction& instruction) {
     for (auto m = instruction.modifiers.rbegin(); m != instruction.modifiers.rend(); ++m)
-        if (const Type type = typeNamed(*m); type != Type::none) return type;
+        if (const Type type = modifierType(*m); type != Type::none) return type;
     return Type::none;
 }
 

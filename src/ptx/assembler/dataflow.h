@@ -60,10 +60,22 @@ bool usesCarry(const Instruction&);
 /// Whether lanes of a warp or threads of a block take part in it together, so that who is there matters.
 bool isConvergent(const Instruction&);
 
+/// Registers that have the same value in all threads of a block, by what they are computed from. Machines keep them in a
+/// register file of their own, or read them from constant memory again.
+class UniformRegisters {
+  public:
+    UniformRegisters(const Function&, const BlockGraph&);
+    bool varies(int reg) const { return varies_[static_cast<std::size_t>(reg)]; }
+
+  private:
+    bool givesDifferent(const Function&, const Instruction&, const Effects&) const;
+    std::vector<bool> varies_;
+};
+
 /// The type that an instruction computes in: the last of its modifiers that names one.
 Type typeOf(const Instruction&);
 /// The type that a modifier names; none if it names none.
-Type typeNamed(std::string_view modifier);
+Type modifierType(std::string_view modifier);
 
 /// Registers of one instruction's operands, replaced. `from` and `to` have the same size and kind.
 void renameReads(Instruction&, const Function&, int from, int to);

@@ -69,44 +69,11 @@ class HighHalves {
     }
 
     static bool truncates(const Instruction& i) {
-        const Type to = typeNamed(i.modifiers[i.modifiers.size() - 2]);
+        const Type to = modifierType(i.modifiers[i.modifiers.size() - 2]);
         return to != Type::none && !isFloat(to) && bitsOf(to) <= 32;
     }
 
     std::vector<bool> needed_;
-};
-
-/// Registers that have the same value in all threads of a block, by what they are computed from.
-class UniformRegisters {
-  public:
-    UniformRegisters(const Function& function, const BlockGraph& graph) : varies_(function.registers.size(), false) {
-        for (bool changed = true; changed;) {
-            changed = false;
-            for (const BlockGraph::Block& block : graph.blocks)
-                for (const Instruction& i : block.code) {
-                    const Effects effects = effectsOf(function, i);
-                    if (!givesDifferent(function, i, effects)) continue;
-                    for (const int reg : effects.writes) {
-                        if (varies_[static_cast<std::size_t>(reg)]) continue;
-                        varies_[static_cast<std::size_t>(reg)] = changed = true;
-                    }
-                }
-        }
-    }
-    bool varies(int reg) const { return varies_[static_cast<std::size_t>(reg)]; }
-
-  private:
-    bool givesDifferent(const Function& function, const Instruction& i, const Effects& effects) const {
-        for (const int reg : effects.reads)
-            if (varies_[static_cast<std::size_t>(reg)]) return true;
-        const Motion motion = motionOf(function, i);
-        if (motion != Motion::free && motion != Motion::constantLoad) return true;
-        return std::any_of(i.operands.begin(), i.operands.end(), [](const Operand& o) {
-            return o.kind == Operand::Kind::sreg && !o.name.starts_with("ctaid") && !o.name.starts_with("n");
-        });
-    }
-
-    std::vector<bool> varies_;
 };
 
 /// Of instructions that have no machine instruction of their own.
@@ -143,6 +110,7 @@ class Slots {
         for (BlockGraph::Block& block : graph_.blocks)
             for (Instruction& i : block.code) i.slots = static_cast<std::uint8_t>(slotsOf(i));
         for (BlockGraph::Block& block : graph_.blocks) takeIn(block);
+        for (std::size_t b = 0; b < graph_.blocks.size(); ++b) movePointers(static_cast<int>(b));
         for (std::size_t b = 0; b < graph_.blocks.size(); ++b) endBlock(static_cast<int>(b));
         if (function_.isKernel) addPrologue();
     }
@@ -214,7 +182,7 @@ class Slots {
     /// Conversions between widths that leave the bits alone.
     static bool isRenaming(const Instruction& cvt) {
         if (cvt.modifiers.size() != 2) return false;
-        const Type to = typeNamed(cvt.modifiers[0]), from = typeNamed(cvt.modifiers[1]);
+        const Type to = modifierType(cvt.modifiers[0]), from = modifierType(cvt.modifiers[1]);
         if (isFloat(to) || isFloat(from) || to == Type::none || from == Type::none) return false;
         const bool narrows = bitsOf(to) <= bitsOf(from) && bitsOf(to) >= 32;
         return narrows || (!isSigned(from) && bitsOf(to) > bitsOf(from)) || (bitsOf(to) == 16 && bitsOf(from) >= 16);
@@ -240,6 +208,23 @@ class Slots {
                 --place;
             }
             user = place;
+        }
+    }
+
+    /// Pointers that a loop of one block moves on, by which it accesses memory: the assembler adds in one pair of
+    /// registers and addresses by another, at the cost of a move.
+    void movePointers(int b) {
+        BlockGraph::Block& block = graph_.blocks[static_cast<std::size_t>(b)];
+        if (block.taken != b && block.next != b) return;
+        for (Instruction& i : block.code) {
+            const bool movesOn = isIntegerSum(i) && i.slots == 2 && hasNumber(i) && i.operands[0].reg == i.operands[1].reg;
+            if (!movesOn) continue;
+            const auto accesses = [&](const Instruction& other) {
+                return std::any_of(other.operands.begin(), other.operands.end(), [&](const Operand& o) {
+                    return o.kind == Operand::Kind::address && o.reg == i.operands[0].reg;
+                });
+            };
+            if (std::any_of(block.code.begin(), block.code.end(), accesses)) i.slots = 3;
         }
     }
 

@@ -9,8 +9,12 @@
 namespace bulkhead::ptx {
 namespace {
 
-/// How many instructions are looked at for one whose operands are there.
-constexpr std::size_t kWindow = 64;
+/// How many instructions are looked at for one whose operands are there: the first of these with which registers
+/// suffice.
+constexpr std::size_t kWindows[] = {64, 40, 24, 16, 10, 6, 3, 1};
+/// Registers of 32 bits that a thread may have on GPUs since Volta while an SM is full of threads. NVIDIA's assembler
+/// uses so many before it keeps loads back.
+constexpr int kFreeRegisters = 32 - 4;
 /// Longer blocks are ordered piece by piece: dependences between accesses are found pair by pair.
 constexpr std::size_t kLongestPiece = 1024;
 
@@ -59,11 +63,13 @@ class BlockSchedule {
   public:
     BlockSchedule(const Function& function, std::vector<Instruction>& code) : function_(function), code_(code) {}
 
-    void run() {
-        if (code_.size() < 2) return;
-        findUnits();
-        findDependences();
-        order();
+    /// The order with a window of so many instructions.
+    std::vector<Instruction> orderWithin(std::size_t window) {
+        if (units_.empty()) {
+            findUnits();
+            findDependences();
+        }
+        return order(window);
     }
 
   private:
@@ -72,7 +78,6 @@ class BlockSchedule {
         std::size_t first, last;
         std::vector<std::pair<std::size_t, int>> followers;  ///< units that depend on it, and how long after it
         std::size_t waitsFor = 0;
-        int ready = 0;
         int latency = 0;
         Motion motion = Motion::free;
         Place place;
@@ -180,40 +185,35 @@ class BlockSchedule {
         return place;
     }
 
-    void order() {
-        std::vector<std::size_t> left(units_.size()), chosen;
-        for (std::size_t u = 0; u < left.size(); ++u) left[u] = u;
+    std::vector<Instruction> order(std::size_t most) const {
+        std::vector<std::size_t> left(units_.size()), waitsFor;
+        std::vector<int> ready(units_.size(), 0);
+        for (std::size_t u = 0; u < left.size(); ++u) {
+            left[u] = u;
+            waitsFor.push_back(units_[u].waitsFor);
+        }
+        std::vector<Instruction> code;
         int now = 0;
         while (!left.empty()) {
-            const std::size_t window = std::min(left.size(), kWindow);
+            const std::size_t window = std::min(left.size(), most);
             std::size_t best = window;
-            int soonest = 0;
             for (std::size_t k = 0; k < window; ++k) {
-                const Unit& unit = units_[left[k]];
-                if (unit.waitsFor) continue;
-                if (best == window || unit.ready < soonest) {
-                    best = k;
-                    soonest = unit.ready;
-                }
-                if (unit.ready <= now) {
-                    best = k;
-                    break;
-                }
+                const std::size_t u = left[k];
+                if (waitsFor[u]) continue;
+                if (best == window || ready[u] < ready[left[best]]) best = k;
+                if (ready[u] <= now) break;
             }
             const std::size_t u = left[best];
             left.erase(left.begin() + static_cast<std::ptrdiff_t>(best));
-            now = std::max(now, units_[u].ready) + 1;
+            now = std::max(now, ready[u]) + 1;
             for (const auto& [follower, latency] : units_[u].followers) {
-                Unit& waiting = units_[follower];
-                --waiting.waitsFor;
-                waiting.ready = std::max(waiting.ready, now - 1 + latency);
+                --waitsFor[follower];
+                ready[follower] = std::max(ready[follower], now - 1 + latency);
             }
-            chosen.push_back(u);
+            code.insert(code.end(), code_.begin() + static_cast<std::ptrdiff_t>(units_[u].first),
+                        code_.begin() + static_cast<std::ptrdiff_t>(units_[u].last) + 1);
         }
-        std::vector<Instruction> code;
-        for (const std::size_t u : chosen)
-            for (std::size_t k = units_[u].first; k <= units_[u].last; ++k) code.push_back(std::move(code_[k]));
-        code_ = std::move(code);
+        return code;
     }
 
     const Function& function_;
@@ -221,22 +221,102 @@ class BlockSchedule {
     std::vector<Unit> units_;
 };
 
+/// 32-bit registers of a thread's own that each register takes.
+std::vector<int> sizesOf(const Function& function, const BlockGraph& graph) {
+    const UniformRegisters uniform(function, graph);
+    std::vector<int> sizes;
+    for (std::size_t r = 0; r < function.registers.size(); ++r) {
+        const Register& reg = function.registers[r];
+        const bool isOwn = reg.type != Type::pred && uniform.varies(static_cast<int>(r));
+        sizes.push_back(isOwn ? static_cast<int>(std::max(1U, bitsOf(reg.type) / 32) * reg.vector) : 0);
+    }
+    return sizes;
+}
+
+/// The most 32-bit registers that are live at once in a piece of code, given what is live behind it.
+int mostLive(const Function& function, const std::vector<int>& sizes, const std::vector<Instruction>& code,
+             RegisterSet live) {
+    int now = 0, most = 0;
+    const auto sizeOf = [&](int reg) { return sizes[static_cast<std::size_t>(reg)]; };
+    live.each([&](int reg) { now += sizeOf(reg); });
+    most = now;
+    const auto begin = [&](int reg) {
+        if (live.has(reg)) return;
+        live.add(reg);
+        now += sizeOf(reg);
+    };
+    for (std::size_t k = code.size(); k-- > 0;) {
+        const Effects effects = effectsOf(function, code[k]);
+        for (const int reg : effects.writes) begin(reg);
+        most = std::max(most, now);
+        for (const int reg : effects.writes) {
+            live.remove(reg);
+            now -= sizeOf(reg);
+        }
+        for (const int reg : effects.reads) begin(reg);
+        most = std::max(most, now);
+    }
+    return most;
+}
+
+/// What is live before a piece of code.
+RegisterSet liveBefore(const Function& function, const std::vector<Instruction>& code, RegisterSet live) {
+    for (std::size_t k = code.size(); k-- > 0;) {
+        const Effects effects = effectsOf(function, code[k]);
+        for (const int reg : effects.writes) live.remove(reg);
+        for (const int reg : effects.reads) live.add(reg);
+    }
+    return live;
+}
+
+std::vector<std::vector<Instruction>> piecesOf(std::vector<Instruction> code) {
+    std::vector<std::vector<Instruction>> pieces;
+    for (std::size_t begin = 0; begin < code.size();) {
+        std::size_t end = std::min(begin + kLongestPiece, code.size());
+        while (end < code.size() && code[end - 1].slots == 0) ++end;
+        pieces.emplace_back(std::make_move_iterator(code.begin() + static_cast<std::ptrdiff_t>(begin)),
+                            std::make_move_iterator(code.begin() + static_cast<std::ptrdiff_t>(end)));
+        begin = end;
+    }
+    return pieces;
+}
+
 }  // namespace
 
-void scheduleBlocks(const Function& function, BlockGraph& graph) {
-    for (BlockGraph::Block& block : graph.blocks) {
-        std::vector<Instruction> code = std::move(block.code);
-        block.code.clear();
-        for (std::size_t begin = 0; begin < code.size();) {
-            std::size_t end = std::min(begin + kLongestPiece, code.size());
-            while (end < code.size() && code[end - 1].slots == 0) ++end;
-            std::vector<Instruction> piece(std::make_move_iterator(code.begin() + static_cast<std::ptrdiff_t>(begin)),
-                                           std::make_move_iterator(code.begin() + static_cast<std::ptrdiff_t>(end)));
-            BlockSchedule(function, piece).run();
-            std::move(piece.begin(), piece.end(), std::back_inserter(block.code));
-            begin = end;
+void scheduleBlocks(Function& function, BlockGraph& graph) {
+    const BlockLiveness liveness(function, graph);
+    const std::vector<int> sizes = sizesOf(function, graph);
+    const auto liveBehind = [&](std::size_t b) {
+        RegisterSet live = liveness.out[b];
+        if (graph.blocks[b].branch)
+            for (const int reg : effectsOf(function, *graph.blocks[b].branch).reads) live.add(reg);
+        return live;
+    };
+    int allowed = kFreeRegisters;
+    for (std::size_t b = 0; b < graph.blocks.size(); ++b)
+        allowed = std::max(allowed, mostLive(function, sizes, graph.blocks[b].code, liveBehind(b)));
+    int needed = 1;
+    for (std::size_t b = 0; b < graph.blocks.size(); ++b) {
+        std::vector<std::vector<Instruction>> pieces = piecesOf(std::move(graph.blocks[b].code));
+        RegisterSet live = liveBehind(b);
+        for (std::size_t p = pieces.size(); p-- > 0;) {
+            std::vector<Instruction>& piece = pieces[p];
+            BlockSchedule schedule(function, piece);
+            for (const std::size_t window : kWindows) {
+                std::vector<Instruction> ordered = schedule.orderWithin(window);
+                const int most = mostLive(function, sizes, ordered, live);
+                if (most > allowed && window > 1) continue;
+                needed = std::max(needed, most);
+                live = liveBefore(function, ordered, live);
+                piece = std::move(ordered);
+                break;
+            }
         }
+        graph.blocks[b].code.clear();
+        for (std::vector<Instruction>& piece : pieces)
+            std::move(piece.begin(), piece.end(), std::back_inserter(graph.blocks[b].code));
     }
+    function.liveRegisters = static_cast<unsigned>(needed);
 }
 
 }  // namespace bulkhead::ptx

@@ -208,7 +208,7 @@ class LoopBody {
         const Instruction& i = block_.code[test];
         Count count;
         count.test = test;
-        count.type = typeNamed(i.modifiers[1]);
+        count.type = modifierType(i.modifiers[1]);
         if (isFloat(count.type) || (bitsOf(count.type) != 32 && bitsOf(count.type) != 64)) return std::nullopt;
         auto comparison = comparisonNamed(i.modifiers[0], !continuesIfHolds(self_));
         if (!comparison) return std::nullopt;

@@ -139,8 +139,9 @@ void FunctionLowering::run() {
     separateParts();
     code_.frameBytes = extraOffset_ + kWideSlotBytes * (1 + mostTemporaries_);
     code_.scoreboardIds = registers_->ids() + 1 + mostTemporaries_;
-    code_.registersPerThread =
-        std::min<std::uint32_t>(static_cast<std::uint32_t>(liveness_.maxLive32) + kHiddenRegisters, kMostRegisters);
+    const std::uint32_t live =
+        function_.liveRegisters ? function_.liveRegisters : static_cast<std::uint32_t>(liveness_.maxLive32);
+    code_.registersPerThread = std::min<std::uint32_t>(live + kHiddenRegisters, kMostRegisters);
 }
 
 /// What is part of the next instruction must have it behind it: lanes that come to the end of a block may have to wait
