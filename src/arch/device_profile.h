@@ -195,6 +195,10 @@ struct DeviceProfile {
         std::int64_t blockInterval = 1'000'000;  ///< millionths of a core cycle between two blocks placed
     } launch;
 
+    struct Compiler {
+        bool optimise = false;  ///< modules are loaded as NVIDIA's assembler would leave them, not as written
+    } compiler;
+
     // Mechanisms that no GPU has yet. A profile need not give these parameters: they are then those of the papers.
     // Fractions are kept in millionths.
 

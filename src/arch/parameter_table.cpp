@@ -300,6 +300,11 @@ std::vector<Descriptor> makeTable() {
         decimal("launch.blockInterval", "cycles", 1, kCycles, "interval between placements of two blocks",
                 FIELD(launch.blockInterval)),
 
+        optional(flag("compiler.optimise",
+                      "modules are loaded as NVIDIA's assembler would leave them: loops unrolled, loads early",
+                      FIELD(compiler.optimise)),
+                 "assumed: PTX is executed as written"),
+
         optional(choice("ciao.instructions", {"warps", "threads"},
                         "instructions counted by CIAO's epochs: of warps or of threads (scores: of warps)",
                         FIELD(ciao.instructions)),

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "ptx/assembler/assembler.h"
 #include "sim/host_threads.h"
 
 namespace bulkhead::sim {
@@ -70,7 +71,7 @@ void Machine::destroyContext(ContextId id) {
 
 LoadedModule Machine::load(ContextId id, const ptx::Module& module) {
     LoadedModule loaded;
-    loaded.program = lower(module);
+    loaded.program = profile_.compiler.optimise ? lower(ptx::assemble(module)) : lower(module);
     loaded.context = id;
     ContextMemory& memory = *contexts_.at(id).memory;
     for (Program::Global& global : loaded.program->globals) {

@@ -28,6 +28,12 @@ unsigned laneBytes(Type type) {
     return ptx::bitsOf(type) == 64 ? 8 : 4;
 }
 
+/// Machine instructions that an instruction becomes occupy its unit one after the other. The intervals of divisions and
+/// approximations are those of their whole sequences.
+bool takesPasses(arch::OpClass opClass) {
+    return opClass == arch::OpClass::integer || opClass == arch::OpClass::integerMul || opClass == arch::OpClass::control;
+}
+
 void addUnique(std::vector<std::uint16_t>& ids, std::uint16_t id) {
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
 }
@@ -130,10 +136,28 @@ void FunctionLowering::run() {
     for (auto& table : code_.branchTables)
         for (std::uint32_t& target : table) target = firstInstr_[target];
 
+    separateParts();
     code_.frameBytes = extraOffset_ + kWideSlotBytes * (1 + mostTemporaries_);
     code_.scoreboardIds = registers_->ids() + 1 + mostTemporaries_;
-    code_.registersPerThread =
-        std::min<std::uint32_t>(static_cast<std::uint32_t>(liveness_.maxLive32) + kHiddenRegisters, kMostRegisters);
+    const std::uint32_t live =
+        function_.liveRegisters ? function_.liveRegisters : static_cast<std::uint32_t>(liveness_.maxLive32);
+    code_.registersPerThread = std::min<std::uint32_t>(live + kHiddenRegisters, kMostRegisters);
+}
+
+/// What is part of the next instruction must have it behind it: lanes that come to the end of a block may have to wait
+/// for others.
+void FunctionLowering::separateParts() {
+    const auto begins = [&](std::size_t at) {
+        return std::any_of(flow_.blocks.begin(), flow_.blocks.end(), [&](const ptx::ControlFlow::Block& block) {
+            return firstInstr_[static_cast<std::size_t>(block.first)] == at;
+        });
+    };
+    for (std::size_t at = 0; at < code_.instrs.size(); ++at) {
+        Instr& i = code_.instrs[at];
+        if (i.slots != 0) continue;
+        const bool isLast = at + 1 == code_.instrs.size();
+        if (i.kind != Kind::compute || isLast || begins(at + 1)) i.slots = 1;
+    }
 }
 
 void FunctionLowering::layOut() {
@@ -288,6 +312,8 @@ void FunctionLowering::emit(const Instruction& instruction, Instr i, const std::
     if (ids.size() > std::size(i.registers)) refuse(instruction, "too many registers in one instruction");
     std::copy(ids.begin(), ids.end(), i.registers);
     i.dependencies = static_cast<std::uint8_t>(ids.size());
+    i.slots = instruction.slots;
+    if (takesPasses(i.opClass)) i.passes = std::max<std::uint8_t>(i.slots, 1);
     code_.instrs.push_back(i);
     code_.texts.push_back(instruction.text);
 }

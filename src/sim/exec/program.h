@@ -97,6 +97,10 @@ struct Instr {
     // Scoreboard: registers written, then registers read (guard included), as scoreboard ids of this function.
     std::uint16_t registers[12] = {};
     std::uint8_t writes = 0, dependencies = 0;  ///< registers[0, writes) are written; [0, dependencies) must be free
+    /// Machine instructions that it counts for. 0: it is part of the next instruction and executed with it, which
+    /// follows it directly and is issued when the registers of both are free.
+    std::uint8_t slots = 1;
+    std::uint8_t passes = 1;  ///< how many times its unit takes the interval of its class
 
     std::int32_t line = 0;  ///< PTX line
 };

@@ -165,11 +165,13 @@ void Sm::issueMemory(std::uint32_t slot, const Instr& instr) {
 void Sm::issue(std::uint32_t slot) {
     Slot& s = slots_[slot];
     const Cycles now = sim_.now();
-    const Instr& instr = s.warp.next();
-    const auto opClass = static_cast<std::size_t>(instr.opClass);
-    units_.occupy(s.unit, now + sim_.config.sm.interval[opClass]);
     if (watching_) [[unlikely]]
         lookForLoop(s);
+    while (s.warp.next().slots == 0) s.warp.step();  // what is part of it computes registers and cannot fail
+    const Instr& instr = s.warp.next();
+    const auto opClass = static_cast<std::size_t>(instr.opClass);
+    const Cycles interval = sim_.config.sm.interval[opClass];
+    units_.occupy(s.unit, now + interval * instr.passes);
     Step step;
     try {
         step = s.warp.step();
@@ -178,11 +180,11 @@ void Sm::issue(std::uint32_t slot) {
         return;
     }
     Counters& counters = sim_.counters(s.launch);
-    ++counters.warpInstructions;
-    counters.threadInstructions += step.lanes;
-    ++s.counters.instructions;
+    counters.warpInstructions += instr.slots;
+    counters.threadInstructions += std::uint64_t{step.lanes} * instr.slots;
+    s.counters.instructions += instr.slots;
     ready_ &= ~bitOf(slot);
-    const Cycles done = now + sim_.config.sm.latency[opClass];
+    const Cycles done = now + sim_.config.sm.latency[opClass] + interval * (instr.passes - 1U);
     Cycles notBefore = now;  // a scheduler that issues two may take the next one in this cycle
     if (step.kind == StepKind::compute) {
         for (std::uint8_t i = 0; i < instr.writes; ++i) s.registerReady[instr.registers[i]] = done;
@@ -366,16 +368,21 @@ void Sm::advanceTo(Cycles end, bool issues) {
 /// Looks at the warp's next instruction and finds out when it can issue.
 void Sm::refresh(std::uint32_t slot, Cycles notBefore) {
     Slot& s = slots_[slot];
-    const Instr& next = s.warp.next();
+    Cycles when = notBefore;
+    const Cycles* const registerReady = s.registerReady.data();
+    const Instr* issued = &s.warp.next();
+    for (;; ++issued) {
+        for (std::uint8_t i = 0; i < issued->dependencies; ++i)
+            when = std::max(when, registerReady[issued->registers[i]]);
+        if (issued->slots != 0) break;
+    }
+    const Instr& next = *issued;
     const auto unit = static_cast<std::uint8_t>(arch::unitOf(next.opClass));
     if (unit != s.unit || !(needs_[unit] & bitOf(slot))) {
         needs_[s.unit] &= ~bitOf(slot);
         needs_[unit] |= bitOf(slot);
         s.unit = unit;
     }
-    Cycles when = notBefore;
-    const Cycles* const registerReady = s.registerReady.data();
-    for (std::uint8_t i = 0; i < next.dependencies; ++i) when = std::max(when, registerReady[next.registers[i]]);
     if (when == kNever || (s.loads && changesFrame(next.kind))) {
         s.wait = Wait::load;
         ready_ &= ~bitOf(slot);

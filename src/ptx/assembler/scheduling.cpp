@@ -1,0 +1,322 @@
+#include "ptx/assembler/scheduling.h"
+
+#include <algorithm>
+#include <iterator>
+#include <unordered_map>
+
+#include "ptx/assembler/dataflow.h"
+
+namespace bulkhead::ptx {
+namespace {
+
+/// How many instructions are looked at for one whose operands are there: the first of these with which registers
+/// suffice.
+constexpr std::size_t kWindows[] = {64, 40, 24, 16, 10, 6, 3, 1};
+/// Registers of 32 bits that a thread may have on GPUs since Volta while an SM is full of threads. NVIDIA's assembler
+/// uses so many before it keeps loads back.
+constexpr int kFreeRegisters = 32 - 4;
+/// Longer blocks are ordered piece by piece: dependences between accesses are found pair by pair.
+constexpr std::size_t kLongestPiece = 1024;
+
+// What the order is chosen by. Only proportions matter: an access to global memory outlasts all that a window computes.
+constexpr int kComputeLatency = 5, kSpecialLatency = 20, kSharedLatency = 30, kGlobalLatency = 400;
+
+int latencyOf(const Instruction& i, Motion motion) {
+    switch (motion) {
+        case Motion::constantLoad:
+            return i.has("global") ? kGlobalLatency : kSharedLatency;
+        case Motion::load:
+            return i.has("shared") || i.has("shared::cta") ? kSharedLatency : kGlobalLatency;
+        case Motion::ordered:
+            return i.opcode == "atom" ? kGlobalLatency : kComputeLatency;
+        default:
+            break;
+    }
+    for (const std::string_view slow : {"div", "rem", "sqrt", "rsqrt", "rcp", "sin", "cos", "lg2", "ex2", "shfl"})
+        if (i.opcode == slow) return kSpecialLatency;
+    return i.slots == 0 ? 0 : kComputeLatency;
+}
+
+/// The memory that an access may touch.
+struct Place {
+    Space space = Space::none;  ///< none: any
+    int base = -1;              ///< a register, with the number of its writes before
+    unsigned version = 0;
+    std::string symbol;
+    std::int64_t first = 0, last = 0;  ///< bytes from the base
+};
+
+Space spaceOf(const Instruction& i) {
+    if (i.has("global")) return Space::global;
+    if (i.has("shared") || i.has("shared::cta") || i.has("shared::cluster")) return Space::shared;
+    if (i.has("local")) return Space::local;
+    return Space::none;
+}
+
+bool mayMeet(const Place& a, const Place& b) {
+    if (a.space != b.space && a.space != Space::none && b.space != Space::none) return false;
+    const bool sameBase = a.space == b.space && a.base == b.base && a.version == b.version && a.symbol == b.symbol;
+    return !sameBase || (a.first < b.last && b.first < a.last);
+}
+
+class BlockSchedule {
+  public:
+    BlockSchedule(const Function& function, std::vector<Instruction>& code) : function_(function), code_(code) {}
+
+    /// The order with a window of so many instructions.
+    std::vector<Instruction> orderWithin(std::size_t window) {
+        if (units_.empty()) {
+            findUnits();
+            findDependences();
+        }
+        return order(window);
+    }
+
+  private:
+    /// Instructions that are issued together: the last one has slots of its own.
+    struct Unit {
+        std::size_t first, last;
+        std::vector<std::pair<std::size_t, int>> followers;  ///< units that depend on it, and how long after it
+        std::size_t waitsFor = 0;
+        int latency = 0;
+        Motion motion = Motion::free;
+        Place place;
+    };
+
+    void findUnits() {
+        std::size_t first = 0;
+        for (std::size_t k = 0; k < code_.size(); ++k) {
+            if (code_[k].slots == 0 && k + 1 < code_.size()) continue;
+            Unit unit;
+            unit.first = first;
+            unit.last = k;
+            for (std::size_t i = first; i <= k; ++i) {
+                const Motion motion = motionOf(function_, code_[i]);
+                if (motion > unit.motion) unit.motion = motion;
+                unit.latency = std::max(unit.latency, latencyOf(code_[i], motion));
+            }
+            units_.push_back(std::move(unit));
+            first = k + 1;
+        }
+    }
+
+    void depend(std::size_t on, std::size_t unit, int latency) {
+        units_[on].followers.emplace_back(unit, latency);
+        ++units_[unit].waitsFor;
+    }
+
+    Effects effectsOfUnit(const Unit& unit) {
+        Effects all;
+        const int carry = static_cast<int>(function_.registers.size());
+        for (std::size_t k = unit.first; k <= unit.last; ++k) {
+            const Effects effects = effectsOf(function_, code_[k]);
+            all.reads.insert(all.reads.end(), effects.reads.begin(), effects.reads.end());
+            all.writes.insert(all.writes.end(), effects.writes.begin(), effects.writes.end());
+            if (usesCarry(code_[k])) {
+                all.reads.push_back(carry);
+                all.writes.push_back(carry);
+            }
+        }
+        return all;
+    }
+
+    void findDependences() {
+        std::unordered_map<int, std::size_t> writer;
+        std::unordered_map<int, std::vector<std::size_t>> readers;
+        std::unordered_map<int, unsigned> versions;
+        std::vector<std::size_t> accesses;
+        std::size_t fixed = units_.size();
+        for (std::size_t u = 0; u < units_.size(); ++u) {
+            Unit& unit = units_[u];
+            const Effects effects = effectsOfUnit(unit);
+            for (const int reg : effects.reads)
+                if (const auto known = writer.find(reg); known != writer.end())
+                    depend(known->second, u, units_[known->second].latency);
+            for (const int reg : effects.writes) {
+                if (const auto known = writer.find(reg); known != writer.end()) depend(known->second, u, 1);
+                for (const std::size_t reader : readers[reg])
+                    if (reader != u) depend(reader, u, 0);
+            }
+            unit.place = placeOf(unit, versions);
+            if (fixed < units_.size()) depend(fixed, u, 0);
+            if (unit.motion == Motion::fixed) {
+                for (std::size_t before = fixed < units_.size() ? fixed + 1 : 0; before < u; ++before)
+                    depend(before, u, 0);
+                fixed = u;
+                accesses.clear();
+            } else if (unit.motion >= Motion::load) {
+                for (const std::size_t before : accesses)
+                    if (mustFollow(units_[before], unit)) depend(before, u, 0);
+                accesses.push_back(u);
+            }
+            for (const int reg : effects.reads) readers[reg].push_back(u);
+            for (const int reg : effects.writes) {
+                writer[reg] = u;
+                readers[reg].clear();
+                ++versions[reg];
+            }
+        }
+    }
+
+    static bool mustFollow(const Unit& before, const Unit& after) {
+        if (before.motion == Motion::ordered || after.motion == Motion::ordered) return true;
+        if (before.motion == Motion::load && after.motion == Motion::load) return false;
+        return mayMeet(before.place, after.place);
+    }
+
+    Place placeOf(const Unit& unit, const std::unordered_map<int, unsigned>& versions) const {
+        const Instruction& i = code_[unit.last];
+        Place place;
+        if (i.opcode != "ld" && i.opcode != "st") return place;
+        place.space = spaceOf(i);
+        for (const Operand& operand : i.operands) {
+            if (operand.kind != Operand::Kind::address) continue;
+            if (operand.baseIsReg) {
+                place.base = operand.reg;
+                const auto known = versions.find(operand.reg);
+                place.version = known == versions.end() ? 0 : known->second;
+            } else {
+                place.symbol = operand.name;
+            }
+            place.first = operand.integer;
+            const unsigned elements = i.has("v4") ? 4 : i.has("v2") ? 2 : 1;
+            place.last = place.first + bitsOf(typeOf(i)) / 8 * elements;
+        }
+        return place;
+    }
+
+    std::vector<Instruction> order(std::size_t most) const {
+        std::vector<std::size_t> left(units_.size()), waitsFor;
+        std::vector<int> ready(units_.size(), 0);
+        for (std::size_t u = 0; u < left.size(); ++u) {
+            left[u] = u;
+            waitsFor.push_back(units_[u].waitsFor);
+        }
+        std::vector<Instruction> code;
+        int now = 0;
+        while (!left.empty()) {
+            const std::size_t window = std::min(left.size(), most);
+            std::size_t best = window;
+            for (std::size_t k = 0; k < window; ++k) {
+                const std::size_t u = left[k];
+                if (waitsFor[u]) continue;
+                if (best == window || ready[u] < ready[left[best]]) best = k;
+                if (ready[u] <= now) break;
+            }
+            const std::size_t u = left[best];
+            left.erase(left.begin() + static_cast<std::ptrdiff_t>(best));
+            now = std::max(now, ready[u]) + 1;
+            for (const auto& [follower, latency] : units_[u].followers) {
+                --waitsFor[follower];
+                ready[follower] = std::max(ready[follower], now - 1 + latency);
+            }
+            code.insert(code.end(), code_.begin() + static_cast<std::ptrdiff_t>(units_[u].first),
+                        code_.begin() + static_cast<std::ptrdiff_t>(units_[u].last) + 1);
+        }
+        return code;
+    }
+
+    const Function& function_;
+    std::vector<Instruction>& code_;
+    std::vector<Unit> units_;
+};
+
+/// 32-bit registers of a thread's own that each register takes.
+std::vector<int> sizesOf(const Function& function, const BlockGraph& graph) {
+    const UniformRegisters uniform(function, graph);
+    std::vector<int> sizes;
+    for (std::size_t r = 0; r < function.registers.size(); ++r) {
+        const Register& reg = function.registers[r];
+        const bool isOwn = reg.type != Type::pred && uniform.varies(static_cast<int>(r));
+        sizes.push_back(isOwn ? static_cast<int>(std::max(1U, bitsOf(reg.type) / 32) * reg.vector) : 0);
+    }
+    return sizes;
+}
+
+/// The most 32-bit registers that are live at once in a piece of code, given what is live behind it.
+int mostLive(const Function& function, const std::vector<int>& sizes, const std::vector<Instruction>& code,
+             RegisterSet live) {
+    int now = 0, most = 0;
+    const auto sizeOf = [&](int reg) { return sizes[static_cast<std::size_t>(reg)]; };
+    live.each([&](int reg) { now += sizeOf(reg); });
+    most = now;
+    const auto begin = [&](int reg) {
+        if (live.has(reg)) return;
+        live.add(reg);
+        now += sizeOf(reg);
+    };
+    for (std::size_t k = code.size(); k-- > 0;) {
+        const Effects effects = effectsOf(function, code[k]);
+        for (const int reg : effects.writes) begin(reg);
+        most = std::max(most, now);
+        for (const int reg : effects.writes) {
+            live.remove(reg);
+            now -= sizeOf(reg);
+        }
+        for (const int reg : effects.reads) begin(reg);
+        most = std::max(most, now);
+    }
+    return most;
+}
+
+/// What is live before a piece of code.
+RegisterSet liveBefore(const Function& function, const std::vector<Instruction>& code, RegisterSet live) {
+    for (std::size_t k = code.size(); k-- > 0;) {
+        const Effects effects = effectsOf(function, code[k]);
+        for (const int reg : effects.writes) live.remove(reg);
+        for (const int reg : effects.reads) live.add(reg);
+    }
+    return live;
+}
+
+std::vector<std::vector<Instruction>> piecesOf(std::vector<Instruction> code) {
+    std::vector<std::vector<Instruction>> pieces;
+    for (std::size_t begin = 0; begin < code.size();) {
+        std::size_t end = std::min(begin + kLongestPiece, code.size());
+        while (end < code.size() && code[end - 1].slots == 0) ++end;
+        pieces.emplace_back(std::make_move_iterator(code.begin() + static_cast<std::ptrdiff_t>(begin)),
+                            std::make_move_iterator(code.begin() + static_cast<std::ptrdiff_t>(end)));
+        begin = end;
+    }
+    return pieces;
+}
+
+}  // namespace
+
+void scheduleBlocks(Function& function, BlockGraph& graph) {
+    const BlockLiveness liveness(function, graph);
+    const std::vector<int> sizes = sizesOf(function, graph);
+    const auto liveBehind = [&](std::size_t b) {
+        RegisterSet live = liveness.out[b];
+        if (graph.blocks[b].branch)
+            for (const int reg : effectsOf(function, *graph.blocks[b].branch).reads) live.add(reg);
+        return live;
+    };
+    int allowed = kFreeRegisters;
+    for (std::size_t b = 0; b < graph.blocks.size(); ++b)
+        allowed = std::max(allowed, mostLive(function, sizes, graph.blocks[b].code, liveBehind(b)));
+    int needed = 1;
+    for (std::size_t b = 0; b < graph.blocks.size(); ++b) {
+        std::vector<std::vector<Instruction>> pieces = piecesOf(std::move(graph.blocks[b].code));
+        RegisterSet live = liveBehind(b);
+        for (std::size_t p = pieces.size(); p-- > 0;) {
+            std::vector<Instruction>& piece = pieces[p];
+            BlockSchedule schedule(function, piece);
+            for (const std::size_t window : kWindows) {
+                std::vector<Instruction> ordered = schedule.orderWithin(window);
+                const int most = mostLive(function, sizes, ordered, live);
+                if (most > allowed && window > 1) continue;
+                needed = std::max(needed, most);
+                live = liveBefore(function, ordered, live);
+                piece = std::move(ordered);
+                break;
+            }
+        }
+        graph.blocks[b].code.clear();
+        for (std::vector<Instruction>& piece : pieces)
+            std::move(piece.begin(), piece.end(), std::back_inserter(graph.blocks[b].code));
+    }
+    function.liveRegisters = static_cast<unsigned>(needed);
+}
+
+}  // namespace bulkhead::ptx
