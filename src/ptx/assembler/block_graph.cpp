@@ -116,8 +116,7 @@ BlockGraph::BlockGraph(const Function& function) : tables_(function.branchTarget
         std::vector<int> places;
         for (const std::string& label : table.labels) {
             const auto found = function.labels.find(label);
-            places.push_back(found == function.labels.end() ? kNone
-                                                            : blockAt[static_cast<std::size_t>(found->second)]);
+            places.push_back(found == function.labels.end() ? kNone : blockAt[static_cast<std::size_t>(found->second)]);
         }
         tableBlocks_.push_back(std::move(places));
     }

@@ -78,11 +78,11 @@ std::optional<Comparison> comparisonNamed(std::string_view name, bool inverted) 
         std::string_view name;
         std::optional<C> plain, inverted;
     };
-    static const Row rows[] = {
-        {"ne", C::notEqual, std::nullopt},      {"eq", std::nullopt, C::notEqual},      {"lt", C::less, C::greaterEqual},
-        {"le", C::lessEqual, C::greater},       {"gt", C::greater, C::lessEqual},       {"ge", C::greaterEqual, C::less},
-        {"lo", C::less, C::greaterEqual},       {"ls", C::lessEqual, C::greater},       {"hi", C::greater, C::lessEqual},
-        {"hs", C::greaterEqual, C::less}};
+    static const Row rows[] = {{"ne", C::notEqual, std::nullopt}, {"eq", std::nullopt, C::notEqual},
+                               {"lt", C::less, C::greaterEqual},  {"le", C::lessEqual, C::greater},
+                               {"gt", C::greater, C::lessEqual},  {"ge", C::greaterEqual, C::less},
+                               {"lo", C::less, C::greaterEqual},  {"ls", C::lessEqual, C::greater},
+                               {"hi", C::greater, C::lessEqual},  {"hs", C::greaterEqual, C::less}};
     for (const Row& row : rows)
         if (row.name == name) return inverted ? row.inverted : row.plain;
     return std::nullopt;
@@ -412,8 +412,7 @@ class Unrolling {
         g.holds[times] = newPredicate();
         const std::int64_t end = endOf(c.type, up);
         const Operand bound = c.bound.kind == Operand::Kind::reg ? c.bound : asRegister(block, c);
-        emit(block, "setp", {up ? "ge" : "le", type},
-             {reg(g.holds[times]), bound, integerOperand(end + margin)});
+        emit(block, "setp", {up ? "ge" : "le", type}, {reg(g.holds[times]), bound, integerOperand(end + margin)});
         emit(block, "sub", {type}, {reg(g.limits[times]), bound, integerOperand(margin)});
     }
 
