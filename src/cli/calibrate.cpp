@@ -38,6 +38,7 @@ class CalibrationNarrator final : public calibrate::Listener {
 /// A profile is called as its file is, unless a name was given.
 std::string profileName(const CalibrateOptions& o) {
     if (!o.name.empty()) return o.name;
+    if (o.out == "-") return "calibrated";
     return std::filesystem::path(o.out).stem().string();
 }
 
@@ -51,6 +52,8 @@ void writeProfile(const CalibrateOptions& o, const gpu::Gpu& gpu, calibrate::Cal
 }
 
 int runCalibrate(const CalibrateOptions& o) {
+    if (!(o.limit > 0)) throw Error("--limit {}: must be more than 0 seconds", o.limit);
+    if (o.out == "-" && o.json == "-") throw Error("calibrate: only one of --out and --json can be standard output");
     expectOutputs({o.out, o.json});
     gpu::SimulationOptions simulation;
     simulation.settings = o.settings;
