@@ -51,7 +51,9 @@ double verifyBanks(Probe& probe, const MemoryView& memory, const ProbedCache& ca
             return std::pair(l.channel, l.bank);
         },
         same, different);
-    return agreement(conflicts.collide(same), conflicts.collide(different));
+    // One after the other: compilers differ in the order in which they evaluate arguments.
+    const std::vector<bool> met = conflicts.collide(same);
+    return agreement(met, conflicts.collide(different));
 }
 
 /// As many lines of a set as it has ways evict a line of it; lines of other sets do not.
