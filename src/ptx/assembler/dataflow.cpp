@@ -16,12 +16,12 @@ bool isOneOf(const Names& names, std::string_view name) {
 }
 
 /// Registers from registers, in each lane by itself.
-const Names kComputes = {
-    "add",  "sub",  "mul",  "mad",  "mul24", "mad24", "sad",      "div",      "rem",  "abs",   "neg",  "min",  "max",
-    "popc", "clz",  "bfind", "fns", "brev",  "bfe",   "bfi",      "szext",    "bmsk", "dp4a",  "dp2a", "and",  "or",
-    "xor",  "not",  "cnot", "lop3", "shl",   "shr",   "shf",      "prmt",     "cvt",  "cvta",  "mov",  "set",  "setp",
-    "selp", "slct", "fma",  "rcp",  "sqrt",  "rsqrt", "sin",      "cos",      "lg2",  "ex2",   "tanh", "addc", "subc",
-    "madc", "testp", "copysign", "isspacep"};
+const Names kComputes = {"add",   "sub",  "mul",  "mad",   "mul24",    "mad24",   "sad", "div",  "rem",  "abs",
+                         "neg",   "min",  "max",  "popc",  "clz",      "bfind",   "fns", "brev", "bfe",  "bfi",
+                         "szext", "bmsk", "dp4a", "dp2a",  "and",      "or",      "xor", "not",  "cnot", "lop3",
+                         "shl",   "shr",  "shf",  "prmt",  "cvt",      "cvta",    "mov", "set",  "setp", "selp",
+                         "slct",  "fma",  "rcp",  "sqrt",  "rsqrt",    "sin",     "cos", "lg2",  "ex2",  "tanh",
+                         "addc",  "subc", "madc", "testp", "copysign", "isspacep"};
 /// Registers from registers of all lanes.
 const Names kExchanges = {"shfl", "vote", "match", "redux", "activemask", "elect"};
 
@@ -66,8 +66,8 @@ void renameOperand(Operand& operand, const Function& function, int from, int to)
 /// Whether the first operand holds results alone.
 bool writesFirst(const Instruction& instruction) {
     if (instruction.operands.empty() || instruction.operands[0].kind == Operand::Kind::address) return false;
-    static const Names readsAll = {"st", "red", "bra", "brx", "call", "nanosleep", "ret", "exit", "trap", "bar",
-                                   "barrier"};
+    static const Names readsAll = {"st",  "red",  "bra",  "brx", "call",   "nanosleep",
+                                   "ret", "exit", "trap", "bar", "barrier"};
     return !isOneOf(readsAll, instruction.opcode) || instruction.has("red");
 }
 

@@ -60,8 +60,8 @@ bool usesCarry(const Instruction&);
 /// Whether lanes of a warp or threads of a block take part in it together, so that who is there matters.
 bool isConvergent(const Instruction&);
 
-/// Registers that have the same value in all threads of a block, by what they are computed from. Machines keep them in a
-/// register file of their own, or read them from constant memory again.
+/// Registers that have the same value in all threads of a block, by what they are computed from. Machines keep them in
+/// a register file of their own, or read them from constant memory again.
 class UniformRegisters {
   public:
     UniformRegisters(const Function&, const BlockGraph&);

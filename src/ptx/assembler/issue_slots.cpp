@@ -104,7 +104,11 @@ unsigned sequenceOf(const Instruction& i) {
 class Slots {
   public:
     Slots(const Function& function, BlockGraph& graph)
-        : function_(function), graph_(graph), counts_(function, graph), high_(function, graph), uniform_(function, graph) {}
+        : function_(function),
+          graph_(graph),
+          counts_(function, graph),
+          high_(function, graph),
+          uniform_(function, graph) {}
 
     void run() {
         for (BlockGraph::Block& block : graph_.blocks)
@@ -125,7 +129,8 @@ class Slots {
         if (const unsigned sequence = sequenceOf(i)) return sequence;
         const Type type = typeOf(i);
         const bool wide = bitsOf(type) == 64 && !isFloat(type);
-        if (isOpcode(i, {"add", "sub", "and", "or", "xor", "not", "shl", "neg", "abs"})) return wide && isWide(i) ? 2 : 1;
+        if (isOpcode(i, {"add", "sub", "and", "or", "xor", "not", "shl", "neg", "abs"}))
+            return wide && isWide(i) ? 2 : 1;
         if (i.opcode == "shr" || i.opcode == "selp" || i.opcode == "min" || i.opcode == "max")
             return bitsOf(type) == 64 && type != Type::f64 ? 2 : i.opcode == "selp" && type == Type::f64 ? 2 : 1;
         if (i.opcode == "setp" || i.opcode == "set") return wide ? 2 : 1;
@@ -140,8 +145,10 @@ class Slots {
     unsigned slotsOfMove(const Instruction& i) const {
         const Operand& from = i.operands.back();
         const Effects effects = effectsOf(function_, i);
-        const bool isOnly = effects.writes.size() == 1 && counts_.writes[static_cast<std::size_t>(effects.writes[0])] == 1;
-        if (from.kind == Operand::Kind::integer || from.kind == Operand::Kind::real) return isOnly && i.guard < 0 ? 0 : 1;
+        const bool isOnly =
+            effects.writes.size() == 1 && counts_.writes[static_cast<std::size_t>(effects.writes[0])] == 1;
+        if (from.kind == Operand::Kind::integer || from.kind == Operand::Kind::real)
+            return isOnly && i.guard < 0 ? 0 : 1;
         const bool packs = from.kind == Operand::Kind::vector || i.operands[0].kind == Operand::Kind::vector;
         if (packs) return 1;
         return bitsOf(typeOf(i)) == 64 && from.kind == Operand::Kind::reg && isWide(i) ? 2 : 1;
@@ -197,7 +204,8 @@ class Slots {
             const Effects effects = effectsOf(function_, code[user]);
             std::size_t place = user;
             for (const int reg : effects.reads) {
-                if (counts_.reads[static_cast<std::size_t>(reg)] != 1 || counts_.writes[static_cast<std::size_t>(reg)] != 1)
+                if (counts_.reads[static_cast<std::size_t>(reg)] != 1 ||
+                    counts_.writes[static_cast<std::size_t>(reg)] != 1)
                     continue;
                 const std::size_t part = writerBefore(code, place, reg);
                 if (part == place || !canMove(code, part, place) || !takesIn(code[user], code[part], room)) continue;
@@ -217,7 +225,8 @@ class Slots {
         BlockGraph::Block& block = graph_.blocks[static_cast<std::size_t>(b)];
         if (block.taken != b && block.next != b) return;
         for (Instruction& i : block.code) {
-            const bool movesOn = isIntegerSum(i) && i.slots == 2 && hasNumber(i) && i.operands[0].reg == i.operands[1].reg;
+            const bool movesOn =
+                isIntegerSum(i) && i.slots == 2 && hasNumber(i) && i.operands[0].reg == i.operands[1].reg;
             if (!movesOn) continue;
             const auto accesses = [&](const Instruction& other) {
                 return std::any_of(other.operands.begin(), other.operands.end(), [&](const Operand& o) {
@@ -264,7 +273,8 @@ class Slots {
         if (block.branch) {
             const bool parts = block.isConditional() && uniform_.varies(block.branch->guard);
             const bool isBack = block.taken <= b || block.next <= b;
-            const bool leaves = block.taken >= 0 && block.next >= 0 && (onlyLeaves(block.taken) || onlyLeaves(block.next));
+            const bool leaves =
+                block.taken >= 0 && block.next >= 0 && (onlyLeaves(block.taken) || onlyLeaves(block.next));
             block.branch->slots = parts && !isBack && !leaves ? 3 : 1;
         } else if (!block.code.empty() && block.code.back().slots == 0) {
             block.code.back().slots = 1;
@@ -278,8 +288,7 @@ class Slots {
             for (const Instruction& i : block.code) {
                 if (isOpcode(i, {"ld", "st", "atom", "red"}))
                     usesGlobal |= !i.has("shared") && !i.has("local") && !i.has("param") && !i.has("const");
-                for (const Operand& o : i.operands)
-                    namesShared |= !o.name.empty() && !o.baseIsReg && isSharedName(o);
+                for (const Operand& o : i.operands) namesShared |= !o.name.empty() && !o.baseIsReg && isSharedName(o);
             }
         for (BlockGraph::Block& block : graph_.blocks)
             for (Instruction& i : block.code) {
@@ -291,9 +300,8 @@ class Slots {
 
     bool isSharedName(const Operand& o) const {
         if (o.kind != Operand::Kind::symbol && o.kind != Operand::Kind::address) return false;
-        return std::any_of(function_.variables.begin(), function_.variables.end(), [&](const Variable& v) {
-            return v.space == Space::shared && v.name == o.name;
-        });
+        return std::any_of(function_.variables.begin(), function_.variables.end(),
+                           [&](const Variable& v) { return v.space == Space::shared && v.name == o.name; });
     }
 
     const Function& function_;

@@ -88,7 +88,8 @@ class Predication {
         at(from).branch.reset();
         at(from).taken = BlockGraph::kNone;
         at(from).next = meet;
-        for (const int block : {from, sides.front(), sides.back(), meet}) touched_[static_cast<std::size_t>(block)] = true;
+        for (const int block : {from, sides.front(), sides.back(), meet})
+            touched_[static_cast<std::size_t>(block)] = true;
         return true;
     }
 

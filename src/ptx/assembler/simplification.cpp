@@ -76,8 +76,7 @@ void setRegister(const Function& function, Operand& operand, int reg) {
 
 class NumberFolding {
   public:
-    NumberFolding(const Function& function, BlockGraph::Block& block)
-        : function_(function), block_(block) {}
+    NumberFolding(const Function& function, BlockGraph::Block& block) : function_(function), block_(block) {}
 
     void run() {
         for (Instruction& i : block_.code) {
@@ -139,8 +138,7 @@ struct Product {
 
 class ProductFusing {
   public:
-    ProductFusing(const Function& function, BlockGraph::Block& block)
-        : function_(function), block_(block) {}
+    ProductFusing(const Function& function, BlockGraph::Block& block) : function_(function), block_(block) {}
 
     void run() {
         for (Instruction& i : block_.code) {
@@ -194,7 +192,8 @@ class ProductFusing {
             const bool wide = product.has("wide");
             const Operand& other = sum.operands[3 - side];
             if (!isSum(sum, wide) || !(isWholeRegister(other) || other.kind == Operand::Kind::integer)) continue;
-            if (versionOf(product, 1) != known->second.versions[0] || versionOf(product, 2) != known->second.versions[1])
+            if (versionOf(product, 1) != known->second.versions[0] ||
+                versionOf(product, 2) != known->second.versions[1])
                 continue;
             Operand factor = product.operands[2];
             if (product.opcode == "shl") factor.integer = std::int64_t{1} << factor.integer;
@@ -239,7 +238,8 @@ void propagateCopies(Function& function, BlockGraph& graph) {
         for (std::size_t k = 0; k < graph.blocks[b].code.size(); ++k) {
             const Instruction& i = graph.blocks[b].code[k];
             if (!copiesRegister(function, i)) continue;
-            const auto to = static_cast<std::size_t>(i.operands[0].reg), from = static_cast<std::size_t>(i.operands[1].reg);
+            const auto to = static_cast<std::size_t>(i.operands[0].reg),
+                       from = static_cast<std::size_t>(i.operands[1].reg);
             if (counts.writes[to] != 1 || counts.writes[from] != 1 || to == from) continue;
             // The source keeps the value until the copy is made again: it is computed once, or just before the copy.
             const bool isOnce = writers.block[from] >= 0 && depth[static_cast<std::size_t>(writers.block[from])] == 0;

@@ -78,11 +78,11 @@ std::optional<Comparison> comparisonNamed(std::string_view name, bool inverted) 
         std::string_view name;
         std::optional<C> plain, inverted;
     };
-    static const Row rows[] = {
-        {"ne", C::notEqual, std::nullopt},      {"eq", std::nullopt, C::notEqual},      {"lt", C::less, C::greaterEqual},
-        {"le", C::lessEqual, C::greater},       {"gt", C::greater, C::lessEqual},       {"ge", C::greaterEqual, C::less},
-        {"lo", C::less, C::greaterEqual},       {"ls", C::lessEqual, C::greater},       {"hi", C::greater, C::lessEqual},
-        {"hs", C::greaterEqual, C::less}};
+    static const Row rows[] = {{"ne", C::notEqual, std::nullopt}, {"eq", std::nullopt, C::notEqual},
+                               {"lt", C::less, C::greaterEqual},  {"le", C::lessEqual, C::greater},
+                               {"gt", C::greater, C::lessEqual},  {"ge", C::greaterEqual, C::less},
+                               {"lo", C::less, C::greaterEqual},  {"ls", C::lessEqual, C::greater},
+                               {"hi", C::greater, C::lessEqual},  {"hs", C::greaterEqual, C::less}};
     for (const Row& row : rows)
         if (row.name == name) return inverted ? row.inverted : row.plain;
     return std::nullopt;
@@ -237,8 +237,8 @@ class LoopBody {
     /// Whether the number of iterations can be told from counter and bound.
     static bool isSound(const Count& c) {
         if (c.comparison == Comparison::notEqual) return c.tested == c.step || c.tested == 0;
-        const bool up = goesUp(c.comparison);
-        return up ? c.step > 0 && c.tested >= 0 : c.step < 0 && c.tested <= 0;
+        // The counter must not be ahead of what was tested: where it wraps, the test would not have.
+        return goesUp(c.comparison) ? c.step > 0 && c.tested >= c.step : c.step < 0 && c.tested <= c.step;
     }
 
     const Function& function_;
@@ -412,8 +412,7 @@ class Unrolling {
         g.holds[times] = newPredicate();
         const std::int64_t end = endOf(c.type, up);
         const Operand bound = c.bound.kind == Operand::Kind::reg ? c.bound : asRegister(block, c);
-        emit(block, "setp", {up ? "ge" : "le", type},
-             {reg(g.holds[times]), bound, integerOperand(end + margin)});
+        emit(block, "setp", {up ? "ge" : "le", type}, {reg(g.holds[times]), bound, integerOperand(end + margin)});
         emit(block, "sub", {type}, {reg(g.limits[times]), bound, integerOperand(margin)});
     }
 

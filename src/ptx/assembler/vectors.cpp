@@ -61,7 +61,8 @@ class Alignments {
     std::uint64_t ofVariable(const std::string& name) const {
         for (const auto* variables : {&function_.variables, &module_.variables})
             for (const Variable& v : *variables)
-                if (v.name == name && v.space == Space::shared) return std::bit_floor(std::max<std::uint64_t>(v.align, 1));
+                if (v.name == name && v.space == Space::shared)
+                    return std::bit_floor(std::max<std::uint64_t>(v.align, 1));
         return 1;
     }
 
@@ -83,8 +84,8 @@ class Alignments {
             i.operands[2].integer >= 0 && i.operands[2].integer < 12)
             return times(at(1), std::uint64_t{1} << i.operands[2].integer);
         if ((i.opcode == "selp" || i.opcode == "min" || i.opcode == "max") && isPlain) return std::min(at(1), at(2));
-        const bool keepsBits = i.opcode == "cvt" && i.modifiers.size() == 2 && bitsOf(modifierType(i.modifiers[0])) >= 32 &&
-                               !isFloat(modifierType(i.modifiers[0]));
+        const bool keepsBits = i.opcode == "cvt" && i.modifiers.size() == 2 &&
+                               bitsOf(modifierType(i.modifiers[0])) >= 32 && !isFloat(modifierType(i.modifiers[0]));
         return keepsBits && count == 2 ? at(1) : 1;
     }
 

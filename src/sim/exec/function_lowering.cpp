@@ -31,7 +31,8 @@ unsigned laneBytes(Type type) {
 /// Machine instructions that an instruction becomes occupy its unit one after the other. The intervals of divisions and
 /// approximations are those of their whole sequences.
 bool takesPasses(arch::OpClass opClass) {
-    return opClass == arch::OpClass::integer || opClass == arch::OpClass::integerMul || opClass == arch::OpClass::control;
+    return opClass == arch::OpClass::integer || opClass == arch::OpClass::integerMul ||
+           opClass == arch::OpClass::control;
 }
 
 void addUnique(std::vector<std::uint16_t>& ids, std::uint16_t id) {
