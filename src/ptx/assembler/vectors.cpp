@@ -38,7 +38,7 @@ class Alignments {
         }
         for (const auto* formals : {&function.params, &function.results})
             for (const Variable& formal : *formals)
-                for (std::size_t r = 0; r < function.registers.size(); ++r)
+                for (std::size_t r = 0; formal.space == Space::reg && r < function.registers.size(); ++r)
                     if (function.registers[r].name == formal.name) of_[r] = 1;
     }
 
