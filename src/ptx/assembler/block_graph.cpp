@@ -266,10 +266,14 @@ std::vector<int> BlockGraph::layout() const {
     follow(0);
     for (std::size_t b = 0; b < blocks.size(); ++b)
         if (!placed[b] && depth[b] != kNone) follow(static_cast<int>(b));
+    std::vector<bool> named(blocks.size(), false);
+    for (const std::vector<int>& table : tableBlocks_)
+        for (const int to : table)
+            if (to != kNone) named[static_cast<std::size_t>(to)] = true;
     for (std::size_t b = 0; b < blocks.size(); ++b) {
         // What was emptied is no code; what was never reached stays, to be checked with the rest.
         const bool isEmpty = blocks[b].code.empty() && !blocks[b].branch;
-        if (!placed[b] && !isEmpty) follow(static_cast<int>(b));
+        if (!placed[b] && (!isEmpty || named[b])) follow(static_cast<int>(b));
     }
     return order;
 }

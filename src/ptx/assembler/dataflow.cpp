@@ -86,14 +86,22 @@ void RegisterSet::removeAll(const RegisterSet& other) {
     for (std::size_t w = 0; w < words_.size(); ++w) words_[w] &= ~other.words_[w];
 }
 
-BlockLiveness::BlockLiveness(const Function& function, const BlockGraph& graph) {
+Effects withoutOwn(Effects effects, const RegisterCounts& counts) {
+    for (const int reg : effects.writes)
+        if (counts.writes[static_cast<std::size_t>(reg)] == 1) std::erase(effects.reads, reg);
+    return effects;
+}
+
+BlockLiveness::BlockLiveness(const Function& function, const BlockGraph& graph, Guarded guarded) {
+    const RegisterCounts counts(function, graph);
     const std::size_t registers = function.registers.size(), count = graph.blocks.size();
     in.assign(count, RegisterSet(registers));
     out = in;
     std::vector<RegisterSet> written = in;
     for (std::size_t b = 0; b < count; ++b) {
         const auto note = [&](const Instruction& instruction) {
-            const Effects effects = effectsOf(function, instruction);
+            const Effects all = effectsOf(function, instruction);
+            const Effects effects = guarded == Guarded::keeps ? all : withoutOwn(all, counts);
             for (const int reg : effects.reads)
                 if (!written[b].has(reg)) in[b].add(reg);
             for (const int reg : effects.writes) written[b].add(reg);

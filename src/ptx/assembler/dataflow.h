@@ -31,17 +31,23 @@ class RegisterSet {
     std::vector<std::uint64_t> words_;
 };
 
-/// What is live at the begin and at the end of each block.
-struct BlockLiveness {
-    BlockLiveness(const Function&, const BlockGraph&);
-    std::vector<RegisterSet> in, out;
-};
-
 /// How often each register is written and read in a whole function.
 struct RegisterCounts {
     RegisterCounts(const Function&, const BlockGraph&);
     std::vector<int> writes, reads;
 };
+
+/// What is live at the begin and at the end of each block.
+struct BlockLiveness {
+    /// Whether a guarded write of a register that nobody else writes counts as reading it: lanes that do not write may
+    /// read what they wrote in another iteration. Hardly a program does, so estimates go without.
+    enum class Guarded : std::uint8_t { keeps, begins };
+    BlockLiveness(const Function&, const BlockGraph&, Guarded = Guarded::keeps);
+    std::vector<RegisterSet> in, out;
+};
+
+/// Without reads of registers whose only write this is.
+Effects withoutOwn(Effects, const RegisterCounts&);
 
 /// How far an instruction may be moved, besides what its registers say. Those that are not known stay where they are.
 enum class Motion : std::uint8_t {

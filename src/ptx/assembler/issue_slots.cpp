@@ -34,8 +34,9 @@ class HighHalves {
     HighHalves(const Function& function, const BlockGraph& graph) : needed_(function.registers.size(), false) {
         for (bool changed = true; changed;) {
             changed = false;
-            for (const BlockGraph::Block& block : graph.blocks)
-                for (const Instruction& i : block.code) changed |= note(function, i);
+            // What is needed is known from behind.
+            for (auto block = graph.blocks.rbegin(); block != graph.blocks.rend(); ++block)
+                for (auto i = block->code.rbegin(); i != block->code.rend(); ++i) changed |= note(function, *i);
         }
     }
     bool needed(int reg) const { return needed_[static_cast<std::size_t>(reg)]; }
@@ -197,26 +198,35 @@ class Slots {
 
     void takeIn(BlockGraph::Block& block) {
         std::vector<Instruction>& code = block.code;
+        std::vector<Effects> effects;
+        for (const Instruction& i : code) effects.push_back(effectsOf(function_, i));
         for (std::size_t user = code.size(); user-- > 0;) {
             Room room;
             // Parts of the one behind it take in nothing more: machine instructions have three operands.
             if (code[user].slots == 0) continue;
-            const Effects effects = effectsOf(function_, code[user]);
             std::size_t place = user;
-            for (const int reg : effects.reads) {
-                if (counts_.reads[static_cast<std::size_t>(reg)] != 1 ||
-                    counts_.writes[static_cast<std::size_t>(reg)] != 1)
+            for (const int reg : effects[user].reads) {
+                const auto r = static_cast<std::size_t>(reg);
+                if (counts_.reads[r] != 1 || counts_.writes[r] != 1) continue;
+                const std::size_t part = writerBefore(effects, place, reg);
+                if (part == place || !canMove(code[part], effects, part, place) ||
+                    !takesIn(code[user], code[part], room))
                     continue;
-                const std::size_t part = writerBefore(code, place, reg);
-                if (part == place || !canMove(code, part, place) || !takesIn(code[user], code[part], room)) continue;
                 code[part].slots = 0;
-                std::rotate(code.begin() + static_cast<std::ptrdiff_t>(part),
-                            code.begin() + static_cast<std::ptrdiff_t>(part) + 1,
-                            code.begin() + static_cast<std::ptrdiff_t>(place));
+                moveTo(code, part, place);
+                moveTo(effects, part, place);
                 --place;
             }
             user = place;
         }
+    }
+
+    /// Right before a later place.
+    template <class T>
+    static void moveTo(std::vector<T>& list, std::size_t from, std::size_t to) {
+        std::rotate(list.begin() + static_cast<std::ptrdiff_t>(from),
+                    list.begin() + static_cast<std::ptrdiff_t>(from) + 1,
+                    list.begin() + static_cast<std::ptrdiff_t>(to));
     }
 
     /// Pointers that a loop of one block moves on, by which it accesses memory: the assembler adds in one pair of
@@ -237,28 +247,23 @@ class Slots {
         }
     }
 
-    std::size_t writerBefore(const std::vector<Instruction>& code, std::size_t place, int reg) const {
+    static std::size_t writerBefore(const std::vector<Effects>& effects, std::size_t place, int reg) {
         constexpr std::size_t kFurthest = 64;
-        for (std::size_t k = place; k-- > 0 && place - k <= kFurthest;) {
-            const Effects effects = effectsOf(function_, code[k]);
-            if (std::find(effects.writes.begin(), effects.writes.end(), reg) != effects.writes.end()) return k;
-        }
+        for (std::size_t k = place; k-- > 0 && place - k <= kFurthest;)
+            if (std::find(effects[k].writes.begin(), effects[k].writes.end(), reg) != effects[k].writes.end()) return k;
         return place;
     }
 
     /// Whether an instruction can be moved right before a later one.
-    bool canMove(const std::vector<Instruction>& code, std::size_t from, std::size_t to) const {
-        const Instruction& i = code[from];
+    bool canMove(const Instruction& i, const std::vector<Effects>& effects, std::size_t from, std::size_t to) const {
         if (i.guard >= 0 || motionOf(function_, i) != Motion::free || isConvergent(i) || usesCarry(i) || i.slots > 2)
             return false;
-        const Effects own = effectsOf(function_, i);
+        const Effects& own = effects[from];
         if (own.writes.size() != 1) return false;
-        for (std::size_t k = from + 1; k < to; ++k) {
-            const Effects effects = effectsOf(function_, code[k]);
-            for (const int reg : effects.writes)
+        for (std::size_t k = from + 1; k < to; ++k)
+            for (const int reg : effects[k].writes)
                 if (reg == own.writes[0] || std::find(own.reads.begin(), own.reads.end(), reg) != own.reads.end())
                     return false;
-        }
         return true;
     }
 

@@ -42,7 +42,7 @@ class Predication {
     int sideOf(int from, int to, const std::vector<std::vector<int>>& before) {
         const auto& leading = before[static_cast<std::size_t>(to)];
         const Block& side = at(to);
-        const bool isSide = to != from && to != 0 && leading.size() == 1 && !side.branch &&
+        const bool isSide = to != from && to != 0 && leading.size() == 1 && leading.front() == from && !side.branch &&
                             side.next != BlockGraph::kNone && side.next != to;
         return isSide ? to : BlockGraph::kNone;
     }

@@ -221,53 +221,50 @@ class BlockSchedule {
     std::vector<Unit> units_;
 };
 
-/// 32-bit registers of a thread's own that each register takes.
-std::vector<int> sizesOf(const Function& function, const BlockGraph& graph) {
-    const UniformRegisters uniform(function, graph);
-    std::vector<int> sizes;
-    for (std::size_t r = 0; r < function.registers.size(); ++r) {
-        const Register& reg = function.registers[r];
-        const bool isOwn = reg.type != Type::pred && uniform.varies(static_cast<int>(r));
-        sizes.push_back(isOwn ? static_cast<int>(std::max(1U, bitsOf(reg.type) / 32) * reg.vector) : 0);
-    }
-    return sizes;
-}
-
-/// The most 32-bit registers that are live at once in a piece of code, given what is live behind it.
-int mostLive(const Function& function, const std::vector<int>& sizes, const std::vector<Instruction>& code,
-             RegisterSet live) {
-    int now = 0, most = 0;
-    const auto sizeOf = [&](int reg) { return sizes[static_cast<std::size_t>(reg)]; };
-    live.each([&](int reg) { now += sizeOf(reg); });
-    most = now;
-    const auto begin = [&](int reg) {
-        if (live.has(reg)) return;
-        live.add(reg);
-        now += sizeOf(reg);
-    };
-    for (std::size_t k = code.size(); k-- > 0;) {
-        const Effects effects = effectsOf(function, code[k]);
-        for (const int reg : effects.writes) begin(reg);
-        most = std::max(most, now);
-        for (const int reg : effects.writes) {
-            live.remove(reg);
-            now -= sizeOf(reg);
+/// How many registers code needs.
+class Pressure {
+  public:
+    Pressure(const Function& function, const BlockGraph& graph) : function_(function), counts_(function, graph) {
+        const UniformRegisters uniform(function, graph);
+        for (std::size_t r = 0; r < function.registers.size(); ++r) {
+            const Register& reg = function.registers[r];
+            const bool isOwn = reg.type != Type::pred && uniform.varies(static_cast<int>(r));
+            sizes_.push_back(isOwn ? static_cast<int>(std::max(1U, bitsOf(reg.type) / 32) * reg.vector) : 0);
         }
-        for (const int reg : effects.reads) begin(reg);
-        most = std::max(most, now);
     }
-    return most;
-}
 
-/// What is live before a piece of code.
-RegisterSet liveBefore(const Function& function, const std::vector<Instruction>& code, RegisterSet live) {
-    for (std::size_t k = code.size(); k-- > 0;) {
-        const Effects effects = effectsOf(function, code[k]);
-        for (const int reg : effects.writes) live.remove(reg);
-        for (const int reg : effects.reads) live.add(reg);
+    /// The most 32-bit registers of a thread's own that are live at once in a piece of code, given what is live behind
+    /// it. Then `live` is what is live before it.
+    int mostLive(const std::vector<Instruction>& code, RegisterSet& live) const {
+        int now = 0;
+        live.each([&](int reg) { now += sizeOf(reg); });
+        int most = now;
+        const auto begin = [&](int reg) {
+            if (live.has(reg)) return;
+            live.add(reg);
+            now += sizeOf(reg);
+        };
+        for (std::size_t k = code.size(); k-- > 0;) {
+            const Effects effects = withoutOwn(effectsOf(function_, code[k]), counts_);
+            for (const int reg : effects.writes) begin(reg);
+            most = std::max(most, now);
+            for (const int reg : effects.writes) {
+                live.remove(reg);
+                now -= sizeOf(reg);
+            }
+            for (const int reg : effects.reads) begin(reg);
+            most = std::max(most, now);
+        }
+        return most;
     }
-    return live;
-}
+
+  private:
+    int sizeOf(int reg) const { return sizes_[static_cast<std::size_t>(reg)]; }
+
+    const Function& function_;
+    RegisterCounts counts_;
+    std::vector<int> sizes_;  ///< by register, in 32 bits
+};
 
 std::vector<std::vector<Instruction>> piecesOf(std::vector<Instruction> code) {
     std::vector<std::vector<Instruction>> pieces;
@@ -284,31 +281,32 @@ std::vector<std::vector<Instruction>> piecesOf(std::vector<Instruction> code) {
 }  // namespace
 
 void scheduleBlocks(Function& function, BlockGraph& graph) {
-    const BlockLiveness liveness(function, graph);
-    const std::vector<int> sizes = sizesOf(function, graph);
+    const BlockLiveness liveness(function, graph, BlockLiveness::Guarded::begins);
+    const Pressure pressure(function, graph);
     const auto liveBehind = [&](std::size_t b) {
         RegisterSet live = liveness.out[b];
         if (graph.blocks[b].branch)
             for (const int reg : effectsOf(function, *graph.blocks[b].branch).reads) live.add(reg);
         return live;
     };
-    int allowed = kFreeRegisters;
-    for (std::size_t b = 0; b < graph.blocks.size(); ++b)
-        allowed = std::max(allowed, mostLive(function, sizes, graph.blocks[b].code, liveBehind(b)));
-    int needed = 1;
+    int allowed = kFreeRegisters, needed = 1;
+    for (std::size_t b = 0; b < graph.blocks.size(); ++b) {
+        RegisterSet live = liveBehind(b);
+        allowed = std::max(allowed, pressure.mostLive(graph.blocks[b].code, live));
+    }
     for (std::size_t b = 0; b < graph.blocks.size(); ++b) {
         std::vector<std::vector<Instruction>> pieces = piecesOf(std::move(graph.blocks[b].code));
         RegisterSet live = liveBehind(b);
         for (std::size_t p = pieces.size(); p-- > 0;) {
-            std::vector<Instruction>& piece = pieces[p];
-            BlockSchedule schedule(function, piece);
+            BlockSchedule schedule(function, pieces[p]);
             for (const std::size_t window : kWindows) {
                 std::vector<Instruction> ordered = schedule.orderWithin(window);
-                const int most = mostLive(function, sizes, ordered, live);
+                RegisterSet before = live;
+                const int most = pressure.mostLive(ordered, before);
                 if (most > allowed && window > 1) continue;
                 needed = std::max(needed, most);
-                live = liveBefore(function, ordered, live);
-                piece = std::move(ordered);
+                live = std::move(before);
+                pieces[p] = std::move(ordered);
                 break;
             }
         }

@@ -269,7 +269,9 @@ void fuseProducts(const Function& function, BlockGraph& graph) {
 }
 
 void removeUnused(const Function& function, BlockGraph& graph) {
-    for (bool removed = true; removed;) {
+    constexpr int kMostRounds = 8;  // chains of unused results seldom cross more blocks
+    bool removed = true;
+    for (int round = 0; removed && round < kMostRounds; ++round) {
         removed = false;
         const BlockLiveness liveness(function, graph);
         for (std::size_t b = 0; b < graph.blocks.size(); ++b) {

@@ -237,8 +237,8 @@ class LoopBody {
     /// Whether the number of iterations can be told from counter and bound.
     static bool isSound(const Count& c) {
         if (c.comparison == Comparison::notEqual) return c.tested == c.step || c.tested == 0;
-        const bool up = goesUp(c.comparison);
-        return up ? c.step > 0 && c.tested >= 0 : c.step < 0 && c.tested <= 0;
+        // The counter must not be ahead of what was tested: where it wraps, the test would not have.
+        return goesUp(c.comparison) ? c.step > 0 && c.tested >= c.step : c.step < 0 && c.tested <= c.step;
     }
 
     const Function& function_;

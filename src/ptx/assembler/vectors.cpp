@@ -23,6 +23,10 @@ class Alignments {
   public:
     Alignments(const Function& function, const BlockGraph& graph, const Module& module)
         : function_(function), module_(module), of_(function.registers.size(), kMostAlignment) {
+        for (const auto* formals : {&function.params, &function.results})
+            for (const Variable& formal : *formals)
+                for (std::size_t r = 0; formal.space == Space::reg && r < function.registers.size(); ++r)
+                    if (function.registers[r].name == formal.name) of_[r] = 1;
         for (bool changed = true; changed;) {
             changed = false;
             for (const BlockGraph::Block& block : graph.blocks)
@@ -36,10 +40,6 @@ class Alignments {
                     }
                 }
         }
-        for (const auto* formals : {&function.params, &function.results})
-            for (const Variable& formal : *formals)
-                for (std::size_t r = 0; r < function.registers.size(); ++r)
-                    if (function.registers[r].name == formal.name) of_[r] = 1;
     }
 
     std::uint64_t of(int reg) const { return of_[static_cast<std::size_t>(reg)]; }

@@ -148,16 +148,13 @@ void FunctionLowering::run() {
 /// What is part of the next instruction must have it behind it: lanes that come to the end of a block may have to wait
 /// for others.
 void FunctionLowering::separateParts() {
-    const auto begins = [&](std::size_t at) {
-        return std::any_of(flow_.blocks.begin(), flow_.blocks.end(), [&](const ptx::ControlFlow::Block& block) {
-            return firstInstr_[static_cast<std::size_t>(block.first)] == at;
-        });
-    };
+    std::vector<bool> begins(code_.instrs.size() + 1, false);
+    begins[code_.instrs.size()] = true;
+    for (const ptx::ControlFlow::Block& block : flow_.blocks)
+        begins[firstInstr_[static_cast<std::size_t>(block.first)]] = true;
     for (std::size_t at = 0; at < code_.instrs.size(); ++at) {
         Instr& i = code_.instrs[at];
-        if (i.slots != 0) continue;
-        const bool isLast = at + 1 == code_.instrs.size();
-        if (i.kind != Kind::compute || isLast || begins(at + 1)) i.slots = 1;
+        if (i.slots == 0 && (i.kind != Kind::compute || begins[at + 1])) i.slots = 1;
     }
 }
 
