@@ -222,7 +222,7 @@ void Machine::endBlocks(Launch& launch, Cycles when) {
     Sampler::Result result = sampler_->end(launch, when);
     launch.record.sample = result.sample;
     if (!result.counters) return endLaunch(launch, LaunchRecord::State::done, when);
-    launch.estimated = std::move(result.counters);
+    launch.estimated = result.counters;
     const Cycles end = launch.record.started + static_cast<Cycles>(std::llround(result.cycles.value));
     sim_.noteEffect();
     streams_.endLaunchAt(launch.stream, std::max(end, sim_.now()));
