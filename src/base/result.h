@@ -13,16 +13,18 @@ using Value = std::variant<std::monostate, std::int64_t, double, std::string, bo
 
 /// A drawing that a result asks for, in terms of its columns' names. Says nothing of pages, pixels or colors.
 struct Chart {
-    enum class Kind { line, bar, cdf, histogram, heatmap };
+    enum class Kind { line, bar, cdf, histogram, heatmap, scatter };
 
     Kind kind = Kind::line;
     std::string title;
-    std::string x;                    ///< line: numbers; bar: names; heatmap: across; cdf, histogram: none
+    std::string x;                    ///< line, scatter: numbers; bar: names; heatmap: across; cdf, histogram: none
     std::vector<std::string> y;       ///< line, bar: heights; cdf, histogram: samples; heatmap: one, the color
     std::vector<std::string> series;  ///< rows that differ here are drawn apart; heatmap: down
     std::vector<std::string> paper;   ///< what was published for y, in the order of y
     std::string yTitle;               ///< empty: the name of the only y
     bool logX = false, logY = false;  ///< heatmap: logY is of the color
+    std::string label = {};           ///< scatter: what names a point
+    double band = 0;  ///< scatter: above 0, x and y are of the same kind: y = x is drawn, and y = x (1 +- band)
 };
 
 /// What an experiment found: rows of named values, with their units and how they came about. Knows nothing of how it

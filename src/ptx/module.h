@@ -92,6 +92,8 @@ struct Instruction {
     std::vector<Operand> operands;
     Position position;
     std::string_view text;  ///< the instruction as written, a view into Module::source
+    /// Machine instructions that it takes to issue it; 0 if it is a part of the one behind it. See ptx/assembler.
+    std::uint8_t slots = 1;
 
     bool has(std::string_view modifier) const;
 };
@@ -159,6 +161,8 @@ struct Function {
     unsigned maxThreads[3] = {0, 0, 0};       ///< .maxntid, 0 = not given
     unsigned requiredThreads[3] = {0, 0, 0};  ///< .reqntid
     unsigned minBlocksPerSm = 0, maxRegisters = 0;
+    unsigned liveRegisters =
+        0;  ///< the most 32-bit registers that a thread needs at once, by ptx/assembler; 0: unknown
     Position position;
 };
 
