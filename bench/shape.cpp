@@ -10,7 +10,8 @@
 namespace bulkhead {
 namespace {
 
-std::vector<std::uint8_t> params(const Shape& shape, const sim::Code& code, sim::ContextMemory& memory) {
+std::vector<std::uint8_t> params(const Shape& shape, const sim::Code& code, sim::Machine& gpu, sim::ContextId context) {
+    sim::ContextMemory& memory = gpu.memory(context);
     std::vector<std::uint8_t> bytes(code.kernelParamBytes);
     for (std::size_t i = 0; i < shape.arguments.size(); ++i) {
         std::uint8_t* at = bytes.data() + code.params[i].offset;
@@ -22,6 +23,7 @@ std::vector<std::uint8_t> params(const Shape& shape, const sim::Code& code, sim:
         const sim::VirtualAddress address = memory.allocate(argument.floats * 4);
         auto* data = reinterpret_cast<float*>(memory.host(address, argument.floats * 4));
         for (std::uint64_t k = 0; k < argument.floats; ++k) data[k] = static_cast<float>(k % 97) * 0.01f;
+        gpu.copiedTo(context, address, argument.floats * 4);
         std::memcpy(at, &address, 8);
     }
     return bytes;
@@ -39,7 +41,7 @@ Measured measureOnce(const Shape& shape, const arch::DeviceProfile& profile, con
     spec.code = module.program->kernel(shape.kernel);
     spec.grid = shape.grid;
     spec.block = shape.block;
-    spec.params = params(shape, *spec.code, gpu.memory(context));
+    spec.params = params(shape, *spec.code, gpu, context);
     const sim::StreamId stream = gpu.createStream(context);
     const auto begin = std::chrono::steady_clock::now();
     const sim::LaunchId launch = gpu.launch(stream, std::move(spec));

@@ -7,16 +7,18 @@ namespace bulkhead::differential {
 
 namespace {
 
-gpu::Gpu open(const std::string& name) {
+gpu::Gpu open(const std::string& name, const std::vector<std::string>& settings) {
     gpu::SimulationOptions options;
+    options.settings = settings;
     // One block uses one SM, and each of the others costs time at every launch.
-    if (gpu::capabilitiesOf(name).settable) options.settings = {"sm.count=2"};
+    if (gpu::capabilitiesOf(name).settable) options.settings.push_back("sm.count=2");
     return gpu::Gpu::open(name, options);
 }
 
 }  // namespace
 
-Runner::Runner(const std::string& gpu) : gpu_(open(gpu)), stream_(gpu_.context().createStream()) {}
+Runner::Runner(const std::string& gpu, const std::vector<std::string>& settings)
+    : gpu_(open(gpu, settings)), stream_(gpu_.context().createStream()) {}
 
 std::vector<Outcome> Runner::run(std::span<const Program> programs) {
     try {

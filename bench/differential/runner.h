@@ -17,7 +17,8 @@ struct Outcome {
 /// Executes programs on a GPU, many as the kernels of one module.
 class Runner {
   public:
-    explicit Runner(const std::string& gpu);
+    /// `settings`: of a simulated GPU, beside its own, KEY=VALUE.
+    explicit Runner(const std::string& gpu, const std::vector<std::string>& settings = {});
 
     /// Throws Error if the GPU is lost: a real one does nothing more after a fault.
     std::vector<Outcome> run(std::span<const Program>);

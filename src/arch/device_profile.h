@@ -80,6 +80,9 @@ struct DeviceProfile {
         /// share, L1D has onChipBytes - (the smallest of carveouts that fits the resident blocks).
         std::int64_t onChipBytes = 0;
         std::vector<std::int64_t> carveouts;
+        /// What is added to a latency, in cycles: until a comparison's result can guard an instruction; where lanes
+        /// meet that may have parted; until warps leave a barrier. And between arrivals of two warps at barriers.
+        std::int64_t guardLatency = 0, meetLatency = 0, barrierLatency = 0, barrierInterval = 0;
     } sm;
 
     /// unitCount[Unit]: instances per SM. interval[OpClass]: cycles an instance is busy with one warp
@@ -123,6 +126,7 @@ struct DeviceProfile {
 
     struct Crossbar {
         std::int64_t requestBytesPerCycle = 32, responseBytesPerCycle = 32;  ///< per port, in the L2 clock
+        std::int64_t maskedBytes = 0;  ///< of a port, that a partly written sector takes; 0: as a whole one
         std::int64_t smQueue = 8;      ///< requests an SM can hold before its port
         std::int64_t sliceQueue = 16;  ///< requests a slice can hold before its tags
     } crossbar;
@@ -137,11 +141,18 @@ struct DeviceProfile {
         Replacement replacement = Replacement::lru;
         L2Write writePolicy = L2Write::back;
         std::int64_t writeRetention = 0;  ///< a line brought in by a write counts as this many set accesses younger
+        std::int64_t dirtyWays = 0;       ///< of a set, that may be dirty at a time; 0: all
         std::int64_t responseQueue = 8;   ///< responses a slice can hold before its port
         std::int64_t atomicInterval = 1;  ///< L2 cycles a slice is busy with one atomic sector
-        std::int64_t sides = 1;           ///< slices and SMs divide evenly over sides
-        std::int64_t farLatency = 0;      ///< core cycles that an atomic or a write to the other side adds
-        std::int64_t halfLatency = 0;     ///< the same for the other half of a side
+        std::int64_t repeatInterval = 0;  ///< millionths of an L2 cycle for each lane at the same address: integers
+        std::int64_t floatRepeatInterval = 0;  ///< the same of floating-point additions
+        bool mergesWrites = false;             ///< a sector that was written in pieces needs no fetch
+        bool holdsCopies = false;              ///< copies leave lines in empty ways, fills as a kernel's writes do
+        bool copiesFarLines = false;           ///< an access to the other side leaves a copy on its own
+        std::int64_t fetchBytes = 32;          ///< brought by a miss, at the least
+        std::int64_t sides = 1;                ///< slices and SMs divide evenly over sides
+        std::int64_t farLatency = 0;           ///< core cycles that an atomic or a write to the other side adds
+        std::int64_t halfLatency = 0;          ///< the same for the other half of a side
     } l2;
 
     enum class DramScheduler : std::uint8_t { frFcfs, fcfs, frFcfsCap, parBs };
@@ -185,9 +196,14 @@ struct DeviceProfile {
     } hostLink;
 
     struct Launch {
-        std::int64_t latency = 0;        ///< core cycles from launch to the first block
-        std::int64_t blockInterval = 1;  ///< core cycles between two blocks placed
+        std::int64_t latency = 0;                ///< core cycles from a call to the start of its launch
+        std::int64_t setup = 0;                  ///< core cycles from there to the first block, and of its end
+        std::int64_t blockInterval = 1'000'000;  ///< millionths of a core cycle between two blocks placed
     } launch;
+
+    struct Compiler {
+        bool optimise = false;  ///< modules are loaded as NVIDIA's assembler would leave them, not as written
+    } compiler;
 
     // Mechanisms that no GPU has yet. A profile need not give these parameters: they are then those of the papers.
     // Fractions are kept in millionths.

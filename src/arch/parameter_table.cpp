@@ -40,11 +40,16 @@ Descriptor number(std::string_view key, std::string_view unit, std::int64_t leas
     return d;
 }
 
-/// A parameter between 0 and 1.
-Descriptor fraction(std::string_view key, std::string_view meaning, FieldOf field) {
-    Descriptor d = number(key, "", 0, kMillion, meaning, field);
+/// A parameter with decimals, kept in millionths.
+Descriptor decimal(std::string_view key, std::string_view unit, std::int64_t least, std::int64_t most,
+                   std::string_view meaning, FieldOf field) {
+    Descriptor d = number(key, unit, least * kMillion, most * kMillion, meaning, field);
     d.kind = Descriptor::Kind::decimal;
     return d;
+}
+
+Descriptor fraction(std::string_view key, std::string_view meaning, FieldOf field) {
+    return decimal(key, "", 0, 1, meaning, field);
 }
 
 const char* const kAssumedLru = "assumed: least recently used";
@@ -143,6 +148,21 @@ std::vector<Descriptor> makeTable() {
                FIELD(sm.onChipBytes)),
         list("sm.carveouts", "B", 0, kBytes, "possible sizes of shared memory where L1D has the rest",
              [](Profile& p) -> std::vector<std::int64_t>& { return p.sm.carveouts; }),
+        optional(
+            number("sm.guardLatency", "cycles", 0, kCycles,
+                   "added to a comparison's latency where its result guards an instruction", FIELD(sm.guardLatency)),
+            "assumed: 0, as any other operand"),
+        optional(number("sm.meetLatency", "cycles", 0, kCycles,
+                        "added to a branch's latency where its lanes may part and meet (with compiler.optimise)",
+                        FIELD(sm.meetLatency)),
+                 "assumed: 0"),
+        optional(number("sm.barrierLatency", "cycles", 0, kCycles,
+                        "added from the last warp's arrival at a barrier until its warps continue",
+                        FIELD(sm.barrierLatency)),
+                 "assumed: 0, as a branch"),
+        optional(number("sm.barrierInterval", "cycles", 0, kCycles,
+                        "interval between arrivals of two warps at barriers", FIELD(sm.barrierInterval)),
+                 "assumed: 0, any number at once"),
     };
 
     for (const auto& [unit, name] : kUnitNames)
@@ -194,6 +214,10 @@ std::vector<Descriptor> makeTable() {
                "request bandwidth of a port of an SM or slice, per L2 cycle", FIELD(crossbar.requestBytesPerCycle)),
         number("crossbar.responseBytesPerCycle", "B", 1, 65536,
                "response bandwidth of a port of an SM or slice, per L2 cycle", FIELD(crossbar.responseBytesPerCycle)),
+        optional(number("crossbar.maskedBytes", "B", 0, 4096,
+                        "bytes of a port that a partly written sector takes; 0: as a whole one",
+                        FIELD(crossbar.maskedBytes)),
+                 "assumed: 0, which bytes are meant is told beside them"),
         number("crossbar.smQueue", "", 1, 65536, "request queue of an SM", FIELD(crossbar.smQueue)),
         number("crossbar.sliceQueue", "", 1, 65536, "request queue of a slice", FIELD(crossbar.sliceQueue)),
 
@@ -212,9 +236,31 @@ std::vector<Descriptor> makeTable() {
         number("l2.writeRetention", "", 0, kCycles,
                "write-back: set accesses by which a line fetched by a write counts as younger",
                FIELD(l2.writeRetention)),
+        optional(number("l2.dirtyWays", "", 0, 4096, "write-back: ways of a set that may be dirty at a time; 0: all",
+                        FIELD(l2.dirtyWays)),
+                 "assumed: 0, lines are written to DRAM when they are evicted"),
         number("l2.responseQueue", "", 1, 65536, "response queue of a slice", FIELD(l2.responseQueue)),
         number("l2.atomicInterval", "L2 cycles", 1, kCycles, "time of a slice per sector of an atomic",
                FIELD(l2.atomicInterval)),
+        optional(decimal("l2.repeatInterval", "L2 cycles", 0, kCycles,
+                         "time of a slice per lane of an integer atomic at the same address", FIELD(l2.repeatInterval)),
+                 "assumed: 0, lanes of a warp are added up on their way"),
+        optional(decimal("l2.floatRepeatInterval", "L2 cycles", 0, kCycles,
+                         "time of a slice per lane of a floating-point atomic at the same address",
+                         FIELD(l2.floatRepeatInterval)),
+                 "assumed: 0, lanes of a warp are added up on their way"),
+        optional(flag("l2.mergesWrites", "a sector that was written in pieces, word by word, needs no fetch to be read",
+                      FIELD(l2.mergesWrites)),
+                 "assumed: one write makes a sector whole, or it is fetched when it is read"),
+        optional(flag("l2.holdsCopies", "copies leave their lines in empty ways of L2, fills as a kernel that writes",
+                      FIELD(l2.holdsCopies)),
+                 "assumed: a kernel finds nothing of them in L2"),
+        optional(flag("l2.copiesFarLines",
+                      "a read of a line of the other side takes longer; it and a write leave a copy near their SM",
+                      FIELD(l2.copiesFarLines)),
+                 "assumed: reads do not show the side of a line"),
+        optional(number("l2.fetchBytes", "B", 32, 4096, "bytes that a miss fetches at the least", FIELD(l2.fetchBytes)),
+                 "assumed: the sectors that were asked for"),
         number("l2.sides", "", 1, 64, "L2 sides, each with a share of slices and SMs", FIELD(l2.sides)),
         number("l2.farLatency", "cycles", 0, kCycles, "added latency of an atomic or write to the other side",
                FIELD(l2.farLatency)),
@@ -271,10 +317,19 @@ std::vector<Descriptor> makeTable() {
         number("hostLink.mbPerS", "MB/s", 1, 10'000'000, "copy bandwidth to and from the host, each way",
                FIELD(hostLink.mbPerS)),
 
-        number("launch.latency", "cycles", 0, 100'000'000, "latency from launch to the first block",
+        number("launch.latency", "cycles", 0, 100'000'000, "latency from a call to the start of its launch",
                FIELD(launch.latency)),
-        number("launch.blockInterval", "cycles", 1, kCycles, "interval between placements of two blocks",
-               FIELD(launch.blockInterval)),
+        optional(number("launch.setup", "cycles", 0, 100'000'000,
+                        "part of a launch's time that belongs to no block: from its start to the first block",
+                        FIELD(launch.setup)),
+                 "assumed: 0, as simulators of the time have it"),
+        decimal("launch.blockInterval", "cycles", 1, kCycles, "interval between placements of two blocks",
+                FIELD(launch.blockInterval)),
+
+        optional(flag("compiler.optimise",
+                      "modules are loaded as NVIDIA's assembler would leave them: loops unrolled, loads early",
+                      FIELD(compiler.optimise)),
+                 "assumed: PTX is executed as written"),
 
         optional(choice("ciao.instructions", {"warps", "threads"},
                         "instructions counted by CIAO's epochs: of warps or of threads (scores: of warps)",

@@ -214,8 +214,12 @@ CUresult fill(CUdeviceptr to, Bytes pitch, unsigned value, unsigned elementBytes
                     std::vector<std::uint8_t> row(shape.width);
                     for (Bytes i = 0; i < shape.width; i += elementBytes)
                         std::memcpy(row.data() + i, &value, elementBytes);
-                    const Side source = {addressOf(row.data()), 0, 0, {}};
-                    for (Bytes y = 0; y < height; ++y) moveRow(side, source, y, 0, shape.width);
+                    for (Bytes y = 0; y < height; ++y) {
+                        if (side.onDevice())
+                            fillDevice(side.at.context, side.row(y, 0), row.data(), shape.width);
+                        else
+                            std::memcpy(side.host(y, 0), row.data(), shape.width);
+                    }
                 }));
         if (!side.deviceSide() && !stream) waitFor(on);
     });

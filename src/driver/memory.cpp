@@ -60,9 +60,12 @@ void readDevice(CUcontext context, CUdeviceptr address, void* to, Bytes bytes) {
         std::memmove(target, piece, count);
         target += count;
     });
+    gpuOf(context).copiedFrom(context->root->id, address, bytes);
 }
 
-void writeDevice(CUcontext context, CUdeviceptr address, const void* from, Bytes bytes) {
+namespace {
+
+void putBytes(CUcontext context, CUdeviceptr address, const void* from, Bytes bytes) {
     const auto* source = static_cast<const std::uint8_t*>(from);
     forEachPiece(context, address, bytes, [&](std::uint8_t* piece, Bytes count) {
         std::memmove(piece, source, count);
@@ -70,11 +73,24 @@ void writeDevice(CUcontext context, CUdeviceptr address, const void* from, Bytes
     });
 }
 
+}  // namespace
+
+void writeDevice(CUcontext context, CUdeviceptr address, const void* from, Bytes bytes) {
+    putBytes(context, address, from, bytes);
+    gpuOf(context).copiedTo(context->root->id, address, bytes);
+}
+
+void fillDevice(CUcontext context, CUdeviceptr address, const void* from, Bytes bytes) {
+    putBytes(context, address, from, bytes);
+    gpuOf(context).filled(context->root->id, address, bytes);
+}
+
 void moveDevice(CUcontext toContext, CUdeviceptr to, CUcontext fromContext, CUdeviceptr from, Bytes bytes) {
     forEachPiece(fromContext, from, bytes, [&](const std::uint8_t* piece, Bytes count) {
         writeDevice(toContext, to, piece, count);
         to += count;
     });
+    gpuOf(fromContext).copiedFrom(fromContext->root->id, from, bytes);
 }
 
 void requireDeviceRange(CUcontext context, CUdeviceptr address, Bytes bytes) {

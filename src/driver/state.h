@@ -359,6 +359,8 @@ Location locate(CUcontext current, CUdeviceptr);
 /// Reads or writes device memory of a context piece by piece. Throws Error where there is none.
 void readDevice(CUcontext, CUdeviceptr, void* to, Bytes);
 void writeDevice(CUcontext, CUdeviceptr, const void* from, Bytes);
+/// The same by SMs, as fills are done: L2 keeps it otherwise.
+void fillDevice(CUcontext, CUdeviceptr, const void* from, Bytes);
 void moveDevice(CUcontext toContext, CUdeviceptr to, CUcontext fromContext, CUdeviceptr from, Bytes);
 /// Throws Failure unless all of it is memory that the device may use.
 void requireDeviceRange(CUcontext, CUdeviceptr, Bytes);

@@ -5,6 +5,8 @@
 namespace bulkhead::sim {
 namespace {
 
+constexpr std::uint64_t kMillion = 1'000'000;
+
 /// What %smid says on an SM.
 std::uint32_t nameOf(std::uint32_t sm, const LaunchSpec& spec) {
     if (!spec.numberedAnew || spec.sms.empty()) return sm;
@@ -26,9 +28,12 @@ void BlockDispatcher::dispatch(Cycles end) {
     while (next_ < end) {
         if (!group || !placeNext(*group)) {
             next_ = kNever;
+            owed_ = 0;
             return;
         }
-        next_ += interval_;
+        owed_ += interval_;
+        next_ += owed_ / kMillion;
+        owed_ %= kMillion;
     }
 }
 

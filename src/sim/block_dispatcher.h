@@ -44,8 +44,9 @@ class BlockDispatcher {
     std::deque<Launch>& launches_;
     std::function<bool(Launch&)> passStop_;
     std::unordered_map<ContextId, std::uint64_t> threadLimits_;
-    Cycles interval_;
-    Cycles next_ = kNever;  ///< when the next block may start
+    std::uint64_t interval_;  ///< between two blocks, in millionths of a cycle
+    std::uint64_t owed_ = 0;  ///< of them, since the last block
+    Cycles next_ = kNever;    ///< when the next block may start
 };
 
 }  // namespace bulkhead::sim

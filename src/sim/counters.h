@@ -28,10 +28,14 @@ constexpr std::array<std::string_view, kStalls> kStallNames = {"memory", "depend
     X(threadInstructions)                                                                  \
     X(memoryInstructions)                                                                  \
     X(blocks)                                                                              \
-    X(l1Hits) /* transactions: one line of one warp instruction */                         \
+    X(warpCycles) /* cycles x warps on an SM */                                            \
+    X(smCycles)   /* cycles x SMs that have warps; of the launch whose warp ends last */   \
+    X(l1Hits)     /* transactions: one line of one warp instruction */                     \
     X(l1Misses)                                                                            \
     X(l1Merges) /* misses that joined one under way */                                     \
     X(l1Bypasses)                                                                          \
+    X(l1Sectors) /* of loads: asked for; those here or under way */                        \
+    X(l1SectorHits)                                                                        \
     X(l1Evictions)                                                                         \
     X(l1Prefetches) /* lines fetched ahead; used once here, while under way, or never */   \
     X(l1PrefetchesUseful)                                                                  \
@@ -52,6 +56,9 @@ constexpr std::array<std::string_view, kStalls> kStallNames = {"memory", "depend
     X(l2Hits)                                                                              \
     X(l2Misses)                                                                            \
     X(l2Merges)                                                                            \
+    X(l2FarReads) /* of lines of the other side that had no copy on the reader's */        \
+    X(l2Sectors)  /* of reads: looked up; one that crosses over is, on both sides */       \
+    X(l2SectorHits)                                                                        \
     X(l2Evictions)                                                                         \
     X(l2Writebacks)                                                                        \
     X(l2Atomics)                                                                           \
@@ -67,7 +74,8 @@ constexpr std::array<std::string_view, kStalls> kStallNames = {"memory", "depend
     X(dramRowConflicts) /* another row open */                                             \
     X(bytesL1)          /* asked of L1D by lanes, in sectors */                            \
     X(bytesL2)          /* carried by the crossbar, both ways */                           \
-    X(bytesDram)
+    X(bytesDram)                                                                           \
+    X(bytesDramWritten) /* of these */
 
 struct Counters {
 #define BULKHEAD_DECLARE(name) std::uint64_t name = 0;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "ptx/assembler/assembler.h"
 #include "sim/host_threads.h"
 
 namespace bulkhead::sim {
@@ -23,8 +24,10 @@ Machine::Machine(arch::DeviceProfile profile, Options options)
       sim_(shared_, options_.observer),
       physical_(profile_),
       units_(shared_, options_.observer, options_.threads ? options_.threads : hostThreads()),
-      streams_(
-          sim_, [this](LaunchId id) { startLaunch(id); }, [this](LaunchId id) { endEstimated(id); }),
+      copies_(shared_, units_),
+      streams_(sim_, {.start = [this](LaunchId id) { startLaunch(id); },
+                      .blocks = [this](LaunchId id) { startBlocks(id); },
+                      .end = [this](LaunchId id) { endEstimated(id); }}),
       slicer_(sim_, [this] { dispatcher_.schedule(); }),
       dispatcher_(sim_, slicer_, launches_, [this](Launch& launch) { return passStop(launch); }),
       limits_(sim_, units_, slicer_, launches_),
@@ -68,7 +71,7 @@ void Machine::destroyContext(ContextId id) {
 
 LoadedModule Machine::load(ContextId id, const ptx::Module& module) {
     LoadedModule loaded;
-    loaded.program = lower(module);
+    loaded.program = profile_.compiler.optimise ? lower(ptx::assemble(module)) : lower(module);
     loaded.context = id;
     ContextMemory& memory = *contexts_.at(id).memory;
     for (Program::Global& global : loaded.program->globals) {
@@ -144,12 +147,16 @@ void Machine::startLaunch(LaunchId id) {
     Launch& launch = launches_[id];
     launch.record.state = LaunchRecord::State::running;
     launch.record.started = sim_.now();
+    if (sim_.observer) sim_.observer->launchStarted(sim_.now(), id);
+}
+
+void Machine::startBlocks(LaunchId id) {
+    Launch& launch = launches_[id];
     limits_.started(launch);
     SmGroup& group = groupOf(launch);
     group.running.push_back(id);
     for (std::size_t i = 0; i < group.sms().size(); ++i)
         if (launch.mayUse(i)) group.sms()[i]->beginLaunch(launch.record.occupancy.l1Bytes);
-    if (sim_.observer) sim_.observer->launchStarted(sim_.now(), id);
     if (limits_.instructionsReached()) return launchFailed(id, limits_.outOfInstructions(launch), sim_.now());
     slicer_.consider();
     dispatcher_.schedule();

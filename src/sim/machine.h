@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/block_dispatcher.h"
+#include "sim/l2_copies.h"
 #include "sim/launch.h"
 #include "sim/launch_limits.h"
 #include "sim/mem/context_memory.h"
@@ -74,6 +75,14 @@ class Machine final {
     void enqueue(StreamId stream, Cycles duration, std::function<void()> action) {
         streams_.enqueue(stream, duration, std::move(action));
     }
+    /// What an action has read or written of a context's memory, by a copy or a fill: L2 may keep it.
+    void copiedFrom(ContextId context, VirtualAddress from, Bytes bytes) {
+        copies_.read(memory(context).space(), from, bytes);
+    }
+    void copiedTo(ContextId context, VirtualAddress to, Bytes bytes) {
+        copies_.write(memory(context).space(), to, bytes);
+    }
+    void filled(ContextId context, VirtualAddress to, Bytes bytes) { copies_.fill(memory(context).space(), to, bytes); }
     MarkerId createMarker() { return streams_.createMarker(); }
     void record(StreamId stream, MarkerId marker) { streams_.record(stream, marker); }
     void wait(StreamId stream, MarkerId marker) { streams_.wait(stream, marker); }
@@ -125,6 +134,7 @@ class Machine final {
     void check(const LaunchSpec&) const;
     Launch makeLaunch(StreamId, LaunchSpec) const;
     void startLaunch(LaunchId);
+    void startBlocks(LaunchId);
     void cutShort(Launch&, LaunchRecord::State, Cycles when);
     void endLaunch(Launch&, LaunchRecord::State, Cycles when);
 
@@ -135,6 +145,7 @@ class Machine final {
     Simulation sim_;  ///< what is not an SM's or a memory partition's: streams, and who has the GPU
     PhysicalMemory physical_;
     Units units_;
+    L2Copies copies_;
     std::deque<Context> contexts_;
     std::deque<Launch> launches_;  ///< [0] stands for nobody
     std::optional<std::uint32_t> concurrentGroup_;

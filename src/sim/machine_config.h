@@ -20,6 +20,7 @@ struct MachineConfig {
         std::array<std::size_t, arch::kUnits> units;    ///< instances of each
         std::array<Cycles, arch::kOpClasses> interval;  ///< an instance is busy with an instruction
         std::array<Cycles, arch::kOpClasses> latency;   ///< until a dependent instruction may issue
+        Cycles guardLatency, meetLatency, barrierLatency, barrierInterval;
     } sm;
     struct L1 {
         Bytes bytes, lineBytes;
@@ -43,11 +44,15 @@ struct MachineConfig {
     struct Crossbar {
         std::uint64_t requestBytesPerCycle, responseBytesPerCycle;
         std::size_t smQueue, sliceQueue;
+        std::uint64_t maskExtra;  ///< bytes by which a partly written sector is longer than a whole one
     } crossbar;
     struct L2 {
         std::uint32_t ways, mshrs, mshrMerges;
         Bytes lineBytes, sectorBytes;
-        std::uint64_t responseQueue, atomicInterval, writeRetention;
+        std::uint64_t responseQueue, atomicInterval, writeRetention, dirtyWays;
+        std::uint64_t repeatInterval, floatRepeatInterval;  ///< millionths of an L2 cycle
+        bool mergesWrites, holdsCopies, copiesFarLines;
+        unsigned sectorsFetched;  ///< at the least
         std::uint64_t sides;
         Cycles farLatency, halfLatency;  ///< added to a request and its answer together
     } l2;
@@ -60,7 +65,8 @@ struct MachineConfig {
         std::uint64_t tRCD, tRP, tCL, tRAS, tCCD, tWR, tREFI, tRFC;  ///< memory-clock cycles
     } dram;
     struct Launch {
-        Cycles latency, blockInterval;
+        Cycles latency, setup;
+        std::uint64_t blockInterval;  ///< millionths of a cycle
     } launch;
     struct Sharing {
         Cycles quantum, switching;

@@ -62,8 +62,11 @@ std::vector<FailedLaunch> ProgressWatch::check() {
     return failed;
 }
 
+/// Warps that have ended, and wait until what they wrote has arrived, are none that loop.
 bool ProgressWatch::everyWarpLoops() const {
-    return std::ranges::all_of(slicer_.active()->sms(), [](const auto& sm) { return sm->allWarpsLoop(); });
+    const auto& sms = slicer_.active()->sms();
+    return std::ranges::all_of(sms, [](const auto& sm) { return sm->allWarpsLoop(); }) &&
+           std::ranges::any_of(sms, [](const auto& sm) { return sm->someWarpLoops(); });
 }
 
 void ProgressWatch::snapshot() {

@@ -88,6 +88,7 @@ Sampler::Result Sampler::end(const Launch& launch, Cycles when) {
     if (grid_ && untimed_->counted().blocks) {
         const Counters& untimed = untimed_->counted();
         result.cycles = grid_->estimate(when);
+        result.cycles.value += static_cast<double>(shared_.config.launch.setup);
         result.sample = {blocks - untimed.blocks, result.cycles.halfWidth};
         const auto all = static_cast<double>(counted.warpInstructions);
         profile = scaled(counted, all / (all - static_cast<double>(untimed.warpInstructions)));

@@ -4,8 +4,11 @@
 
 namespace bulkhead::sim {
 
-Streams::Streams(SimContext& sim, std::function<void(LaunchId)> start, std::function<void(LaunchId)> end)
-    : sim_(sim), start_(std::move(start)), end_(std::move(end)), launchLatency_(sim.config.launch.latency) {
+Streams::Streams(SimContext& sim, LaunchActions actions)
+    : sim_(sim),
+      actions_(std::move(actions)),
+      launchLatency_(sim.config.launch.latency),
+      launchSetup_(sim.config.launch.setup) {
     sim.onEvent<&Streams::commandDone>(EventKind::command, *this);
 }
 
@@ -108,11 +111,25 @@ void Streams::commandDone(StreamId id) {
     head.doneAt = kNever;
     --pending_;
     sim_.noteEffect();
-    if (head.kind == Command::Kind::launch)
-        return std::exchange(head.started, true) ? end_(head.launch) : start_(head.launch);
+    if (head.kind == Command::Kind::launch) return advanceLaunch(id, head);
     const std::function<void()> action = std::move(head.action);
     if (action) action();
     finish(id, sim_.now());
+}
+
+void Streams::advanceLaunch(StreamId id, Command& command) {
+    switch (command.stage) {
+        case Command::Stage::submitted:
+            command.stage = Command::Stage::setUp;
+            actions_.start(command.launch);
+            if (launchSetup_) return schedule(id, command, sim_.now() + launchSetup_);
+            [[fallthrough]];
+        case Command::Stage::setUp:
+            command.stage = Command::Stage::running;
+            return actions_.blocks(command.launch);
+        case Command::Stage::running:
+            return actions_.end(command.launch);
+    }
 }
 
 void Streams::finish(StreamId id, Cycles when) {

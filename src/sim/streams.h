@@ -15,8 +15,12 @@ namespace bulkhead::sim {
 /// one records and another waits for.
 class Streams {
   public:
-    /// `start` is called when the turn of a launch has come, `end` when the time has come that endLaunchAt() was told.
-    Streams(SimContext&, std::function<void(LaunchId)> start, std::function<void(LaunchId)> end);
+    struct LaunchActions {
+        std::function<void(LaunchId)> start;   ///< its turn has come
+        std::function<void(LaunchId)> blocks;  ///< it is set up: its blocks may be placed
+        std::function<void(LaunchId)> end;     ///< the time has come that endLaunchAt() was told
+    };
+    Streams(SimContext&, LaunchActions);
 
     StreamId create(ContextId);
     ContextId contextOf(StreamId stream) const { return streams_.at(stream).context; }
@@ -47,8 +51,9 @@ class Streams {
         MarkerId marker = 0;
         Cycles duration = 0;
         std::function<void()> action;
-        bool begun = false, started = false;  ///< started: a launch that has been
-        Cycles doneAt = kNever;               ///< while time alone finishes it
+        bool begun = false;
+        enum class Stage : std::uint8_t { submitted, setUp, running } stage = Stage::submitted;  ///< of a launch
+        Cycles doneAt = kNever;  ///< while time alone finishes it
     };
     struct Stream {
         ContextId context = 0;
@@ -65,11 +70,12 @@ class Streams {
     void schedule(StreamId, Command&, Cycles when);
     void finish(StreamId, Cycles when);
     void commandDone(StreamId);
+    void advanceLaunch(StreamId, Command&);
     bool passMarker(StreamId, const Command&, Cycles when);
 
     SimContext& sim_;
-    std::function<void(LaunchId)> start_, end_;
-    Cycles launchLatency_;
+    LaunchActions actions_;
+    Cycles launchLatency_, launchSetup_;
     std::deque<Stream> streams_;
     std::deque<Marker> markers_;
     std::uint64_t pending_ = 0;  ///< commands begun, with an event to come

@@ -218,6 +218,11 @@ void Units::setCounters(LaunchId id, const Counters& counters) {
     counted_[id] = counters;
 }
 
+void Units::keepCopiedInL2(const Transaction& t) {
+    const arch::AddressMap::Location at = shared_.profile.map.locate(t.line);
+    partitions_[at.channel]->slice(at.slice).keepCopied(at.set, t.line, t.complete);
+}
+
 void Units::touchL2(const Transaction& t, AccessKind kind, LaunchId launch) {
     const arch::AddressMap::Location at = shared_.profile.map.locate(t.line);
     const RequestKind request = kind == AccessKind::store                                     ? RequestKind::write

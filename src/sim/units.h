@@ -39,6 +39,8 @@ class Units {
 
     /// What an access to a line, by its physical address, does to L2's tags, without time.
     void touchL2(const Transaction&, AccessKind, LaunchId);
+    /// What a copy from elsewhere, written to DRAM, leaves there.
+    void keepCopiedInL2(const Transaction&);
 
     /// Requests under way.
     std::uint64_t requests(const SmGroup* group) const;

@@ -107,9 +107,10 @@ void UntimedBlocks::takeSnapshots(Resident& r) {
 void UntimedBlocks::runWarp(Resident& r, std::uint32_t warp) {
     Warp& w = r.warps[warp];
     for (std::uint64_t left = kStretch; left; --left) {
+        const unsigned slots = w.next().slots;
         const Step step = w.step();
-        ++counted_.warpInstructions;
-        counted_.threadInstructions += step.lanes;
+        counted_.warpInstructions += slots;
+        counted_.threadInstructions += std::uint64_t{step.lanes} * slots;
         if (step.kind == StepKind::compute || step.kind == StepKind::control) continue;
         note(r, warp, step);
         if (!r.canMove(warp)) return;
@@ -185,9 +186,10 @@ void UntimedBlocks::watchWarp(Resident& r, std::uint32_t warp, std::uint64_t ste
     Warp& w = r.warps[warp];
     const std::uint64_t before = changes_;
     for (; steps && changes_ == before && !r.loops[warp]; --steps) {
+        const unsigned slots = w.next().slots;
         const Step step = w.step();
-        ++counted_.warpInstructions;
-        counted_.threadInstructions += step.lanes;
+        counted_.warpInstructions += slots;
+        counted_.threadInstructions += std::uint64_t{step.lanes} * slots;
         note(r, warp, step);
         if (changes_ == before && w.pc() == r.snapshots[warp].pc) r.loops[warp] = w.matches(r.snapshots[warp]);
     }

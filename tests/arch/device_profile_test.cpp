@@ -82,8 +82,9 @@ TEST_P(EveryProfileFile, EveryFigureCanBeSetToItsOwnValue) {
 INSTANTIATE_TEST_SUITE_P(Profiles, EveryProfileFile, testing::ValuesIn(profileNames()),
                          [](const auto& i) { return i.param; });
 
-TEST(Profiles, AreTheSixOfTheDesign) {
-    EXPECT_EQ(profileNames(), (std::vector<std::string>{"gtx1070", "gtx1080", "gtx480", "h200", "tx2", "v100"}));
+TEST(Profiles, AreTheSixOfTheDesignAndAVariant) {
+    EXPECT_EQ(profileNames(),
+              (std::vector<std::string>{"gtx1070", "gtx1080", "gtx480", "gtx480_gpgpusim", "h200", "tx2", "v100"}));
 }
 
 TEST(Profiles, TheDocumentationListsEveryFigure) {
@@ -311,10 +312,9 @@ TEST(FindProfile, TakesNamesAndFiles) {
     const std::string file = (fs::path(BULKHEAD_SOURCE_DIR) / "profiles" / "v100.json").string();
     EXPECT_EQ(findProfile(file).name, "v100");
     EXPECT_EQ(findProfile("sim:" + file).name, "v100");
-    EXPECT_EQ(
-        messageOf([] { findProfile("gtx980"); }),
-        "no GPU is called gtx980 (did you mean gtx480?); there are gtx1070, gtx1080, gtx480, h200, tx2, v100, and "
-        "files NAME.json");
+    EXPECT_EQ(messageOf([] { findProfile("gtx980"); }),
+              "no GPU is called gtx980 (did you mean gtx480?); there are gtx1070, gtx1080, gtx480, "
+              "gtx480_gpgpusim, h200, tx2, v100, and files NAME.json");
     EXPECT_EQ(messageOf([] { findProfile("nowhere.json"); }), "nowhere.json: no such file");
 }
 

@@ -12,9 +12,11 @@
 namespace bulkhead::differential {
 namespace {
 
-TEST(Differential, simulatorGivesWhatProgramsMust) {
-    constexpr std::uint64_t kSeed = 20, kBatch = 100, kPrograms = 2000;
-    Runner runner("sim:h200");
+class Differential : public testing::TestWithParam<const char*> {};
+
+TEST_P(Differential, simulatorGivesWhatProgramsMust) {
+    constexpr std::uint64_t kSeed = 20, kBatch = 100, kPrograms = 1000;
+    Runner runner("sim:h200", {GetParam()});
     for (std::uint64_t first = 0; first < kPrograms; first += kBatch) {
         std::vector<Program> programs;
         for (std::uint64_t i = 0; i < kBatch; ++i) programs.push_back(generate(kSeed, first + i));
@@ -24,6 +26,9 @@ TEST(Differential, simulatorGivesWhatProgramsMust) {
                 << "bulkhead_differential --seed " << kSeed << " --first " << first + i << " --programs 1";
     }
 }
+
+INSTANTIATE_TEST_SUITE_P(AsWrittenAndAsAnAssemblerLeavesIt, Differential,
+                         testing::Values("compiler.optimise=false", "compiler.optimise=true"));
 
 /// What is between a label and a branch back to it.
 std::vector<std::string> loopsIn(const std::string& text) {
@@ -38,7 +43,7 @@ std::vector<std::string> loopsIn(const std::string& text) {
     return loops;
 }
 
-TEST(Differential, leavesOutOfRealGpusWhatTheirAssemblerMakesEndlessLoopsOf) {
+TEST(DifferentialPrograms, leavesOutOfRealGpusWhatTheirAssemblerMakesEndlessLoopsOf) {
     static const std::regex retried(R"((atom|red)\.shared\.((add|min|max|and|or|xor)\.[usb]64|cas\.b16))");
     unsigned found = 0;
     for (std::uint64_t i = 0; i < 2000; ++i) {

@@ -23,6 +23,8 @@ constexpr std::uint32_t kSets = 32, kWays = 4, kLine = 128;
 json smallProfile(std::uint32_t slices, unsigned addressBits) {
     json profile = arch::findProfile("sim:h200").toJson();
     profile["sm"]["count"]["value"] = 16;
+    // Copies of far lines take ways of sets that they do not belong to.
+    profile["l2"]["copiesFarLines"]["value"] = false;
     profile["l2"]["ways"]["value"] = kWays;
     profile["l2"]["bytes"]["value"] = slices * kSets * kWays * kLine;
     profile["dram"]["bytes"]["value"] = std::uint64_t{1} << addressBits;

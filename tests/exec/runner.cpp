@@ -1,13 +1,15 @@
 #include "runner.h"
 
+#include "ptx/assembler/assembler.h"
 #include "ptx/module.h"
 
 namespace bulkhead::sim {
 
-Runner::Runner(const std::string& ptx) {
+Runner::Runner(const std::string& ptx, Loads loads) {
     const std::string header =
         ptx.find(".version") == std::string::npos ? ".version 8.0 .target sm_80 .address_size 64 " : "";
-    program = lower(ptx::parse(header + ptx, "test.ptx"));
+    const ptx::Module module = ptx::parse(header + ptx, "test.ptx");
+    program = lower(loads == Loads::assembled ? ptx::assemble(module) : module);
     for (Program::Global& g : program->globals) g.address = allocate(g.bytes, g.space != ptx::Space::constant);
     link(*program);
     for (const Program::Global& g : program->globals) {

@@ -14,12 +14,15 @@
 
 namespace bulkhead::sim {
 
+/// Whether a module is executed as written, or as ptx::assemble leaves it.
+enum class Loads : std::uint8_t { asWritten, assembled };
+
 /// A device without time: loads one module and runs its kernels block after block, the warps of a block in turn, one
 /// instruction each.
 class Runner {
   public:
     /// Adds .version, .target and .address_size in front unless the text has them; they stay on line 1.
-    explicit Runner(const std::string& ptx);
+    explicit Runner(const std::string& ptx, Loads = Loads::asWritten);
 
     VirtualAddress allocate(Bytes, bool writable = true);
     template <class T>

@@ -25,8 +25,10 @@ inline std::string repeat(int times, const std::string& text) {
     return all;
 }
 
+/// Tests of timing count instructions as written: results that nobody reads would go, and what waits for them.
 inline arch::DeviceProfile profileWith(const std::string& name, const std::vector<std::string>& settings) {
     arch::DeviceProfile profile = arch::findProfile(name);
+    profile.compiler.optimise = false;
     arch::applySettings(profile, settings);
     return profile;
 }

@@ -80,6 +80,45 @@ TEST(Machine, everyBlockRunsOnceWhateverTheGrid) {
     }
 }
 
+TEST(Machine, aLaunchTakesLongerByItsSetUp) {
+    const auto cycles = [](const std::string& setup) {
+        Harness h("gtx480", {"launch.setup=" + setup});
+        return h.cycles(kernelText(""), {{30}, {64}});
+    };
+    EXPECT_EQ(cycles("1234"), cycles("0") + 1234);
+}
+
+TEST(Machine, setUpOfOneLaunchOverlapsWithAnotherOne) {
+    const auto both = [](const std::string& setup) {
+        Harness h("gtx480", {"launch.setup=" + setup});
+        const StreamId other = h.newStream(h.context);
+        const std::string spin =
+            kernelText("mov.u32 %r1, 0; L: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 2000; @%p1 bra L;");
+        const LaunchId one = h.start(spin, {{1}, {32}}), two = h.start(spin, {{1}, {32}}, {}, other);
+        h.finishAll();
+        return std::max(h.gpu.record(one).ended, h.gpu.record(two).ended) - h.gpu.record(one).started;
+    };
+    EXPECT_EQ(both("500"), both("0") + 500);
+}
+
+TEST(Machine, discardedWorkIncludesALaunchThatIsBeingSetUp) {
+    Harness h("gtx480", {"launch.setup=100000"});
+    const LaunchId launch = h.start(kernelText(""), {{1}, {32}});
+    h.gpu.runFor(50'000);
+    h.gpu.discardWork();
+    EXPECT_EQ(h.gpu.record(launch).state, LaunchRecord::State::discarded);
+    EXPECT_LT(h.cycles(kernelText(""), {{1}, {32}}), 101'000u);
+}
+
+TEST(Machine, blocksArePlacedAtTheirInterval) {
+    const auto cycles = [](const std::string& interval) {
+        Harness h("gtx480", {"launch.blockInterval=" + interval});
+        return static_cast<double>(h.cycles(kernelText(""), {{4001}, {32}}));
+    };
+    // Far longer than a block takes: the interval is all that counts.
+    EXPECT_NEAR(cycles("42.5") - cycles("40"), 2.5 * 4000, 200);
+}
+
 // ---- placement
 
 TEST(Machine, aMaskOfSmsIsKept) {

@@ -27,11 +27,22 @@ double hop(Harness& h, VirtualAddress start, const std::string& load) {
     return static_cast<double>(many - few) / 50;
 }
 
+/// Of a load past L1D: it waits for an L2 sector at the response port, where L1D's own misses may fetch several.
+double pastL1(const arch::DeviceProfile& p, std::int64_t latency) {
+    const auto edges = [&](std::int64_t bytes) {
+        return (bytes + p.crossbar.responseBytesPerCycle - 1) / p.crossbar.responseBytesPerCycle;
+    };
+    const std::int64_t fewer = edges(std::max(p.l1.sectorBytes, p.l2.sectorBytes)) - edges(p.l2.sectorBytes);
+    return static_cast<double>(latency) -
+           static_cast<double>(fewer * p.clock.coreMHz) / static_cast<double>(p.clock.l2MHz);
+}
+
 TEST_P(EveryProfile, aChaseInL1TakesTheL1Latency) {
     Harness h(GetParam(), {"l1.cachesGlobal=true"});
     const VirtualAddress a = h.buffer(8);
     *h.data<std::uint64_t>(a) = a;
-    EXPECT_EQ(hop(h, a, "ld.global.ca.u64"), static_cast<double>(h.gpu.profile().l1.hitLatency));
+    // The first hop of a kernel goes to L2, and meets an edge of its clock a cycle earlier or later.
+    EXPECT_NEAR(hop(h, a, "ld.global.ca.u64"), static_cast<double>(h.gpu.profile().l1.hitLatency), 1.0 / 50);
 }
 
 TEST_P(EveryProfile, aChaseInL2TakesTheL2Latency) {
@@ -39,8 +50,9 @@ TEST_P(EveryProfile, aChaseInL2TakesTheL2Latency) {
     const VirtualAddress a = h.buffer(8);
     *h.data<std::uint64_t>(a) = a;
     // Where L2 has a clock of its own, an access meets its edges a bit earlier or later.
-    const double tolerance = h.gpu.profile().clock.l2MHz == h.gpu.profile().clock.coreMHz ? 0 : 1;
-    EXPECT_NEAR(hop(h, a, "ld.global.cg.u64"), static_cast<double>(h.gpu.profile().l2.hitLatency), tolerance);
+    const double tolerance = h.gpu.profile().clock.l2MHz == h.gpu.profile().clock.coreMHz ? 0 : 2;
+    const auto& profile = h.gpu.profile();
+    EXPECT_NEAR(hop(h, a, "ld.global.cg.u64"), pastL1(profile, profile.l2.hitLatency), tolerance);
 }
 
 TEST_P(EveryProfile, aChaseThroughClosedBanksTakesTheDramLatency) {
@@ -51,11 +63,13 @@ TEST_P(EveryProfile, aChaseThroughClosedBanksTakesTheDramLatency) {
     const VirtualAddress area = h.buffer(bytes);
     std::set<std::pair<std::uint32_t, std::uint32_t>> used;
     std::vector<VirtualAddress> chain;
-    const std::size_t banks = std::size_t{profile.map.channels()} * profile.map.banksPerChannel();
+    const std::size_t banks = std::size_t{profile.map.channels()} * profile.map.banksPerChannel() /
+                              static_cast<std::size_t>(profile.l2.sides);
     const std::size_t hops = std::min<std::size_t>(60, banks);
     for (VirtualAddress at = area; at < area + bytes && chain.size() < hops; at += 128) {
         const auto where = profile.map.locate(h.gpu.memory(h.context).space().physical(at));
-        if (used.insert({where.channel, where.bank}).second) chain.push_back(at);
+        const bool near = where.slice < profile.map.slices() / static_cast<std::uint32_t>(profile.l2.sides);
+        if (near && used.insert({where.channel, where.bank}).second) chain.push_back(at);
     }
     ASSERT_EQ(chain.size(), hops);
     for (std::size_t i = 0; i + 1 < chain.size(); ++i) *h.data<std::uint64_t>(chain[i]) = chain[i + 1];
@@ -67,7 +81,7 @@ TEST_P(EveryProfile, aChaseThroughClosedBanksTakesTheDramLatency) {
     const Cycles none = fresh.cycles(kernelText("add.u64 %rd2, %rd1, 0;"), kOneThread, {one});
     const double each = static_cast<double>(all - none) / n;
     // Crossing into the memory clock and back rounds each way up to an edge: within two core cycles.
-    EXPECT_NEAR(each, static_cast<double>(profile.dram.latency), 2.0);
+    EXPECT_NEAR(each, pastL1(profile, profile.dram.latency), 2.0);
     EXPECT_EQ(h.gpu.totals().dramRowMisses, hops);
     EXPECT_EQ(h.gpu.totals().dramRowConflicts, 0u);
 }
@@ -85,9 +99,13 @@ TEST_P(EveryProfile, vectorAddSaturatesTheDramsBandwidth) {
     const Cycles cycles = h.cycles(kernelText(add), {{static_cast<std::uint32_t>(bytes / 1024)}, {256}}, {a, b, c});
     const double gbps = static_cast<double>(h.gpu.totals().bytesDram) / (h.gpu.seconds(cycles) * 1e9);
     EXPECT_LE(gbps, profile.dramGBps() * 1.001);
-    // Three streams on scattered 4 KB pages (tx2) meet in the same banks more often.
+    // Three streams on scattered 4 KB pages (tx2) meet in the same banks more often. An H200 reads 93 % of its peak,
+    // and copies 83 % (results/h200/calibrate.json).
     const bool scattered = profile.memory.placement == arch::DeviceProfile::PagePlacement::scattered;
-    EXPECT_GE(gbps, profile.dramGBps() * (scattered ? 0.80 : 0.95)) << gbps << " of " << profile.dramGBps();
+    EXPECT_GE(gbps, profile.dramGBps() * (scattered                   ? 0.80
+                                          : profile.l2.copiesFarLines ? 0.90
+                                                                      : 0.95))
+        << gbps << " of " << profile.dramGBps();
 }
 
 // ---- tx2: what the cache-interference paper saw
@@ -122,6 +140,7 @@ TEST(L1, twoWarpsThatMissOneLineSendOneRequest) {
     EXPECT_EQ(c.l1Misses, 2u);
     EXPECT_EQ(c.l1Merges, 1u);
     EXPECT_EQ(c.dramReads, 1u);
+    EXPECT_EQ(c.bytesDramWritten, 0u);
     EXPECT_EQ(c.l2Misses, 1u);
 }
 
@@ -355,6 +374,7 @@ TEST(L2, dirtyLinesAreWrittenBackWhenTheyAreEvicted) {
         "add.u64 %rd5, %rd1, %rd4; st.global.u32 [%rd5], %r3;\n";
     const Counters& c = h.gpu.counters(h.run(kernelText(write), {{1536}, {256}}, {a}));
     EXPECT_EQ(c.dramReads, 0u);  // whole sectors need no fetch
+    EXPECT_EQ(c.bytesDramWritten, c.bytesDram);
     EXPECT_GE(c.bytesDram, 700u << 10);
     EXPECT_LE(c.bytesDram, 1536u << 10);
 }
@@ -385,6 +405,23 @@ TEST(L2, aPartlyWrittenSectorIsFetchedOnlyWhenItIsRead) {
     const Counters& r =
         h.gpu.counters(h.run(kernelText("ld.global.cg.u32 %r1, [%rd1+64]; add.s32 %r2, %r1, 1;"), kOneThread, {a}));
     EXPECT_EQ(r.dramReads, 1u);
+}
+
+TEST(L2, aSectorThatWasWrittenInPiecesIsFetchedUnlessTheyAreMerged) {
+    for (const bool merges : {false, true}) {
+        Harness h("gtx1080", {merges ? "l2.mergesWrites=true" : "l2.mergesWrites=false"});
+        const VirtualAddress a = h.buffer(128);
+        std::string pieces;
+        for (int word = 0; word < 8; ++word) pieces += "st.global.u32 [%rd1+" + std::to_string(4 * word) + "], %r1;\n";
+        pieces += "st.global.u32 [%rd1+32], %r1;\n";  // of the next sector, one word
+        h.cycles(kernelText(pieces), kOneThread, {a});
+        const auto reads = [&](const char* at) {
+            const std::string load = std::string("ld.global.cg.u32 %r1, [%rd1+") + at + "]; add.s32 %r2, %r1, 1;";
+            return h.gpu.counters(h.run(kernelText(load), kOneThread, {a})).dramReads;
+        };
+        EXPECT_EQ(reads("4"), merges ? 0u : 1u);
+        EXPECT_EQ(reads("32"), 1u);
+    }
 }
 
 TEST(L2, atomicsToOneWordFromManyWarpsAllCount) {
@@ -418,9 +455,155 @@ TEST(Sides, anAtomicToTheFarSideOrTheFarHalfTakesLonger) {
                20;
     };
     const double near = chain(region[0]);
-    EXPECT_NEAR(chain(region[1]) - near, static_cast<double>(profile.l2.halfLatency), 1.0);
-    EXPECT_NEAR(chain(region[2]) - near, static_cast<double>(profile.l2.farLatency), 1.0);
-    EXPECT_NEAR(chain(region[3]) - near, static_cast<double>(profile.l2.farLatency), 1.0);
+    EXPECT_NEAR(chain(region[1]) - near, static_cast<double>(profile.l2.halfLatency), 2.0);  // edges of L2's clock
+    EXPECT_NEAR(chain(region[2]) - near, static_cast<double>(profile.l2.farLatency), 2.0);
+    EXPECT_NEAR(chain(region[3]) - near, static_cast<double>(profile.l2.farLatency), 2.0);
+}
+
+TEST(Sides, aReadOfTheFarSideTakesLongerUntilThereIsACopyNearBy) {
+    Harness h("h200");
+    const auto& profile = h.gpu.profile();
+    const VirtualAddress area = h.buffer(2_MiB);
+    VirtualAddress of[2] = {};
+    for (VirtualAddress at = area; at < area + 2_MiB; at += 4096)
+        of[profile.map.locate(h.gpu.memory(h.context).space().physical(at)).slice / 47] = at;
+    std::vector<bool> first(static_cast<std::size_t>(profile.sm.count), false), last = first;
+    first.front() = last.back() = true;
+    const Harness::Shape shape{{1}, {1}, 0, first, 0};
+    const std::string load = kernelText("ld.global.cg.u32 %r1, [%rd1]; add.u32 %r2, %r1, 1;"),
+                      store = kernelText(
+                          "mov.u32 %r1, %tid.x; mul.wide.u32 %rd4, %r1, 4; add.u64 %rd4, %rd1, %rd4;\n"
+                          "st.global.u32 [%rd4], 1;");
+    const Harness::Shape sector[] = {{{1}, {8}, 0, first, 0}, {{1}, {8}, 0, last, 0}};  // by an SM of each side
+    const auto farReads = [&] { return h.gpu.totals().l2FarReads; };
+    for (const int side : {0, 1}) h.cycles(store, sector[side], {of[side]});  // so that L2 has them, at home
+    const Cycles near = h.cycles(load, shape, {of[0]});
+    EXPECT_EQ(farReads(), 0u);
+    const Cycles far = h.cycles(load, shape, {of[1]});
+    EXPECT_EQ(farReads(), 1u);
+    EXPECT_NEAR(static_cast<double>(far - near), static_cast<double>(profile.l2.farLatency), 2.0);
+    EXPECT_NEAR(static_cast<double>(h.cycles(load, shape, {of[1]})), static_cast<double>(near), 2.0);
+    EXPECT_EQ(farReads(), 1u);
+    h.cycles(store, sector[1], {of[1]});  // the copy is out of date
+    EXPECT_NEAR(static_cast<double>(h.cycles(load, shape, {of[1]})), static_cast<double>(far), 2.0);
+    EXPECT_EQ(farReads(), 2u);
+    h.cycles(store, sector[0], {of[1]});  // what is written from afar leaves a copy too
+    EXPECT_NEAR(static_cast<double>(h.cycles(load, shape, {of[1]})), static_cast<double>(near), 2.0);
+    EXPECT_EQ(farReads(), 2u);
+}
+
+TEST(L2, aMissFetchesSoManyBytesAtTheLeast) {
+    Harness h("gtx1080", {"l2.fetchBytes=64"});
+    const VirtualAddress a = h.buffer(128);
+    h.cycles(kernelText("ld.global.cg.u32 %r1, [%rd1]; ld.global.cg.u32 %r2, [%rd1+64]; add.u32 %r3, %r1, %r2;"),
+             kOneThread, {a});
+    EXPECT_EQ(h.gpu.totals().bytesDram, 128u);
+    h.cycles(kernelText("ld.global.cg.u32 %r1, [%rd1+32]; ld.global.cg.u32 %r2, [%rd1+96]; add.u32 %r3, %r1, %r2;"),
+             kOneThread, {a});
+    EXPECT_EQ(h.gpu.totals().bytesDram, 128u);
+}
+
+/// Of a kernel that writes all of L2.
+TEST(L2, onlySomeWaysOfASetAreDirtyAtATime) {
+    for (const int dirty : {0, 4, 12}) {
+        Harness h("gtx480", {"l2.dirtyWays=" + std::to_string(dirty)});
+        const auto& l2 = h.gpu.profile().l2;
+        const VirtualAddress a = h.buffer(static_cast<Bytes>(l2.bytes));
+        const auto blocks = static_cast<std::uint32_t>(l2.bytes / 1024);
+        const std::string write =
+            "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 256, %r1; mul.wide.u32 %rd4, %r3, 4;\n"
+            "add.u64 %rd5, %rd1, %rd4; st.global.u32 [%rd5], %r3;\n";
+        h.cycles(kernelText(write), {{blocks}, {256}}, {a});
+        const auto ways = static_cast<double>(l2.ways), all = static_cast<double>(l2.bytes);
+        const double kept = dirty == 0 || dirty > l2.ways ? 1 : dirty / ways;
+        // The last of them are under way when the kernel ends.
+        EXPECT_LE(static_cast<double>(h.gpu.totals().bytesDramWritten), all * (1 - kept)) << dirty;
+        EXPECT_GE(static_cast<double>(h.gpu.totals().bytesDramWritten), all * (1 - kept) * 0.7) << dirty;
+        // They are there all the same.
+        const Counters& read = h.gpu.counters(
+            h.run(kernelText("mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 256, %r1;\n"
+                             "mul.wide.u32 %rd4, %r3, 4; add.u64 %rd5, %rd1, %rd4; ld.global.cg.u32 %r4, [%rd5];\n"
+                             "add.u32 %r4, %r4, 1;\n"),
+                  {{blocks}, {256}}, {a}));
+        EXPECT_EQ(read.dramReads, 0u) << dirty;
+    }
+}
+
+TEST(L2, aPartlyWrittenSectorTakesLongerAtThePorts) {
+    const auto cycles = [](const char* masked, int words) {
+        Harness h("gtx1080", {std::string("crossbar.maskedBytes=") + masked});
+        const VirtualAddress a = h.buffer(1_MiB);
+        const std::string address = "mov.u32 %r1, %tid.x; mul.wide.u32 %rd4, %r1, 32; add.u64 %rd5, %rd1, %rd4;\n";
+        const std::string store =
+            words == 1 ? "st.global.u32 [%rd5], %r1;\n" : "st.global.v4.u32 [%rd5], {%r1, %r1, %r1, %r1};\n";
+        const auto run = [&](int times) {
+            return h.cycles(kernelText(address + repeat(times, store)), {{1}, {1024}}, {a});
+        };
+        run(1);
+        return static_cast<double>(run(60) - run(20)) / (40 * 1024);  // of a sector
+    };
+    const double whole = 32.0 / 32;  // of 32 B a cycle, at the same clock
+    EXPECT_NEAR(cycles("0", 1), whole, 0.05);
+    EXPECT_NEAR(cycles("32", 1), whole, 0.05);
+    EXPECT_NEAR(cycles("96", 1), 3 * whole, 0.1);
+}
+
+TEST(L2, keepsWhatWasCopiedIfItHoldsCopies) {
+    for (const bool holds : {false, true}) {
+        Harness h("gtx1080", {holds ? "l2.holdsCopies=true" : "l2.holdsCopies=false"});
+        const VirtualAddress a = h.buffer(4096);
+        h.gpu.copiedTo(h.context, a + 32, 96);
+        h.cycles(kernelText("ld.global.cg.u32 %r1, [%rd1+32]; add.u32 %r2, %r1, 1;"), kOneThread, {a});
+        EXPECT_EQ(h.gpu.totals().dramReads, holds ? 0u : 1u);
+        h.cycles(kernelText("ld.global.cg.u32 %r1, [%rd1]; add.u32 %r2, %r1, 1;"), kOneThread, {a});  // not copied
+        EXPECT_EQ(h.gpu.totals().dramReads, holds ? 1u : 2u);
+    }
+}
+
+TEST(L2, copiesTakeEmptyWaysOnlyAndAreNotDirtyFillsAreAsAKernelsWrites) {
+    Harness h("gtx480", {"l2.holdsCopies=true"});
+    const auto bytes = static_cast<Bytes>(h.gpu.profile().l2.bytes);
+    const VirtualAddress a = h.buffer(bytes), b = h.buffer(bytes);
+    const auto blocks = static_cast<std::uint32_t>(bytes / 1024);
+    const std::string read = kernelText(
+        "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 256, %r1; mul.wide.u32 %rd4, %r3, 4;\n"
+        "add.u64 %rd5, %rd1, %rd4; ld.global.cg.u32 %r4, [%rd5]; add.u32 %r4, %r4, 1;\n");
+    const auto counted = [&](VirtualAddress at) { return h.gpu.counters(h.run(read, {{blocks}, {256}}, {at})); };
+    h.gpu.copiedTo(h.context, a, bytes);
+    EXPECT_EQ(counted(a).dramReads, 0u);
+    h.gpu.copiedTo(h.context, b, bytes);  // L2 is full: it goes past
+    EXPECT_EQ(counted(a).dramReads, 0u);
+    Counters c = counted(b);
+    EXPECT_EQ(c.bytesDram, bytes);  // and nothing of a was newer than in DRAM
+    EXPECT_EQ(c.bytesDramWritten, 0u);
+    h.gpu.filled(h.context, a, bytes);
+    EXPECT_EQ(counted(a).dramReads, 0u);
+    EXPECT_NEAR(static_cast<double>(counted(b).bytesDramWritten), static_cast<double>(bytes),
+                static_cast<double>(bytes) * 0.02);
+}
+
+/// L2 cycles that a slice is busy with an atomic of a warp, where many warps have one.
+double atomicTime(const std::string& atomic, const std::string& interval) {
+    Harness h("gtx1080", {"l2.repeatInterval=" + interval, "l2.floatRepeatInterval=" + interval});
+    const VirtualAddress a = h.buffer(4096);
+    const std::string address =
+        "mov.u32 %r1, %tid.x; and.b32 %r1, %r1, 3; mul.wide.u32 %rd4, %r1, 4; add.u64 %rd5, %rd1, %rd4;\n";
+    const auto run = [&](int times) {
+        return h.cycles(kernelText(address + repeat(times, atomic)), {{8}, {1024}}, {a});
+    };
+    run(1);
+    return static_cast<double>(run(60) - run(20)) / (40 * 8 * 32);
+}
+
+TEST(L2, lanesThatMeetAtOneAddressTakeTurnsUnlessTheyAreOneOperation) {
+    const std::string floats = "red.global.add.f32 [%rd1], 0f3F800000;\n", sum = "red.global.add.u32 [%rd1], 1;\n",
+                      fours = "red.global.add.u32 [%rd5], 1;\n", exchange = "atom.global.exch.b32 %r5, [%rd1], %r1;\n";
+    EXPECT_NEAR(atomicTime(floats, "3"), 3 * 32, 2);  // 32 lanes at one address
+    EXPECT_NEAR(atomicTime(floats, "1.5"), 1.5 * 32, 2);
+    EXPECT_NEAR(atomicTime(exchange, "3"), 3 * 32, 2);  // each lane wants to know what was there
+    EXPECT_NEAR(atomicTime(fours, "3"), 3 * 8, 2);      // eight lanes at each of four, side by side
+    EXPECT_LT(atomicTime(sum, "3"), 3);                 // the sum of all lanes is added
+    EXPECT_LT(atomicTime(floats, "0"), 3);
 }
 
 TEST(Constant, oneAddressServesAllLanesAndEachOtherOneTakesACycle) {

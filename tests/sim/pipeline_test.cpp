@@ -103,6 +103,25 @@ TEST(Pipeline, aBarrierCostsTheControlLatencyOnceAllAreThere) {
     EXPECT_EQ(extra(h, repeat(30, wait), repeat(10, wait)), 20u * 6);
 }
 
+TEST(Pipeline, warpsArriveAtABarrierOneAfterTheOther) {
+    Harness h("gtx480", {"sm.barrierLatency=9", "sm.barrierInterval=2", "op.control.latency=7"});
+    const std::string barrier = "bar.sync 0;\n";
+    for (const unsigned warps : {1U, 4U, 16U}) {
+        const Cycles each = extra(h, repeat(60, barrier), repeat(10, barrier), {{1}, {warps * 32}}) / 50;
+        EXPECT_EQ(each, 7u + 9 + 2 * (warps - 1)) << warps << " warps";
+    }
+}
+
+TEST(Pipeline, aGuardIsThereLaterThanAnOperand) {
+    Harness h("gtx480", {"sm.guardLatency=8"});
+    const Cycles latency = static_cast<Cycles>(h.gpu.profile().latency[0]);
+    const std::string compare = "setp.gt.s32 %p1, %r1, %r2;\n";
+    const std::string guarded = compare + "@%p1 add.s32 %r1, %r1, 1;\n",
+                      selects = compare + "selp.s32 %r1, %r1, 3, %p1;\n";
+    EXPECT_EQ(extra(h, repeat(120, guarded), repeat(20, guarded)), 100u * (2 * latency + 8));
+    EXPECT_EQ(extra(h, repeat(120, selects), repeat(20, selects)), 100u * 2 * latency);
+}
+
 TEST(Pipeline, issueWidthTwoIssuesPairsOfIndependentInstructions) {
     const std::string pair = "add.s32 %r1, %r1, 1; add.s32 %r2, %r2, 1;\n";
     Harness one, two("gtx480", {"sm.issueWidth=2"});

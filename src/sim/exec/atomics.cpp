@@ -130,21 +130,6 @@ struct Atomic {
     }
 };
 
-template <class T, auto Operation, class Register = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>
-void runAtomic(const Instr& i, Warp& w, LaneMask mask) {
-    using Kind = Atomic<T, Operation, Register>;
-    const AccessKind kind = i.dstCount ? AccessKind::atomic : AccessKind::reduction;
-    accessMemory(i, w, mask, kind, [&](const Access& a, const Places& p) {
-        if (a.space == ptx::Space::global && !w.effects().showAtOnce()) {
-            w.effects().defer<Kind>(a, Kind::run).take(i, w, a, p);
-            return;
-        }
-        Kind atomic;
-        atomic.take(i, w, a, p);
-        if (Kind::run(&atomic)) w.noteChange();
-    });
-}
-
 template <class T>
 constexpr auto add = [](T old, T b, T, bool) { return static_cast<T>(old + b); };
 template <class T>
@@ -161,6 +146,32 @@ template <class T>
 constexpr auto exchange = [](T, T b, T, bool) { return b; };
 template <class T>
 constexpr auto compareAndSwap = [](T old, T b, T c, bool) { return old == b ? c : old; };
+
+/// Whether operations of several lanes on one address can be made one.
+template <class T, auto Operation>
+constexpr bool kCombines = [] {
+    const auto is = []<class Other>(const Other&) {
+        return std::is_same_v<std::remove_cv_t<decltype(Operation)>, Other>;
+    };
+    return is(add<T>) || is(min<T>) || is(max<T>) || is(bitAnd<T>) || is(bitOr<T>) || is(bitXor<T>);
+}();
+
+template <class T, auto Operation, class Register = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>
+void runAtomic(const Instr& i, Warp& w, LaneMask mask) {
+    using Kind = Atomic<T, Operation, Register>;
+    const AccessKind kind = i.dstCount ? AccessKind::atomic : AccessKind::reduction;
+    accessMemory(i, w, mask, kind, [&](const Access& a, const Places& p) {
+        w.lastAccess().combines = kCombines<T, Operation>;
+        w.lastAccess().addsFloats = i.type == Type::f32 || i.type == Type::f64;
+        if (a.space == ptx::Space::global && !w.effects().showAtOnce()) {
+            w.effects().defer<Kind>(a, Kind::run).take(i, w, a, p);
+            return;
+        }
+        Kind atomic;
+        atomic.take(i, w, a, p);
+        if (Kind::run(&atomic)) w.noteChange();
+    });
+}
 
 using u16 = std::uint16_t;
 using u32 = std::uint32_t;

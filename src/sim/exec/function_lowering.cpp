@@ -28,6 +28,13 @@ unsigned laneBytes(Type type) {
     return ptx::bitsOf(type) == 64 ? 8 : 4;
 }
 
+/// Machine instructions that an instruction becomes occupy its unit one after the other. The intervals of divisions and
+/// approximations are those of their whole sequences.
+bool takesPasses(arch::OpClass opClass) {
+    return opClass == arch::OpClass::integer || opClass == arch::OpClass::integerMul ||
+           opClass == arch::OpClass::control;
+}
+
 void addUnique(std::vector<std::uint16_t>& ids, std::uint16_t id) {
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
 }
@@ -130,10 +137,25 @@ void FunctionLowering::run() {
     for (auto& table : code_.branchTables)
         for (std::uint32_t& target : table) target = firstInstr_[target];
 
+    separateParts();
     code_.frameBytes = extraOffset_ + kWideSlotBytes * (1 + mostTemporaries_);
     code_.scoreboardIds = registers_->ids() + 1 + mostTemporaries_;
-    code_.registersPerThread =
-        std::min<std::uint32_t>(static_cast<std::uint32_t>(liveness_.maxLive32) + kHiddenRegisters, kMostRegisters);
+    const std::uint32_t live =
+        function_.liveRegisters ? function_.liveRegisters : static_cast<std::uint32_t>(liveness_.maxLive32);
+    code_.registersPerThread = std::min<std::uint32_t>(live + kHiddenRegisters, kMostRegisters);
+}
+
+/// What is part of the next instruction must have it behind it: lanes that come to the end of a block may have to wait
+/// for others.
+void FunctionLowering::separateParts() {
+    std::vector<bool> begins(code_.instrs.size() + 1, false);
+    begins[code_.instrs.size()] = true;
+    for (const ptx::ControlFlow::Block& block : flow_.blocks)
+        begins[firstInstr_[static_cast<std::size_t>(block.first)]] = true;
+    for (std::size_t at = 0; at < code_.instrs.size(); ++at) {
+        Instr& i = code_.instrs[at];
+        if (i.slots == 0 && (i.kind != Kind::compute || begins[at + 1])) i.slots = 1;
+    }
 }
 
 void FunctionLowering::layOut() {
@@ -284,10 +306,16 @@ void FunctionLowering::emit(const Instruction& instruction, Instr i, const std::
     for (const std::uint16_t id : writes) addUnique(ids, id);
     i.writes = static_cast<std::uint8_t>(ids.size());
     for (const std::uint16_t id : reads) addUnique(ids, id);
-    if (instruction.guard >= 0) addUnique(ids, registers_->of(instruction.guard).id);
+    if (instruction.guard >= 0) {
+        const std::uint16_t guard = registers_->of(instruction.guard).id;
+        addUnique(ids, guard);
+        i.guardIsLast = ids.back() == guard;
+    }
     if (ids.size() > std::size(i.registers)) refuse(instruction, "too many registers in one instruction");
     std::copy(ids.begin(), ids.end(), i.registers);
     i.dependencies = static_cast<std::uint8_t>(ids.size());
+    i.slots = instruction.slots;
+    if (takesPasses(i.opClass)) i.passes = std::max<std::uint8_t>(i.slots, 1);
     code_.instrs.push_back(i);
     code_.texts.push_back(instruction.text);
 }

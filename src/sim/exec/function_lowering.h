@@ -140,6 +140,7 @@ class FunctionLowering final : public Operands {
               const std::vector<std::uint16_t>& reads);
     [[noreturn]] void refuse(std::string_view why) { refuse(*current_, why); }
     void expectOperands(std::size_t least, std::size_t most);
+    void separateParts();
 
     bool lowerAddress(Instr&);
     bool lowerMemory(Instr&);

@@ -73,9 +73,10 @@ struct Instr {
     Kind kind = Kind::compute;
     arch::OpClass opClass = arch::OpClass::integer;
     bool guardNegated = false;
-    std::int32_t guard = -1;  ///< byte offset of the guard predicate in the frame, -1 if none
-    Slot dst[4];              ///< results (vector loads have up to 4); setp: dst[0] = p, dst[1] = q
-    Slot src[5];              ///< sources; memory: src[0] is the address, data follow
+    bool guardIsLast = false;  ///< the last of the registers that must be free is the guard
+    std::int32_t guard = -1;   ///< byte offset of the guard predicate in the frame, -1 if none
+    Slot dst[4];               ///< results (vector loads have up to 4); setp: dst[0] = p, dst[1] = q
+    Slot src[5];               ///< sources; memory: src[0] is the address, data follow
     std::uint8_t dstCount = 0, srcCount = 0;
 
     // Memory.
@@ -97,6 +98,10 @@ struct Instr {
     // Scoreboard: registers written, then registers read (guard included), as scoreboard ids of this function.
     std::uint16_t registers[12] = {};
     std::uint8_t writes = 0, dependencies = 0;  ///< registers[0, writes) are written; [0, dependencies) must be free
+    /// Machine instructions that it counts for. 0: it is part of the next instruction and executed with it, which
+    /// follows it directly and is issued when the registers of both are free.
+    std::uint8_t slots = 1;
+    std::uint8_t passes = 1;  ///< how many times its unit takes the interval of its class
 
     std::int32_t line = 0;  ///< PTX line
 };

@@ -53,6 +53,8 @@ struct Access {
     CacheOp cacheOp;
     std::uint8_t bytes;  ///< per lane, all vector elements together
     AccessPattern pattern;
+    bool combines;    ///< atomics: lanes at one address can be made one operation before it is sent
+    bool addsFloats;  ///< atomics
     LaneMask lanes;
     /// Global, constant: virtual address. Shared: offset in the block's shared memory. Local: offset in the
     /// thread's local memory. Param: offset in the kernel's parameter block. Lanes that are not active repeat the
@@ -212,9 +214,11 @@ class Warp {
         a.cacheOp = cacheOp;
         a.bytes = static_cast<std::uint8_t>(bytes);
         a.pattern = AccessPattern::scattered;
+        a.combines = a.addsFloats = false;
         a.lanes = lanes;
         return a;
     }
+    Access& lastAccess() { return accesses_[accessCount_ - 1]; }
     void dropAccess() { --accessCount_; }
 
     /// For tests of handlers: a register frame and a constant pool of the test's own; no block, no code.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -66,6 +68,19 @@ class CacheTags {
     std::uint64_t line(std::uint32_t way) const { return line_[way]; }
     State& state(std::uint32_t way) { return state_[way]; }
     const State& state(std::uint32_t way) const { return state_[way]; }
+
+    std::uint32_t dirtyLines(std::uint32_t set) const {
+        const auto first = state_.begin() + std::ptrdiff_t{set} * ways_;
+        return static_cast<std::uint32_t>(std::count_if(first, first + ways_, [](const State& s) { return s.dirty; }));
+    }
+    /// Which dirty line of a set the policy would replace first; kNoWay if all wait for something.
+    std::uint32_t oldestDirty(std::uint32_t set) {
+        std::vector<State> lines(state_.begin() + std::ptrdiff_t{set} * ways_,
+                                 state_.begin() + (std::ptrdiff_t{set} + 1) * ways_);
+        for (State& line : lines)
+            if (!line.dirty) line.pending = 1;
+        return lru_ ? lru_->victim(set, lines) : replacement_->victim(set, lines);
+    }
 
     /// Forgets every clean line that waits for nothing.
     void invalidateClean() {

@@ -23,15 +23,20 @@ CrossbarLatency::CrossbarLatency(const SimShared& shared)
       slicesPerPartition_(shared.profile.map.slices() / partitions_),
       stages_(stageLatencies(shared.profile)) {}
 
-/// An atomic or a write goes to the line's home, which may be on the far side, or in the far half of a side. Reads are
-/// served by a near copy (H200: only atomics show the side).
+bool CrossbarLatency::apart(const Request& request) const {
+    const std::uint64_t sides = config_.l2.sides, sms = config_.sm.count;
+    return request.sm % sms * sides / sms != request.slice * sides / slices_;
+}
+
+/// An atomic or a write goes to the line's home, which may be on the far side, or in the far half of a side. For reads,
+/// it depends on whether there is a copy near by.
 Cycles CrossbarLatency::far(const Request& request) const {
     const auto& l2 = config_.l2;
     if (l2.sides == 1 || request.kind == RequestKind::read) return 0;
     const std::uint64_t sides = l2.sides, sms = config_.sm.count;
     const std::uint64_t sm = request.sm % sms;
     const std::uint64_t smSide = sm * sides / sms, sliceSide = request.slice * sides / slices_;
-    if (smSide != sliceSide) return l2.farLatency / 2;
+    if (apart(request)) return l2.farLatency / 2;
     if (l2.halfLatency == 0) return 0;
     // Two SMs make a TPC, which is not divided.
     const std::uint64_t smHalf = (sm - smSide * sms / sides) / 2 * 4 * sides / sms,

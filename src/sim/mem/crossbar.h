@@ -33,7 +33,11 @@ class CrossbarLatency {
     explicit CrossbarLatency(const SimShared&);
 
     Cycles request(const Request& r) const { return stages_.request + far(r); }
-    Cycles response(const Request& r) const { return stages_.response + far(r); }
+    Cycles response(const Request& r) const {
+        return stages_.response + far(r) + (r.crosses ? config_.l2.farLatency : 0);
+    }
+    /// The asker and the slice are on different sides of L2.
+    bool apart(const Request&) const;
     /// What one side sends reaches the other no sooner.
     Cycles shortest() const { return std::min(stages_.request, stages_.response); }
     std::uint32_t partitions() const { return partitions_; }
@@ -100,6 +104,7 @@ class SlicePort {
         const Request& request = sim_.requests[id];
         to(request.sm).messages.push_back({leaves + latency_.response(request), id});
     }
+    bool apart(const Request& request) const { return latency_.apart(request); }
     /// A request has left the queue of its slice.
     void credit(RequestId id) { ++to(sim_.requests[id].sm).served; }
 

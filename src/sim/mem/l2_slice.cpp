@@ -8,6 +8,24 @@
 #include "sim/mem/dram_channel.h"
 
 namespace bulkhead::sim {
+namespace {
+
+/// Marks the tag of a copy: no physical address is as high.
+constexpr std::uint64_t kCopy = std::uint64_t{1} << 62;
+
+/// Sectors of a copy that are here or on their way.
+std::uint8_t arriving(const LineState& copy) {
+    return copy.valid | copy.prefetched;
+}
+
+/// A read that crossed over has been looked up on its own side before, in vain.
+void countSectors(Counters& counters, const Request& request, std::uint8_t hits) {
+    counters.l2Sectors +=
+        static_cast<unsigned>(std::popcount(request.sectors)) * (request.crosses && !request.joins ? 2u : 1u);
+    counters.l2SectorHits += static_cast<unsigned>(std::popcount(hits));
+}
+
+}  // namespace
 
 std::span<const L2Slice::WriteChoice> L2Slice::writePolicies() {
     static constexpr std::array kPolicies = {
@@ -26,6 +44,7 @@ L2Slice::L2Slice(SimContext& sim, std::uint32_t index, SlicePort& port, DramChan
       tags_(sim.profile.map.setsPerSlice(), sim.config.l2.ways, sim.profile.l2.replacement),
       serveWrite_(writePolicies()[static_cast<std::size_t>(sim.profile.l2.writePolicy)].serve),
       mshrs_(sim.config.l2.mshrs, sim.config.l2.mshrMerges),
+      wide_(wideSectors(sim.config.l2.lineBytes / sim.config.l2.sectorBytes, sim.config.l2.sectorsFetched)),
       responseBacklog_(sim.config.l2.responseQueue *
                        portEdges(sim.config.l2.sectorBytes, sim.config.crossbar.responseBytesPerCycle)) {
     channel.notifyWhenRoom(*this);
@@ -104,12 +123,18 @@ L2Slice::Served L2Slice::serve(RequestId id, std::uint64_t edge) {
     if (!writes && portFree_ >= edge + responseBacklog_) return Served::responseFull;
     std::uint64_t service = 1;
     if (writes) {
-        service = portEdges(request.bytes, sim_.config.crossbar.requestBytesPerCycle);
+        service = portEdges(bytesOf(request.sectors), sim_.config.crossbar.requestBytesPerCycle);
     } else if (request.kind != RequestKind::read) {
-        service = sim_.config.l2.atomicInterval * static_cast<std::uint64_t>(std::popcount(request.sectors));
+        service = std::max<std::uint64_t>(
+            sim_.config.l2.atomicInterval * static_cast<std::uint64_t>(std::popcount(request.sectors)), request.turns);
     }
     const Served served = writes ? (this->*serveWrite_)(id, way) : serveRead(id, way);
-    if (served == Served::yes) busyUntil_ = edge + service;
+    if (served != Served::yes) return served;
+    busyUntil_ = edge + service;
+    if (request.kind != RequestKind::read && sim_.config.l2.copiesFarLines) {
+        dropCopy(request.set, request.line);  // what was there is no longer the same
+        if (writes && request.complete && port_.apart(request)) leaveCopy(request, request.complete);
+    }
     return served;
 }
 
@@ -118,11 +143,18 @@ L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
     Request& request = sim_.requests[id];
     Counters& counters = sim_.counters(request.launch);
     const bool modifies = request.kind != RequestKind::read;
+    if (!modifies && sim_.config.l2.copiesFarLines && findCopy(id)) return Served::yes;
     if (way != CacheTags::kNoWay && (request.sectors & ~tags_.state(way).valid) == 0) {
         ++counters.l2Hits;
+        if (request.crosses) {
+            ++counters.l2FarReads;
+            expectCopy(request);
+        }
         if (modifies) {
             ++counters.l2Atomics;
-            tags_.state(way).dirty |= request.sectors;
+            markDirty(request.set, way, request.sectors, request.launch);
+        } else {
+            countSectors(counters, request, request.sectors);
         }
         tags_.use(request.set, way);
         finish(id);
@@ -138,12 +170,20 @@ L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
     }
     const std::uint8_t present =
         newLine ? std::uint8_t{0} : static_cast<std::uint8_t>(tags_.state(way).valid | tags_.state(way).pending);
-    const auto missing = static_cast<std::uint8_t>(request.sectors & ~present);
+    const auto missing = static_cast<std::uint8_t>(widen(request.sectors) & ~present);
     const std::size_t room = (missing != 0) + (newLine && tags_.state(way).dirty != 0);
     if (channel_.room() < room) return Served::dramFull;
 
     ++counters.l2Misses;
-    if (modifies) ++counters.l2Atomics;
+    if (request.crosses) {
+        ++counters.l2FarReads;
+        expectCopy(request);
+    }
+    if (modifies) {
+        ++counters.l2Atomics;
+    } else {
+        countSectors(counters, request, static_cast<std::uint8_t>(request.sectors & present));
+    }
     if (missing == 0) ++counters.l2Merges;
     if (newLine) {
         evict(way, request);
@@ -159,12 +199,89 @@ L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
     return Served::yes;
 }
 
+/// Sectors that were written in pieces are whole in the end.
+void L2Slice::mergeWords(LineState& line, const Request& request) const {
+    const auto words = static_cast<unsigned>(sim_.config.l2.sectorBytes / 4);
+    const std::uint32_t all = words >= 32 ? ~0u : (1u << words) - 1;
+    line.words |= request.words;
+    for (unsigned s = 0; s * words < 32; ++s)
+        if ((line.words >> s * words & all) == all) line.valid |= static_cast<std::uint8_t>(1u << s);
+}
+
+/// A line was written. Of more dirty lines than a set may have, the oldest goes to DRAM, and stays.
+void L2Slice::markDirty(std::uint32_t set, std::uint32_t way, std::uint8_t sectors, std::uint32_t launch) {
+    const bool clean = tags_.state(way).dirty == 0;
+    tags_.state(way).dirty |= sectors;
+    if (!clean || !sim_.config.l2.dirtyWays) return;
+    while (channel_.room() > 0 && tags_.dirtyLines(set) > sim_.config.l2.dirtyWays)
+        if (!writeOldest(set, launch)) return;
+}
+
+/// False if all dirty lines wait for something.
+bool L2Slice::writeOldest(std::uint32_t set, std::uint32_t launch) {
+    const std::uint32_t way = tags_.oldestDirty(set);
+    if (way == CacheTags::kNoWay) return false;
+    ++sim_.counters(launch).l2Writebacks;
+    const arch::AddressMap::Location where = sim_.profile.map.locate(tags_.line(way));
+    sendWriteback(tags_.line(way), where.bank, where.row, tags_.state(way).dirty, launch);
+    tags_.state(way).dirty = 0;
+    return true;
+}
+
+/// A read from the other side looks there first: a copy that an earlier read has left serves it. One
+/// that finds none crosses over, and is answered later. Copies are kept with the line's slice, in another set, though
+/// they take the place of other lines on the reader's side: there is as much to and fro.
+bool L2Slice::findCopy(RequestId id) {
+    Request& request = sim_.requests[id];
+    if (!port_.apart(request)) return false;
+    const std::uint32_t set = copySet(request.set), way = tags_.find(set, request.line | kCopy);
+    const bool here = way != CacheTags::kNoWay && (request.sectors & ~tags_.state(way).valid) == 0;
+    request.crosses = !here;
+    if (!here) {
+        request.joins = way != CacheTags::kNoWay && (request.sectors & ~arriving(tags_.state(way))) == 0;
+        return false;
+    }
+    Counters& counters = sim_.counters(request.launch);
+    ++counters.l2Hits;
+    countSectors(counters, request, request.sectors);
+    tags_.use(set, way);
+    finish(id);
+    return true;
+}
+
+/// Others need not cross for what is under way. It is not kept from being evicted: nobody waits for the place.
+void L2Slice::expectCopy(const Request& request) {
+    if (request.joins) return;
+    leaveCopy(request, 0);
+    const std::uint32_t way = tags_.find(copySet(request.set), request.line | kCopy);
+    if (way != CacheTags::kNoWay) tags_.state(way).prefetched |= widen(request.sectors);
+}
+
+void L2Slice::leaveCopy(const Request& request, std::uint8_t sectors) {
+    const std::uint32_t set = copySet(request.set);
+    std::uint32_t way = tags_.find(set, request.line | kCopy);
+    if (way == CacheTags::kNoWay) {
+        way = tags_.victim(set);
+        if (way == CacheTags::kNoWay || (tags_.state(way).dirty && channel_.room() == 0)) return;
+        evict(way, request);
+        tags_.place(set, way, request.line | kCopy, request.launch);
+    }
+    const std::uint32_t home = tags_.find(request.set, request.line);
+    tags_.state(way).valid |= sectors;
+    if (home != CacheTags::kNoWay) tags_.state(way).valid |= widen(sectors) & tags_.state(home).valid;
+}
+
+void L2Slice::dropCopy(std::uint32_t set, std::uint64_t line) {
+    const std::uint32_t way = tags_.find(copySet(set), line | kCopy);
+    if (way != CacheTags::kNoWay) tags_.drop(way);
+}
+
 void L2Slice::evict(std::uint32_t way, const Request& by) {
     if (tags_.line(way) == CacheTags::kNoLine) return;
     Counters& counters = sim_.counters(by.launch);
     ++counters.l2Evictions;
     const CacheTags::State& state = tags_.state(way);
-    if (sim_.observer) sim_.observer->l2Eviction(sim_.now(), index_, tags_.line(way), state.owner, by.launch);
+    if (sim_.observer) sim_.observer->l2Eviction(sim_.now(), index_, tags_.line(way) & ~kCopy, state.owner, by.launch);
     if (!state.dirty) return;
     ++counters.l2Writebacks;
     const arch::AddressMap::Location where = sim_.profile.map.locate(tags_.line(way));
@@ -233,6 +350,7 @@ void L2Slice::respond(RequestId id) {
     const std::uint64_t bytes = bytesOf(request.sectors);
     const std::uint64_t edges = portEdges(bytes, sim_.config.crossbar.responseBytesPerCycle);
     portFree_ = std::max(sim_.l2Clock.edgeAt(sim_.now()), portFree_) + edges;
+    if (request.crosses) leaveCopy(request, request.sectors);
     sim_.counters(request.launch).bytesL2 += bytes;
     sim_.l2Answered(bytes);
     port_.send(id, sim_.l2Clock.coreAt(portFree_));
@@ -257,6 +375,19 @@ void L2Slice::touch(RequestKind kind, std::uint32_t set, std::uint64_t line, std
     }
     tags_.state(way).valid |= writes ? complete : sectors;
     if (kind != RequestKind::read && !through) tags_.state(way).dirty |= sectors;
+    if (kind != RequestKind::read && sim_.config.l2.copiesFarLines) dropCopy(set, line);
+}
+
+void L2Slice::keepCopied(std::uint32_t set, std::uint64_t line, std::uint8_t complete) {
+    std::uint32_t way = tags_.find(set, line);
+    if (way == CacheTags::kNoWay) {
+        way = tags_.victim(set);
+        if (way == CacheTags::kNoWay || tags_.line(way) != CacheTags::kNoLine) return;
+        tags_.place(set, way, line, 0);
+    }
+    tags_.state(way).valid |= complete;
+    tags_.state(way).dirty &= static_cast<std::uint8_t>(~complete);
+    if (sim_.config.l2.copiesFarLines) dropCopy(set, line);
 }
 
 }  // namespace bulkhead::sim

@@ -6,6 +6,7 @@
 
 #include "sim/mem/cache_tags.h"
 #include "sim/mem/mshr.h"
+#include "sim/mem/wide_sectors.h"
 #include "sim/sim_context.h"
 
 namespace bulkhead::sim {
@@ -37,6 +38,9 @@ class L2Slice {
     void touch(RequestKind, std::uint32_t set, std::uint64_t line, std::uint8_t sectors, std::uint8_t complete,
                std::uint32_t launch);
 
+    /// What a copy from elsewhere leaves: it goes on to DRAM, and stays where a way is empty.
+    void keepCopied(std::uint32_t set, std::uint64_t line, std::uint8_t complete);
+
     /// Core cycles by which a miss takes longer than the DRAM's own timings: the memory controller's part of the
     /// profile's latency. It delays the answer, not the MSHR, which is free once the data are there.
     void setMissLatency(Cycles c) { missLatency_ = c; }
@@ -46,6 +50,15 @@ class L2Slice {
     Served serveRead(RequestId, std::uint32_t way);
     Served writeBack(RequestId, std::uint32_t way);
     Served writeThrough(RequestId, std::uint32_t way);
+    bool findCopy(RequestId);
+    void leaveCopy(const Request&, std::uint8_t sectors);
+    void expectCopy(const Request&);
+    void dropCopy(std::uint32_t set, std::uint64_t line);
+    void mergeWords(LineState&, const Request&) const;
+    void markDirty(std::uint32_t set, std::uint32_t way, std::uint8_t sectors, std::uint32_t launch);
+    bool writeOldest(std::uint32_t set, std::uint32_t launch);
+    std::uint32_t copySet(std::uint32_t set) const { return (set + tags_.sets() / 2) % tags_.sets(); }
+    std::uint8_t widen(std::uint8_t sectors) const { return wide_[sectors]; }
     void noteStall(std::uint32_t launch);
     void finish(RequestId);
     void respond(RequestId);
@@ -66,6 +79,7 @@ class L2Slice {
     CacheTags tags_;
     Served (L2Slice::*serveWrite_)(RequestId, std::uint32_t way);
     MshrFile mshrs_;
+    WideSectors wide_;                                  ///< what a miss fetches
     RequestId first_ = kNoRequest, last_ = kNoRequest;  ///< of the queue
     std::uint64_t busyUntil_ = 0;                       ///< L2 edge at which the tags are free
     std::uint64_t portFree_ = 0;                        ///< L2 edge at which the response port is free

@@ -15,6 +15,7 @@ struct LineState {
     std::uint8_t dirty = 0;       ///< sectors newer than below; may be dirty without being valid (written in part)
     std::uint8_t pending = 0;     ///< sectors on their way
     std::uint8_t prefetched = 0;  ///< sectors that were fetched ahead, while none of them was used
+    std::uint32_t words = 0;      ///< L2: written in part, one by one
     std::uint32_t owner = 0;      ///< who brought it in
 };
 

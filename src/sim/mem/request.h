@@ -30,11 +30,15 @@ struct Request {
     std::uint32_t sm = 0;      ///< who asked
     std::uint32_t launch = 0;  ///< for whose counters
     std::uint32_t token = 0;   ///< the asker's: which miss or load it answers
+    std::uint32_t words = 0;   ///< write: words written whole
     RequestId next = kNoRequest;
     std::uint16_t bytes = 0;    ///< payload
+    std::uint16_t turns = 0;    ///< atomic: L2 cycles of lanes that meet at one address
     std::uint8_t sectors = 0;   ///< wanted or written
     std::uint8_t complete = 0;  ///< write: sectors written whole
     std::uint8_t warp = 0;
+    bool crosses = false;   ///< read: its answer comes from the other side
+    bool joins = false;     ///< ... for which another has crossed before
     bool opensRow = false;  ///< in DRAM: its row was opened for it
     bool inBatch = false;   ///< in DRAM: for schedulers that have batches
     RequestKind kind = RequestKind::read;

@@ -4,6 +4,18 @@
 #include <bit>
 
 namespace bulkhead::sim {
+namespace {
+
+/// A bit for each four bytes of 64 that are all touched.
+std::uint32_t wholeWords(std::uint64_t bytes) {
+    bytes &= bytes >> 1;
+    bytes &= bytes >> 2;
+    std::uint32_t words = 0;
+    for (unsigned w = 0; w < 16; ++w) words |= static_cast<std::uint32_t>(bytes >> (4 * w) & 1) << w;
+    return words;
+}
+
+}  // namespace
 
 Coalescer::Coalescer(std::uint64_t lineBytes, std::uint64_t sectorBytes)
     : lineShift_(static_cast<unsigned>(std::countr_zero(lineBytes))),
@@ -20,7 +32,7 @@ void Coalescer::add(Transactions& out, Coverage* coverage, std::uint64_t address
         }
     }
     if (i == out.count) {
-        out.items[out.count++] = {line, 0, 0, 0};
+        out.items[out.count++] = {line, 0, 0, 0, 0};
         out.highest = std::max(out.highest, line);
         if (store) coverage[i] = {};
     }
@@ -42,6 +54,8 @@ void Coalescer::finish(Transactions& out, const Coverage* coverage, bool store) 
         Transaction& t = out.items[i];
         t.bytes = static_cast<std::uint16_t>(std::popcount(t.sectors) << sectorShift_);
         if (!store) continue;
+        t.words =
+            static_cast<std::uint32_t>(wholeWords(coverage[i].low) | std::uint64_t{wholeWords(coverage[i].high)} << 16);
         for (unsigned s = 0; s < (1u << (lineShift_ - sectorShift_)); ++s) {
             const unsigned from = s << sectorShift_, length = 1u << sectorShift_;
             bool whole = true;
@@ -70,7 +84,11 @@ void Coalescer::gatherRange(std::uint64_t from, std::uint64_t to, Transactions& 
         const auto sectors = static_cast<std::uint8_t>((1u << high) - (1u << low));
         const auto complete =
             static_cast<std::uint8_t>(wholeLow < wholeHigh ? (1u << wholeHigh) - (1u << wholeLow) : 0);
-        out.items[out.count++] = {line, sectors, complete, static_cast<std::uint16_t>((high - low) << sectorShift_)};
+        const unsigned wordLow = (first + 3) / 4, wordHigh = last / 4;
+        const auto words = static_cast<std::uint32_t>(
+            wordLow < wordHigh ? (std::uint64_t{1} << wordHigh) - (std::uint64_t{1} << wordLow) : 0);
+        out.items[out.count++] = {line, words, sectors, complete,
+                                  static_cast<std::uint16_t>((high - low) << sectorShift_)};
     }
 }
 
@@ -127,6 +145,32 @@ bool isFreeOfConflicts(const Access& access, unsigned banks, unsigned shift) {
 }
 
 }  // namespace
+
+void Coalescer::takeTurns(const Access& access, std::uint64_t interval, Transactions& lines) const {
+    std::uint64_t seen[kLanes];
+    std::uint8_t times[kLanes];
+    std::size_t count = 0;
+    for (LaneMask rest = access.lanes; rest; rest &= rest - 1) {
+        const std::uint64_t address = access.address[std::countr_zero(rest)];
+        const auto at = static_cast<std::size_t>(std::find(seen, seen + count, address) - seen);
+        if (at == count) {
+            seen[count] = address;
+            times[count++] = 1;
+        } else {
+            ++times[at];
+        }
+    }
+    // An assembler makes one operation of lanes that all have the same address (a vote, a sum, and one lane's atomic).
+    if (access.combines && count == 1) return;
+    constexpr std::uint64_t kMillion = 1'000'000;
+    for (std::size_t a = 0; a < count; ++a) {
+        const auto turns = static_cast<std::uint16_t>(
+            std::min<std::uint64_t>((interval * times[a] + kMillion / 2) / kMillion, 0xffff));
+        for (std::size_t i = 0; i < lines.count; ++i)
+            if (lines.items[i].line == seen[a] >> lineShift_ << lineShift_)
+                lines.items[i].turns = std::max(lines.items[i].turns, turns);
+    }
+}
 
 unsigned bankPasses(const Access& access, unsigned banks, unsigned bankBytes) {
     const auto shift = static_cast<unsigned>(std::countr_zero(bankBytes));

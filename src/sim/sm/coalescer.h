@@ -9,9 +9,11 @@ namespace bulkhead::sim {
 /// One line touched by one warp instruction.
 struct Transaction {
     std::uint64_t line = 0;     ///< address of the line's first byte, in the space the addresses came in
+    std::uint32_t words = 0;    ///< stores: written whole, of 4 bytes each
     std::uint8_t sectors = 0;   ///< touched
     std::uint8_t complete = 0;  ///< stores: written whole
     std::uint16_t bytes = 0;    ///< sectors x sector size
+    std::uint16_t turns = 0;    ///< atomics: L2 cycles of lanes that meet at one address
 };
 
 /// A warp instruction of 16 bytes a lane, in local memory, touches at most four lines a lane.
@@ -33,6 +35,9 @@ class Coalescer {
     /// Local memory: word w of lane l lies at base + (w * 32 + l) * 4, so that lanes that use the same variable share
     /// lines.
     void gatherLocal(const Access&, std::uint64_t base, Transactions&) const;
+    /// Of an atomic whose lines were gathered: how long lanes take turns at an address where so many of them meet.
+    /// `interval` is a lane's turn, in millionths of an L2 cycle.
+    void takeTurns(const Access&, std::uint64_t interval, Transactions&) const;
 
   private:
     struct Coverage {

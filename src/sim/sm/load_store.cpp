@@ -7,6 +7,14 @@
 #include "sim/sm/sm.h"
 
 namespace bulkhead::sim {
+namespace {
+
+void countSectors(Counters& counters, std::uint8_t asked, std::uint8_t hits) {
+    counters.l1Sectors += static_cast<unsigned>(std::popcount(asked));
+    counters.l1SectorHits += static_cast<unsigned>(std::popcount(hits));
+}
+
+}  // namespace
 
 LoadStore::LoadStore(SimContext& sim, SmPort& port, Sm& sm, std::uint32_t portNumber)
     : sim_(sim),
@@ -18,7 +26,7 @@ LoadStore::LoadStore(SimContext& sim, SmPort& port, Sm& sm, std::uint32_t portNu
       setIndex_(sim.profile.l1.setHash, config_.lineBytes, tags_.sets()),
       mshrs_(config_.mshrs, config_.mshrMerges),
       coalescer_(sim.config.l2.lineBytes, sim.config.l2.sectorBytes),
-      wide_(wideSectors(sim.config)),
+      wide_(wideSectors(sim.config.l2.lineBytes / sim.config.l2.sectorBytes, config_.sectorsFetched)),
       constants_(sim.config.constant.sets, sim.config.constant.ways),
       prefetch_(makePrefetchPolicy(sim.profile.l1.prefetch, {config_.lineBytes, config_.prefetchDegree})),
       queue_(config_.queue + 1),
@@ -107,6 +115,10 @@ void LoadStore::gather(const Warp& warp, const Access& access, Operation& op) {
         gatherConstant(access, memory, op.lines);
     } else {
         coalescer_.gather(access, op.lines);
+        const auto& l2 = sim_.config.l2;
+        const std::uint64_t turn = access.addsFloats ? l2.floatRepeatInterval : l2.repeatInterval;
+        if (turn && (op.kind == AccessKind::atomic || op.kind == AccessKind::reduction))
+            coalescer_.takeTurns(access, turn, op.lines);
         for (std::size_t i = 0; i < op.lines.count; ++i)
             op.lines.items[i].line = memory.physical(op.lines.items[i].line, mappingHint_);
     }
@@ -123,7 +135,8 @@ void LoadStore::gatherConstant(const Access& access, const AddressSpace& memory,
         const std::uint64_t address = access.address[std::countr_zero(rest)];
         if (std::find(seen, seen + out.count, address) != seen + out.count) continue;
         seen[out.count] = address;
-        out.items[out.count++] = {memory.physical(address, mappingHint_) / lineBytes * lineBytes, 1, 0, access.bytes};
+        out.items[out.count++] = {memory.physical(address, mappingHint_) / lineBytes * lineBytes, 0, 1, 0,
+                                  access.bytes};
     }
 }
 
@@ -189,6 +202,7 @@ void LoadStore::unblock() {
 LoadStore::Passed LoadStore::passHit(Operation& op, const Transaction& t, Place at) {
     Counters& counters = sim_.counters(op.launch);
     ++counters.l1Hits;
+    countSectors(counters, t.sectors, t.sectors);
     sm_.l1Hit(op.slot);
     tags_.use(at.set, at.way);
     if (prefetch_ && firstUse(t, tags_.state(at.way).prefetched, counters.l1PrefetchesUseful)) lookAhead(op, t);
@@ -240,7 +254,9 @@ void LoadStore::fetchAhead(const Issuer& by, std::uint64_t line, std::uint8_t se
 
 LoadStore::Passed LoadStore::passBypass(Operation& op, const Transaction& t) {
     if (!port_.canSend()) return Passed::port;
-    ++sim_.counters(op.launch).l1Bypasses;
+    Counters& counters = sim_.counters(op.launch);
+    ++counters.l1Bypasses;
+    countSectors(counters, t.sectors, 0);
     send(RequestKind::read, op, t.line, t.sectors, 0, op.load);
     return Passed::yes;
 }
@@ -265,6 +281,7 @@ LoadStore::Passed LoadStore::passMiss(Operation& op, const Transaction& t, Place
     Counters& counters = sim_.counters(op.launch);
     ++counters.l1Misses;
     if (!fetched) ++counters.l1Merges;
+    countSectors(counters, t.sectors, static_cast<std::uint8_t>(t.sectors & ~fetched));
     sm_.l1Missed(op.slot, t.line);
     entry = waitFor(fetched, op, t, at, entry);
     if (fetched) send(RequestKind::read, op, t.line, fetched, 0, kForL1);
@@ -326,7 +343,7 @@ LoadStore::Passed LoadStore::passStore(Operation& op, const Transaction& t) {
     if (!port_.canSend()) return Passed::port;
     if (op.kind == AccessKind::store) {
         // Write-through, no allocation: a line that is here is updated and stays.
-        send(RequestKind::write, op, t.line, t.sectors, t.complete, kNoLoad);
+        send(RequestKind::write, op, t.line, t.sectors, t.complete, kNoLoad, 0, t.words);
         return Passed::yes;
     }
     // Atomics are executed at the slice, so a copy here would go stale.
@@ -336,7 +353,7 @@ LoadStore::Passed LoadStore::passStore(Operation& op, const Transaction& t) {
     }
     dropBeside(t.line);
     send(op.kind == AccessKind::atomic ? RequestKind::atomic : RequestKind::reduction, op, t.line, t.sectors, 0,
-         op.load);
+         op.load, t.turns);
     return Passed::yes;
 }
 
@@ -374,7 +391,7 @@ bool LoadStore::makeRoom(std::uint32_t way, const Issuer& by) {
 }
 
 void LoadStore::send(RequestKind kind, const Issuer& by, std::uint64_t line, std::uint8_t sectors,
-                     std::uint8_t complete, std::uint32_t token) {
+                     std::uint8_t complete, std::uint32_t token, std::uint16_t turns, std::uint32_t words) {
     const RequestId id = sim_.requests.take();
     Request& request = sim_.requests[id];
     const arch::AddressMap::Location where = sim_.profile.map.locate(line);
@@ -389,7 +406,12 @@ void LoadStore::send(RequestKind kind, const Issuer& by, std::uint64_t line, std
     request.token = token;
     request.sectors = sectors;
     request.complete = complete;
+    request.words = words;
+    request.turns = turns;
     request.bytes = static_cast<std::uint16_t>(std::popcount(sectors) * sim_.config.l2.sectorBytes);
+    if (kind == RequestKind::write)
+        request.bytes += static_cast<std::uint16_t>(std::popcount(static_cast<std::uint8_t>(sectors & ~complete)) *
+                                                    sim_.config.crossbar.maskExtra);
     request.warp = static_cast<std::uint8_t>(by.slot);
     port_.send(id);
 }
@@ -432,18 +454,6 @@ void LoadStore::lineDone(std::uint32_t load, Cycles when) {
     l.nextFree = freeLoad_;
     freeLoad_ = load;
     sm_.loaded(load, std::max(readyAt, sim_.now()));
-}
-
-LoadStore::WideSectors LoadStore::wideSectors(const MachineConfig& config) {
-    const std::uint64_t ofLine = config.l2.lineBytes / config.l2.sectorBytes;
-    const unsigned group = config.l1.sectorsFetched;
-    WideSectors wide{};
-    for (unsigned sectors = 0; sectors < wide.size(); ++sectors)
-        for (unsigned sector = 0; sector < ofLine; ++sector) {
-            const unsigned others = ((1u << group) - 1) << sector / group * group;
-            if (sectors & others) wide[sectors] |= static_cast<std::uint8_t>(1u << sector);
-        }
-    return wide;
 }
 
 }  // namespace bulkhead::sim

@@ -9,6 +9,7 @@
 #include "sim/mem/mshr.h"
 #include "sim/mem/prefetch_policy.h"
 #include "sim/mem/ring.h"
+#include "sim/mem/wide_sectors.h"
 #include "sim/sim_context.h"
 #include "sim/sm/coalescer.h"
 #include "sim/sm/set_index.h"
@@ -112,7 +113,7 @@ class LoadStore {
     }
     bool firstUse(const Transaction&, std::uint8_t& prefetched, std::uint64_t& counter) const;
     void send(RequestKind, const Issuer&, std::uint64_t line, std::uint8_t sectors, std::uint8_t complete,
-              std::uint32_t token);
+              std::uint32_t token, std::uint16_t turns = 0, std::uint32_t words = 0);
     void lineDone(std::uint32_t load, Cycles when);
     /// L1D may fetch more than L2's sector at a time.
     std::uint8_t widen(std::uint8_t sectors) const { return wide_[sectors]; }
@@ -127,7 +128,6 @@ class LoadStore {
     MshrFile mshrs_;
 
   private:
-    using WideSectors = std::array<std::uint8_t, 256>;
     struct Load {
         std::uint32_t remaining = 0;  ///< transactions under way
         Cycles readyAt = 0;
@@ -150,8 +150,6 @@ class LoadStore {
     bool joinsAhead(const Transaction&, Place, std::uint32_t entry, Counters&);
     void lookAhead(const Operation&, const Transaction&);
     void fetchAhead(const Issuer&, std::uint64_t line, std::uint8_t sectors);
-
-    static WideSectors wideSectors(const MachineConfig&);
 
     Coalescer coalescer_;
     std::uint32_t mappingHint_ = 0;

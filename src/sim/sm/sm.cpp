@@ -41,6 +41,7 @@ Sm::Sm(SimShared& shared, const CrossbarLatency& latency, Observer* observer, st
       // Local memory lies beyond what can be allocated.
       localBase_(std::bit_ceil(shared.config.dram.bytes) + std::uint64_t{port} * kMaxWarps * kLocalStride),
       issueWidth_(shared.config.sm.issueWidth),
+      guardLatency_(shared.config.sm.guardLatency),
       sleepCause_(own_.size(), Stall::idle) {
     sim_.onEvent<&Sm::wakeUp>(EventKind::smWake, *this);
     sim_.onEvent<&Sm::startBlock>(EventKind::blockStart, *this);
@@ -84,7 +85,10 @@ void Sm::startBlock(std::uint32_t r) {
     Resident& resident = residents_[r];
     const std::uint32_t launch = resident.launch;
     loadStore_->blockStarted(r, resident.needs.shared);
-    if (!occupied_) stalled_ = launch;
+    if (!occupied_) {
+        stalled_ = launch;
+        occupiedSince_ = sim_.now();
+    }
     sim_.noteEffect();
     ++sim_.counters(launch).blocks;
     if (sim_.observer) sim_.observer->blockStarted(sim_.now(), id_, r, launch, resident.number);
@@ -101,6 +105,7 @@ void Sm::startBlock(std::uint32_t r) {
         s.registerReady.assign(scoreboard, 0);
         s.resident = r;
         s.launch = launch;
+        s.since = sim_.now();
         ++s.generation;
         s.loads = 0;
         s.wait = Wait::none;
@@ -161,11 +166,13 @@ void Sm::issueMemory(std::uint32_t slot, const Instr& instr) {
 void Sm::issue(std::uint32_t slot) {
     Slot& s = slots_[slot];
     const Cycles now = sim_.now();
-    const Instr& instr = s.warp.next();
-    const auto opClass = static_cast<std::size_t>(instr.opClass);
-    units_.occupy(s.unit, now + sim_.config.sm.interval[opClass]);
     if (watching_) [[unlikely]]
         lookForLoop(s);
+    while (s.warp.next().slots == 0) s.warp.step();  // what is part of it computes registers and cannot fail
+    const Instr& instr = s.warp.next();
+    const auto opClass = static_cast<std::size_t>(instr.opClass);
+    const Cycles interval = sim_.config.sm.interval[opClass];
+    units_.occupy(s.unit, now + interval * instr.passes);
     Step step;
     try {
         step = s.warp.step();
@@ -174,22 +181,30 @@ void Sm::issue(std::uint32_t slot) {
         return;
     }
     Counters& counters = sim_.counters(s.launch);
-    ++counters.warpInstructions;
-    counters.threadInstructions += step.lanes;
-    ++s.counters.instructions;
+    counters.warpInstructions += instr.slots;
+    counters.threadInstructions += std::uint64_t{step.lanes} * instr.slots;
+    s.counters.instructions += instr.slots;
     ready_ &= ~bitOf(slot);
-    const Cycles done = now + sim_.config.sm.latency[opClass];
+    Cycles done = now + sim_.config.sm.latency[opClass] + interval * (instr.passes - 1U);
     Cycles notBefore = now;  // a scheduler that issues two may take the next one in this cycle
     if (step.kind == StepKind::compute) {
         for (std::uint8_t i = 0; i < instr.writes; ++i) s.registerReady[instr.registers[i]] = done;
     } else if (step.kind == StepKind::control) {
-        notBefore = done;
+        notBefore = instr.passes > 1 ? done + sim_.config.sm.meetLatency : done;
     } else {
+        if (step.kind == StepKind::barrierPass || step.kind == StepKind::barrierWait) done = arriveAtBarrier(done);
         if (!goesOn(slot, instr, step, done)) return;
         if (step.kind == StepKind::barrierPass) notBefore = done;
     }
     refresh(slot, notBefore);
     noteIssue(slot, step.lanes);
+}
+
+/// When the warps of a barrier continue whose last one arrives now, by which a branch would have been done at `done`.
+Cycles Sm::arriveAtBarrier(Cycles done) {
+    const Cycles arrives = std::max(sim_.now(), barrierFree_);
+    barrierFree_ = arrives + sim_.config.sm.barrierInterval;
+    return done + (arrives - sim_.now()) + sim_.config.sm.barrierLatency;
 }
 
 /// What an instruction does beyond its own warp's registers. False if the warp then waits, or has ended.
@@ -362,16 +377,23 @@ void Sm::advanceTo(Cycles end, bool issues) {
 /// Looks at the warp's next instruction and finds out when it can issue.
 void Sm::refresh(std::uint32_t slot, Cycles notBefore) {
     Slot& s = slots_[slot];
-    const Instr& next = s.warp.next();
+    Cycles when = notBefore;
+    const Cycles* const registerReady = s.registerReady.data();
+    const Instr* issued = &s.warp.next();
+    for (;; ++issued) {
+        for (std::uint8_t i = 0; i < issued->dependencies; ++i)
+            when = std::max(when, registerReady[issued->registers[i]]);
+        if (issued->guardIsLast && when != kNever)
+            when = std::max(when, registerReady[issued->registers[issued->dependencies - 1]] + guardLatency_);
+        if (issued->slots != 0) break;
+    }
+    const Instr& next = *issued;
     const auto unit = static_cast<std::uint8_t>(arch::unitOf(next.opClass));
     if (unit != s.unit || !(needs_[unit] & bitOf(slot))) {
         needs_[s.unit] &= ~bitOf(slot);
         needs_[unit] |= bitOf(slot);
         s.unit = unit;
     }
-    Cycles when = notBefore;
-    const Cycles* const registerReady = s.registerReady.data();
-    for (std::uint8_t i = 0; i < next.dependencies; ++i) when = std::max(when, registerReady[next.registers[i]]);
     if (when == kNever || (s.loads && changesFrame(next.kind))) {
         s.wait = Wait::load;
         ready_ &= ~bitOf(slot);
@@ -419,6 +441,9 @@ void Sm::vacate(std::uint32_t slot) {
     needs_[s.unit] &= others;
     s.wait = Wait::none;
     ++s.generation;
+    Counters& counters = sim_.counters(s.launch);
+    counters.warpCycles += sim_.now() - s.since;
+    if (!occupied_) counters.smCycles += sim_.now() - occupiedSince_;
     policy_->warpFinished(slot);
 }
 
@@ -580,6 +605,12 @@ bool Sm::allWarpsLoop() const {
     for (WarpMask rest = occupied_ & ~waitingBarrier_ & ~policy_->heldForGood(); rest; rest &= rest - 1)
         if (!slots_[lowestSlot(rest)].loops) return false;
     return true;
+}
+
+bool Sm::someWarpLoops() const {
+    for (WarpMask rest = occupied_; rest; rest &= rest - 1)
+        if (slots_[lowestSlot(rest)].loops) return true;
+    return false;
 }
 
 std::string Sm::explainLoop(std::uint32_t launch) const {

@@ -98,6 +98,7 @@ class Sm final : public Requester {
     void watchWarps();
     void stopWatching() { watching_ = false; }
     bool allWarpsLoop() const;
+    bool someWarpLoops() const;
     std::string explainLoop(std::uint32_t launch) const;
 
   private:
@@ -124,6 +125,7 @@ class Sm final : public Requester {
         std::uint32_t generation = 0;  ///< of the occupant: late data for a former one are dropped
         std::uint32_t loads = 0;       ///< under way
         std::uint32_t stores = 0;
+        Cycles since = 0;  ///< when the occupant came
         Cycles readyAt = 0;
         Wait wait = Wait::none;
         std::uint8_t unit = 0;  ///< of the next instruction
@@ -148,6 +150,7 @@ class Sm final : public Requester {
     void startBlock(std::uint32_t resident);
     [[gnu::always_inline]] inline void tick();
     void issue(std::uint32_t slot);
+    Cycles arriveAtBarrier(Cycles done);
     [[gnu::noinline]] bool goesOn(std::uint32_t slot, const Instr&, const Step&, Cycles done);
     [[gnu::noinline]] void lookForLoop(Slot&);
     [[gnu::cold]] void fail(std::uint32_t slot, const LaunchError&);
@@ -205,11 +208,14 @@ class Sm final : public Requester {
     std::uint64_t nextAge_ = 0;
     std::uint64_t localBase_;
     unsigned issueWidth_;
-    bool watching_ = false;  ///< warps are compared with their snapshots; see ProgressWatch
+    Cycles guardLatency_;
+    Cycles barrierFree_ = 0;  ///< when the next warp can arrive at a barrier
+    bool watching_ = false;   ///< warps are compared with their snapshots; see ProgressWatch
 
     bool runnable_ = false;  ///< in this cycle
     Cycles lastTick_ = 0;
     std::vector<Stall> sleepCause_;  ///< by scheduler
+    Cycles occupiedSince_ = 0;       ///< if any slot is
     std::uint32_t stalled_ = 0;      ///< the launch that bears the cycles without an issue
     StoresUnderWay stores_;
     std::vector<LaunchNotice> notices_;

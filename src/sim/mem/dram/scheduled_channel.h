@@ -157,6 +157,7 @@ class ScheduledChannel final : public DramChannel {
         remove(bank, best);
         if (request.kind == RequestKind::writeback) {
             ++counters.dramWrites;
+            counters.bytesDramWritten += request.bytes;
             bank.prechargeReady = std::max(bank.prechargeReady, end + dram.tWR);
             sim_.requests.release(best);
         } else {

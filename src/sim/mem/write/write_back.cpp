@@ -19,8 +19,9 @@ L2Slice::Served L2Slice::writeBack(RequestId id, std::uint32_t way) {
         ++counters.l2Hits;
         tags_.use(request.set, way);
     }
-    tags_.state(way).dirty |= request.sectors;
     tags_.state(way).valid |= request.complete;
+    if (sim_.config.l2.mergesWrites) mergeWords(tags_.state(way), request);
+    markDirty(request.set, way, request.sectors, request.launch);
     finish(id);
     return Served::yes;
 }
