@@ -36,7 +36,7 @@ formatted() {
         xargs -0 -P "$(nproc)" -n 64 clang-format-14 --dry-run -Werror)
 }
 
-address_tests=(base experiment report arch ptx exec sim driver gpu dissect workloads walls libcuda differential corun evaluation stress compare isolate)
+address_tests=(base experiment report arch ptx exec sim driver gpu dissect calibrate workloads walls libcuda differential corun evaluation stress compare metrics correlate isolate)
 thread_tests=(driver libcuda walls)
 
 # Simulation takes thirty times as long under the sanitizers. These tests have little of it; the others are test_long's.

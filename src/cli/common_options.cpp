@@ -1,5 +1,9 @@
 #include "cli/common_options.h"
 
+#include <algorithm>
+
+#include "arch/device_profile.h"
+#include "base/error.h"
 #include "cli/verbs.h"
 #include "sim/host_threads.h"
 
@@ -18,6 +22,22 @@ Option addGpuOption(CommandLine line, std::string& gpu) {
 
 Option addSimulatedGpuOption(CommandLine line, std::string& gpu) {
     return line.option("--gpu", gpu, "GPU to simulate: sim:NAME or sim:FILE.json").typeName("GPU").showDefault();
+}
+
+void addGpgpusimOption(CommandLine line, bool& wanted) {
+    line.flag("--gpgpusim", wanted,
+              "simulate the variant of the GPU that has the figures of GPGPU-Sim's configuration");
+}
+
+std::string gpgpusimVariant(const std::string& gpu, bool wanted) {
+    if (!wanted) return gpu;
+    const std::string name = gpu.starts_with("sim:") ? gpu.substr(4) : gpu, variant = name + "_gpgpusim";
+    const std::vector<std::string> all = arch::profileNames();
+    if (name.ends_with("_gpgpusim") && std::find(all.begin(), all.end(), name) != all.end()) return gpu;
+    if (std::find(all.begin(), all.end(), variant) == all.end())
+        throw Error("--gpgpusim: {} has no such variant; bulkhead gpus --import makes a profile of a configuration",
+                    gpu);
+    return gpu.substr(0, gpu.size() - name.size()) + variant;
 }
 
 void addThreadsOption(CommandLine line) {
@@ -49,6 +69,12 @@ void addSeedOption(CommandLine line, std::uint64_t& seed) {
 
 void addMapOption(CommandLine line, std::string& map) {
     line.option("--map", map, "read the GPU's address map from FILE, which bulkhead dissect wrote").typeName("FILE");
+}
+
+void addMetricsOption(CommandLine line, std::string& metrics) {
+    line.option("--metrics", metrics,
+                "print counters under Nsight Compute's names, as ncu --csv --page raw does: ncu, or ncu:FILE")
+        .typeName("NAME");
 }
 
 void addJsonOption(CommandLine line, std::string& file, const std::string& what) {

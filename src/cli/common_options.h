@@ -13,6 +13,10 @@ namespace bulkhead::cli {
 /// sim:NAME, sim:FILE.json or cuda:N.
 Option addGpuOption(CommandLine, std::string& gpu);
 Option addSimulatedGpuOption(CommandLine, std::string& gpu);
+/// --gpgpusim: the variant of a simulated GPU that has GPGPU-Sim's figures.
+void addGpgpusimOption(CommandLine, bool& wanted);
+/// The name of that variant of a GPU if it is wanted; throws Error if there is none.
+std::string gpgpusimVariant(const std::string& gpu, bool wanted);
 /// --threads N, of a simulated GPU.
 void addThreadsOption(CommandLine);
 /// --sample, of a simulated GPU.
@@ -22,6 +26,9 @@ void addSettings(CommandLine, std::vector<std::string>& settings);
 Option addSizeOption(CommandLine, std::string& size);
 void addSeedOption(CommandLine, std::uint64_t& seed);
 void addMapOption(CommandLine, std::string& map);
+
+/// --metrics ncu[:FILE].
+void addMetricsOption(CommandLine, std::string& metrics);
 
 /// `what`: "a row for each run".
 void addJsonOption(CommandLine, std::string& file, const std::string& what = "JSON");

@@ -9,6 +9,8 @@
 #include "cli/common_options.h"
 #include "cli/verbs.h"
 #include "compare/comparison.h"
+#include "metrics/metric_table.h"
+#include "metrics/output.h"
 #include "report/report.h"
 
 namespace bulkhead::cli {
@@ -16,10 +18,11 @@ namespace {
 
 struct CompareOptions {
     BatchOptions batch;
+    bool gpgpusim = false;
     std::vector<std::string> schedulers = {"gto", "ccws", "best-swl", "statpcal", "ciao-t", "ciao-p", "ciao-c"};
     std::vector<std::string> workloads;
     std::vector<std::string> settings;
-    std::string gpu = "sim:gtx480", size = "default", json, csv, html;
+    std::string gpu = "sim:gtx480", size = "default", json, csv, html, metrics;
     std::uint64_t seed = 1, instructions = 0;
 };
 
@@ -56,9 +59,26 @@ compare::Plan planOf(const CompareOptions& o) {
     return plan;
 }
 
+/// A row for each run: all launches of a workload, added up, under a scheduler.
+std::vector<metrics::LaunchRow> rowsOf(const compare::Comparison& c) {
+    arch::DeviceProfile profile = arch::findProfile(c.plan.common.gpu);
+    arch::applySettings(profile, c.plan.common.settings);
+    std::vector<metrics::LaunchRow> rows;
+    for (std::size_t w = 0; w < c.plan.workloads.size(); ++w)
+        for (std::size_t v = 0; v < c.plan.variants.size(); ++v) {
+            const compare::Outcome& outcome = c.at(w, v);
+            if (!outcome.ok()) continue;
+            rows.push_back(metrics::rowOf(
+                {c.plan.workloads[w], "", "", outcome.measurement.cycles, outcome.measurement.counters}, profile));
+            rows.back().process = c.spec(w, v).scheduler;
+        }
+    return rows;
+}
+
 int runCompare(const CompareOptions& o) {
     const compare::Plan plan = planOf(o);
-    expectOutputs({o.json, o.csv, o.html});
+    const metrics::Output counters = metrics::parseOutput(o.metrics, "--metrics");
+    expectOutputs({o.json, o.csv, o.html, counters.file});
     compare::RunBatch batch = openBatch(o.batch);
     const compare::Comparison comparison = compare::compare(batch, plan);
 
@@ -67,7 +87,9 @@ int runCompare(const CompareOptions& o) {
     results.front().title +=
         fmt::format(" (size {}{})", o.size,
                     o.instructions ? fmt::format(", {} warp instructions per run", o.instructions) : std::string());
-    if (o.json.empty() && o.csv.empty() && o.html.empty()) writeOutput("-", report::text(results.front()));
+    metrics::write(counters, rowsOf(comparison));
+    if (o.json.empty() && o.csv.empty() && o.html.empty() && !counters.takesStandardOutput())
+        writeOutput("-", report::text(results.front()));
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results.back()));
     if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
     if (!o.html.empty()) writeOutput(o.html, report::html("bulkhead compare", results));
@@ -90,15 +112,20 @@ Action setUpCompare(CommandLine line) {
     addSizeOption(line, o->size);
     line.option("--limit", o->instructions, "stop each run after N warp instructions; 0: run to the end").showDefault();
     addSimulatedGpuOption(line, o->gpu);
+    addGpgpusimOption(line, o->gpgpusim);
     addSettings(line, o->settings);
     addThreadsOption(line);
     addSeedOption(line, o->seed);
     addJsonOption(line, o->json);
     addCsvOption(line, o->csv, "a row per run as CSV");
     addHtmlOption(line, o->html);
+    addMetricsOption(line, o->metrics);
     addBatchOptions(line, o->batch);
     addClusterOptions(line, o->batch);
-    return [o] { return runCompare(*o); };
+    return [o] {
+        o->gpu = gpgpusimVariant(o->gpu, o->gpgpusim);
+        return runCompare(*o);
+    };
 }
 
 }  // namespace bulkhead::cli

@@ -20,6 +20,7 @@
 #include "cli/elf_file.h"
 #include "cli/verbs.h"
 #include "gpu/capabilities.h"
+#include "metrics/output.h"
 #include "sim/sampler.h"
 #include "sim/sm/warp_scheduler.h"
 
@@ -31,9 +32,9 @@ namespace fs = std::filesystem;
 constexpr Bytes kMostProgramBytes = 4_GiB;
 
 struct ExecOptions {
-    std::string gpu = "sim:gtx1080", scheduler = "gto", stats;
+    std::string gpu = "sim:gtx1080", scheduler = "gto", stats, metrics;
     std::vector<std::string> settings, command;
-    bool quiet = false, sample = false;
+    bool quiet = false, sample = false, gpgpusim = false;
 };
 
 /// The file that the system would start: a name without a slash is looked for along PATH.
@@ -117,6 +118,8 @@ void prepareEnvironment(const ExecOptions& options) {
     set("BULKHEAD_SAMPLE", options.sample ? "1" : "");
     set("BULKHEAD_STATS", options.stats.empty() ? "" : fs::absolute(options.stats).string());
     set("BULKHEAD_SUMMARY", options.quiet ? "0" : "1");
+    const metrics::Output counters = metrics::parseOutput(options.metrics, "--metrics");
+    set("BULKHEAD_METRICS", counters.file.empty() ? options.metrics : "ncu:" + fs::absolute(counters.file).string());
 }
 
 int exec(const ExecOptions& options) {
@@ -128,6 +131,7 @@ int exec(const ExecOptions& options) {
     sim::findScheduler(options.scheduler);
     if (options.sample) sim::expectSampling(options.scheduler);
     if (!options.stats.empty()) expectWritable(options.stats);
+    expectOutputs({metrics::parseOutput(options.metrics, "--metrics").file});
     prepareEnvironment(options);
     becomeProgram(options.command);
 }
@@ -164,12 +168,17 @@ Action setUpExec(CommandLine line) {
     line.option("PROGRAM", o->command, "CUDA program and its arguments, after --").required();
     addSimulatedGpuOption(line, o->gpu);
     line.option("--scheduler", o->scheduler, "warp scheduler").typeName("NAME").showDefault();
+    addGpgpusimOption(line, o->gpgpusim);
     addSettings(line, o->settings);
     addThreadsOption(line);
     addSampleOption(line, o->sample);
     line.option("--stats", o->stats, "write counters of every kernel as JSON to FILE").typeName("FILE");
+    addMetricsOption(line, o->metrics);
     line.flag("--quiet", o->quiet, "print no table of kernels at the end");
-    return [o] { return exec(*o); };
+    return [o] {
+        o->gpu = gpgpusimVariant(o->gpu, o->gpgpusim);
+        return exec(*o);
+    };
 }
 
 }  // namespace bulkhead::cli

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/schema.h"
 #include "cli/common_options.h"
+#include "cli/import_configuration.h"
 #include "cli/map_pictures.h"
 #include "cli/verbs.h"
 #include "gpu/device_info.h"
@@ -31,7 +32,8 @@ struct GpusOptions {
     std::string name;
     std::string json, html;
     std::vector<std::string> changes;
-    bool sources = false, schema = false;
+    ImportRequest import;
+    bool sources = false, schema = false, gpgpusim = false;
 };
 
 std::string size(std::int64_t bytes) {
@@ -223,12 +225,32 @@ int show(const GpusOptions& options) {
 Action setUpGpus(CommandLine line) {
     const auto options = std::make_shared<GpusOptions>();
     line.option("NAME", options->name, "GPU from the list, or profile file NAME.json [list all]");
+    addGpgpusimOption(line, options->gpgpusim);
     addSettings(line, options->changes);
     addJsonOption(line, options->json);
     addHtmlOption(line, options->html, "an HTML report, with maps of slices, banks and colors,");
     line.flag("--sources", options->sources, "show the full source of each parameter");
     line.flag("--schema", options->schema, "print the JSON schema of profiles");
+    line.option(
+            "--import", options->import.files,
+            "make a profile of GPGPU-Sim's or Accel-Sim's gpgpusim.config, with the trace.config given or beside it")
+        .typeName("FILE")
+        .oneValue();
+    line.option("--out", options->import.out, "with --import: write the profile to FILE (- for standard output)")
+        .typeName("FILE")
+        .showDefault();
+    line.option("--base", options->import.base,
+                "with --import: profile that has what the configuration lacks [the nearest]")
+        .typeName("NAME");
     return [options, line] {
+        if (!options->import.files.empty()) {
+            refuseGiven(line, {"NAME", "--gpgpusim", "--json", "--html", "--sources", "--schema"}, "gpus --import");
+            options->import.settings = options->changes;
+            return importConfiguration(options->import);
+        }
+        refuseGiven(line, {"--out", "--base"}, "gpus without --import");
+        if (options->gpgpusim && options->name.empty()) throw Error("gpus: --gpgpusim needs the name of a GPU");
+        options->name = gpgpusimVariant(options->name, options->gpgpusim);
         if (options->schema) refuseGiven(line, {"NAME", "--set", "--json", "--html", "--sources"}, "gpus --schema");
         if (!options->json.empty()) refuseGiven(line, {"--sources"}, "gpus --json");
         if (!options->html.empty()) refuseGiven(line, {"--sources"}, "gpus --html");

@@ -1,5 +1,7 @@
 #include "cli/run.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <memory>
 
@@ -30,14 +32,14 @@ void expectSampling(const RunOptions& options) {
 Action setUpRun(CommandLine line) {
     const auto o = std::make_shared<RunOptions>();
     line.option("WORKLOAD|FILE", o->what, "workload (bulkhead workloads lists them) or PTX file").required();
-    line.option("--gpu", o->gpu, "GPU to use: sim:NAME or sim:FILE.json; for a workload also cuda:N")
-        .typeName("GPU")
-        .showDefault();
+    line.option("--gpu", o->gpu, "GPU to use: sim:NAME, sim:FILE.json or cuda:N").typeName("GPU").showDefault();
     line.option("--scheduler", o->scheduler, "warp scheduler of the simulated GPU").typeName("NAME").showDefault();
+    addGpgpusimOption(line, o->gpgpusim);
     addSettings(line, o->settings);
     addThreadsOption(line);
     addSampleOption(line, o->sample);
     addJsonOption(line, o->json);
+    addMetricsOption(line, o->metrics);
 
     const char* const ofWorkloads = "Options for a workload";
     const char* const ofKernels = "Options for a PTX file";
@@ -73,12 +75,17 @@ Action setUpRun(CommandLine line) {
         .group(ofKernels);
 
     return [o, line, ofWorkloads, ofKernels] {
+        o->gpu = gpgpusimVariant(o->gpu, o->gpgpusim);
         const bool file = isFile(o->what);
         for (const std::string& option : line.givenOf(file ? ofWorkloads : ofKernels))
             throw Error("run: {} is a {}: {} is for a {}", o->what, file ? "PTX file" : "workload", option,
                         file ? "workload" : "PTX file");
         if (o->sample) expectSampling(*o);
-        return file ? runKernel(*o) : runWorkload(*o);
+        if (!file) return runWorkload(*o);
+        if (gpu::capabilitiesOf(o->gpu).settable) return runKernel(*o);
+        refuseGiven(line, {"--scheduler", "--set", "--timeline", "--max-cycles"},
+                    fmt::format("run FILE --gpu {}", o->gpu));
+        return runRealKernel(*o);
     };
 }
 

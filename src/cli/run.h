@@ -4,13 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "cli/kernel_arguments.h"
+
 namespace bulkhead::cli {
 
 struct RunOptions {
     std::string what;  ///< a workload's name or a PTX file
-    std::string gpu = "sim:gtx480", scheduler = "gto", json;
+    std::string gpu = "sim:gtx480", scheduler = "gto", json, metrics;
     std::vector<std::string> settings;
-    bool sample = false;
+    bool sample = false, gpgpusim = false;
     // A workload's:
     std::string size = "default";
     std::uint64_t seed = 1;
@@ -23,6 +25,22 @@ struct RunOptions {
 
 /// A kernel of a PTX file on a simulated GPU.
 int runKernel(const RunOptions&);
+
+/// A buffer that is written to a file afterwards.
+struct KernelDump {
+    std::size_t argument;
+    std::string file;
+};
+/// Throws Error if one is not of a buffer, or cannot be written.
+std::vector<KernelDump> parseDumps(const RunOptions&, const std::vector<KernelArgument>&);
+
+/// The only one, or that of the name given. Throws Error that lists them.
+std::string chooseKernel(const std::string& file, const std::vector<std::string>& kernels, const std::string& name);
+/// The same of a PTX file's text.
+std::string chosenKernel(const std::string& ptx, const RunOptions&);
+
+/// The same on a GPU that is not simulated.
+int runRealKernel(const RunOptions&);
 
 /// A workload on any GPU, checked against its CPU reference.
 int runWorkload(const RunOptions&);

@@ -17,6 +17,8 @@
 #include "cli/run.h"
 #include "cli/verbs.h"
 #include "gpu/sampled.h"
+#include "metrics/metric_table.h"
+#include "metrics/output.h"
 #include "ptx/module.h"
 #include "report/report.h"
 #include "sim/machine.h"
@@ -24,40 +26,6 @@
 
 namespace bulkhead::cli {
 namespace {
-
-struct Dump {
-    std::size_t argument;
-    std::string file;
-};
-
-Dump parseDump(const std::string& text, const std::vector<KernelArgument>& arguments) {
-    const std::size_t equals = text.find('=');
-    std::size_t used = 0, index = 0;
-    try {
-        index = std::stoul(text.substr(0, equals), &used);
-    } catch (const std::exception&) {
-        used = std::string::npos;
-    }
-    if (equals == std::string::npos || used != equals || equals + 1 == text.size())
-        throw Error("--dump {}: write N=FILE, where N is the index of an --arg option, from 0", text);
-    if (index >= arguments.size())
-        throw Error("--dump {}: there are only {} arguments, counted from 0", text, arguments.size());
-    if (!arguments[index].isBuffer) throw Error("--dump {}: argument {} is not a buffer", text, index);
-    return {index, text.substr(equals + 1)};
-}
-
-const sim::Code& chooseKernel(const sim::Program& program, const std::string& name) {
-    const std::vector<std::string> names = program.kernelNames();
-    if (names.empty()) throw Error("{} has no kernel", program.name);
-    if (name.empty()) {
-        if (names.size() > 1)
-            throw Error("{} has {} kernels: choose one with --kernel: {}", program.name, names.size(),
-                        fmt::join(names, ", "));
-        return *program.kernel(names.front());
-    }
-    if (const sim::Code* code = program.kernel(name)) return *code;
-    throw Error("{} has no kernel {}: choose from {}", program.name, name, fmt::join(names, ", "));
-}
 
 /// Buffers go to device memory; pointers and scalars go where the kernel's parameters are.
 std::vector<std::uint8_t> placeArguments(const sim::Code& code, const std::vector<KernelArgument>& arguments,
@@ -131,6 +99,15 @@ nlohmann::ordered_json toJson(const RunOptions& options, const sim::Machine& mac
     return out;
 }
 
+metrics::LaunchRow rowOf(const sim::Machine& machine, const sim::LaunchRecord& record) {
+    const auto shape = [](const sim::Dim3& d) { return fmt::format("({}, {}, {})", d.x, d.y, d.z); };
+    metrics::LaunchRow row = metrics::rowOf({record.kernel, shape(record.grid), shape(record.block),
+                                             record.ended - record.started, machine.counters(record.id)},
+                                            machine.profile());
+    row.process = "bulkhead";
+    return row;
+}
+
 std::string toText(const nlohmann::ordered_json& json, const std::optional<gpu::Sampled>& sampled) {
     Result r;
     r.title = fmt::format("{} on {}, {} scheduler", json["kernel"].get<std::string>(), json["gpu"].get<std::string>(),
@@ -168,8 +145,9 @@ struct KernelRun {
     arch::DeviceProfile profile;
     Extent grid, block;
     std::vector<KernelArgument> arguments;
-    std::vector<Dump> dumps;
+    std::vector<KernelDump> dumps;
     ptx::Module module;
+    metrics::Output counters;
 };
 
 KernelRun readRun(const RunOptions& options) {
@@ -180,12 +158,10 @@ KernelRun readRun(const RunOptions& options) {
     run.block = parseExtent(options.block, "--block");
     for (const std::string& text : options.arguments)
         run.arguments.push_back(parseKernelArgument(text, static_cast<Bytes>(run.profile.dram.bytes)));
-    for (const std::string& text : options.dumps) {
-        run.dumps.push_back(parseDump(text, run.arguments));
-        expectWritable(run.dumps.back().file);
-    }
+    run.dumps = parseDumps(options, run.arguments);
     if (!options.timeline.empty()) expectWritable(options.timeline);
-    expectOutputs({options.json});
+    run.counters = metrics::parseOutput(options.metrics, "--metrics");
+    expectOutputs({options.json, run.counters.file});
     run.module = ptx::parse(readFile(options.what), options.what);
     return run;
 }
@@ -193,7 +169,8 @@ KernelRun readRun(const RunOptions& options) {
 sim::LaunchSpec launchSpec(const RunOptions& options, const KernelRun& run, const sim::LoadedModule& loaded) {
     sim::LaunchSpec spec;
     spec.program = loaded.program;
-    spec.code = &chooseKernel(*loaded.program, options.kernel);
+    spec.code =
+        loaded.program->kernel(chooseKernel(loaded.program->name, loaded.program->kernelNames(), options.kernel));
     spec.grid = {run.grid.x, run.grid.y, run.grid.z};
     spec.block = {run.block.x, run.block.y, run.block.z};
     spec.dynamicShared = options.shared;
@@ -203,7 +180,7 @@ sim::LaunchSpec launchSpec(const RunOptions& options, const KernelRun& run, cons
 }
 
 void writeDumps(const KernelRun& run, const std::vector<sim::VirtualAddress>& addresses, sim::ContextMemory& memory) {
-    for (const Dump& dump : run.dumps) {
+    for (const KernelDump& dump : run.dumps) {
         const std::size_t bytes = run.arguments[dump.argument].bytes.size();
         const auto* at = reinterpret_cast<const char*>(memory.host(addresses[dump.argument], bytes));
         writeFile(dump.file, {at, bytes});
@@ -241,9 +218,11 @@ int runKernel(const RunOptions& options) {
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (record.error) throw *record.error;
 
+    metrics::write(run.counters, {rowOf(machine, record)});
     const nlohmann::ordered_json json = toJson(options, machine, context, record, wall);
     writeDumps(run, addresses, machine.memory(context));
     if (timeline) writeFile(options.timeline, timeline->json());
+    if (options.json.empty() && run.counters.takesStandardOutput()) return kDone;
     if (options.json.empty()) {
         writeOutput("-", toText(json, options.sample ? std::optional(sampledOf(record)) : std::nullopt));
     } else {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/files.h"
 #include "base/result.h"
@@ -10,6 +11,10 @@
 #include "cli/counters_json.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
+#include "corun/corun.h"
+#include "gpu/launch_timer.h"
+#include "metrics/output.h"
+#include "metrics/simulated_launch.h"
 #include "report/report.h"
 #include "workloads/measure.h"
 
@@ -49,6 +54,12 @@ Result kernelTable(const std::string& title, const workloads::Measurement& m, bo
     return r;
 }
 
+std::vector<metrics::LaunchRow> countedRows(const workloads::Measurement& m, const gpu::Gpu& gpu) {
+    std::vector<metrics::LaunchRow> rows;
+    for (const gpu::Launch& launch : m.launches) rows.push_back(metrics::rowOf(launch, *gpu.profile()));
+    return rows;
+}
+
 /// "best-swl" alone means the number of warps that suits the workload, found by profiling.
 std::string withWarpLimit(const RunOptions& options, workloads::Size size) {
     if (!gpu::capabilitiesOf(options.gpu).settable) return options.scheduler;
@@ -72,21 +83,27 @@ int runWorkload(const RunOptions& given) {
     const workloads::Size size = workloads::parseSize(given.size);
     RunOptions options = given;
     options.scheduler = withWarpLimit(given, size);
-    expectOutputs({options.json});
+    const metrics::Output counters = metrics::parseOutput(options.metrics, "--metrics");
+    expectOutputs({options.json, counters.file});
     gpu::SimulationOptions simulation;
     simulation.scheduler = options.scheduler;
     simulation.settings = options.settings;
     simulation.sample = options.sample;
+    if (counters.wanted) corun::loadModulesEagerly();  // so that the first launch is not timed with what it loads
     gpu::Gpu gpu = gpu::Gpu::open(options.gpu, simulation);
     gpu::Stream stream = gpu.context().createStream();
     const auto instance = workload.create(gpu.context(), size, options.seed);
 
     const auto begin = std::chrono::steady_clock::now();
+    std::optional<gpu::LaunchTimer> timer;
+    if (counters.wanted && !gpu.capabilities().launchCounters) timer.emplace(gpu.context());
     const workloads::Measurement m = workloads::measure(gpu, stream, *instance);
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     instance->check();
 
     const bool counted = gpu.capabilities().launchCounters;
+    if (counters.wanted) metrics::write(counters, timer ? metrics::timedRows(*timer, gpu.info()) : countedRows(m, gpu));
+    if (options.json.empty() && counters.takesStandardOutput()) return kDone;
     if (options.json.empty()) {
         std::string out;
         if (counted)

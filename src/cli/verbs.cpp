@@ -6,9 +6,11 @@ const std::vector<Verb>& verbs() {
     static const std::vector<Verb> all = {
         {"demo", "show what Bulkhead does, in about a minute", setUpDemo},
         {"dissect", "find a GPU's address map and cache structure by timing", setUpDissect},
+        {"calibrate", "measure a GPU and write a profile for its simulated twin", setUpCalibrate},
         {"run", "run a workload or a kernel of a PTX file", setUpRun},
         {"workloads", "list workloads, or run and check them", setUpWorkloads},
         {"compare", "compare warp schedulers on workloads", setUpCompare},
+        {"correlate", "hold a simulated GPU against the real one, kernel by kernel", setUpCorrelate},
         {"stress", "measure how aggressors slow down a victim", setUpStress},
         {"isolate", "partition a GPU with compute and memory walls", setUpIsolate},
         {"reproduce", "reproduce a paper's figures and compare with its numbers", setUpReproduce},

@@ -59,9 +59,11 @@ void expectProgram(const std::string& name);
 [[noreturn]] void becomeProgram(std::vector<std::string> words);
 
 // One file each.
+Action setUpCalibrate(CommandLine);
 Action setUpCc(CommandLine);
 Action setUpCompare(CommandLine);
 Action setUpCompletion(CommandLine);
+Action setUpCorrelate(CommandLine);
 Action setUpDemo(CommandLine);
 Action setUpExec(CommandLine);
 Action setUpDissect(CommandLine);

@@ -11,6 +11,7 @@
 #include "driver/simulator_api.h"
 #include "gpu/gpu_name.h"
 #include "gpu/launch_log.h"
+#include "gpu/launch_timer.h"
 #include "gpu/page_colors.h"
 #include "gpu/real_driver.h"
 #include "gpu/simulated_device.h"
@@ -47,6 +48,7 @@ struct ContextState {
     driver::CUgreenCtx green = nullptr;
     const DriverApi* table = nullptr;  ///< of an adopted one
     std::function<std::string()> explain;
+    LaunchTimer* timer = nullptr;
 
     ContextState() = default;
     ContextState(const ContextState&) = delete;
@@ -256,10 +258,20 @@ void Kernel::launchWith(const Stream& stream, Dim3 grid, Dim3 block, std::size_t
     for (Argument& argument : arguments)
         pointers.push_back(argument.data ? const_cast<void*>(argument.data) : &argument.address);
     context_->makeCurrent();
+    if (context_->timer) context_->timer->before(name_, grid, block, stream);
     context_->check(
         context_->api().cuLaunchKernel(handle_, grid.x, grid.y, grid.z, block.x, block.y, block.z,
                                        static_cast<unsigned>(sharedBytes), stream.handle(), pointers.data(), nullptr),
         fmt::format("cannot launch {}", name_));
+    if (context_->timer) context_->timer->behind(stream);
+}
+
+void Kernel::launchBytes(const Stream& stream, Dim3 grid, Dim3 block, std::size_t sharedBytes,
+                         std::span<const std::vector<std::uint8_t>> arguments) {
+    std::vector<Argument> list;
+    list.reserve(arguments.size());
+    for (const std::vector<std::uint8_t>& argument : arguments) list.push_back({argument.data(), argument.size(), 0});
+    launchWith(stream, grid, block, sharedBytes, list);
 }
 
 int Kernel::blocksPerSm(unsigned threads, std::size_t dynamicSharedBytes) const {
@@ -273,6 +285,9 @@ int Kernel::blocksPerSm(unsigned threads, std::size_t dynamicSharedBytes) const 
 
 Module Context::load(const char* ptx) {
     return {state_, ptx};
+}
+void Context::timeLaunches(LaunchTimer* timer) {
+    state_->timer = timer;
 }
 Buffer Context::allocate(std::size_t bytes) {
     return {state_, bytes};

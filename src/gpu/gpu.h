@@ -120,6 +120,8 @@ class Array {
     std::size_t size_ = 0;
 };
 
+class LaunchTimer;
+
 /// A kernel of a module.
 class Kernel {
   public:
@@ -133,6 +135,9 @@ class Kernel {
         (list.push_back(argument(arguments)), ...);
         launchWith(stream, grid, block, sharedBytes, list);
     }
+    /// The same with arguments whose types only the caller of this program knows.
+    void launchBytes(const Stream&, Dim3 grid, Dim3 block, std::size_t sharedBytes,
+                     std::span<const std::vector<std::uint8_t>> arguments);
     /// Blocks of that many threads that fit on one SM.
     int blocksPerSm(unsigned threads, std::size_t dynamicSharedBytes = 0) const;
     const std::string& name() const { return name_; }
@@ -202,6 +207,8 @@ class Context {
     /// Waits for all of its streams. Throws Error if a kernel failed.
     void synchronize();
     void makeCurrent();
+    /// Tells the timer of every launch from now on; null: of none.
+    void timeLaunches(LaunchTimer*);
 
     /// Seconds of the clock that limits of its work are meant by: the wall's, or, where time passes only in calls that
     /// wait, the GPU's own.

@@ -29,7 +29,9 @@ Launch LaunchCounters::launch(std::uint32_t id) const {
             shared / static_cast<double>(profile().sm.sharedBytes),
             blocks,
             sample.timedBlocks,
-            sample.halfWidth};
+            sample.halfWidth,
+            {record.grid.x, record.grid.y, record.grid.z},
+            {record.block.x, record.block.y, record.block.z}};
 }
 
 LaunchLog::LaunchLog(Gpu& gpu, const Context& context)

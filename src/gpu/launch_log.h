@@ -20,6 +20,7 @@ struct Launch {
     double sharedMemoryShare = 0;               ///< of an SM's shared memory, taken by as many blocks as it holds
     std::uint64_t blocks = 0, timedBlocks = 0;  ///< equal where the GPU does not sample
     double halfWidth = 0;                       ///< of the confidence interval (95 %) of its cycles
+    Dim3 grid, block;
 
     Cycles cycles() const { return ended - started; }
 };

@@ -3,6 +3,8 @@
 #include <cxxabi.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -14,6 +16,8 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "base/schema.h"
+#include "metrics/output.h"
+#include "metrics/simulated_launch.h"
 #include "report/report.h"
 
 namespace bulkhead::libcuda {
@@ -88,12 +92,15 @@ class Statistics::Watcher final : public sim::Observer {
         sum.cycles += ended.cycles();
         sum.counters += ended.counters;
         sum.sampled += ended;
+        if (keepsLaunches) launches.push_back(ended);
     }
 
     const std::string scheduler;
+    const bool keepsLaunches = !environment("BULKHEAD_METRICS").empty();
     const bool sampled;  ///< the GPU times some launches and blocks only
     std::optional<gpu::LaunchCounters> gpu;
     std::map<std::string, KernelSum> kernels;
+    std::vector<gpu::Launch> launches;  ///< as they ended
 };
 
 Statistics& Statistics::instance() {
@@ -179,14 +186,31 @@ std::string Statistics::table() const {
     return text;
 }
 
+/// In the order in which the program asked for them.
+std::vector<metrics::LaunchRow> Statistics::rows() const {
+    std::vector<metrics::LaunchRow> rows;
+    for (const auto& watcher : watchers_) {
+        if (!watcher->gpu) continue;
+        std::vector<gpu::Launch> launches = watcher->launches;
+        std::sort(launches.begin(), launches.end(),
+                  [](const gpu::Launch& a, const gpu::Launch& b) { return a.id < b.id; });
+        for (const gpu::Launch& launch : launches) {
+            rows.push_back(metrics::rowOf(launch, watcher->gpu->profile()));
+            rows.back().kernel = signatureOf(launch.kernel);
+            rows.back().process = ::program_invocation_short_name;
+        }
+    }
+    return rows;
+}
+
 void Statistics::write() const {
     if (watchers_.empty() || process_ != ::getpid()) return;
     std::fflush(stdout);
     if (environment("BULKHEAD_SUMMARY") == "1") fmt::print(stderr, "{}", table());
     const std::string file = environment("BULKHEAD_STATS");
-    if (file.empty()) return;
     try {
-        writeFile(file, jsonText(json(), 2) + "\n");
+        metrics::write(metrics::parseOutput(environment("BULKHEAD_METRICS"), "BULKHEAD_METRICS"), rows());
+        if (!file.empty()) writeFile(file, jsonText(json(), 2) + "\n");
     } catch (const Error& error) {
         fmt::print(stderr, "bulkhead: {}\n", error.what());
     }

@@ -10,6 +10,7 @@
 
 #include "gpu/launch_log.h"
 #include "gpu/sampled.h"
+#include "metrics/launch_row.h"
 #include "sim/observer.h"
 
 namespace bulkhead::libcuda {
@@ -38,6 +39,7 @@ class Statistics {
 
     nlohmann::ordered_json json() const;
     std::string table() const;
+    std::vector<metrics::LaunchRow> rows() const;
     void write() const;
 
   private:

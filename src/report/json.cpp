@@ -16,11 +16,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::pair<Chart::Kind, const char*>, 5> kKinds = {{{Chart::Kind::line, "line"},
+constexpr std::array<std::pair<Chart::Kind, const char*>, 6> kKinds = {{{Chart::Kind::line, "line"},
                                                                         {Chart::Kind::bar, "bar"},
                                                                         {Chart::Kind::cdf, "cdf"},
                                                                         {Chart::Kind::histogram, "histogram"},
-                                                                        {Chart::Kind::heatmap, "heatmap"}}};
+                                                                        {Chart::Kind::heatmap, "heatmap"},
+                                                                        {Chart::Kind::scatter, "scatter"}}};
 
 Json chartJson(const Chart& chart) {
     const auto kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& k) { return k.first == chart.kind; });
@@ -31,6 +32,8 @@ Json chartJson(const Chart& chart) {
     if (!chart.yTitle.empty()) out["y_title"] = chart.yTitle;
     if (chart.logX) out["log_x"] = true;
     if (chart.logY) out["log_y"] = true;
+    if (!chart.label.empty()) out["label"] = chart.label;
+    if (chart.band > 0) out["band"] = chart.band;
     return out;
 }
 
@@ -108,7 +111,15 @@ class Reader {
         if (json.contains("y_title")) c.yTitle = text(json, "y_title");
         c.logX = json.value("log_x", nlohmann::json()) == true;
         c.logY = json.value("log_y", nlohmann::json()) == true;
+        if (json.contains("label")) c.label = column(r, json["label"]);
+        if (json.contains("band")) c.band = band(json["band"]);
         return c;
+    }
+
+    double band(const nlohmann::json& json) const {
+        const auto share = jsonAs<double>(json, where_ + ": band");
+        if (!(share >= 0 && share < 1)) throw Error("{}: band must be a share from 0 to 1", where_);
+        return share;
     }
 
     std::vector<std::string> columns(const Result& r, const nlohmann::json& json, const char* key) const {

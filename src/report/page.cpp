@@ -50,6 +50,8 @@ std::string kindName(Chart::Kind kind) {
             return "histogram";
         case Chart::Kind::heatmap:
             return "heatmap";
+        case Chart::Kind::scatter:
+            return "scatter";
     }
     return {};
 }
@@ -65,9 +67,12 @@ Json plotJson(const Plot& p) {
         return out;
     }
     if (p.kind == Chart::Kind::histogram) out["binWidth"] = p.binWidth;
+    if (p.kind == Chart::Kind::scatter) out["band"] = p.band;
     out["series"] = Json::array();
-    for (const Plot::Series& s : p.series)
+    for (const Plot::Series& s : p.series) {
         out["series"].push_back({{"name", s.name}, {"paper", s.paper}, {"x", numbers(s.x)}, {"y", numbers(s.y)}});
+        if (!s.labels.empty()) out["series"].back()["labels"] = s.labels;
+    }
     return out;
 }
 

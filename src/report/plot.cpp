@@ -108,6 +108,7 @@ void sortByX(Plot::Series& s) {
     for (std::size_t i = 0; i < order.size(); ++i) {
         sorted.x[i] = s.x[order[i]];
         sorted.y[i] = s.y[order[i]];
+        if (!s.labels.empty()) sorted.labels[i] = s.labels[order[i]];
     }
     s = std::move(sorted);
 }
@@ -122,6 +123,7 @@ Plot::Series lineOf(const Result& result, const Chart& chart, const std::vector<
         if (!std::isfinite(x) || (chart.logX && x <= 0)) continue;
         s.x.push_back(x);
         s.y.push_back(drawn(result.rows[row][yColumn]));
+        if (!chart.label.empty()) s.labels.push_back(shown(result.rows[row][columnOf(result, chart.label)]));
     }
     sortByX(s);
     return s;
@@ -146,8 +148,8 @@ void addHeights(Plot& p, const Result& result, const Chart& chart) {
     const Split parts = split(result, chart);
     Names categories;
     const auto series = [&](std::size_t part, const std::string& y) {
-        return chart.kind == Chart::Kind::line ? lineOf(result, chart, parts.rows[part], y)
-                                               : barsOf(result, chart, parts.rows[part], y, categories);
+        return chart.kind != Chart::Kind::bar ? lineOf(result, chart, parts.rows[part], y)
+                                              : barsOf(result, chart, parts.rows[part], y, categories);
     };
     for (std::size_t part = 0; part < parts.names.size(); ++part)
         for (std::size_t i = 0; i < chart.y.size(); ++i) {
@@ -267,6 +269,8 @@ std::string kindWords(Chart::Kind kind) {
             return "Histogram";
         case Chart::Kind::heatmap:
             return "Heat map";
+        case Chart::Kind::scatter:
+            return "Scatter plot";
     }
     return {};
 }
@@ -316,13 +320,15 @@ bool Plot::empty() const {
 Plot plot(const Result& result, const Chart& chart) {
     const bool distribution = chart.kind == Chart::Kind::cdf || chart.kind == Chart::Kind::histogram;
     if (chart.y.empty()) throw Error("result \"{}\": a chart has no y column", result.title);
-    if (chart.x.empty() && (chart.kind == Chart::Kind::bar || chart.kind == Chart::Kind::heatmap))
+    if (chart.x.empty() &&
+        (chart.kind == Chart::Kind::bar || chart.kind == Chart::Kind::heatmap || chart.kind == Chart::Kind::scatter))
         throw Error("result \"{}\": a chart has no x column", result.title);
     Plot p;
     p.kind = chart.kind;
     p.title = chart.title;
     p.logX = chart.logX && chart.kind != Chart::Kind::histogram;
     p.logY = chart.logY;
+    if (chart.kind == Chart::Kind::scatter) p.band = chart.band;
     p.yTitle = yTitle(result, chart);
     if (!chart.x.empty()) p.xTitle = heading(result.columns[columnOf(result, chart.x)]);
     if (distribution) {

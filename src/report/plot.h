@@ -13,7 +13,8 @@ struct Plot {
         std::string name;
         std::vector<double> x;  ///< ascending; bar: the number of a category; histogram: where a bin begins
         std::vector<double> y;
-        bool paper = false;  ///< published figures, of the series before it
+        bool paper = false;                    ///< published figures, of the series before it
+        std::vector<std::string> labels = {};  ///< scatter: names of points; none, or as many as there are
     };
 
     Chart::Kind kind = Chart::Kind::line;
@@ -25,6 +26,7 @@ struct Plot {
     std::vector<std::string> rows;        ///< heatmap
     std::vector<double> cells;            ///< heatmap: row by row
     double binWidth = 0;                  ///< histogram
+    double band = 0;                      ///< scatter: of the diagonal; 0: there is none
 
     bool empty() const;
 };

@@ -59,6 +59,10 @@ class Sheet {
             "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\" stroke-linejoin=\"round\"{}/>\n", d, color,
             dashes.empty() ? "" : " stroke-dasharray=\"" + dashes + "\"");
     }
+    void dot(double x, double y, const std::string& color) {
+        body_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.2\" fill=\"{}\" fill-opacity=\"0.75\"/>\n", x,
+                             y, color);
+    }
     /// The mark of a published figure.
     void diamond(double x, double y, const std::string& color) {
         body_ += fmt::format(
@@ -227,6 +231,29 @@ void drawLines(Sheet& sheet, const Plot& p, const Scale& x, const Scale& y) {
     }
 }
 
+/// y = x times a factor, as far as both axes go.
+void drawDiagonal(Sheet& sheet, const Scale& x, const Scale& y, const Range& range, double factor,
+                  const std::string& dashes) {
+    const double low = std::max(range.low, range.low / factor), high = std::min(range.high, range.high / factor);
+    if (!x.holds(low) || !x.holds(high) || !y.holds(low * factor) || !y.holds(high * factor)) return;
+    sheet.path(fmt::format("M{:.1f} {:.1f}L{:.1f} {:.1f}", x.place(low), y.place(low * factor), x.place(high),
+                           y.place(high * factor)),
+               kFaint, dashes);
+}
+
+void drawDots(Sheet& sheet, const Plot& p, const Scale& x, const Scale& y, const Range& range) {
+    if (p.band > 0) {
+        drawDiagonal(sheet, x, y, range, 1, "");
+        drawDiagonal(sheet, x, y, range, 1 + p.band, "4 3");
+        drawDiagonal(sheet, x, y, range, 1 - p.band, "4 3");
+    }
+    const std::vector<Look> look = looks(p);
+    for (std::size_t i = 0; i < p.series.size(); ++i)
+        for (std::size_t k = 0; k < p.series[i].x.size(); ++k)
+            if (x.holds(p.series[i].x[k]) && y.holds(p.series[i].y[k]))
+                sheet.dot(x.place(p.series[i].x[k]), y.place(p.series[i].y[k]), look[i].color);
+}
+
 void drawBars(Sheet& sheet, const Plot& p, const Scale& y, const Frame& f) {
     const std::vector<Look> look = looks(p);
     const auto ours = static_cast<double>(
@@ -271,7 +298,11 @@ std::string xyChart(const Plot& p) {
     Sheet sheet;
     sheet.text(16, 26, shortened(p.title, 90), Anchor::start, kInk, 14);
     const double top = legend(sheet, p, 50) + (p.series.size() < 2 ? -6 : 4);
-    const Range ys = yRange(p), xs = xRange(p);
+    Range ys = yRange(p), xs = xRange(p);
+    if (p.band > 0) {  // both axes are of the same kind
+        ys.low = xs.low = std::min(xs.low, ys.low);
+        ys.high = xs.high = std::max(xs.high, ys.high);
+    }
     const double bottom = top + kPlotHeight;
     const Scale y(ys.low, ys.high, p.logY, bottom, top);
     const Frame f{34 + widestTick(y), kWidth - kRight, top, bottom};
@@ -283,6 +314,9 @@ std::string xyChart(const Plot& p) {
         below = nameAxis(sheet, p.categories, f);
     } else if (p.kind == Chart::Kind::histogram) {
         drawHistogram(sheet, p, x, y, f);
+        below = numberAxis(sheet, x, f);
+    } else if (p.kind == Chart::Kind::scatter) {
+        drawDots(sheet, p, x, y, xs);
         below = numberAxis(sheet, x, f);
     } else {
         drawLines(sheet, p, x, y);

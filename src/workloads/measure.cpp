@@ -57,7 +57,8 @@ Measurement measure(gpu::Gpu& gpu, gpu::Stream& stream, Instance& instance, std:
         m.limited = true;
     }
     if (!log) return m;
-    for (const gpu::Launch& launch : log->launches()) addLaunch(m, launch);
+    m.launches = log->launches();
+    for (const gpu::Launch& launch : m.launches) addLaunch(m, launch);
     if (m.limited) m.seconds = gpu.info().seconds(m.cycles);
     return m;
 }

@@ -28,6 +28,7 @@ struct Measurement {
     sim::Counters counters;
     std::vector<KernelMeasurement> kernels;  ///< in order of their first launch
     gpu::Sampled sampled;
+    std::vector<gpu::Launch> launches;  ///< in order
 
     double ipc() const {
         return cycles ? static_cast<double>(counters.threadInstructions) / static_cast<double>(cycles) : 0;

@@ -125,6 +125,47 @@ TEST(Gpus, ShowsAndReadsAChangedProfile) {
     EXPECT_EQ(j["l1"]["ways"]["from"], "assumed: set by the user");
 }
 
+TEST(Gpus, ImportsAConfigurationOfGpgpuSim) {
+    const TemporaryDirectory directory;
+    const std::string config = (fs::path(BULKHEAD_SOURCE_DIR) / "tests/fuzz/corpus/gpgpusim/small.config").string();
+    const std::string profile = (directory / "small.json").string();
+    const Outcome o = run({"gpus", "--import", config, "--out", profile, "--set", "sm.count=2"});
+    EXPECT_EQ(o.exitCode, 0) << o.err;
+    EXPECT_EQ(o.out, "");
+    EXPECT_NE(o.err.find("what they lack is as gtx480"), std::string::npos) << o.err;
+    EXPECT_NE(o.err.find("Unknown: -gpgpu_made_up."), std::string::npos) << o.err;
+    const Outcome shown = run({"gpus", profile, "--json", "-"});
+    ASSERT_EQ(shown.exitCode, 0) << shown.err;
+    const auto j = nlohmann::json::parse(shown.out);
+    EXPECT_EQ(j["name"], "small");
+    EXPECT_EQ(j["sm"]["count"]["value"], 2);
+    EXPECT_EQ(j["l1"]["mshrs"]["value"], 24);
+    for (const char* workload : {"VA", "SYRK"}) {  // MM needs more registers than it has
+        const Outcome ran = run({"run", workload, "--size", "test", "--gpu", "sim:" + profile});
+        EXPECT_EQ(ran.exitCode, 0) << workload << ": " << ran.err;
+    }
+}
+
+TEST(Gpus, RefusesWhatIsNoConfiguration) {
+    const TemporaryDirectory directory;
+    const std::string bad = (directory / "bad.config").string(), out = (directory / "out.json").string();
+    writeFile(bad, "-gpgpu_n_clusters 15\n-gpgpu_n_mem six\n-gpgpu_cache:dl2 64:128:8,L:B:m:W:L,A:32:4,4\n");
+    expectRefused({"gpus", "--import", bad, "--out", out}, "bad.config:2: -gpgpu_n_mem six: six is no integer");
+    EXPECT_FALSE(fs::exists(out));
+    expectRefused({"gpus", "--import", "nowhere.config"}, "no such file");
+    expectRefused({"gpus", "--import", (fs::path(BULKHEAD_SOURCE_DIR) / "profiles/tx2.json").string()}, "tx2.json:1:");
+    expectRefused({"gpus", "tx2", "--import", bad}, "gpus --import does not take NAME");
+    expectRefused({"gpus", "tx2", "--out", out}, "gpus without --import does not take --out");
+}
+
+TEST(Gpus, KnowsTheVariantForGpgpuSim) {
+    const Outcome o = run({"gpus", "gtx480", "--gpgpusim", "--json", "-"});
+    ASSERT_EQ(o.exitCode, 0) << o.err;
+    EXPECT_EQ(nlohmann::json::parse(o.out)["name"], "gtx480_gpgpusim");
+    expectRefused({"gpus", "h200", "--gpgpusim"}, "h200 has no such variant");
+    expectRefused({"run", "VA", "--gpu", "cuda:0", "--gpgpusim"}, "cuda:0 has no such variant");
+}
+
 TEST(Gpus, RefusesBadNamesAndSettings) {
     expectRefused({"gpus", "gtx108"}, "did you mean gtx1080?");
     expectRefused({"gpus", "nowhere/x.json"}, "no such file");

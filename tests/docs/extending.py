@@ -24,8 +24,8 @@ SIZE = re.compile(r"\((\d+) lines, and (\d+) elsewhere\)")
 WHOLE_LIBRARY = "arch"
 OWN_TESTS = ["tests/docs/extended_policies.cpp", "tests/docs/extended_corun.cpp"]
 TESTS = ["sim/replacement_policy_test", "sim/prefetch_policy_test", "sim/dram_test", "corun/corun_test"]
-LIBRARIES = ["report", "reproduce", "evaluation", "compare", "stress", "corun", "isolate", "experiment", "walls", "dissect",
-             "workloads", "gpu", "driver", "sim", "exec", "ptx", "base"]
+LIBRARIES = ["report", "reproduce", "evaluation", "correlate", "compare", "stress", "corun", "isolate", "experiment", "walls",
+             "calibrate", "dissect", "metrics", "workloads", "gpu", "driver", "sim", "exec", "ptx", "gpgpusim", "base"]
 
 
 def patched(text, change, where):

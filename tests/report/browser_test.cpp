@@ -56,8 +56,8 @@ constexpr const char* kPainted = R"js(
 
 TEST_F(Page, DrawsEveryChart) {
     browser_->keepScreenshot("light");
-    EXPECT_EQ(number("document.querySelectorAll('figure.chart').length"), 10);
-    EXPECT_EQ(number(kPainted), 10);
+    EXPECT_EQ(number("document.querySelectorAll('figure.chart').length"), 11);
+    EXPECT_EQ(number(kPainted), 11);
 }
 
 TEST_F(Page, FollowsTheSystemIntoTheDark) {
@@ -66,7 +66,7 @@ TEST_F(Page, FollowsTheSystemIntoTheDark) {
     browser_->preferColors("dark");
     EXPECT_EQ(text(background), "rgb(21, 24, 28)");
     browser_->keepScreenshot("dark");
-    EXPECT_EQ(number(kPainted), 10);
+    EXPECT_EQ(number(kPainted), 11);
 }
 
 TEST_F(Page, ChangesTheThemeByItsButton) {
@@ -80,7 +80,7 @@ TEST_F(Page, FitsAPhone) {
     browser_->open(folder_ / "report.html");
     browser_->keepScreenshot("phone");
     EXPECT_LE(number("document.documentElement.scrollWidth"), 390);
-    EXPECT_EQ(number(kPainted), 10);
+    EXPECT_EQ(number(kPainted), 11);
 }
 
 TEST_F(Page, RedrawsChartsForANewWidth) {
@@ -162,7 +162,7 @@ TEST_F(Page, PrintsUnfoldedAndOnWhite) {
         " document.querySelector('figure canvas').clientWidth].join(' ') })");
     const std::string pdf = browser_->call("Page.printToPDF", {{"printBackground", true}})["data"];
     EXPECT_GT(pdf.size(), 20'000u);
-    EXPECT_EQ(text("window.printed"), "4 rgb(255, 255, 255) 680");
+    EXPECT_EQ(text("window.printed"), "5 rgb(255, 255, 255) 680");
     EXPECT_EQ(number("document.querySelectorAll('details[open]').length"), 0);
 }
 

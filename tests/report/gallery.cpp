@@ -133,10 +133,35 @@ Result hostile() {
     return r;
 }
 
+Result scatter() {
+    Result r;
+    r.title = "Cycles on two GPUs";
+    r.columns = {{"kernel", ""}, {"class", ""}, {"hardware cycles", ""}, {"twin cycles", ""}};
+    Random random(11);
+    for (int i = 0; i < 60; ++i) {
+        const double cycles = std::pow(10.0, 3.0 + static_cast<double>(i) / 15.0);
+        r.add({"kernel " + std::to_string(i), i % 3 == 0 ? "arithmetic" : "latency-bound", cycles,
+               cycles * (0.5 + static_cast<double>(random.below(100)) / 100)});
+    }
+    r.charts = {{Chart::Kind::scatter,
+                 "Cycles",
+                 "hardware cycles",
+                 {"twin cycles"},
+                 {"class"},
+                 {},
+                 "",
+                 true,
+                 true,
+                 "kernel",
+                 0.15}};
+    r.provenance = provenance("bulkhead correlate");
+    return r;
+}
+
 }  // namespace
 
 std::vector<Result> gallery() {
-    return {bars(), lines(), samples(), matrix(), interference(), hostile(), slices(), colors()};
+    return {bars(), lines(), samples(), matrix(), interference(), hostile(), slices(), colors(), scatter()};
 }
 
 }  // namespace bulkhead::report

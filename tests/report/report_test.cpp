@@ -63,16 +63,16 @@ TEST(Svg, DrawsAnyNumbersWithinItsFrame) {
     const std::vector<std::vector<double>> samples = {{most, -most}, {most, most}, {least, most},    {least, 0},
                                                       {0, 0},        {-1, -2},     {1e16, 1e16 + 2}, {1e150, 1e-150}};
     for (const std::vector<double>& values : samples)
-        for (const Chart::Kind kind :
-             {Chart::Kind::line, Chart::Kind::bar, Chart::Kind::cdf, Chart::Kind::histogram, Chart::Kind::heatmap})
+        for (const Chart::Kind kind : {Chart::Kind::line, Chart::Kind::bar, Chart::Kind::cdf, Chart::Kind::histogram,
+                                       Chart::Kind::heatmap, Chart::Kind::scatter})
             for (const bool logarithmic : {false, true}) {
                 Result r;
                 r.columns = {{"x", ""}, {"y", ""}};
                 for (const double v : values) r.add({v, v});
-                r.charts = {{kind, "chart", "x", {"y"}, {}, {}, "", logarithmic, logarithmic}};
+                r.charts = {{kind, "chart", "x", {"y"}, {}, {}, "", logarithmic, logarithmic, "", 0.15}};
                 const std::string picture = svg(r, r.charts.front());
                 // Of what is drawn; descriptions may tell of any number.
-                const std::regex outside(R"re( (x|y|x1|y1|x2|y2|width|height|d)="[^"]*(nan|inf|\d{7}))re");
+                const std::regex outside(R"re( (x|y|cx|cy|x1|y1|x2|y2|width|height|d)="[^"]*(nan|inf|\d{7}))re");
                 EXPECT_FALSE(std::regex_search(picture, outside)) << picture;
             }
 }
@@ -146,6 +146,35 @@ TEST(Plot, OfALineIsInTheOrderOfX) {
     EXPECT_EQ(p.series[0].y, (std::vector<double>{10, 20, 30}));
 }
 
+TEST(Plot, OfAScatterKeepsTheNamesOfItsPoints) {
+    Result r;
+    r.columns = {{"x", ""}, {"y", ""}, {"kind", ""}, {"name", ""}};
+    r.add({3.0, 30.0, "a", "third"});
+    r.add({1.0, 10.0, "a", "first"});
+    r.add({1.0, 20.0, "b", "other"});
+    const Plot p = plot(r, {Chart::Kind::scatter, "", "x", {"y"}, {"kind"}, {}, "", true, true, "name", 0.15});
+    ASSERT_EQ(p.series.size(), 2u);
+    EXPECT_EQ(p.series[0].labels, (std::vector<std::string>{"first", "third"}));
+    EXPECT_EQ(p.series[0].y, (std::vector<double>{10, 30}));
+    EXPECT_EQ(p.series[1].labels, std::vector<std::string>{"other"});
+    EXPECT_EQ(p.band, 0.15);
+    EXPECT_THROW(plot(r, {Chart::Kind::scatter, "", "", {"y"}, {}, {}, "", false, false}), Error);
+}
+
+TEST(Svg, DrawsADotForEachPointAndThreeDiagonals) {
+    Result r;
+    r.columns = {{"x", ""}, {"y", ""}};
+    for (const double v : {1.0, 10.0, 100.0}) r.add({v, 2 * v});
+    const std::string picture = svg(r, {Chart::Kind::scatter, "", "x", {"y"}, {}, {}, "", true, true, "", 0.15});
+    const auto times = [&](const std::string& part) {
+        std::size_t n = 0;
+        for (std::size_t at = picture.find(part); at != std::string::npos; at = picture.find(part, at + 1)) ++n;
+        return n;
+    };
+    EXPECT_EQ(times("<circle"), 3u);
+    EXPECT_EQ(times("<path"), 3u);
+}
+
 TEST(Plot, OfACumulativeDistributionCountsSamplesAtOrBelow) {
     Result r;
     r.columns = {{"t", "ns"}};
@@ -209,11 +238,11 @@ TEST(Description, SaysWhereTheLeastAndTheMostAre) {
 
 TEST(Html, HoldsEveryTitleTableChartAndCommand) {
     const std::string page = html("t", gallery());
-    EXPECT_EQ(occurrences(page, "<section"), 8u);
-    EXPECT_EQ(occurrences(page, "<table>"), 8u);
-    EXPECT_EQ(occurrences(page, "<figure class=\"chart\">"), 10u);
-    EXPECT_EQ(occurrences(page, "role=\"img\""), 10u);
-    EXPECT_EQ(occurrences(page, "<code>"), 8u);
+    EXPECT_EQ(occurrences(page, "<section"), 9u);
+    EXPECT_EQ(occurrences(page, "<table>"), 9u);
+    EXPECT_EQ(occurrences(page, "<figure class=\"chart\">"), 11u);
+    EXPECT_EQ(occurrences(page, "role=\"img\""), 11u);
+    EXPECT_EQ(occurrences(page, "<code>"), 9u);
     EXPECT_NE(page.find("<td class=\"number paper\" data-value=\"1.55\">1.55</td>"), std::string::npos);
 }
 

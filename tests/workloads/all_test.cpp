@@ -36,6 +36,17 @@ TEST_P(Repeated, StartsFromTheSameInput) {
     EXPECT_EQ(first.counters.warpInstructions, second.counters.warpInstructions);
 }
 
+TEST_P(Repeated, EqualsItsReferenceAsAnAssemblerLeavesIt) {
+    gpu::SimulationOptions options;
+    options.settings = {"compiler.optimise=true"};
+    gpu::Gpu gpu = gpu::Gpu::open("sim:h200", options);
+    gpu::Stream stream = gpu.context().createStream();
+    const auto instance = find(GetParam()).create(gpu.context(), Size::test, 7);
+    instance->run(stream);
+    stream.synchronize();
+    EXPECT_NO_THROW(instance->check());
+}
+
 TEST_P(Repeated, IsCheckedForWhatItsLastRunComputed) {
     gpu::Gpu gpu = gpu::Gpu::open("sim:gtx480");
     gpu::Stream stream = gpu.context().createStream();

@@ -28,11 +28,12 @@ import * as style from "./style.js";
 import { Tip } from "./tip.js";
 
 const kHeight = 320;
+const kScatterHeight = 460;
 const kMostInTip = 10;
 const kFewPoints = 40;
 const kFewCategories = 4;
 
-/** Lines, bars, cumulative distributions and histograms. */
+/** Lines, bars, cumulative distributions, histograms and scatter plots. */
 export class XyChart {
   constructor(element, plot, say) {
     this.element = element;
@@ -43,6 +44,7 @@ export class XyChart {
     // A paper's series has the color and the place of ours, which stands before it.
     this.places = plot.series.map((s) => (s.paper ? Math.max(ours, 0) : ++ours));
     this.bars = ours + 1;
+    this.labels = []; // of a scatter plot, by the number of a point
     this.mostPoints = Math.max(0, ...plot.series.map((s) => s.x.length));
     this.shown = plot.series.map(() => true);
     this.data = this.alignedData();
@@ -66,14 +68,31 @@ export class XyChart {
       });
       return [numbers, ...heights];
     }
+    if (plot.kind === "scatter") return this.scattered(drawable);
     return uPlot.join(plot.series.map((s) => [s.x, s.y.map(drawable)]));
+  }
+
+  /** Every point has a place of its own, also where several have the same x. */
+  scattered(drawable) {
+    const points = this.plot.series.flatMap((s, i) => s.x.map((x, k) => ({ x, y: s.y[k], i, label: s.labels?.[k] })));
+    points.sort((a, b) => a.x - b.x);
+    this.labels = points.map((p) => p.label);
+    const heights = this.plot.series.map((_, i) => points.map((p) => (p.i === i ? drawable(p.y) : null)));
+    return [points.map((p) => p.x), ...heights];
+  }
+
+  /** From the least to the most of both axes, which are of the same kind where there is a diagonal. */
+  bothAxes() {
+    const all = this.data.flat().filter((v) => v !== null && v !== undefined && (v > 0 || !this.plot.logX));
+    const [low, high] = [Math.min(...all), Math.max(...all)];
+    return this.plot.logX ? [low / 1.3, high * 1.3] : [low - (high - low) * 0.05, high + (high - low) * 0.05];
   }
 
   makeLegend() {
     const list = document.createElement("ul");
     list.className = "legend";
     if (this.plot.series.length < 2) return list;
-    const filled = this.plot.kind === "bar" || this.plot.kind === "histogram";
+    const filled = ["bar", "histogram", "scatter"].includes(this.plot.kind);
     const numbers = this.plot.series.map((_, i) => i);
     const papers = numbers.filter((i) => this.plot.series[i].paper);
     for (const i of numbers.filter((n) => !papers.includes(n)))
@@ -122,7 +141,7 @@ export class XyChart {
   options(width) {
     return {
       width,
-      height: kHeight + this.nameRoom(width),
+      height: this.plot.kind === "scatter" ? kScatterHeight : kHeight + this.nameRoom(width),
       legend: { show: false },
       cursor: {
         y: false,
@@ -134,6 +153,7 @@ export class XyChart {
       axes: [this.xAxis(width), this.yAxis()],
       series: [{}, ...this.plot.series.map((s, i) => this.seriesOptions(s, i))],
       hooks: {
+        drawAxes: [(u) => this.drawDiagonals(u)],
         draw: [(u) => this.drawPapers(u)],
         setCursor: [(u) => this.onCursor(u)],
       },
@@ -148,11 +168,13 @@ export class XyChart {
       return { time: false, range: () => [-0.5 - room, plot.categories.length - 0.5 + room] };
     }
     if (plot.kind === "histogram") return { time: false, range: (u, low, high) => [low, high + plot.binWidth] };
+    if (plot.band > 0) return { time: false, distr: plot.logX ? 3 : 1, range: () => this.bothAxes() };
     if (plot.logX) return { time: false, distr: 3, range: (u, low, high) => [low / 1.15, high * 1.15] };
     return { time: false };
   }
 
   yScale() {
+    if (this.plot.band > 0) return { distr: this.plot.logY ? 3 : 1, range: () => this.bothAxes() };
     if (this.plot.logY) return { distr: 3 };
     return {
       range: (u, low, high) => {
@@ -244,6 +266,8 @@ export class XyChart {
         return { ...common, fill: color, stroke: color, width: 0, paths: (u, s) => this.barPaths(u, s, this.places[i]) };
       case "histogram":
         return { ...common, fill: color + "80", stroke: color, width: 1, paths: (u, s) => this.binPaths(u, s) };
+      case "scatter":
+        return { ...common, stroke: color, paths: () => null, points: { show: true, size: 7, width: 1, stroke: color, fill: color + "b0" } };
       case "cdf":
         return { ...common, stroke: color, width: 2, dash: style.seriesDash(this.places[i]), paths: uPlot.paths.stepped({ align: 1 }) };
       default:
@@ -291,6 +315,27 @@ export class XyChart {
     });
   }
 
+  /** y = x, and as far above and below it as the band reaches. */
+  drawDiagonals(u) {
+    if (!(this.plot.band > 0)) return;
+    const [low, high] = [u.scales.x.min, u.scales.x.max];
+    const { ctx } = u;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
+    ctx.clip();
+    ctx.strokeStyle = style.faint();
+    ctx.lineWidth = devicePixelRatio;
+    for (const factor of [1, 1 + this.plot.band, 1 - this.plot.band]) {
+      ctx.setLineDash(factor === 1 ? [] : [4 * devicePixelRatio, 3 * devicePixelRatio]);
+      ctx.beginPath();
+      ctx.moveTo(u.valToPos(low, "x", true), u.valToPos(low * factor, "y", true));
+      ctx.lineTo(u.valToPos(high, "x", true), u.valToPos(high * factor, "y", true));
+      ctx.stroke();
+    }
+    ctx.restore();
+  }
+
   drawPapers(u) {
     const { ctx } = u;
     const size = 5 * devicePixelRatio;
@@ -325,6 +370,7 @@ export class XyChart {
     const x = this.data[0][index];
     if (this.plot.kind === "bar") return this.plot.categories[x];
     const name = this.plot.xTitle ? `${this.plot.xTitle}: ` : "";
+    if (this.labels[index]) return `${this.labels[index]}, ${name}${rounded(x)}`;
     if (this.plot.kind === "histogram") return `${name}${rounded(x)} to ${rounded(x + this.plot.binWidth)}`;
     return name + rounded(x);
   }
@@ -339,18 +385,31 @@ export class XyChart {
     return lines;
   }
 
+  /** The point that is nearest on the screen; its neighbours along an axis may be far above or below. */
+  nearest(u, left, top) {
+    let best = 0;
+    let least = Infinity;
+    this.data[0].forEach((x, i) => {
+      const series = this.plot.series.findIndex((_, s) => this.shown[s] && this.data[s + 1][i] !== null);
+      if (series < 0) return;
+      const away = Math.hypot(u.valToPos(x, "x") - left, u.valToPos(this.data[series + 1][i], "y") - top);
+      if (away < least) [least, best] = [away, i];
+    });
+    return best;
+  }
+
   onCursor(u) {
     const { idx, left, top } = u.cursor;
     if (idx === null || idx === undefined || left < 0 || !this.tip) {
       this.tip?.hide();
       return;
     }
-    this.index = idx;
-    const lines = this.valuesAt(idx);
+    this.index = this.plot.kind === "scatter" ? this.nearest(u, left, top) : idx;
+    const lines = this.valuesAt(this.index);
     const more = lines.length - kMostInTip;
     const shown = more > 0 ? [...lines.slice(0, kMostInTip), { text: `and ${more} more` }] : lines;
     const [x, y] = [u.over.offsetLeft + left, u.over.offsetTop + top];
-    this.tip.show(this.placeName(idx), shown, x, y, this.area.clientWidth);
+    this.tip.show(this.placeName(this.index), shown, x, y, this.area.clientWidth);
   }
 
   onKey(event) {
@@ -361,7 +420,10 @@ export class XyChart {
     event.preventDefault();
     this.index = Math.min(last, Math.max(0, moves[event.key]));
     const left = this.chart.valToPos(this.data[0][this.index], "x");
-    this.chart.setCursor({ left, top: this.chart.over.clientHeight / 3 });
+    const series = this.plot.series.findIndex((_, s) => this.data[s + 1][this.index] !== null);
+    const scattered = this.plot.kind === "scatter" && series >= 0;
+    const top = scattered ? this.chart.valToPos(this.data[series + 1][this.index], "y") : this.chart.over.clientHeight / 3;
+    this.chart.setCursor({ left, top });
     this.say([this.placeName(this.index), ...this.valuesAt(this.index).map((line) => line.text)].join(". "));
   }
 }
