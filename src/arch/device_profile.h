@@ -83,6 +83,7 @@ struct DeviceProfile {
         /// What is added to a latency, in cycles: until a comparison's result can guard an instruction; where lanes
         /// meet that may have parted; until warps leave a barrier. And between arrivals of two warps at barriers.
         std::int64_t guardLatency = 0, meetLatency = 0, barrierLatency = 0, barrierInterval = 0;
+        std::int64_t longestWait = 0;  ///< cycles after which a ready warp goes before all others; 0: never
     } sm;
 
     /// unitCount[Unit]: instances per SM. interval[OpClass]: cycles an instance is busy with one warp
@@ -117,7 +118,8 @@ struct DeviceProfile {
         std::int64_t prefetchReserve = 8;  ///< MSHRs that are kept for loads
         bool localWriteBack = true;        ///< local stores stay in L1D; global stores always write through
         std::int64_t hitLatency = 0, mshrs = 0, mshrMerges = 0;
-        std::int64_t queue = 4;  ///< memory instructions waiting in front of L1D
+        std::int64_t tagsPerCycle = 1;  ///< lines that a load finds in a cycle
+        std::int64_t queue = 4;         ///< memory instructions waiting in front of L1D
     } l1;
 
     struct Constant {
@@ -199,6 +201,7 @@ struct DeviceProfile {
         std::int64_t latency = 0;                ///< core cycles from a call to the start of its launch
         std::int64_t setup = 0;                  ///< core cycles from there to the first block, and of its end
         std::int64_t blockInterval = 1'000'000;  ///< millionths of a core cycle between two blocks placed
+        std::int64_t l2Reads = 0, l2Misses = 0;  ///< sectors that a launch itself reads
     } launch;
 
     struct Compiler {

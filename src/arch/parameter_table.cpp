@@ -163,6 +163,10 @@ std::vector<Descriptor> makeTable() {
         optional(number("sm.barrierInterval", "cycles", 0, kCycles,
                         "interval between arrivals of two warps at barriers", FIELD(sm.barrierInterval)),
                  "assumed: 0, any number at once"),
+        optional(number("sm.longestWait", "cycles", 0, kCycles,
+                        "a warp that could have issued for so long goes before all others; 0: by the scheduler alone",
+                        FIELD(sm.longestWait)),
+                 "assumed: 0, as schedulers were published"),
     };
 
     for (const auto& [unit, name] : kUnitNames)
@@ -203,6 +207,8 @@ std::vector<Descriptor> makeTable() {
         number("l1.hitLatency", "cycles", 1, kCycles, "load-to-use latency", FIELD(l1.hitLatency)),
         number("l1.mshrs", "", 1, 65536, "MSHRs: outstanding missed lines", FIELD(l1.mshrs)),
         number("l1.mshrMerges", "", 1, 65536, "requests merged per MSHR", FIELD(l1.mshrMerges)),
+        optional(number("l1.tagsPerCycle", "", 1, 32, "lines of a load looked up in a cycle", FIELD(l1.tagsPerCycle)),
+                 "assumed: one"),
         number("l1.queue", "", 1, 65536, "queue of memory instructions in front of L1D", FIELD(l1.queue)),
 
         number("constant.bytes", "B", 64, kBytes, "constant cache per SM", FIELD(constant.bytes)),
@@ -325,6 +331,13 @@ std::vector<Descriptor> makeTable() {
                  "assumed: 0, as simulators of the time have it"),
         decimal("launch.blockInterval", "cycles", 1, kCycles, "interval between placements of two blocks",
                 FIELD(launch.blockInterval)),
+        optional(number("launch.l2Reads", "sectors", 0, 65536,
+                        "sectors that a launch reads from L2 beside its kernel's: its description, constants and code",
+                        FIELD(launch.l2Reads)),
+                 "assumed: 0, not modelled"),
+        optional(
+            number("launch.l2Misses", "sectors", 0, 65536, "those of them that are not in L2", FIELD(launch.l2Misses)),
+            "assumed: 0, not modelled"),
 
         optional(flag("compiler.optimise",
                       "modules are loaded as NVIDIA's assembler would leave them: loops unrolled, loads early",

@@ -43,6 +43,28 @@ void tellSize(Session& s, Bytes bytes) {
     s.foundOther("L1D beside no shared memory", held, "B", "no carve-out of the base leaves as much");
 }
 
+/// Chains of pointers to themselves, of every lane in a line of its own and in banks of its own.
+ProbeText linesOfALoad(unsigned chains, std::uint32_t length, Bytes stride) {
+    ProbeText text;
+    text.setup = fmt::format("mad.wide.u32 %d8, %lane, {}, %region;\nst.global.u64 [%d8], %d8;\nbar.sync 0;\n", stride);
+    for (unsigned c = 0; c < chains; ++c) text.setup += fmt::format("ld.global.u64 %d{}, [%d8];\n", c);
+    for (std::uint32_t i = 0; i < length; ++i)
+        for (unsigned c = 0; c < chains; ++c) text.body += fmt::format("ld.global.u64 %d{0}, [%d{0}];\n", c);
+    for (unsigned c = 0; c < chains; ++c) text.awaited += await64(fmt::format("%d{}", c));
+    return text;
+}
+
+void measureLinesPerCycle(Session& s, std::uint64_t region, Bytes line) {
+    constexpr unsigned kChains = 4, kLines = 32;
+    Bench& b = s.bench();
+    ProbeShape all;
+    all.threads = b.threadsPerBlock();
+    all.region = region;
+    const auto make = [&](std::uint32_t n) { return linesOfALoad(kChains, n, line + sizeof(std::uint64_t)); };
+    const double each = b.cyclesEachOfMany(make, 8, all) / kChains;
+    s.found("l1.tagsPerCycle", kLines / each, fmt::format("{:.4g} cycles a load of {} lines", each, kLines));
+}
+
 }  // namespace
 
 void measureL1(Session& s) {
@@ -61,6 +83,7 @@ void measureL1(Session& s) {
     s.found("l1.hitLatency", hit);
 
     const auto line = static_cast<Bytes>(s.base().l1.lineBytes);
+    measureLinesPerCycle(s, base, line);
     // As a ring of one line, with what the loop adds.
     past.ring(shuffledRing(64, line, b.seed()));
     const double missStep = past.perStep();

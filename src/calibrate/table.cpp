@@ -32,10 +32,12 @@ std::span<const Measurement> measurements() {
             "a step of lanes that read one word; the smallest distance at which all lanes share a bank, and at "
             "which two words do not; loads of an SM by their number",
             measureSharedMemory},
-        Measurement{"l1", "l1.cachesGlobal, l1.hitLatency, l1.bytes, l1.sectorBytes, l1.ways, l1.setHash",
-                    "one thread chases pointers over growing footprints, at growing distances, and in one set",
+        Measurement{"l1",
+                    "l1.cachesGlobal, l1.hitLatency, l1.tagsPerCycle, l1.bytes, l1.sectorBytes, l1.ways, l1.setHash",
+                    "one thread chases pointers over growing footprints, at growing distances, and in one set; many "
+                    "warps load 32 lines each, again and again",
                     "a step that hits; the largest footprint that stays; the closest pointers that all miss; the most "
-                    "lines of a set that stay",
+                    "lines of a set that stay; lines by cycles of a load",
                     measureL1},
         Measurement{"constant-cache", "constant.hitLatency, constant.bytes, constant.lineBytes, constant.ways",
                     "the same in constant memory", "the same", measureConstantCache},

@@ -57,7 +57,7 @@ constexpr std::array<std::string_view, kStalls> kStallNames = {"memory", "depend
     X(l2Misses)                                                                            \
     X(l2Merges)                                                                            \
     X(l2FarReads) /* of lines of the other side that had no copy on the reader's */        \
-    X(l2Sectors)  /* of reads: looked up; one that crosses over is, on both sides */       \
+    X(l2Sectors)  /* of reads, launches' own too; one that crosses over, on both sides */  \
     X(l2SectorHits)                                                                        \
     X(l2Evictions)                                                                         \
     X(l2Writebacks)                                                                        \

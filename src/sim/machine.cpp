@@ -147,6 +147,9 @@ void Machine::startLaunch(LaunchId id) {
     Launch& launch = launches_[id];
     launch.record.state = LaunchRecord::State::running;
     launch.record.started = sim_.now();
+    // What a launch reads by itself is counted, as hardware's counters do; it takes no part in the kernel's time.
+    sim_.counters(id).l2Sectors += sim_.config.launch.l2Reads;
+    sim_.counters(id).l2SectorHits += sim_.config.launch.l2Hits;
     if (sim_.observer) sim_.observer->launchStarted(sim_.now(), id);
 }
 

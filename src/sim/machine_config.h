@@ -20,12 +20,12 @@ struct MachineConfig {
         std::array<std::size_t, arch::kUnits> units;    ///< instances of each
         std::array<Cycles, arch::kOpClasses> interval;  ///< an instance is busy with an instruction
         std::array<Cycles, arch::kOpClasses> latency;   ///< until a dependent instruction may issue
-        Cycles guardLatency, meetLatency, barrierLatency, barrierInterval;
+        Cycles guardLatency, meetLatency, barrierLatency, barrierInterval, longestWait;
     } sm;
     struct L1 {
         Bytes bytes, lineBytes;
         std::uint32_t ways, mshrs, mshrMerges, prefetchDegree, prefetchReserve;
-        std::size_t queue;
+        std::size_t tagsPerCycle, queue;
         Cycles hitLatency;
         unsigned sectorsFetched;  ///< of L2's, at least
         bool cachesGlobal, localWriteBack, allocatesOnMiss;
@@ -67,6 +67,7 @@ struct MachineConfig {
     struct Launch {
         Cycles latency, setup;
         std::uint64_t blockInterval;  ///< millionths of a cycle
+        std::uint64_t l2Reads, l2Hits;
     } launch;
     struct Sharing {
         Cycles quantum, switching;

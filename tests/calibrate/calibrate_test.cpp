@@ -41,6 +41,7 @@ constexpr Tolerance kTolerances[] = {
     {"sharing.quantumUs", 0.02, 2},  // a look at the time takes microseconds
     {"sharing.switchUs", 0.02, 3},
     {"l1.mshrs", 0, 1},
+    {"l1.tagsPerCycle", 0.1, 0},
     {"hostLink.mbPerS", 1e-4, 0},
 };
 

@@ -73,6 +73,7 @@ void drawCaches(arch::DeviceProfile& p, Draw& draw) {
     p.l1.bytes = draw.oneOf({16, 32, 64}) * p.l1.ways * p.l1.lineBytes;
     p.l1.sectorBytes = draw.oneOf({32, 64, 128});
     p.l1.hitLatency = draw.between(12, 100);
+    p.l1.tagsPerCycle = draw.oneOf({1, 2, 4});
     // Fewer than lines, each of which a miss takes at once.
     p.l1.mshrs = draw.between(17, 32);
     p.constant.lineBytes = draw.oneOf({32, 64, 128});

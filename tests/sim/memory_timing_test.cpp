@@ -1,5 +1,6 @@
 // The way of a load, whole: latencies and bandwidth of every profile, merges, hits under misses, ports, full queues.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -249,6 +250,26 @@ TEST(L1, aSetHoldsItsWaysAndNoMore) {
         const Counters& c = h.gpu.counters(h.run(kernelText(repeat(10, round)), kOneThread, {a}));
         EXPECT_EQ(c.l1Misses, lines == 4 ? 4u : 50u);
         EXPECT_EQ(c.l1Evictions, lines == 4 ? 0u : 46u);
+    }
+}
+
+/// As on an H200, where 1,024 threads load again and again what is in L1.
+TEST(L1, aLoadThatHitsTakesItsBankConflictsOrAQuarterOfItsLines) {
+    Harness h("h200", {"sm.count=2"});
+    const VirtualAddress a = h.buffer(32 * 64 * 4 + 4);
+    constexpr std::pair<int, double> kCyclesByWords[] = {{1, 1.2},   {2, 2.1},   {4, 4.0},  {8, 8.0},
+                                                         {16, 16.3}, {32, 32.6}, {33, 8.8}, {34, 9.0},
+                                                         {40, 9.6},  {48, 16.4}, {64, 32.3}};
+    for (const auto& [words, measured] : kCyclesByWords) {
+        const auto cycles = [&](int loads) {
+            const std::string place =
+                fmt::format("mov.u32 %r1, %laneid;\nmad.wide.u32 %rd2, %r1, {}, %rd1;\n", 4 * words);
+            std::string text = place + "ld.global.u32 %r2, [%rd2];\nbar.sync 0;\n";
+            for (int i = 0; i < loads; ++i) text += fmt::format("ld.global.u32 %r{}, [%rd2];\n", 2 + i % 8);
+            return h.cycles(kernelText(text), {{1}, {1024}}, {a});
+        };
+        const double each = static_cast<double>(cycles(40) - cycles(8)) / (32 * 32);
+        EXPECT_NEAR(each, measured, 0.2 * measured) << words << " words apart";
     }
 }
 

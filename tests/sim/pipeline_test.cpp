@@ -174,6 +174,22 @@ TEST(Occupancy, moreValuesAliveNeedMoreRegisters) {
 
 // ---- schedulers
 
+TEST(Pipeline, theYoungestWarpStarvesUnlessAWaitHasAnEnd) {
+    // 31 warps keep LD/ST busy until the last one sets a flag, or 300 times.
+    const std::string text =
+        "mov.u32 %r1, %tid.x; shr.u32 %r2, %r1, 5; mov.u32 %r3, 0; mad.wide.u32 %rd4, %r1, 128, %rd1;\n"
+        "setp.eq.u32 %p1, %r2, 31; @%p1 bra LAST;\n"
+        "LOOP: st.global.u32 [%rd4], %r3; ld.volatile.global.u32 %r4, [%rd2]; add.u32 %r3, %r3, 1;\n"
+        "setp.lt.u32 %p2, %r3, 300; setp.eq.u32 %p3, %r4, 0; and.pred %p2, %p2, %p3; @%p2 bra LOOP; bra END;\n"
+        "LAST: mov.u32 %r5, 1; st.global.u32 [%rd2], %r5;\nEND:\n";
+    const auto cycles = [&](const std::string& longest) {
+        Harness h("gtx480", {"sm.longestWait=" + longest});
+        const VirtualAddress data = h.buffer(1024 * 128), flag = h.buffer(4);
+        return h.cycles(kernelText(text), {{1}, {1024}}, {data, flag});
+    };
+    EXPECT_GT(cycles("0"), 10 * cycles("2000"));
+}
+
 TEST(Lrr, takesTheNextReadySlotInTurn) {
     const auto lrr = findScheduler("lrr").make({1, 8});
     EXPECT_EQ(lrr->pick(0, 0b1011), 1);

@@ -241,6 +241,11 @@ class BlockSchedule {
                 place.base = operand.reg;
                 const auto known = versions.find(operand.reg);
                 place.version = known == versions.end() ? 0 : known->second;
+                for (std::size_t k = unit.first; k < unit.last; ++k) {
+                    const Effects before = effectsOf(function_, code_[k]);
+                    place.version +=
+                        static_cast<unsigned>(std::count(before.writes.begin(), before.writes.end(), operand.reg));
+                }
             } else {
                 place.symbol = operand.name;
             }

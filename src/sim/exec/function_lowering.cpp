@@ -315,6 +315,9 @@ void FunctionLowering::emit(const Instruction& instruction, Instr i, const std::
     std::copy(ids.begin(), ids.end(), i.registers);
     i.dependencies = static_cast<std::uint8_t>(ids.size());
     i.slots = instruction.slots;
+    // Machine code has a kernel's parameters in a bank of constants, which LD/ST has no part in.
+    const bool isAssembled = function_.liveRegisters != 0;
+    if (isAssembled && i.kind == Kind::memory && i.space == Space::param) i.opClass = arch::OpClass::integer;
     if (takesPasses(i.opClass)) i.passes = std::max<std::uint8_t>(i.slots, 1);
     code_.instrs.push_back(i);
     code_.texts.push_back(instruction.text);

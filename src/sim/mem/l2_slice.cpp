@@ -221,11 +221,16 @@ void L2Slice::markDirty(std::uint32_t set, std::uint32_t way, std::uint8_t secto
 bool L2Slice::writeOldest(std::uint32_t set, std::uint32_t launch) {
     const std::uint32_t way = tags_.oldestDirty(set);
     if (way == CacheTags::kNoWay) return false;
-    ++sim_.counters(launch).l2Writebacks;
-    const arch::AddressMap::Location where = sim_.profile.map.locate(tags_.line(way));
-    sendWriteback(tags_.line(way), where.bank, where.row, tags_.state(way).dirty, launch);
+    writeDirty(way, launch);
     tags_.state(way).dirty = 0;
     return true;
+}
+
+void L2Slice::writeDirty(std::uint32_t way, std::uint32_t launch) {
+    ++sim_.counters(launch).l2Writebacks;
+    const std::uint64_t line = tags_.line(way);
+    const arch::AddressMap::Location where = sim_.profile.map.locate(line);
+    sendWriteback(line, where.bank, where.row, tags_.state(way).dirty, launch);
 }
 
 /// A read from the other side looks there first: a copy that an earlier read has left serves it. One
@@ -278,14 +283,10 @@ void L2Slice::dropCopy(std::uint32_t set, std::uint64_t line) {
 
 void L2Slice::evict(std::uint32_t way, const Request& by) {
     if (tags_.line(way) == CacheTags::kNoLine) return;
-    Counters& counters = sim_.counters(by.launch);
-    ++counters.l2Evictions;
+    ++sim_.counters(by.launch).l2Evictions;
     const CacheTags::State& state = tags_.state(way);
     if (sim_.observer) sim_.observer->l2Eviction(sim_.now(), index_, tags_.line(way) & ~kCopy, state.owner, by.launch);
-    if (!state.dirty) return;
-    ++counters.l2Writebacks;
-    const arch::AddressMap::Location where = sim_.profile.map.locate(tags_.line(way));
-    sendWriteback(tags_.line(way), where.bank, where.row, state.dirty, by.launch);
+    if (state.dirty) writeDirty(way, by.launch);
 }
 
 void L2Slice::sendWriteback(std::uint64_t line, std::uint32_t bank, std::uint64_t row, std::uint8_t sectors,

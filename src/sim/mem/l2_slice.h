@@ -64,6 +64,7 @@ class L2Slice {
     void respond(RequestId);
     void evict(std::uint32_t way, const Request& by);
     void sendFill(const Request& by, std::uint8_t sectors);
+    void writeDirty(std::uint32_t way, std::uint32_t launch);
     void sendWriteback(std::uint64_t line, std::uint32_t bank, std::uint64_t row, std::uint8_t sectors,
                        std::uint32_t launch);
     std::uint16_t bytesOf(std::uint8_t sectors) const;

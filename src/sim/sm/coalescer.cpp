@@ -54,8 +54,7 @@ void Coalescer::finish(Transactions& out, const Coverage* coverage, bool store) 
         Transaction& t = out.items[i];
         t.bytes = static_cast<std::uint16_t>(std::popcount(t.sectors) << sectorShift_);
         if (!store) continue;
-        t.words =
-            static_cast<std::uint32_t>(wholeWords(coverage[i].low) | std::uint64_t{wholeWords(coverage[i].high)} << 16);
+        t.words = wholeWords(coverage[i].low) | wholeWords(coverage[i].high) << 16;
         for (unsigned s = 0; s < (1u << (lineShift_ - sectorShift_)); ++s) {
             const unsigned from = s << sectorShift_, length = 1u << sectorShift_;
             bool whole = true;

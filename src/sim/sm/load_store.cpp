@@ -92,9 +92,10 @@ void LoadStore::enqueue(const Warp& warp, const Access& access, std::uint32_t sl
     op.slot = slot;
     op.launch = launch;
     op.load = kNoLoad;
-    op.next = 0;
+    op.next = op.cycle = 0;
     if (prefetch_) op.pc = warp.pc();
     gather(warp, access, op);
+    op.cycles = cyclesOf(access, op);
     if (access.kind == AccessKind::store || access.kind == AccessKind::reduction) {
         // Local stores that stay in L1D need no acknowledgement.
         if (!op.local || !config_.localWriteBack) issued.stores += static_cast<std::uint32_t>(op.lines.count);
@@ -104,6 +105,14 @@ void LoadStore::enqueue(const Warp& warp, const Access& access, std::uint32_t sl
         loads_[op.load].remaining += static_cast<std::uint32_t>(op.lines.count);
     }
     queue_.push(index);
+}
+
+/// Data of L1D lie in the banks of shared memory, a line across all of them: each gives one word a cycle.
+std::size_t LoadStore::cyclesOf(const Access& access, const Operation& op) const {
+    const std::size_t lines = op.lines.count, tags = config_.tagsPerCycle;
+    if (tags == 1 || lines == 1 || op.local || op.constant) return lines;
+    const auto& shared = sim_.config.shared;
+    return std::max<std::size_t>((lines + tags - 1) / tags, bankPasses(access, shared.banks, shared.bankBytes));
 }
 
 /// The lines that an access touches, by physical address.
@@ -164,17 +173,24 @@ LoadStore::Passed LoadStore::passConstant(Operation& op, const Transaction& t) {
     return Passed::yes;
 }
 
+/// As many lines as are due, while their data are there: whatever is sent ends the cycle.
 void LoadStore::passNext() {
     const std::uint32_t index = queue_.front();
     Operation& op = operations_[index];
-    const Passed passed = pass(op, op.lines.items[op.next]);
-    if (passed != Passed::yes) {
-        blocked_ = true;
-        blockedBy_ = passed;
-        blockedSince_ = sim_.now();
-        return;
-    }
-    if (++op.next == op.lines.count) {
+    const std::size_t count = op.lines.count;
+    ++op.cycle;
+    const std::size_t due = std::min({count, op.next + config_.tagsPerCycle, op.cycle * count / op.cycles});
+    Passed passed = Passed::yes;
+    do {
+        passed = pass(op, op.lines.items[op.next]);
+        if (passed > Passed::hit) {
+            blocked_ = true;
+            blockedBy_ = passed;
+            blockedSince_ = sim_.now();
+            return;
+        }
+    } while (++op.next < due && passed == Passed::hit);
+    if (op.next == count) {
         queue_.pop();
         freeOperations_.push_back(index);
     }
@@ -207,7 +223,7 @@ LoadStore::Passed LoadStore::passHit(Operation& op, const Transaction& t, Place 
     tags_.use(at.set, at.way);
     if (prefetch_ && firstUse(t, tags_.state(at.way).prefetched, counters.l1PrefetchesUseful)) lookAhead(op, t);
     lineDone(op.load, sim_.now() - 1 + config_.hitLatency);
-    return Passed::yes;
+    return Passed::hit;
 }
 
 /// Whether a load is the first to want what was fetched ahead; it is then counted, and no longer ahead.

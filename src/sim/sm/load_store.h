@@ -22,8 +22,9 @@ class Sm;
 class SmPort;
 
 /// The LD/ST side of an SM: coalescer, L1D with its MSHRs, constant cache. Memory instructions wait in a short queue;
-/// one line a cycle passes the tags of L1D. Whatever cannot go on (no MSHR, no merge left, every way of the set under
-/// way, the request port full) holds up all behind it until the cause is gone.
+/// one line a cycle passes the tags of L1D, or several of a load whose data are there. Whatever cannot go on (no MSHR,
+/// no merge left, every way of the set under way, the request port full) holds up all behind it until the cause is
+/// gone.
 ///
 /// What an SM has beside L1D where its policy redirects loads is RedirectingLoadStore's.
 class LoadStore {
@@ -46,7 +47,7 @@ class LoadStore {
     };
     Issued issue(const Warp&, std::uint32_t slot, std::uint32_t launch, Route);
 
-    /// One line through the tags.
+    /// What passes the tags in a cycle.
     void tick() {
         if (working()) passNext();
     }
@@ -67,7 +68,7 @@ class LoadStore {
     virtual const SharedCache* sharedCache() const { return nullptr; }
 
   protected:
-    enum class Passed : std::uint8_t { yes, mshr, port, line };
+    enum class Passed : std::uint8_t { yes, hit, mshr, port, line };
 
     /// The warp and the launch that something happens for.
     struct Issuer {
@@ -78,8 +79,9 @@ class LoadStore {
         bool local = false, constant = false, bypass = false;
         Route route = Route::l1;
         std::uint32_t load = kNoLoad;
-        std::uint32_t pc = 0;  ///< where lines are fetched ahead
-        std::size_t next = 0;  ///< transaction
+        std::uint32_t pc = 0;               ///< where lines are fetched ahead
+        std::size_t next = 0;               ///< transaction
+        std::size_t cycles = 0, cycle = 0;  ///< that its lines take if all are there, and have taken
         Transactions lines;
     };
     /// Where a transaction's line is in L1D, if it is.
@@ -137,6 +139,7 @@ class LoadStore {
     void useBanks(const Access&, std::uint32_t launch, Issued&) const;
     void enqueue(const Warp&, const Access&, std::uint32_t slot, std::uint32_t launch, Route, Issued&);
     void gather(const Warp&, const Access&, Operation&);
+    std::size_t cyclesOf(const Access&, const Operation&) const;
     void gatherConstant(const Access&, const AddressSpace&, Transactions&);
     std::uint32_t takeLoad();
     void unblock();

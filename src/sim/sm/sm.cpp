@@ -169,6 +169,7 @@ void Sm::issue(std::uint32_t slot) {
     if (watching_) [[unlikely]]
         lookForLoop(s);
     while (s.warp.next().slots == 0) s.warp.step();  // what is part of it computes registers and cannot fail
+    starving_ &= ~bitOf(slot);
     const Instr& instr = s.warp.next();
     const auto opClass = static_cast<std::size_t>(instr.opClass);
     const Cycles interval = sim_.config.sm.interval[opClass];
@@ -312,6 +313,15 @@ void Sm::sleep() {
     if (next != kNever) sim_.schedule(next, EventKind::smWake, 0);
 }
 
+/// Warps that others have kept from issuing for too long.
+void Sm::lookForStarving(Cycles now) {
+    const Cycles longest = sim_.config.sm.longestWait;
+    nextLook_ = longest ? now + longest / 4 + 1 : kNever;
+    starving_ = 0;
+    for (WarpMask rest = longest ? offered() : 0; rest; rest &= rest - 1)
+        if (const std::uint32_t slot = lowestSlot(rest); now > slots_[slot].readyAt + longest) starving_ |= bitOf(slot);
+}
+
 void Sm::tick() {
     const Cycles now = sim_.now();
     if (now > lastTick_ + 1) {
@@ -336,6 +346,8 @@ void Sm::tick() {
     loadStore_->tick();
     if (now >= policy_->due()) policy_->advance(now);
 
+    if (now >= nextLook_) lookForStarving(now);
+
     const std::size_t schedulers = own_.size();
     WarpMask waiting = waitingForUnits();
     const auto issueFrom = [&](std::uint32_t slot) {
@@ -351,7 +363,9 @@ void Sm::tick() {
             ++sim_.counters(stalled_).stalls[static_cast<int>(stallOf(static_cast<int>(scheduler)))];
             continue;
         }
-        const auto slot = static_cast<std::uint32_t>(policy_->pick(static_cast<int>(scheduler), eligible));
+        const WarpMask first = eligible & starving_;
+        const auto slot = first ? lowestSlot(first)
+                                : static_cast<std::uint32_t>(policy_->pick(static_cast<int>(scheduler), eligible));
         // Whoever had a unit that schedulers contend for comes last at the next one.
         if (contended_[slots_[slot].unit]) turn_ = scheduler + 1;
         issueFrom(slot);

@@ -149,6 +149,7 @@ class Sm final : public Requester {
     void wakeUp(std::uint32_t) { wake(); }
     void startBlock(std::uint32_t resident);
     [[gnu::always_inline]] inline void tick();
+    void lookForStarving(Cycles now);
     void issue(std::uint32_t slot);
     Cycles arriveAtBarrier(Cycles done);
     [[gnu::noinline]] bool goesOn(std::uint32_t slot, const Instr&, const Step&, Cycles done);
@@ -209,6 +210,8 @@ class Sm final : public Requester {
     std::uint64_t localBase_;
     unsigned issueWidth_;
     Cycles guardLatency_;
+    WarpMask starving_ = 0;   ///< go first
+    Cycles nextLook_ = 0;     ///< for them
     Cycles barrierFree_ = 0;  ///< when the next warp can arrive at a barrier
     bool watching_ = false;   ///< warps are compared with their snapshots; see ProgressWatch
 
