@@ -148,8 +148,10 @@ void Machine::startLaunch(LaunchId id) {
     launch.record.state = LaunchRecord::State::running;
     launch.record.started = sim_.now();
     // What a launch reads by itself is counted, as hardware's counters do; it takes no part in the kernel's time.
-    sim_.counters(id).l2Sectors += sim_.config.launch.l2Reads;
-    sim_.counters(id).l2SectorHits += sim_.config.launch.l2Hits;
+    Counters own;
+    own.l2Sectors = sim_.config.launch.l2Reads;
+    own.l2SectorHits = sim_.config.launch.l2Hits;
+    units_.count(id, own);
     if (sim_.observer) sim_.observer->launchStarted(sim_.now(), id);
 }
 
