@@ -73,7 +73,6 @@ void drawCaches(arch::DeviceProfile& p, Draw& draw) {
     p.l1.bytes = draw.oneOf({16, 32, 64}) * p.l1.ways * p.l1.lineBytes;
     p.l1.sectorBytes = draw.oneOf({32, 64, 128});
     p.l1.hitLatency = draw.between(12, 100);
-    p.l1.tagsPerCycle = draw.oneOf({1, 2, 4});
     // Fewer than lines, each of which a miss takes at once.
     p.l1.mshrs = draw.between(17, 32);
     p.constant.lineBytes = draw.oneOf({32, 64, 128});
@@ -110,6 +109,7 @@ arch::DeviceProfile randomProfile(std::uint64_t structure, std::uint64_t seed) {
     // An SM ends blocks no faster than its unit of branches executes their last instruction.
     p.set("launch.blockInterval",
           std::to_string(p.interval[static_cast<int>(OpClass::control)] / p.sm.count + draw.between(1, 20)));
+    p.set("l1.tagsPerCycle", std::to_string(draw.oneOf({1, 2, 4})));
     p.validate();
     return p;
 }
