@@ -157,7 +157,8 @@ double Bench::bodiesUntil(gpu::Kernel& k, const ProbeShape& shape, std::uint64_t
 double Bench::cyclesPerBody(const ProbeText& probe, const ProbeShape& shape) {
     gpu::Kernel k = kernel(ratePtxOf(probe), "rate");
     // So many times a warp that the first and the last one weigh little.
-    const double enough = effort(12.0, 100.0) * ((shape.threads + 31) / 32);
+    const unsigned warps = (shape.threads + 31) / 32;
+    const double enough = effort(12.0, 100.0) * warps;
     std::uint64_t duration = effort(2000u, 20000u);
     double elapsed = 0, bodies = bodiesUntil(k, shape, duration, elapsed);
     for (int tries = 0; bodies < enough && tries < 6; ++tries) {

@@ -13,6 +13,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/scratch_folder.h"
+#include "cli/nvcc_options.h"
 #include "cli/verbs.h"
 
 extern char** environ;
@@ -23,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kCompiler = "clang++-14";
+constexpr std::string_view kCompiler = "clang++-14", kCCompiler = "clang-14";
 
 /// What nvcc builds for where nothing is said.
 constexpr std::string_view kDefaultArch = "sm_75";
@@ -39,15 +41,6 @@ fs::path findSdk() {
 
 bool startsWithAny(std::string_view text, std::initializer_list<std::string_view> beginnings) {
     return std::any_of(beginnings.begin(), beginnings.end(), [&](auto b) { return text.starts_with(b); });
-}
-
-/// The architecture in nvcc's spellings: sm_80 of "sm_80", "compute_80" or "arch=compute_80,code=sm_80".
-std::string archOf(std::string_view text) {
-    const std::size_t at = text.find_last_of('_');
-    const std::string_view number = at == std::string_view::npos ? "" : text.substr(at + 1);
-    const std::size_t digits = std::min(number.find_first_not_of("0123456789"), number.size());
-    if (digits == 0) throw Error("cc: {}: not an architecture; write one such as sm_75", text);
-    return "sm_" + std::string(number.substr(0, digits));
 }
 
 /// Options whose value is the next word; others have theirs attached, or none.
@@ -69,31 +62,65 @@ void checkInput(const std::string& name) {
     if (source && bytes.find('\0') != std::string::npos) throw Error("cc: {}: is not a text file", name);
 }
 
-/// The compiler's command line, made from what was typed.
+using Words = std::vector<std::string>;
+
+/// The compiler's command lines, made from what was typed.
 class Command {
   public:
-    explicit Command(const std::vector<std::string>& typed) {
+    explicit Command(const Words& typed) {
         for (std::size_t i = 0; i < typed.size(); ++i) take(typed, i);
         if (inputs_.empty()) throw Error("cc: no input file; see bulkhead cc --help");
         for (const std::string& input : inputs_) checkInput(input);
         if (!output_.empty() && output_ != "-") expectWritable(output_);
     }
 
-    std::vector<std::string> line(const fs::path& sdk) const {
-        std::vector<std::string> line = {std::string(kCompiler),
-                                         "--cuda-path=" + (sdk / "toolkit").string(),
-                                         "-nocudainc",
-                                         "-nocudalib",
-                                         "-isystem",
-                                         (sdk / "include").string(),
-                                         "-isystem",
-                                         (sdk / "api").string(),
-                                         "-include",
-                                         "cuda_runtime.h"};
+    bool hasC() const {
+        return std::any_of(inputs_.begin(), inputs_.end(), [&](const std::string& input) { return isC(input); });
+    }
+
+    /// One line, but where C is among the inputs, which is compiled as C: into objects in `scratch`, if all is linked.
+    std::vector<Words> lines(const fs::path& sdk, const fs::path& scratch) const {
+        std::vector<Words> lines;
+        std::vector<Piece> ofC, others;
+        bool hasOthers = false;
+        for (const Piece& piece : pieces_) {
+            if (piece.kind != Piece::Kind::input || !isC(piece.words.front())) {
+                others.push_back(piece);
+                hasOthers = hasOthers || piece.kind == Piece::Kind::input;
+            } else if (links_) {
+                const std::string object = (scratch / (std::to_string(lines.size()) + ".o")).string();
+                lines.push_back(cLine(sdk, {{Piece::Kind::option, {"-c", piece.words.front(), "-o", object}}}));
+                others.push_back({Piece::Kind::input, {object}});
+            } else {
+                ofC.push_back(piece);
+            }
+        }
+        if (!ofC.empty()) {
+            for (const Piece& piece : pieces_)
+                if (piece.kind == Piece::Kind::output) ofC.push_back(piece);
+            lines.push_back(cLine(sdk, ofC));
+        }
+        if (links_ || hasOthers) lines.push_back(cudaLine(sdk, others));
+        return lines;
+    }
+
+  private:
+    /// Words that belong together.
+    struct Piece {
+        enum class Kind { option, ofCxx, ofLinker, output, input };
+        Kind kind;
+        Words words;
+    };
+
+    Words cudaLine(const fs::path& sdk, const std::vector<Piece>& pieces) const {
+        Words line = {std::string(kCompiler), "--cuda-path=" + (sdk / "toolkit").string(), "-nocudainc", "-nocudalib",
+                      "-Wno-unused-command-line-argument"};
+        addHeaders(line, sdk);
+        line.insert(line.end(), {"-include", "bulkhead_sdk/first.h"});
         if (!hasStandard_) line.emplace_back("-std=c++17");
         if (archs_.empty()) line.push_back("--cuda-gpu-arch=" + std::string(kDefaultArch));
         for (const std::string& arch : archs_) line.push_back("--cuda-gpu-arch=" + arch);
-        line.insert(line.end(), passed_.begin(), passed_.end());
+        for (const Piece& piece : pieces) line.insert(line.end(), piece.words.begin(), piece.words.end());
         if (links_) {
             for (const char* option : {"-L", "-Wl,-rpath,"}) line.push_back(option + libraryFolder());
             line.emplace_back("-lcudart");
@@ -101,64 +128,100 @@ class Command {
         return line;
     }
 
-  private:
-    void take(const std::vector<std::string>& typed, std::size_t& i) {
-        const std::string& word = typed[i];
-        const auto value = [&]() -> const std::string& {
-            if (i + 1 == typed.size()) throw Error("cc: {} needs a value", word);
-            return typed[++i];
-        };
-        if (startsWithAny(word, {"-rdc=true", "--relocatable-device-code=true", "-fgpu-rdc", "-dc", "--device-c"}))
-            throw Error(
-                "cc: {}: device code cannot be linked across files; put a kernel and the functions it calls into one "
-                "file",
-                word);
-        if (word == "-arch" || word == "--gpu-architecture" || word == "-gencode") return addArch(archOf(value()));
-        if (startsWithAny(word, {"-arch=", "--gpu-architecture=", "-gencode=", "--cuda-gpu-arch=", "--offload-arch="}))
-            return addArch(archOf(std::string_view(word).substr(word.find('=') + 1)));
-        if (word == "-Xcompiler") return passed_.push_back(value());
-        if (takesValue(word)) {
-            passed_.push_back(word);
-            passed_.push_back(value());
-            if (word == "-o") output_ = passed_.back();
-            return;
-        }
-        if (wordOfNvcc(word)) return;
-        if (word == "-c" || word == "-S" || word == "-E" || startsWithAny(word, {"-fsyntax-only", "-M"}))
-            links_ = links_ && startsWithAny(word, {"-MD", "-MMD", "-MF", "-MT"});
-        hasStandard_ = hasStandard_ || startsWithAny(word, {"-std=", "--std="});
-        if (!word.starts_with("-") || word == "-") inputs_.push_back(word);
-        passed_.push_back(word);
+    /// The options that concern C, and what is added.
+    Words cLine(const fs::path& sdk, const std::vector<Piece>& added) const {
+        Words line = {std::string(kCCompiler)};
+        addHeaders(line, sdk);
+        for (const Piece& piece : pieces_)
+            if (piece.kind == Piece::Kind::option) line.insert(line.end(), piece.words.begin(), piece.words.end());
+        for (const Piece& piece : added) line.insert(line.end(), piece.words.begin(), piece.words.end());
+        return line;
     }
 
-    /// What nvcc needs to be told and clang does anyway, or has no counterpart for.
-    static bool wordOfNvcc(const std::string& word) {
-        return startsWithAny(word, {"--expt-", "-expt-", "--extended-lambda", "-extended-lambda", "-lineinfo",
-                                    "--generate-line-info", "-rdc=false", "-cudart", "--cudart", "-lcudart"});
+    static void addHeaders(Words& line, const fs::path& sdk) {
+        for (const char* folder : {"include", "api"}) line.insert(line.end(), {"-isystem", (sdk / folder).string()});
+    }
+
+    bool isC(const std::string& input) const { return !hasLanguage_ && fs::path(input).extension() == ".c"; }
+
+    void take(const Words& typed, std::size_t& i) {
+        const NvccOption option = readNvccOption(typed, i);
+        if (option.words > 0) {
+            takeOption(option, i);
+        } else {
+            takeClang(typed, i);
+        }
+    }
+
+    void takeOption(const NvccOption& option, std::size_t& i) {
+        i += option.words - 1;
+        if (!option.arch.empty()) addArch(option.arch);
+        for (std::size_t k = 0; k < option.passed.size(); ++k) takeClang(option.passed, k);
+    }
+
+    void takeClang(const Words& typed, std::size_t& i) {
+        const std::string& word = typed[i];
+        if (takesValue(word)) {
+            if (i + 1 == typed.size()) throw Error("cc: {} needs a value", word);
+            const std::string& value = typed[++i];
+            if (word == "-o") output_ = value;
+            hasLanguage_ = hasLanguage_ || word == "-x";
+            return pieces_.push_back({kindOf(word), {word, value}});
+        }
+        if (word == "-c" || word == "-S" || word == "-E" || startsWithAny(word, {"-fsyntax-only", "-M"}))
+            links_ = links_ && startsWithAny(word, {"-MD", "-MMD", "-MF", "-MT"});
+        hasStandard_ = hasStandard_ || startsWithAny(word, {"-std="});
+        if (!word.starts_with("-") || word == "-") inputs_.push_back(word);
+        pieces_.push_back({kindOf(word), {word}});
+    }
+
+    static Piece::Kind kindOf(const std::string& word) {
+        using Kind = Piece::Kind;
+        if (!word.starts_with("-") || word == "-") return Kind::input;
+        if (word == "-o") return Kind::output;
+        if (startsWithAny(word, {"-l", "-L", "-Wl,", "-Xlinker", "-T", "-u", "-z", "-shared", "-static"}))
+            return Kind::ofLinker;
+        const bool ofCuda = word.find("cuda") != std::string::npos;
+        return ofCuda || startsWithAny(word, {"-std=c++", "-std=gnu++", "-fno-exceptions", "-fno-rtti"}) ? Kind::ofCxx
+                                                                                                         : Kind::option;
     }
 
     void addArch(std::string arch) {
         if (std::find(archs_.begin(), archs_.end(), arch) == archs_.end()) archs_.push_back(std::move(arch));
     }
 
-    std::vector<std::string> passed_, archs_, inputs_;
+    std::vector<Piece> pieces_;
+    Words archs_, inputs_;
     std::string output_;
-    bool hasStandard_ = false, links_ = true;
+    bool hasStandard_ = false, hasLanguage_ = false, links_ = true;
 };
 
-int runCompiler(const std::vector<std::string>& line) {
+int runCompiler(const Words& line) {
     std::vector<char*> arguments;
     arguments.reserve(line.size() + 1);
     for (const std::string& word : line) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
     pid_t child = 0;
     const int error = posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ);
-    if (error == ENOENT) throw Error("cc: {} is not installed; it is in the Debian package clang-14", kCompiler);
-    if (error != 0) throw Error("cc: {} cannot be started: {}", kCompiler, std::strerror(error));
+    if (error == ENOENT) throw Error("cc: {} is not installed; it is in the Debian package clang-14", line[0]);
+    if (error != 0) throw Error("cc: {} cannot be started: {}", line[0], std::strerror(error));
     int status = 0;
     while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) throw Error("cc: {}: {}", kCompiler, std::strerror(errno));
+        if (errno != EINTR) throw Error("cc: {}: {}", line[0], std::strerror(errno));
     return WIFEXITED(status) ? WEXITSTATUS(status) : kCheckFailed;
+}
+
+/// Until one fails.
+int runCompilers(const std::vector<Words>& lines) {
+    for (const Words& line : lines)
+        if (const int status = runCompiler(line); status != 0) return status;
+    return 0;
+}
+
+int compile(const Command& command) {
+    if (!command.hasC()) return runCompilers(command.lines(findSdk(), {}));
+    const ScratchFolder scratch("cc");
+    return runCompilers(command.lines(findSdk(), scratch.path()));
 }
 
 }  // namespace
@@ -166,11 +229,10 @@ int runCompiler(const std::vector<std::string>& line) {
 Action setUpCc(CommandLine line) {
     line.footer(
         "bulkhead cc [options] FILE.cu... [-o PROGRAM]\n"
-        "Options are clang's (-O2 -I -D -std= -g -c -l -L ...) and nvcc's -arch=sm_NN. The program runs by itself, on "
-        "a\n"
-        "simulated GPU if there is no NVIDIA driver.");
+        "Options are clang's (-O2 -I -D -std= -g -c -l -L ...) and nvcc's, in both of its spellings. The program runs\n"
+        "by itself, on a simulated GPU if there is no NVIDIA driver.");
     line.takeAnything();
-    return [line] { return runCompiler(Command(line.remaining()).line(findSdk())); };
+    return [line] { return compile(Command(line.remaining())); };
 }
 
 }  // namespace bulkhead::cli

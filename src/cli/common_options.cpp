@@ -31,7 +31,7 @@ void addGpgpusimOption(CommandLine line, bool& wanted) {
 
 std::string gpgpusimVariant(const std::string& gpu, bool wanted) {
     if (!wanted) return gpu;
-    const std::string name = gpu.starts_with("sim:") ? gpu.substr(4) : gpu, variant = name + "_gpgpusim";
+    const std::string name = gpu.substr(gpu.find(':') + 1), variant = name + "_gpgpusim";  // all of it, if it has none
     const std::vector<std::string> all = arch::profileNames();
     if (name.ends_with("_gpgpusim") && std::find(all.begin(), all.end(), name) != all.end()) return gpu;
     if (std::find(all.begin(), all.end(), variant) == all.end())

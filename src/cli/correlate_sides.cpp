@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/scratch_folder.h"
 #include "cli/common_options.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
@@ -119,9 +120,7 @@ class CounterFolder {
             makeFolder(keep);
             return;
         }
-        std::string name = (fs::temp_directory_path() / "bulkhead-correlate-XXXXXX").string();
-        if (::mkdtemp(name.data()) == nullptr) throw Error("{}: cannot be made", name);
-        path_ = name;
+        path_ = makeScratchFolder("correlate");
     }
     ~CounterFolder() {
         std::error_code ignored;

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/scratch_folder.h"
 #include "experiment/interruption.h"
 
 namespace bulkhead::experiment {
@@ -124,16 +125,15 @@ void endAbandonedDaemons() {
 
 MpsDaemon::MpsDaemon() {
     endAbandonedDaemons();
-    std::string name = (std::filesystem::temp_directory_path() / (std::string(kFolder) + "XXXXXX")).string();
-    if (!mkdtemp(name.data())) throw Error("cannot create a folder for the MPS daemon");
-    folder_ = name;
+    folder_ = makeScratchFolder("mps");
     std::filesystem::create_directory(folder_ / "log");
     std::filesystem::create_directory(folder_ / "pipe");
     const auto owner = std::make_shared<Owner>(folder_, O_CREAT | O_EXCL);
     if (!owner->lock(LOCK_SH)) throw Error("cannot create a folder for the MPS daemon");
     owner_ = owner;
-    guard_ = std::make_unique<ChildProcess>(std::vector<std::string>{"/bin/sh", "-c", std::string(kEnd) + kGuard, name},
-                                            environment(), false, ChildProcess::Dies::whenItsInputEnds);
+    guard_ = std::make_unique<ChildProcess>(
+        std::vector<std::string>{"/bin/sh", "-c", std::string(kEnd) + kGuard, folder_.string()}, environment(), false,
+        ChildProcess::Dies::whenItsInputEnds);
     try {
         guard_->readLine(kStartSeconds);
     } catch (...) {

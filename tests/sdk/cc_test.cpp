@@ -103,6 +103,134 @@ TEST_F(Cc, LinkingDeviceCodeAcrossFilesIsRefused) {
     expectRefused({"-rdc=true", "x.cu"}, "-rdc=true: device code cannot be linked across files");
 }
 
+TEST_F(Cc, SaysWhatNvccSays) {
+    const std::string source = write("macros.cu",
+                                     "#if !defined __CUDACC__ || !defined __NVCC__ || __CUDACC_VER_MAJOR__ != 13\n"
+                                     "#error not as nvcc\n#endif\n"
+                                     "#if !defined __CUDA_RUNTIME_H__ || !defined __DRIVER_TYPES_H__ || !defined "
+                                     "__VECTOR_TYPES_H__\n#error no cuda_runtime.h\n#endif\n"
+                                     "#ifdef __cuda_cuda_h__\n#error cuda.h\n#endif\n"
+                                     "#include <cuda.h>\n#ifndef __cuda_cuda_h__\n#error no cuda.h\n#endif\n"
+                                     "int most = INT_MAX;\nint main() { assert(most > 0); return 0; }\n");
+    EXPECT_EQ(cc({source, "-o", at("macros")}).output, "");
+    // Host sources have neither.
+    const std::string host =
+        write("host.cpp", "#if defined __CUDACC__ || defined __CUDA_RUNTIME_H__\n#error\n#endif\n");
+    EXPECT_EQ(cc({"-c", host, "-o", at("host.o")}).output, "");
+}
+
+TEST_F(Cc, TakesOptionsOfNvccInBothSpellings) {
+    const std::string source = write("k.cu", std::string(kKernel) + "int main() { return launched(); }\n");
+    const std::vector<std::string> shorts = {"-use_fast_math",
+                                             "-default-stream",
+                                             "legacy",
+                                             "-Xptxas",
+                                             "-v",
+                                             "-Xcompiler",
+                                             "-Wall,-fPIC",
+                                             "-maxrregcount",
+                                             "32",
+                                             "-lineinfo",
+                                             "-G",
+                                             "-m64",
+                                             "-rdc=false",
+                                             "-gencode",
+                                             "arch=compute_70,code=sm_70",
+                                             "-arch=native",
+                                             "-code=sm_90",
+                                             "-cudart",
+                                             "shared",
+                                             "-std",
+                                             "c++17",
+                                             "-Werror",
+                                             "all-warnings",
+                                             "-Werror",
+                                             "-fmad=false",
+                                             "-t",
+                                             "2",
+                                             "-diag-suppress",
+                                             "177",
+                                             "-ccbin",
+                                             "g++",
+                                             "-expt-extended-lambda",
+                                             "-x",
+                                             "cu",
+                                             "-Wno-deprecated-gpu-targets",
+                                             "-Xlinker",
+                                             "--no-as-needed,--as-needed",
+                                             "-lcudart_static",
+                                             "-lcudadevrt"};
+    const std::vector<std::string> longs = {"--use_fast_math",
+                                            "--default-stream=legacy",
+                                            "--ptxas-options=-v",
+                                            "--compiler-options=-Wall",
+                                            "--maxrregcount=32",
+                                            "--generate-line-info",
+                                            "--device-debug",
+                                            "--machine",
+                                            "64",
+                                            "--relocatable-device-code=false",
+                                            "--generate-code=arch=compute_70,code=[sm_70,compute_70]",
+                                            "--gpu-architecture",
+                                            "sm_90a",
+                                            "--gpu-code",
+                                            "sm_90",
+                                            "--cudart=static",
+                                            "--std=c++17",
+                                            "--optimize",
+                                            "2",
+                                            "--Werror=reorder",
+                                            "--fmad",
+                                            "true",
+                                            "--ftz=true",
+                                            "--threads=2",
+                                            "--diag-suppress=177",
+                                            "--compiler-bindir=g++",
+                                            "--expt-relaxed-constexpr",
+                                            "--extended-lambda",
+                                            "--define-macro",
+                                            "OTHER=1",
+                                            "--include-path=/nowhere",
+                                            "--linker-options=--as-needed"};
+    for (std::vector<std::string> options : {shorts, longs}) {
+        options.insert(options.end(), {"-c", "-DVALUE=21", source, "-o", at("k.o")});
+        EXPECT_EQ(cc(options).output, "");
+    }
+    ASSERT_EQ(cc({"--output-file", at("long"), "-DVALUE=21", source, "-lcuda"}).output, "");
+    EXPECT_EQ(run({at("long")}).exitCode, 21);
+    ASSERT_EQ(cc({"-ptx", "-arch=sm_90", "-DVALUE=1", source, "-o", at("k.ptx")}).output, "");
+    EXPECT_NE(readFile(folder / "k.ptx").find(".entry _Z4fivePi"), std::string::npos);
+}
+
+TEST_F(Cc, RefusesOptionsThatItCannotFollow) {
+    expectRefused({"-cubin", "x.cu"}, "there is no machine code");
+    expectRefused({"--default-stream", "per-thread", "x.cu"}, "legacy stream");
+    expectRefused({"-arch=fast", "x.cu"}, "fast: not an architecture");
+    expectRefused({"-dc", "x.cu"}, "-dc: device code cannot be linked across files");
+    expectRefused({"-fmad=maybe", "x.cu"}, "true or false, not maybe");
+    expectRefused({"x.cu", "-Xptxas"}, "-Xptxas needs a value");
+}
+
+TEST_F(Cc, CIsCompiledAsC) {
+    const std::string c =
+        write("part.c",
+              "#include <cuda_runtime_api.h>\n#include <stdlib.h>\n"
+              "#ifdef __cplusplus\n#error C++\n#endif\n"
+              "int class(void) { int* new = malloc(4); int count; *new = 20; cudaGetDeviceCount(&count);"
+              " return *new + count; }\n");
+    const std::string main = write("main.cu", std::string(kKernel) +
+                                                  "extern \"C\" int cplus() __asm__(\"class\");\n"
+                                                  "int main() { return launched() + cplus(); }\n");
+    ASSERT_EQ(cc({"-O2", "-std=c++17", "-DVALUE=3", "-Wall", main, c, "-lm", "-o", at("mixed")}).output, "");
+    EXPECT_EQ(run({at("mixed")}).exitCode, 24);
+    ASSERT_EQ(cc({"-c", c, "-o", at("part.o")}).output, "");
+    ASSERT_EQ(cc({"-DVALUE=3", main, at("part.o"), "-o", at("apart")}).output, "");
+    EXPECT_EQ(run({at("apart")}).exitCode, 24);
+    const Outcome bad = cc({write("bad.c", "int main(void) { return x; }\n"), main, "-o", at("bad")});
+    EXPECT_EQ(bad.exitCode, 1);
+    EXPECT_NE(bad.output.find("bad.c:1:25: error"), std::string::npos) << bad.output;
+}
+
 TEST_F(Cc, NoInputIsRefused) {
     expectRefused({"-O2"}, "no input file");
     expectRefused({"-o"}, "-o needs a value");

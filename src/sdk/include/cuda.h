@@ -1,5 +1,7 @@
 #pragma once
 
+#define __cuda_cuda_h__
+
 #include <stddef.h>
 
 // The driver's interface, as CUDA 13 has it: types, and the functions that programs ordinarily call.

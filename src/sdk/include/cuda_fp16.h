@@ -1,5 +1,7 @@
 #pragma once
 
+#define __CUDA_FP16_H__
+
 #include "cuda_runtime.h"
 
 // half and half2: stored as 16 bits, computed in float and rounded once, which for +, -, *, / and sqrt is the exact

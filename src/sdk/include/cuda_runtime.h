@@ -1,5 +1,7 @@
 #pragma once
 
+#define __CUDA_RUNTIME_H__
+
 // CUDA C++ for clang, with nothing of NVIDIA's toolkit: docs/cc.md says what is covered. Device code first: what it
 // declares must be seen before the standard library.
 
@@ -17,6 +19,8 @@
 #include "bulkhead_sdk/warp.h"
 #endif
 
+#include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

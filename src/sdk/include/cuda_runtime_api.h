@@ -1,5 +1,7 @@
 #pragma once
 
+#define __CUDA_RUNTIME_API_H__
+
 #include "driver_types.h"
 #include "host_defines.h"
 #include "vector_types.h"

@@ -1,5 +1,7 @@
 #pragma once
 
+#define __DRIVER_TYPES_H__
+
 #include <stddef.h>
 
 #include "vector_types.h"

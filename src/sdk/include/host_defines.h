@@ -1,8 +1,17 @@
 #pragma once
 
+#define __HOST_DEFINES_H__
+
 // Qualifiers of CUDA C++, as clang's attributes; a file that is no CUDA has none.
 
 #ifdef __CUDA__
+// What programs look for: that CUDA is compiled, and by which release of nvcc.
+#define __CUDACC__ 1
+#define __NVCC__ 1
+#define __CUDACC_VER_MAJOR__ 13
+#define __CUDACC_VER_MINOR__ 0
+#define __CUDACC_VER_BUILD__ 0
+
 #define __host__ __attribute__((host))
 #define __device__ __attribute__((device))
 #define __global__ __attribute__((global))

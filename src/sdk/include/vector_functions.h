@@ -1,5 +1,7 @@
 #pragma once
 
+#define __VECTOR_FUNCTIONS_H__
+
 #include "vector_types.h"
 
 #define BULKHEAD_MAKE static __inline__ __host__ __device__

@@ -1,5 +1,7 @@
 #pragma once
 
+#define __VECTOR_TYPES_H__
+
 #include "host_defines.h"
 
 // The short vectors of CUDA, with its alignment: two and four components align as one load of them does, up to 16
