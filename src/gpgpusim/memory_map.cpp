@@ -233,8 +233,8 @@ class MapMaker {
         const std::vector<unsigned> index(left.begin() + line, left.begin() + line + sets);
         if (shape_.setIndex == 'L' || layout_.divides()) return layout_.digits(index);
         if (index.empty()) return {};
-        std::vector<std::uint64_t> bits;
-        for (const unsigned i : index) bits.push_back(layout_.addressBit(i));
+        std::vector<std::uint64_t> bits(index.size());
+        std::transform(index.begin(), index.end(), bits.begin(), [&](unsigned i) { return layout_.addressBit(i); });
         HashedIndex hashed(std::move(bits));
         const auto at = [&](unsigned i) { return i < left.size() ? layout_.addressBit(left[i]) : 0; };
         hashSet(

@@ -51,10 +51,10 @@ TEST(Correlate, countersThatRunWroteAreReadAsHardwares) {
 
 TEST(Correlate, thePtxFileRunsOnBothSides) {
     const TemporaryDirectory folder;
-    const Outcome outcome =
-        run(correlate(folder, {BULKHEAD_SOURCE_DIR "/tests/ptx/fixtures/clang/vector_add.sm_35.ptx", "--kernel",
-                               "vectorAdd", "--grid", "4", "--block", "64", "--arg", "f32[256]", "--arg", "f32[256]",
-                               "--arg", "f32[256]", "--arg", "i32:256", "--gpu", "sim:gtx480", "--json", "-"}));
+    const std::string file = BULKHEAD_SOURCE_DIR "/tests/ptx/fixtures/clang/vector_add.sm_35.ptx";
+    const Outcome outcome = run(
+        correlate(folder, {file, "--kernel", "vectorAdd", "--grid", "4", "--block", "64", "--arg", "f32[256]", "--arg",
+                           "f32[256]", "--arg", "f32[256]", "--arg", "i32:256", "--gpu", "sim:gtx480", "--json", "-"}));
     const nlohmann::json rows = kernelsOf(outcome);
     ASSERT_EQ(rows.size(), 1u);
     EXPECT_EQ(rows[0].at("kernel"), "vectorAdd");
