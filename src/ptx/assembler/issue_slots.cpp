@@ -154,6 +154,7 @@ class Slots {
     void takeIn(BlockGraph::Block& block) {
         std::vector<Instruction>& code = block.code;
         std::vector<Effects> effects;
+        effects.reserve(code.size());
         for (const Instruction& i : code) effects.push_back(effectsOf(function_, i));
         for (std::size_t user = code.size(); user-- > 0;) {
             Room room;

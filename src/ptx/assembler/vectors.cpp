@@ -110,11 +110,11 @@ class LoadJoining {
     void run() {
         for (std::size_t k = 0; k < code_.size(); ++k) {
             const Instruction& i = code_[k];
+            const Motion motion = motionOf(function_, i);
+            const bool mayStore = motion == Motion::store && !i.has("global") && !i.has("local");
             if (isCandidate(i)) {
                 collect(k);
-            } else if (const Motion motion = motionOf(function_, i); motion >= Motion::ordered) {
-                close();
-            } else if (motion == Motion::store && !i.has("global") && !i.has("local")) {
+            } else if (motion >= Motion::ordered || mayStore) {
                 close();
             }
             const Effects effects = effectsOf(function_, i);
