@@ -47,10 +47,7 @@ void tellSize(Session& s, Bytes bytes) {
 ProbeText linesOfALoad(unsigned chains, std::uint32_t length, Bytes stride) {
     ProbeText text;
     text.setup = fmt::format("mad.wide.u32 %d8, %lane, {}, %region;\nst.global.u64 [%d8], %d8;\nbar.sync 0;\n", stride);
-    for (unsigned c = 0; c < chains; ++c) text.setup += fmt::format("ld.global.u64 %d{}, [%d8];\n", c);
-    for (std::uint32_t i = 0; i < length; ++i)
-        for (unsigned c = 0; c < chains; ++c) text.body += fmt::format("ld.global.u64 %d{0}, [%d{0}];\n", c);
-    for (unsigned c = 0; c < chains; ++c) text.awaited += await64(fmt::format("%d{}", c));
+    addChains(text, chains, length, kThroughL1, 'd');
     return text;
 }
 

@@ -133,4 +133,14 @@ ret;
                        kPtxHead, probe.module, kOpening, probe.setup, probe.perRound, probe.body, probe.awaited);
 }
 
+void addChains(ProbeText& text, unsigned chains, std::uint32_t length, const std::string& load, char registers) {
+    for (unsigned c = 0; c < chains; ++c) text.setup += fmt::format("{0} %{1}{2}, [%{1}8];\n", load, registers, c);
+    for (std::uint32_t i = 0; i < length; ++i)
+        for (unsigned c = 0; c < chains; ++c) text.body += fmt::format("{0} %{1}{2}, [%{1}{2}];\n", load, registers, c);
+    for (unsigned c = 0; c < chains; ++c) {
+        const std::string name = fmt::format("%{}{}", registers, c);
+        text.awaited += registers == 'd' ? await64(name) : await32(name);
+    }
+}
+
 }  // namespace bulkhead::calibrate

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace bulkhead::calibrate {
@@ -32,5 +33,9 @@ extern const char* const kPtxHead;
 /// the store.
 std::string await32(const std::string& name);
 std::string await64(const std::string& name);
+
+/// Adds chains of so many loads each, from register 8 on: where a load finds its own address, all of them go there.
+/// `registers` is 'r' or 'd', as wide as what `load` loads.
+void addChains(ProbeText&, unsigned chains, std::uint32_t length, const std::string& load, char registers);
 
 }  // namespace bulkhead::calibrate

@@ -18,10 +18,7 @@ ProbeText sharedChains(unsigned chains, std::uint32_t length, std::uint32_t stri
         "mov.u32 %r8, table;\nmad.lo.u32 %r8, %lane, {}, %r8;\nand.b32 %r9, %lane, 1;\nmad.lo.u32 %r8, %r9, {}, %r8;\n"
         "st.volatile.shared.u32 [%r8], %r8;\nbar.sync 0;\n",
         stride, odd);
-    for (unsigned c = 0; c < chains; ++c) text.setup += fmt::format("ld.volatile.shared.u32 %r{}, [%r8];\n", c);
-    for (std::uint32_t i = 0; i < length; ++i)
-        for (unsigned c = 0; c < chains; ++c) text.body += fmt::format("ld.volatile.shared.u32 %r{0}, [%r{0}];\n", c);
-    for (unsigned c = 0; c < chains; ++c) text.awaited += await32(fmt::format("%r{}", c));
+    addChains(text, chains, length, "ld.volatile.shared.u32", 'r');
     return text;
 }
 
