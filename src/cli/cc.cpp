@@ -181,9 +181,9 @@ class Command {
         if (word == "-o") return Kind::output;
         if (startsWithAny(word, {"-l", "-L", "-Wl,", "-Xlinker", "-T", "-u", "-z", "-shared", "-static"}))
             return Kind::ofLinker;
-        const bool ofCuda = word.find("cuda") != std::string::npos;
-        return ofCuda || startsWithAny(word, {"-std=c++", "-std=gnu++", "-fno-exceptions", "-fno-rtti"}) ? Kind::ofCxx
-                                                                                                         : Kind::option;
+        const bool ofCuda = startsWithAny(word, {"--cuda", "-fcuda", "-nocuda", "-Xcuda", "-Xarch_device"});
+        const bool ofCxx = startsWithAny(word, {"-std=c++", "-std=gnu++", "-fno-exceptions", "-fno-rtti"});
+        return ofCuda || ofCxx ? Kind::ofCxx : Kind::option;
     }
 
     void addArch(std::string arch) {

@@ -212,18 +212,22 @@ TEST_F(Cc, RefusesOptionsThatItCannotFollow) {
 }
 
 TEST_F(Cc, CIsCompiledAsC) {
+    std::filesystem::create_directory(folder / "cuda");  // a name that options of CUDA begin with as well
+    write("cuda/twenty.h", "#define TWENTY 20\n");
     const std::string c =
         write("part.c",
               "#include <cuda_runtime_api.h>\n#include <stdlib.h>\n"
-              "#ifdef __cplusplus\n#error C++\n#endif\n"
-              "int class(void) { int* new = malloc(4); int count; *new = 20; cudaGetDeviceCount(&count);"
+              "#include <twenty.h>\n#ifdef __cplusplus\n#error C++\n#endif\n"
+              "int class(void) { int* new = malloc(4); int count; *new = TWENTY; cudaGetDeviceCount(&count);"
               " return *new + count; }\n");
     const std::string main = write("main.cu", std::string(kKernel) +
                                                   "extern \"C\" int cplus() __asm__(\"class\");\n"
                                                   "int main() { return launched() + cplus(); }\n");
-    ASSERT_EQ(cc({"-O2", "-std=c++17", "-DVALUE=3", "-Wall", main, c, "-lm", "-o", at("mixed")}).output, "");
+    ASSERT_EQ(
+        cc({"-O2", "-std=c++17", "-DVALUE=3", "-Wall", "-I" + at("cuda"), main, c, "-lm", "-o", at("mixed")}).output,
+        "");
     EXPECT_EQ(run({at("mixed")}).exitCode, 24);
-    ASSERT_EQ(cc({"-c", c, "-o", at("part.o")}).output, "");
+    ASSERT_EQ(cc({"-c", "-I" + at("cuda"), c, "-o", at("part.o")}).output, "");
     ASSERT_EQ(cc({"-DVALUE=3", main, at("part.o"), "-o", at("apart")}).output, "");
     EXPECT_EQ(run({at("apart")}).exitCode, 24);
     const Outcome bad = cc({write("bad.c", "int main(void) { return x; }\n"), main, "-o", at("bad")});
