@@ -110,7 +110,8 @@ void LoadStore::enqueue(const Warp& warp, const Access& access, std::uint32_t sl
 /// Data of L1D lie in the banks of shared memory, a line across all of them: each gives one word a cycle.
 std::size_t LoadStore::cyclesOf(const Access& access, const Operation& op) const {
     const std::size_t lines = op.lines.count, tags = config_.tagsPerCycle;
-    if (tags == 1 || lines == 1 || op.local || op.constant) return lines;
+    const bool mayHit = !op.bypass && (op.kind == AccessKind::load || op.kind == AccessKind::asyncCopy);
+    if (tags == 1 || lines == 1 || !mayHit || op.local || op.constant) return lines;
     const auto& shared = sim_.config.shared;
     return std::max<std::size_t>((lines + tags - 1) / tags, bankPasses(access, shared.banks, shared.bankBytes));
 }
