@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -115,24 +116,18 @@ std::string thisFile() {
 /// Files of counters that are made here: in the folder that is to keep them, or in one that goes with this object.
 class CounterFolder {
   public:
-    explicit CounterFolder(const std::string& keep) : path_(keep), kept_(!keep.empty()) {
-        if (kept_) {
+    explicit CounterFolder(const std::string& keep) : kept_(keep) {
+        if (keep.empty()) {
+            scratch_.emplace("correlate");
+        } else {
             makeFolder(keep);
-            return;
         }
-        path_ = makeScratchFolder("correlate");
     }
-    ~CounterFolder() {
-        std::error_code ignored;
-        if (!kept_) fs::remove_all(path_, ignored);
-    }
-    CounterFolder(const CounterFolder&) = delete;
-    CounterFolder& operator=(const CounterFolder&) = delete;
-    const fs::path& path() const { return path_; }
+    const fs::path& path() const { return scratch_ ? scratch_->path() : kept_; }
 
   private:
-    fs::path path_;
-    bool kept_;
+    fs::path kept_;
+    std::optional<ScratchFolder> scratch_;
 };
 
 /// The words that run a target on a GPU by this program; a program on a real one is run as it is.
