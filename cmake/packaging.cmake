@@ -40,7 +40,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # The libraries that stand in for NVIDIA's are the package's own.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/lib)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "clang-14, g++")  # of bulkhead cc
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "clang-19, g++")  # of bulkhead cc
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "librsvg2-2")  # of bulkhead report --png
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 include(CPack)

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kCompiler = "clang++-14", kCCompiler = "clang-14";
+constexpr std::string_view kCompiler = "clang++-19", kCCompiler = "clang-19";
 
 /// What nvcc builds for where nothing is said.
 constexpr std::string_view kDefaultArch = "sm_75";
@@ -113,8 +113,8 @@ class Command {
     };
 
     Words cudaLine(const fs::path& sdk, const std::vector<Piece>& pieces) const {
-        Words line = {std::string(kCompiler), "--cuda-path=" + (sdk / "toolkit").string(), "-nocudainc", "-nocudalib",
-                      "-Wno-unused-command-line-argument"};
+        Words line = {std::string(kCompiler), "--cuda-path=" + (sdk / "toolkit").string(), "-nocudainc",
+                      "-nocudalib",           "-Wno-unused-command-line-argument",         "-Wno-unknown-cuda-version"};
         addHeaders(line, sdk);
         line.insert(line.end(), {"-include", "bulkhead_sdk/first.h"});
         if (!hasStandard_) line.emplace_back("-std=c++17");
@@ -161,6 +161,8 @@ class Command {
 
     void takeClang(const Words& typed, std::size_t& i) {
         const std::string& word = typed[i];
+        if (word.starts_with("-D"))
+            noteDefinition(word == "-D" && i + 1 < typed.size() ? typed[i + 1] : word.substr(2));
         if (takesValue(word)) {
             if (i + 1 == typed.size()) throw Error("cc: {} needs a value", word);
             const std::string& value = typed[++i];
@@ -173,6 +175,12 @@ class Command {
         hasStandard_ = hasStandard_ || startsWithAny(word, {"-std="});
         if (!word.starts_with("-") || word == "-") inputs_.push_back(word);
         pieces_.push_back({kindOf(word), {word}});
+    }
+
+    /// The headers go by this one; launches are the compiler's.
+    void noteDefinition(const std::string& macro) {
+        if (macro.starts_with("CUDA_API_PER_THREAD_DEFAULT_STREAM"))
+            pieces_.push_back({Piece::Kind::ofCxx, {"-Xclang", "-fgpu-default-stream=per-thread"}});
     }
 
     static Piece::Kind kindOf(const std::string& word) {
@@ -203,7 +211,7 @@ int runCompiler(const Words& line) {
     arguments.push_back(nullptr);
     pid_t child = 0;
     const int error = posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ);
-    if (error == ENOENT) throw Error("cc: {} is not installed; it is in the Debian package clang-14", line[0]);
+    if (error == ENOENT) throw Error("cc: {} is not installed; it is in the Debian package clang-19", line[0]);
     if (error != 0) throw Error("cc: {} cannot be started: {}", line[0], std::strerror(error));
     int status = 0;
     while (waitpid(child, &status, 0) < 0)

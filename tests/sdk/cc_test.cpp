@@ -204,7 +204,7 @@ TEST_F(Cc, TakesOptionsOfNvccInBothSpellings) {
 
 TEST_F(Cc, RefusesOptionsThatItCannotFollow) {
     expectRefused({"-cubin", "x.cu"}, "there is no machine code");
-    expectRefused({"--default-stream", "per-thread", "x.cu"}, "legacy stream");
+    expectRefused({"--default-stream", "own", "x.cu"}, "legacy or per-thread, not own");
     expectRefused({"-arch=fast", "x.cu"}, "fast: not an architecture");
     expectRefused({"-dc", "x.cu"}, "-dc: device code cannot be linked across files");
     expectRefused({"-fmad=maybe", "x.cu"}, "true or false, not maybe");
@@ -235,6 +235,23 @@ TEST_F(Cc, CIsCompiledAsC) {
     EXPECT_NE(bad.output.find("bad.c:1:25: error"), std::string::npos) << bad.output;
 }
 
+TEST_F(Cc, TheDefaultStreamCanBeEachThreadsOwn) {
+    // A kernel in another stream waits for one of the default stream: the legacy one would wait for it in turn.
+    const std::string source =
+        write("own.cu",
+              "__global__ void wait(volatile int* flag, int* seen) { while (*flag == 0) {} *seen = *flag; }\n"
+              "__global__ void set(int* flag) { *flag = 5; }\n"
+              "int main() {\n"
+              "    int *p, seen = 0;\n    cudaStream_t other;\n    cudaStreamCreate(&other);\n"
+              "    cudaMalloc(&p, 8);\n    cudaMemset(p, 0, 8);\n    cudaStreamSynchronize(0);\n"
+              "    wait<<<1, 1, 0, other>>>(p, p + 1);\n    set<<<1, 1>>>(p);\n"
+              "    cudaStreamSynchronize(other);\n    cudaMemcpy(&seen, p + 1, 4, cudaMemcpyDeviceToHost);\n"
+              "    unsigned long long zero, own;\n    cudaStreamGetId(0, &zero);\n"
+              "    cudaStreamGetId(cudaStreamPerThread, &own);\n    return zero == own ? seen : 1;\n}\n");
+    ASSERT_EQ(cc({"--default-stream", "per-thread", source, "-o", at("own")}).output, "");
+    EXPECT_EQ(run({at("own")}).exitCode, 5);
+}
+
 TEST_F(Cc, NoInputIsRefused) {
     expectRefused({"-O2"}, "no input file");
     expectRefused({"-o"}, "-o needs a value");
@@ -244,7 +261,7 @@ TEST_F(Cc, AMissingCompilerIsNamedWithItsPackage) {
     const std::string source = write("x.cu", kKernel);
     const Outcome o = run({"/usr/bin/env", "PATH=/nonexistent", BULKHEAD_PROGRAM, "cc", source});
     EXPECT_EQ(o.exitCode, 2);
-    EXPECT_NE(o.output.find("clang++-14 is not installed; it is in the Debian package clang-14"), std::string::npos)
+    EXPECT_NE(o.output.find("clang++-19 is not installed; it is in the Debian package clang-19"), std::string::npos)
         << o.output;
 }
 

@@ -6,6 +6,10 @@
 #include "host_defines.h"
 #include "vector_types.h"
 
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+#include "bulkhead_sdk/per_thread_stream.h"
+#endif
+
 // Functions of the runtime library (libcudart), as CUDA 13 has them.
 
 #define CUDART_VERSION 13000
