@@ -273,6 +273,30 @@ TEST(Spaces, StaticAndDynamicSharedMemory) {
     EXPECT_EQ(r.download<u32>(out, 32), expected<u32>([](u32) { return 1 + 102 + 128000 + 272000000; }));
 }
 
+TEST(Shared, Of64BitAddresses32Count) {
+    // a[t - 1] with an unsigned t: of thread 0, the address is 2^34 - 4 beyond a. Local memory is addressed alike.
+    const auto out = runBody<u32>(".shared .align 4 .b8 s[132]; .local .align 4 .b8 l[8];" R"(
+    mul.lo.u32 %r2, %t, 4;
+    mov.u32 %r3, s;
+    add.u32 %r3, %r3, %r2;
+    mul.lo.u32 %r4, %t, 7;
+    st.shared.u32 [%r3], %r4;
+    mov.u64 %rd2, l;
+    st.local.u32 [%rd2], 1000;
+    bar.sync 0;
+    sub.u32 %r5, %t, 1;
+    mul.wide.u32 %rd3, %r5, 4;
+    mov.u64 %rd4, s;
+    add.u64 %rd4, %rd4, %rd3;
+    ld.shared.u32 %r1, [%rd4+4];
+    mul.wide.u32 %rd3, -1, 4;
+    add.u64 %rd2, %rd2, %rd3;
+    ld.local.u32 %r6, [%rd2+4];
+    add.u32 %r1, %r1, %r6;
+)" + kStore32);
+    EXPECT_EQ(out, expected<u32>([](u32 t) { return 7 * t + 1000; }));
+}
+
 TEST(Spaces, DynamicSharedMemoryInAFunction) {
     Runner r(kernelWith("st.shared.u32 [fixed], 1; call (%r1), read, ();" + kStore32, R"(
 .shared .align 4 .b8 fixed[20];

@@ -116,6 +116,13 @@ void locateGlobal(const Instr& i, Warp& w, Access& a, Places& p, bool writes) {
         locateGlobalLanes(i, w, a, p, writes);
 }
 
+/// Of an address of an SM's own memory, hardware takes 32 bits: `shared[threadIdx.x - 1]` may add 2^34 - 4 in a 64-bit
+/// register.
+void wrapAddresses(Access& a) {
+    for (std::uint64_t& address : a.address) address = static_cast<std::uint32_t>(address);
+    a.pattern = AccessPattern::scattered;
+}
+
 /// Memory that begins at offset 0 and is one piece for all lanes.
 void locateFlat(const Instr& i, Warp& w, Access& a, Places& p, std::uint8_t* bytes, std::uint64_t size,
                 const char* what) {
@@ -125,6 +132,7 @@ void locateFlat(const Instr& i, Warp& w, Access& a, Places& p, std::uint8_t* byt
     else if (a.pattern == AccessPattern::scattered)
         s = spanOf(a);
     if (s.high >= size || size - s.high < a.bytes || (s.all & (a.bytes - 1u))) [[unlikely]] {
+        if (a.space == Space::shared) wrapAddresses(a);
         for (LaneMask m = a.lanes; m; m &= m - 1) {
             const unsigned lane = firstOf(m);
             const std::uint64_t address = a.address[lane];
@@ -143,6 +151,8 @@ void locatePrivate(const Instr& i, Warp& w, Access& a, Places& p, std::uint64_t 
     p.linear = 0;
     for (LaneMask m = a.lanes; m; m &= m - 1) {
         const unsigned lane = firstOf(m);
+        if (a.address[lane] >= size) [[unlikely]]
+            wrapAddresses(a);
         const std::uint64_t address = a.address[lane];
         if (address % a.bytes) w.failAddress(LaunchError::Cause::misalignedAddress, i, lane, address);
         if (address >= size || size - address < a.bytes)
