@@ -21,9 +21,7 @@ void forgetStream(const std::unique_ptr<CUstream_st>& stream) {
 
 /// Runs what is left of its work to the end, whatever became of it.
 void drain(CUcontext context) {
-    gpuOf(context).finishStream(context->null->id);
-    for (const auto& [thread, stream] : context->perThread) gpuOf(context).finishStream(stream->id);
-    for (const auto& stream : context->streams) gpuOf(context).finishStream(stream->id);
+    for (const sim::StreamId id : streamsOf(context)) finishStream(*context->device, id);
 }
 
 void forgetEverything(CUcontext context) {

@@ -65,7 +65,12 @@ CUresult cuEventQuery(CUevent event) {
 CUresult cuEventSynchronize(CUevent event) {
     return call([&] {
         CUcontext context = current();
-        if (known(event)->marker) gpuOf(event->context).finishMarker(*event->marker);
+        if (const auto marker = known(event)->marker) {
+            const sim::Machine& gpu = gpuOf(event->context);
+            simulate(
+                *event->context->device, [&] { return gpu.recordedAt(*marker).has_value(); },
+                [&](sim::Machine& running) { running.finishMarker(*marker); });
+        }
         checkLaunches(context);
     });
 }

@@ -1,5 +1,6 @@
 #include "driver/simulator_api.h"
 
+#include "driver/background.h"
 #include "driver/state.h"
 
 namespace bulkhead::driver {
@@ -106,9 +107,9 @@ std::string lastError() {
 }  // namespace
 
 const SimulatorApi& simulatorApi() {
-    static const SimulatorApi api = {addDevice,    removeDevice, discardWork,   machine,         newSharingContext,
-                                     setSharing,   setNumbering, setAllocation, physicalAddress, pageColor,
-                                     limitThreads, launches,     lastError};
+    static const SimulatorApi api = {addDevice,    removeDevice, discardWork,        machine,         newSharingContext,
+                                     setSharing,   setNumbering, setAllocation,      physicalAddress, pageColor,
+                                     limitThreads, launches,     workWhileHostWaits, lastError};
     return api;
 }
 

@@ -37,6 +37,9 @@ struct SimulatorApi {
     CUresult (*limitThreads)(double share) = nullptr;
     /// Every launch of the current context so far, in order.
     CUresult (*launches)(std::vector<sim::LaunchId>*) = nullptr;
+    /// Whether a thread of the driver's lets simulated time pass while all threads of the program wait elsewhere, as
+    /// programs on a real GPU may. Off at first: those who ask for cycles want nothing to depend on the host's time.
+    void (*workWhileHostWaits)(bool) = nullptr;
     /// What went wrong in this thread's last call that failed, in words: kernel, PTX line, block, thread, address.
     std::string (*lastError)() = nullptr;
 };

@@ -28,11 +28,27 @@ bool& insideHostFunction() {
 
 CUctx_st::~CUctx_st() = default;
 
+namespace {
+
+/// Counted, so that the driver's own thread knows when to stop and when to look again.
+struct CallInProgress {
+    CallInProgress() {
+        state().calls.fetch_add(1, std::memory_order_relaxed);
+        state().callsInside.fetch_add(1, std::memory_order_relaxed);
+    }
+    ~CallInProgress() { state().callsInside.fetch_sub(1, std::memory_order_relaxed); }
+    CallInProgress(const CallInProgress&) = delete;
+    CallInProgress& operator=(const CallInProgress&) = delete;
+};
+
+}  // namespace
+
 CUresult guarded(void (*body)(void*), void* data) {
     if (inHostFunction) {
         errorText = "a function that a stream runs may not call the driver";
         return CUDA_ERROR_NOT_PERMITTED;
     }
+    const CallInProgress call;
     const std::lock_guard lock(state().mutex);
     try {
         body(data);

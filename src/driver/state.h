@@ -1,5 +1,8 @@
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
+#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -19,7 +22,9 @@
 #include "sim/machine.h"
 
 // What the simulated driver knows, shared by the files that implement its calls. Everything here is under one lock,
-// which a call holds from its beginning to its end: the simulation runs inside the calls that wait.
+// which a call holds from its beginning to its end, but while a function of the program runs in a stream. The
+// simulation runs inside the calls that wait, and in a thread of its own while the program waits elsewhere
+// (background.h).
 
 namespace bulkhead::driver {
 
@@ -167,6 +172,12 @@ struct CUmemPoolHandle_st {
     std::map<CUmemPool_attribute, int> reuse;
 };
 
+/// A function of the program in a stream, whose turn has come. The stream waits for `done`.
+struct HostFunction {
+    std::function<void()> body;
+    sim::MarkerId done = 0;
+};
+
 struct Device {
     CUdevice ordinal = 0;
     std::unique_ptr<sim::Machine> gpu;
@@ -178,6 +189,9 @@ struct Device {
     CUmemoryPool pool = nullptr;
     /// Copies from and to the host take turns on an engine each way.
     std::optional<sim::StreamId> copyIn, copyOut;
+    std::deque<HostFunction> dueFunctions;
+    unsigned runningFunctions = 0;
+    std::optional<sim::StreamId> signals;  ///< where ends of functions are recorded
 };
 
 struct CUlinkState_st {
@@ -206,6 +220,9 @@ constexpr HandleKind kindOf() {
 
 struct Driver {
     std::mutex mutex;
+    std::condition_variable_any functionEnded;
+    std::atomic<std::uint64_t> calls = 0;        ///< begun so far
+    std::atomic<std::uint32_t> callsInside = 0;  ///< begun and not ended
     bool initialized = false;
     CUdevice nextOrdinal = 0;
     std::map<CUdevice, std::unique_ptr<Device>> devices;
@@ -304,6 +321,7 @@ void checkLaunches(CUcontext);
 void markFailed(CUcontext, CUresult, std::string why);
 void waitFor(CUstream);
 void waitForAll(CUcontext);
+std::vector<sim::StreamId> streamsOf(CUcontext);
 
 /// The stream that a handle names in the current context, default streams among them.
 CUstream streamOf(CUcontext, CUstream);
@@ -314,6 +332,13 @@ CUstream createStream(CUcontext, unsigned flags, int priority);
 /// The default stream and the blocking ones wait for each other: whatever is about to be put into the stream comes
 /// after what the other side holds now.
 void order(CUstream);
+/// Puts a function of the program into a stream.
+void enqueueHostFunction(CUstream, std::function<void()>);
+/// Runs the program's functions that are due, outside of the lock. False: there were none.
+bool runDueFunctions(Device&);
+/// Runs the simulation by `run`, which ends early for functions of the program that come due, until `done`.
+void simulate(Device&, const std::function<bool()>& done, const std::function<void(sim::Machine&)>& run);
+void finishStream(Device&, sim::StreamId);
 /// Puts something that takes a while into a stream.
 void enqueue(CUstream, double seconds, std::function<void()> action);
 /// The same on an engine that serves one at a time.

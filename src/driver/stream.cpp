@@ -37,16 +37,10 @@ Cycles cyclesOf(CUcontext context, double seconds) {
         std::llround(seconds * static_cast<double>(gpuOf(context).profile().clock.coreMHz) * 1e6));
 }
 
-/// Calls a function of the program, which must not call the driver.
-void runHostFunction(const std::function<void()>& function) {
-    insideHostFunction() = true;
-    function();
-    insideHostFunction() = false;
-}
-
-void enqueueHostFunction(CUstream stream, std::function<void()> function) {
-    order(stream);
-    enqueue(stream, 0, [function = std::move(function)] { runHostFunction(function); });
+/// For those who do not hold the lock.
+CUresult errorOf(CUcontext context) {
+    const std::lock_guard lock(state().mutex);
+    return context->root->failed;
 }
 
 [[noreturn]] void refuseCapture() {
@@ -79,14 +73,23 @@ void checkLaunches(CUcontext context) {
 }
 
 void waitFor(CUstream stream) {
-    gpuOf(stream->context).finishStream(stream->id);
-    checkLaunches(stream->context);
+    CUcontext context = stream->context;  // the stream may be gone by then
+    finishStream(*context->device, stream->id);
+    checkLaunches(context);
+}
+
+std::vector<sim::StreamId> streamsOf(CUcontext context) {
+    std::vector<sim::StreamId> ids = {context->null->id};
+    for (const auto& [thread, stream] : context->perThread) ids.push_back(stream->id);
+    for (const auto& stream : context->streams) ids.push_back(stream->id);
+    return ids;
 }
 
 void waitForAll(CUcontext context) {
-    waitFor(context->null.get());
-    for (const auto& [thread, stream] : context->perThread) waitFor(stream.get());
-    for (const auto& stream : context->streams) waitFor(stream.get());
+    for (const sim::StreamId id : streamsOf(context)) {
+        finishStream(*context->device, id);
+        checkLaunches(context);
+    }
 }
 
 std::unique_ptr<CUstream_st> newStream(CUcontext context, bool blocking, int priority) {
@@ -146,7 +149,8 @@ void enqueueOnEngine(CUstream stream, std::optional<sim::StreamId>& engine, doub
 }
 
 void poll(CUcontext context) {
-    gpuOf(context).runFor(cyclesOf(context, kPollSeconds));
+    simulate(
+        *context->device, [] { return true; }, [&](sim::Machine& gpu) { gpu.runFor(cyclesOf(context, kPollSeconds)); });
     checkLaunches(context);
 }
 
@@ -168,7 +172,8 @@ CUresult cuStreamDestroy(CUstream stream) {
         requireInitialized();
         CUcontext context = known(stream)->context;
         require(stream != context->null.get(), CUDA_ERROR_INVALID_HANDLE, "a default stream cannot be destroyed");
-        gpuOf(context).finishStream(stream->id);
+        finishStream(*context->device, stream->id);
+        require(isKnown(stream), CUDA_ERROR_INVALID_HANDLE, "a stream that another thread has destroyed");
         context->root->spareStreams.push_back(stream->id);
         forget(stream);
         std::erase_if(context->streams, [&](const auto& owned) { return owned.get() == stream; });
@@ -202,7 +207,7 @@ CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* d
         CUcontext context = current();
         require(callback && flags == 0, CUDA_ERROR_INVALID_VALUE, "a callback without a function, or with flags");
         enqueueHostFunction(streamOf(context, stream),
-                            [context, stream, callback, data] { callback(stream, context->root->failed, data); });
+                            [context, stream, callback, data] { callback(stream, errorOf(context), data); });
     });
 }
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {

@@ -111,6 +111,10 @@ LaunchCounters addDevice(const std::string& name, const SimulationOptions& optio
     return LaunchCounters(*driver::simulatorApi().machine(addSimulated(name, options)));
 }
 
+void workWhileHostWaits(bool on) {
+    driver::simulatorApi().workWhileHostWaits(on);
+}
+
 std::string lastError() {
     return driver::simulatorApi().lastError();
 }

@@ -13,5 +13,7 @@ LaunchCounters addDevice(const std::string& name, const SimulationOptions&);
 
 /// What went wrong in this thread's last call that failed, in words: kernel, PTX line, block, thread, address.
 std::string lastError();
+/// Whether simulated time passes also while the program waits elsewhere than in the driver.
+void workWhileHostWaits(bool);
 
 }  // namespace bulkhead::gpu

@@ -48,6 +48,7 @@ bool addDevices() {
         const std::string scheduler = environment("BULKHEAD_SCHEDULER", "gto");
         for (const std::string& gpu : split(environment("BULKHEAD_GPU", "sim:gtx1080"), ','))
             addDevice(gpu, scheduler, settings);
+        gpu::workWhileHostWaits(true);
     } catch (const Error& error) {
         fmt::print(stderr, "bulkhead: {}\n", error.what());
     }

@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "base/schema.h"
+#include "gpu/simulated_device.h"
 #include "metrics/output.h"
 #include "metrics/simulated_launch.h"
 #include "report/report.h"
@@ -205,6 +206,7 @@ std::vector<metrics::LaunchRow> Statistics::rows() const {
 
 void Statistics::write() const {
     if (watchers_.empty() || process_ != ::getpid()) return;
+    gpu::workWhileHostWaits(false);
     std::fflush(stdout);
     if (environment("BULKHEAD_SUMMARY") == "1") fmt::print(stderr, "{}", table());
     const std::string file = environment("BULKHEAD_STATS");

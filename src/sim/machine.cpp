@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "ptx/assembler/assembler.h"
@@ -339,10 +340,14 @@ template <class Done>
 void Machine::run(Done&& done, Cycles until) {
     for (std::uint32_t beats = 1;; ++beats) {
         if (sim_.now() >= nextSample_) sample(sim_.now());
-        if (sim_.now() >= watch_.due()) fail(watch_.check());
+        if (sim_.now() >= watch_.due()) {
+            const std::vector<FailedLaunch> endless = watch_.check();
+            if (hostExpected_ && !endless.empty()) return;
+            fail(endless);
+        }
         if (sim_.now() >= limits_.due()) fail(limits_.check());
         sim_.handleEvents();
-        if (done()) return;
+        if (done() || std::exchange(interrupted_, false)) return;
         if (slicer_.draining() && units_.requests(slicer_.active()) == 0) slicer_.leave();
 
         const Cycles event = std::min(sim_.nextEvent(), until);
@@ -359,7 +364,7 @@ void Machine::run(Done&& done, Cycles until) {
             sim_.advanceTo(idle);
         } else if (retryUntimed_ != kNever) {
             retryUntimed_ = sim_.now();  // nobody is left that they could wait for
-        } else if (!fail(watch_.stuck())) {
+        } else if (hostExpected_ || !fail(watch_.stuck())) {
             return;
         }
         if ((beats & 0x3f) == 0 && options_.heartbeat) options_.heartbeat(*this);
@@ -418,6 +423,15 @@ void Machine::finishStream(StreamId id) {
 
 void Machine::finishMarker(MarkerId id) {
     run([&] { return streams_.recordedAt(id).has_value(); });
+}
+
+Machine::Left Machine::work(const std::function<bool()>& stop) {
+    bool stopped = false;
+    const bool before = std::exchange(hostExpected_, true);
+    run([&] { return stopped = stop(); });
+    hostExpected_ = before;
+    if (stopped) return Left::more;
+    return streams_.allIdle() ? Left::nothing : Left::waiting;
 }
 
 void Machine::runFor(Cycles cycles) {

@@ -97,6 +97,13 @@ class Machine final {
     void finishStream(StreamId);
     void finishMarker(MarkerId);
     void runFor(Cycles);
+    /// Runs until nothing can go on by itself, or until `stop`. Launches that wait for something are left to wait.
+    enum class Left : std::uint8_t { nothing, waiting, more };
+    Left work(const std::function<bool()>& stop);
+    /// Ends the call that runs the simulation as soon as possible, whether its condition holds or not.
+    void interrupt() { interrupted_ = true; }
+    /// Whether the host may still do what launches wait for: they are not taken for endless then.
+    void expectHost(bool expected) { hostExpected_ = expected; }
     /// Once launches have executed that many warp instructions in all (or somewhat more: it looks every thousand
     /// cycles), those that run are ended with an error and later ones end as they start.
     void limitInstructions(std::uint64_t warpInstructions) { limits_.limitInstructions(warpInstructions); }
@@ -159,6 +166,7 @@ class Machine final {
     std::vector<FailedLaunch> untimedFailures_;  ///< of blocks that were executed without time
     Cycles retryUntimed_ = kNever;               ///< when blocks that wait for timed ones are looked at again
     Cycles nextSample_ = kNever;
+    bool interrupted_ = false, hostExpected_ = false;
 };
 
 }  // namespace bulkhead::sim

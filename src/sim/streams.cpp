@@ -17,6 +17,10 @@ StreamId Streams::create(ContextId context) {
     return static_cast<StreamId>(streams_.size() - 1);
 }
 
+bool Streams::allIdle() const {
+    return std::all_of(streams_.begin(), streams_.end(), [](const Stream& s) { return s.commands.empty(); });
+}
+
 void Streams::put(StreamId stream, Command command) {
     streams_.at(stream).commands.push_back(std::move(command));
     pump(stream, sim_.now());

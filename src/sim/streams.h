@@ -25,6 +25,7 @@ class Streams {
     StreamId create(ContextId);
     ContextId contextOf(StreamId stream) const { return streams_.at(stream).context; }
     bool idle(StreamId stream) const { return streams_.at(stream).commands.empty(); }
+    bool allIdle() const;
 
     void launch(StreamId, LaunchId);
     /// `when` may lie back: in the window that has just ended.

@@ -1,0 +1,67 @@
+#include "driver/state.h"
+
+namespace bulkhead::driver {
+namespace {
+
+/// Gives up the lock of the call that is under way for as long as it lives.
+class Unlocked {
+  public:
+    Unlocked() { state().mutex.unlock(); }
+    ~Unlocked() { state().mutex.lock(); }
+    Unlocked(const Unlocked&) = delete;
+    Unlocked& operator=(const Unlocked&) = delete;
+};
+
+/// Such a function must not call the driver, but may wait for threads that do.
+void run(const HostFunction& function) {
+    const Unlocked unlocked;
+    insideHostFunction() = true;
+    function.body();
+    insideHostFunction() = false;
+}
+
+}  // namespace
+
+void enqueueHostFunction(CUstream stream, std::function<void()> body) {
+    order(stream);
+    Device& device = *stream->context->device;
+    if (!device.signals) device.signals = device.gpu->createStream(stream->context->root->id);
+    const sim::MarkerId done = device.gpu->createMarker();
+    enqueue(stream, 0, [&device, done, body = std::move(body)] {
+        device.dueFunctions.push_back({body, done});
+        device.gpu->interrupt();
+    });
+    device.gpu->wait(stream->id, done);
+}
+
+bool runDueFunctions(Device& device) {
+    if (device.dueFunctions.empty()) return false;
+    while (!device.dueFunctions.empty()) {
+        const HostFunction function = std::move(device.dueFunctions.front());
+        device.dueFunctions.pop_front();
+        ++device.runningFunctions;
+        run(function);
+        --device.runningFunctions;
+        device.gpu->record(*device.signals, function.done);
+        state().functionEnded.notify_all();
+    }
+    return true;
+}
+
+void simulate(Device& device, const std::function<bool()>& done, const std::function<void(sim::Machine&)>& run) {
+    for (;;) {
+        device.gpu->expectHost(device.runningFunctions > 0);
+        run(*device.gpu);
+        if (runDueFunctions(device)) continue;
+        if (done() || device.runningFunctions == 0) return;
+        // Another thread runs a function that this waits for.
+        state().functionEnded.wait(state().mutex);
+    }
+}
+
+void finishStream(Device& device, sim::StreamId stream) {
+    simulate(
+        device, [&] { return device.gpu->idle(stream); }, [&](sim::Machine& gpu) { gpu.finishStream(stream); });
+}
+
+}  // namespace bulkhead::driver
