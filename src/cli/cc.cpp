@@ -64,6 +64,11 @@ void checkInput(const std::string& name) {
 
 using Words = std::vector<std::string>;
 
+struct Compilation {
+    Words line;
+    std::vector<std::string> pieces;  ///< objects that it leaves, with device code that is to be linked
+};
+
 /// The compiler's command lines, made from what was typed.
 class Command {
   public:
@@ -74,22 +79,24 @@ class Command {
         if (!output_.empty() && output_ != "-") expectWritable(output_);
     }
 
-    bool hasC() const {
-        return std::any_of(inputs_.begin(), inputs_.end(), [&](const std::string& input) { return isC(input); });
+    bool needsScratch() const {
+        return std::any_of(inputs_.begin(), inputs_.end(), [&](const std::string& input) { return isApart(input); });
     }
 
-    /// One line, but where C is among the inputs, which is compiled as C: into objects in `scratch`, if all is linked.
-    std::vector<Words> lines(const fs::path& sdk, const fs::path& scratch) const {
-        std::vector<Words> lines;
+    /// One compilation, but where C is among the inputs, or device code in pieces: these are compiled apart, into
+    /// objects in `scratch` if all is linked.
+    std::vector<Compilation> compilations(const fs::path& sdk, const fs::path& scratch) const {
+        if (linksDevice_) return {deviceLink()};
+        std::vector<Compilation> made;
         std::vector<Piece> ofC, others;
         bool hasOthers = false;
         for (const Piece& piece : pieces_) {
-            if (piece.kind != Piece::Kind::input || !isC(piece.words.front())) {
+            if (piece.kind != Piece::Kind::input || !isApart(piece.words.front())) {
                 others.push_back(piece);
                 hasOthers = hasOthers || piece.kind == Piece::Kind::input;
             } else if (links_) {
-                const std::string object = (scratch / (std::to_string(lines.size()) + ".o")).string();
-                lines.push_back(cLine(sdk, {{Piece::Kind::option, {"-c", piece.words.front(), "-o", object}}}));
+                const std::string object = (scratch / (std::to_string(made.size()) + ".o")).string();
+                made.push_back(objectOf(sdk, piece.words.front(), object));
                 others.push_back({Piece::Kind::input, {object}});
             } else {
                 ofC.push_back(piece);
@@ -98,10 +105,10 @@ class Command {
         if (!ofC.empty()) {
             for (const Piece& piece : pieces_)
                 if (piece.kind == Piece::Kind::output) ofC.push_back(piece);
-            lines.push_back(cLine(sdk, ofC));
+            made.push_back({cLine(sdk, ofC), {}});
         }
-        if (links_ || hasOthers) lines.push_back(cudaLine(sdk, others));
-        return lines;
+        if (links_ || hasOthers) made.push_back({cudaLine(sdk, others), piecesMade()});
+        return made;
     }
 
   private:
@@ -112,7 +119,36 @@ class Command {
         Words words;
     };
 
+    Compilation objectOf(const fs::path& sdk, const std::string& input, const std::string& object) const {
+        const Piece added = {Piece::Kind::option, {"-c", input, "-o", object}};
+        if (isC(input)) return {cLine(sdk, {added}), {}};
+        std::vector<Piece> pieces;
+        for (const Piece& piece : pieces_)
+            if (piece.kind == Piece::Kind::option || piece.kind == Piece::Kind::ofCxx) pieces.push_back(piece);
+        pieces.push_back(added);
+        return {cudaLine(sdk, pieces, false), {object}};
+    }
+
+    /// What linking device code leaves: the function that pieces register with. The rest happens when they are loaded.
+    Compilation deviceLink() const {
+        return {{std::string(kCCompiler), "-r", "-nostdlib", "-Wl,--whole-archive",
+                 libraryFolder() + "/libbulkhead_device_link.a", "-o", output_.empty() ? "a_dlink.o" : output_},
+                {}};
+    }
+
+    /// Objects with a piece of device code that the last compilation leaves.
+    std::vector<std::string> piecesMade() const {
+        std::vector<std::string> objects;
+        if (!relocatable_ || !makesObjects_) return objects;
+        for (const std::string& input : inputs_)
+            if (isCuda(input)) objects.push_back(fs::path(input).stem().string() + ".o");
+        return objects.empty() || output_.empty() ? objects : std::vector{output_};
+    }
+
     Words cudaLine(const fs::path& sdk, const std::vector<Piece>& pieces) const {
+        return cudaLine(sdk, pieces, links_);
+    }
+    Words cudaLine(const fs::path& sdk, const std::vector<Piece>& pieces, bool links) const {
         Words line = {std::string(kCompiler), "--cuda-path=" + (sdk / "toolkit").string(), "-nocudainc",
                       "-nocudalib",           "-Wno-unused-command-line-argument",         "-Wno-unknown-cuda-version"};
         addHeaders(line, sdk);
@@ -120,10 +156,11 @@ class Command {
         if (!hasStandard_) line.emplace_back("-std=c++17");
         if (archs_.empty()) line.push_back("--cuda-gpu-arch=" + std::string(kDefaultArch));
         for (const std::string& arch : archs_) line.push_back("--cuda-gpu-arch=" + arch);
+        if (relocatable_) line.emplace_back("-fgpu-rdc");
         for (const Piece& piece : pieces) line.insert(line.end(), piece.words.begin(), piece.words.end());
-        if (links_) {
+        if (links) {
             for (const char* option : {"-L", "-Wl,-rpath,"}) line.push_back(option + libraryFolder());
-            line.emplace_back("-lcudart");
+            line.insert(line.end(), {"-lbulkhead_device_link", "-lcudart"});
         }
         return line;
     }
@@ -142,6 +179,9 @@ class Command {
         for (const char* folder : {"include", "api"}) line.insert(line.end(), {"-isystem", (sdk / folder).string()});
     }
 
+    /// Whether it is compiled by a line of its own.
+    bool isApart(const std::string& input) const { return isC(input) || (relocatable_ && links_ && isCuda(input)); }
+    bool isCuda(const std::string& input) const { return fs::path(input).extension() == ".cu"; }
     bool isC(const std::string& input) const { return !hasLanguage_ && fs::path(input).extension() == ".c"; }
 
     void take(const Words& typed, std::size_t& i) {
@@ -156,6 +196,8 @@ class Command {
     void takeOption(const NvccOption& option, std::size_t& i) {
         i += option.words - 1;
         if (!option.arch.empty()) addArch(option.arch);
+        relocatable_ = relocatable_ || option.relocatable;
+        linksDevice_ = linksDevice_ || option.linksDevice;
         for (std::size_t k = 0; k < option.passed.size(); ++k) takeClang(option.passed, k);
     }
 
@@ -172,6 +214,7 @@ class Command {
         }
         if (word == "-c" || word == "-S" || word == "-E" || startsWithAny(word, {"-fsyntax-only", "-M"}))
             links_ = links_ && startsWithAny(word, {"-MD", "-MMD", "-MF", "-MT"});
+        makesObjects_ = makesObjects_ || word == "-c";
         hasStandard_ = hasStandard_ || startsWithAny(word, {"-std="});
         if (!word.starts_with("-") || word == "-") inputs_.push_back(word);
         pieces_.push_back({kindOf(word), {word}});
@@ -201,17 +244,18 @@ class Command {
     std::vector<Piece> pieces_;
     Words archs_, inputs_;
     std::string output_;
-    bool hasStandard_ = false, hasLanguage_ = false, links_ = true;
+    bool hasStandard_ = false, hasLanguage_ = false, links_ = true, makesObjects_ = false;
+    bool relocatable_ = false, linksDevice_ = false;
 };
 
-int runCompiler(const Words& line) {
+int runTool(const Words& line, const char* package) {
     std::vector<char*> arguments;
     arguments.reserve(line.size() + 1);
     for (const std::string& word : line) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
     pid_t child = 0;
     const int error = posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ);
-    if (error == ENOENT) throw Error("cc: {} is not installed; it is in the Debian package clang-19", line[0]);
+    if (error == ENOENT) throw Error("cc: {} is not installed; it is in the Debian package {}", line[0], package);
     if (error != 0) throw Error("cc: {} cannot be started: {}", line[0], std::strerror(error));
     int status = 0;
     while (waitpid(child, &status, 0) < 0)
@@ -219,17 +263,31 @@ int runCompiler(const Words& line) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : kCheckFailed;
 }
 
+/// Lets an object register its piece of device code with the function that the SDK links into every program, instead of
+/// with one that is named after the object, and that NVIDIA's linker would write.
+int joinPiece(const std::string& object) {
+    static constexpr std::string_view kOwn = "__cudaRegisterLinkedBinary";
+    const std::string bytes = readFile(object);
+    const std::size_t at = bytes.find(kOwn);
+    if (at == std::string::npos) return 0;  // it has no device code
+    const std::string name = bytes.c_str() + at;
+    return runTool({"objcopy", "--redefine-sym", name + "=__bulkheadRegisterLinkedBinary", object}, "binutils");
+}
+
 /// Until one fails.
-int runCompilers(const std::vector<Words>& lines) {
-    for (const Words& line : lines)
-        if (const int status = runCompiler(line); status != 0) return status;
+int run(const std::vector<Compilation>& compilations) {
+    for (const Compilation& compilation : compilations) {
+        if (const int status = runTool(compilation.line, "clang-19"); status != 0) return status;
+        for (const std::string& object : compilation.pieces)
+            if (const int status = joinPiece(object); status != 0) return status;
+    }
     return 0;
 }
 
 int compile(const Command& command) {
-    if (!command.hasC()) return runCompilers(command.lines(findSdk(), {}));
+    if (!command.needsScratch()) return run(command.compilations(findSdk(), {}));
     const ScratchFolder scratch("cc");
-    return runCompilers(command.lines(findSdk(), scratch.path()));
+    return run(command.compilations(findSdk(), scratch.path()));
 }
 
 }  // namespace

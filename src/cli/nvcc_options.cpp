@@ -172,7 +172,7 @@ const Rule kRules[] = {
      }},
 };
 
-/// Names of options that link device code of several files.
+/// Options for device code that is compiled in pieces, and linked.
 constexpr std::string_view kLinking[] = {"dc", "device-c", "dlink", "device-link", "fgpu-rdc"};
 constexpr std::string_view kRelocatable[] = {"rdc", "relocatable-device-code"};
 
@@ -221,12 +221,18 @@ NvccOption readNvccOption(const std::vector<std::string>& typed, std::size_t at)
         read.arch = archOf(option.value);
         return read;
     }
-    if (isOneOf(kRelocatable, option.name)) takeValue();
-    if (isOneOf(kLinking, option.name) || (isOneOf(kRelocatable, option.name) && isTrue(typed[at], option.value)))
-        throw Error(
-            "cc: {}: device code cannot be linked across files; put a kernel and the functions it calls into one file",
-            typed[at]);
-    if (isOneOf(kRelocatable, option.name)) return read;
+    if (isOneOf(kRelocatable, option.name)) {
+        takeValue();
+        read.relocatable = isTrue(typed[at], option.value);
+        return read;
+    }
+    if (isOneOf(kLinking, option.name)) {
+        read.words = 1;
+        read.relocatable = true;
+        read.linksDevice = option.name == "dlink" || option.name == "device-link";
+        if (!read.linksDevice && option.name != "fgpu-rdc") read.passed = {"-c"};
+        return read;
+    }
     if (option.name == "Werror") {
         const bool apart = !option.hasValue && at + 1 < typed.size() && isOneOf(kErrorKinds, typed[at + 1]);
         if (!apart && !(option.hasValue && isOneOf(kErrorKinds, option.value))) return {};

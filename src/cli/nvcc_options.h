@@ -11,6 +11,8 @@ struct NvccOption {
     std::size_t words = 0;            ///< that were typed for it: itself, and its value if it is a word of its own
     std::vector<std::string> passed;  ///< to clang; none where clang does it anyway, or has no counterpart
     std::string arch;                 ///< if it names one, as "sm_90"
+    bool relocatable = false;         ///< device code is compiled in pieces, and linked
+    bool linksDevice = false;         ///< nothing but that link is wanted
 };
 
 /// The option that begins at a word, in any of nvcc's spellings: `-name value`, `--name=value`, and its long name. No

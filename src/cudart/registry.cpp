@@ -1,6 +1,7 @@
 #include "cudart/registry.h"
 
 #include <cstdint>
+#include <cstring>
 
 namespace bulkhead::cudart {
 namespace {
@@ -13,6 +14,38 @@ struct Wrapper {
 };
 constexpr std::uint32_t kWrapperMagic = 0x466243b1;
 constexpr std::uint32_t kLinkedVersion = 2;  ///< code to be linked at run time: only the wrapper names all of it
+
+/// Of a program that `bulkhead cc` linked: nothing but pieces, each a fatbin behind its own wrapper.
+const Wrapper* unlinked(const void* image) {
+    const auto* w = static_cast<const Wrapper*>(image);
+    return w && w->magic == kWrapperMagic && w->version == kLinkedVersion && !w->image ? w : nullptr;
+}
+
+/// From its header: u32 magic, u16 version, u16 bytes of the header, u64 bytes behind it.
+std::size_t fatbinBytes(const void* fatbin) {
+    std::uint16_t header = 0;
+    std::uint64_t content = 0;
+    std::memcpy(&header, static_cast<const char*>(fatbin) + 6, sizeof header);
+    std::memcpy(&content, static_cast<const char*>(fatbin) + 8, sizeof content);
+    return header + content;
+}
+
+CUmodule linked(const Wrapper& program) {
+    constexpr driver::CUjitInputType kFatbin = 2;
+    driver::CUlinkState state = nullptr;
+    check(api().cuLinkCreate(0, nullptr, nullptr, &state));
+    const std::unique_ptr<void, void (*)(void*)> held(
+        state, [](void* made) { api().cuLinkDestroy(static_cast<driver::CUlinkState>(made)); });
+    for (const auto* const* piece = static_cast<const Wrapper* const*>(program.more); *piece; ++piece) {
+        void* fatbin = const_cast<void*>((*piece)->image);
+        check(api().cuLinkAddData(state, kFatbin, fatbin, fatbinBytes(fatbin), "piece", 0, nullptr, nullptr));
+    }
+    void* image = nullptr;
+    check(api().cuLinkComplete(state, &image, nullptr));
+    CUmodule module = nullptr;
+    check(api().cuModuleLoadData(&module, image));
+    return module;
+}
 
 const void* imageOf(const void* wrapper) {
     const auto* w = static_cast<const Wrapper*>(wrapper);
@@ -83,7 +116,10 @@ Kernel* Registry::find(const void* function) {
 CUmodule Registry::moduleIn(FatBinary& binary, CUcontext context) {
     if (const auto loaded = binary.modules.find(context); loaded != binary.modules.end()) return loaded->second;
     CUmodule module = nullptr;
-    check(api().cuModuleLoadFatBinary(&module, binary.image));
+    if (const Wrapper* program = unlinked(binary.image))
+        module = linked(*program);
+    else
+        check(api().cuModuleLoadFatBinary(&module, binary.image));
     binary.modules[context] = module;
     for (const FatBinary::ManagedVariable& variable : binary.managed) {
         CUdeviceptr address = 0;

@@ -84,6 +84,10 @@
       (CUlinkState state, CUjitInputType type, void* data, std::size_t bytes, const char* name, unsigned optionCount,  \
        CUjit_option* options, void** optionValues),                                                                    \
       (state, type, data, bytes, name, optionCount, options, optionValues))                                            \
+    X(cuLinkAddFile, cuLinkAddFile_v2, none,                                                                           \
+      (CUlinkState state, CUjitInputType type, const char* path, unsigned optionCount, CUjit_option* options,          \
+       void** optionValues),                                                                                           \
+      (state, type, path, optionCount, options, optionValues))                                                         \
     X(cuLinkComplete, cuLinkComplete, none, (CUlinkState state, void** image, std::size_t* bytes),                     \
       (state, image, bytes))                                                                                           \
     X(cuLinkDestroy, cuLinkDestroy, none, (CUlinkState state), (state))

@@ -104,21 +104,51 @@ bool Fatbin::beginsAt(std::span<const std::uint8_t> bytes) {
     return hasMagic(bytes, kMagic);
 }
 
+namespace {
+
+/// As far as memory goes.
+std::span<const std::uint8_t> readable(const void* at) {
+    const Bytes bytes = readableFrom(at, Fatbin::kMostBytes);
+    if (bytes == 0) throw Error("the image is not in memory that can be read");
+    return {static_cast<const std::uint8_t*>(at), bytes};
+}
+
+/// What compilers put before a fatbin: u32 magic, u32 version, pointer to the fatbin, pointer to the pieces.
+constexpr std::size_t kWrapperVersion = 4, kWrapperFatbin = 8, kWrapperPieces = 16;
+constexpr std::uint32_t kLinkedVersion = 2;  ///< of several objects, whose fatbins the wrapper lists
+constexpr std::size_t kMostPieces = 100'000;
+
+const void* pointerAt(std::span<const std::uint8_t> bytes, std::size_t offset) {
+    if (bytes.size() < offset + sizeof(void*)) throw Error("the wrapper of a fatbin is cut off");
+    return at<const void*>(bytes, offset);
+}
+
+}  // namespace
+
 std::span<const std::uint8_t> Fatbin::imageAt(const void* image) {
-    const auto readable = [](const void* at) {
-        const Bytes bytes = readableFrom(at, kMostBytes);
-        if (bytes == 0) throw Error("the image is not in memory that can be read");
-        return std::span(static_cast<const std::uint8_t*>(at), bytes);
-    };
     const std::span<const std::uint8_t> bytes = readable(image);
     if (!hasMagic(bytes, kWrapperMagic)) return bytes;
-    // u32 magic, u32 version, pointer to the fatbin
-    constexpr std::size_t kPointer = 8;
-    if (bytes.size() < kPointer + sizeof(void*)) throw Error("the wrapper of a fatbin is cut off");
-    const void* const fatbin = at<const void*>(bytes, kPointer);
+    const void* const fatbin = pointerAt(bytes, kWrapperFatbin);
     if (!fatbin) throw Error("the wrapper of a fatbin points to nothing");
     if (!beginsAt(readable(fatbin))) throw Error("the wrapper of a fatbin points to something else");
     return readable(fatbin);
+}
+
+std::vector<std::span<const std::uint8_t>> Fatbin::imagesAt(const void* image) {
+    const std::span<const std::uint8_t> bytes = readable(image);
+    const bool linked = hasMagic(bytes, kWrapperMagic) && bytes.size() >= kWrapperPieces + sizeof(void*) &&
+                        at<std::uint32_t>(bytes, kWrapperVersion) == kLinkedVersion;
+    const void* const pieces = linked ? pointerAt(bytes, kWrapperPieces) : nullptr;
+    if (!pieces) return {imageAt(image)};
+    std::vector<std::span<const std::uint8_t>> images;
+    const std::span<const std::uint8_t> list = readable(pieces);
+    for (std::size_t offset = 0; images.size() < kMostPieces; offset += sizeof(void*)) {
+        const void* const piece = pointerAt(list, offset);
+        if (!piece) break;
+        images.push_back(imageAt(piece));
+    }
+    if (images.empty()) throw Error("a linked program lists no fatbins");
+    return images;
 }
 
 std::span<const std::uint8_t> Fatbin::bytesAt(const void* image) {

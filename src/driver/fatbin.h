@@ -36,6 +36,8 @@ class Fatbin {
     static Fatbin read(std::span<const std::uint8_t>);
     /// What a program points to, by itself or by the wrapper of a fatbin, as far as memory can be read. Throws Error.
     static std::span<const std::uint8_t> imageAt(const void* image);
+    /// Likewise each of those that a program compiled in pieces is linked of; one otherwise.
+    static std::vector<std::span<const std::uint8_t>> imagesAt(const void* image);
     /// The same where it is a fatbin; empty if it is not.
     static std::span<const std::uint8_t> bytesAt(const void* image);
 

@@ -8,81 +8,18 @@
 #include <string_view>
 
 #include "driver/fatbin.h"
+#include "driver/jit_options.h"
 #include "driver/state.h"
+#include "ptx/link.h"
 
 namespace bulkhead::driver {
 namespace {
-
-/// CUjit_option: where a compiler's messages go. Sizes come in and go out in the value itself.
-constexpr CUjit_option kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6;
-constexpr CUjitInputType kInputCubin = 0, kInputPtx = 1, kInputFatbin = 2;
-
-class JitOptions {
-  public:
-    JitOptions(unsigned count, const CUjit_option* options, void** values) {
-        for (unsigned i = 0; i < count; ++i) {
-            if (options[i] == kInfoLog) info_.buffer = static_cast<char*>(values[i]);
-            if (options[i] == kInfoLogBytes) info_.bytes = &values[i];
-            if (options[i] == kErrorLog) error_.buffer = static_cast<char*>(values[i]);
-            if (options[i] == kErrorLogBytes) error_.bytes = &values[i];
-        }
-        info_.room = roomOf(info_);
-        error_.room = roomOf(error_);
-    }
-    /// What a compiler would say: nothing where all went well.
-    void report(const std::string& error) const {
-        write(info_, "");
-        write(error_, error);
-    }
-
-  private:
-    struct Log {
-        char* buffer = nullptr;
-        void** bytes = nullptr;
-        std::size_t room = 0;
-    };
-    static std::size_t roomOf(const Log& log) {
-        return log.buffer && log.bytes ? static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(*log.bytes)) : 0;
-    }
-    static void write(const Log& log, const std::string& text) {
-        std::size_t written = 0;
-        if (log.room > 0) {
-            written = std::min(text.size(), log.room - 1);
-            std::memcpy(log.buffer, text.data(), written);
-            log.buffer[written] = '\0';
-        }
-        if (log.bytes) *log.bytes = reinterpret_cast<void*>(static_cast<std::uintptr_t>(written));
-    }
-    Log info_, error_;
-};
 
 [[noreturn]] void refuseMachineCode(const std::string& targets) {
     throw Failure{CUDA_ERROR_NO_BINARY_FOR_GPU,
                   fmt::format("the image holds machine code{} but no PTX, and only PTX can be simulated: compile with "
                               "-gencode arch=compute_75,code=compute_75",
                               targets.empty() ? "" : " for " + targets)};
-}
-
-ptx::Module parseImage(const void* image, const arch::DeviceProfile* profile) {
-    return ptx::parse(ptxOf(image, profile), "<module>");
-}
-
-/// A linker's input: so many bytes, or what they point to.
-std::span<const std::uint8_t> inputAt(const void* data, std::size_t bytes) {
-    const std::span<const std::uint8_t> image = Fatbin::imageAt(data);
-    return image.data() == data ? image.first(std::min(bytes, image.size())) : image;
-}
-
-/// A file with an image, or the call's error.
-std::string imageIn(const char* path) {
-    require(path != nullptr, CUDA_ERROR_INVALID_VALUE, "no file name");
-    require(::access(path, R_OK) == 0 && !std::filesystem::is_directory(path), CUDA_ERROR_FILE_NOT_FOUND,
-            "the module's file cannot be read");
-    try {
-        return readImage(path);
-    } catch (const Error& error) {
-        throw Failure{CUDA_ERROR_INVALID_IMAGE, error.what()};
-    }
 }
 
 int targetOf(const std::string& target) {
@@ -177,10 +114,27 @@ std::string ptxOf(std::span<const std::uint8_t> image, const arch::DeviceProfile
     }
 }
 
-std::string ptxOf(const void* image, const arch::DeviceProfile* profile) {
+ptx::Module parseImage(const void* image, const arch::DeviceProfile* profile) {
     require(image != nullptr, CUDA_ERROR_INVALID_VALUE, "no image");
+    std::vector<std::span<const std::uint8_t>> images;
     try {
-        return ptxOf(Fatbin::imageAt(image), profile);
+        images = Fatbin::imagesAt(image);
+    } catch (const Error& error) {
+        throw Failure{CUDA_ERROR_INVALID_IMAGE, error.what()};
+    }
+    std::vector<ptx::Module> modules;
+    for (const std::span<const std::uint8_t> one : images)
+        for (const std::string& text : linkedTexts(ptxOf(one, profile)))
+            modules.push_back(ptx::parse(text, "<module>"));
+    return ptx::link(std::move(modules));
+}
+
+std::string imageIn(const char* path) {
+    require(path != nullptr, CUDA_ERROR_INVALID_VALUE, "no file name");
+    require(::access(path, R_OK) == 0 && !std::filesystem::is_directory(path), CUDA_ERROR_FILE_NOT_FOUND,
+            "the module's file cannot be read");
+    try {
+        return readImage(path);
     } catch (const Error& error) {
         throw Failure{CUDA_ERROR_INVALID_IMAGE, error.what()};
     }
@@ -308,48 +262,6 @@ CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmod
         requireOutput(functions);
         const std::vector<std::string> names = known(module)->loaded.program->kernelNames();
         for (std::size_t i = 0; i < names.size() && i < count; ++i) functions[i] = functionOf(module, names[i]);
-    });
-}
-
-CUresult cuLinkCreate(unsigned, CUjit_option*, void**, CUlinkState* state) {
-    return call([&] {
-        current();
-        requireOutput(state);
-        auto made = std::make_unique<CUlinkState_st>();
-        *state = remember(made.get());
-        driver::state().links[*state] = std::move(made);
-    });
-}
-CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data, std::size_t bytes, const char*, unsigned,
-                       CUjit_option*, void**) {
-    return call([&] {
-        CUcontext context = current();
-        requireOutput(data);
-        require(type == kInputPtx || type == kInputFatbin,
-                type == kInputCubin ? CUDA_ERROR_NO_BINARY_FOR_GPU : CUDA_ERROR_NOT_SUPPORTED,
-                "only PTX and fatbins can be linked");
-        require(known(state)->image.empty(), CUDA_ERROR_NOT_SUPPORTED, "the simulated driver links one input only");
-        if (type == kInputPtx)
-            state->image.assign(static_cast<const char*>(data), bytes);
-        else
-            state->image = ptxOf(inputAt(data, bytes), &gpuOf(context).profile());
-        state->image.resize(std::min(state->image.size(), state->image.find('\0')));
-        sim::lower(ptx::parse(state->image, "<link>"));
-    });
-}
-CUresult cuLinkComplete(CUlinkState state, void** image, std::size_t* bytes) {
-    return call([&] {
-        current();
-        requireOutput(image);
-        require(!known(state)->image.empty(), CUDA_ERROR_INVALID_VALUE, "nothing was added");
-        *image = state->image.data();
-        if (bytes) *bytes = state->image.size() + 1;
-    });
-}
-CUresult cuLinkDestroy(CUlinkState state) {
-    return call([&] {
-        forget(known(state));
-        driver::state().links.erase(state);
     });
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "driver/driver_api.h"
+#include "driver/jit_options.h"
 #include "ptx/module.h"
 #include "sim/machine.h"
 
@@ -196,6 +197,7 @@ struct Device {
 
 struct CUlinkState_st {
     std::string image;
+    JitOptions options;
 };
 
 struct CUdevResourceDesc_st {
@@ -360,8 +362,13 @@ class PerThreadDefaultStream {
 
 // Modules.
 /// The PTX in an image: text, a fatbin or its wrapper. Throws Failure for what cannot be executed.
-std::string ptxOf(const void* image, const arch::DeviceProfile*);
 std::string ptxOf(std::span<const std::uint8_t> image, const arch::DeviceProfile*);
+/// An image where a program points to it, linked if it holds several modules.
+ptx::Module parseImage(const void* image, const arch::DeviceProfile*);
+/// The modules that an image of the linker's is made of; a PTX text is one.
+std::vector<std::string> linkedTexts(const std::string& image);
+/// A file with an image, or the call's error.
+std::string imageIn(const char* path);
 CUmodule loadModule(CUcontext, const ptx::Module&, CUlibrary = nullptr);
 void unloadModule(CUmodule);
 CUfunction functionOf(CUmodule, const std::string& name);

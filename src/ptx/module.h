@@ -119,6 +119,7 @@ struct Variable {
     std::uint64_t bytes = 0;  ///< 0 for extern .shared x[]
     bool isExtern = false;
     bool isVisible = false;
+    bool isWeak = false;  ///< gives way to another module's of that name
     bool isArray = false;
     std::vector<std::uint8_t> initial;  ///< empty = zero; else exactly `bytes`
     std::vector<Relocation> relocations;
@@ -149,6 +150,7 @@ struct Function {
     bool isKernel = false;
     bool isExtern = false;  ///< declared only: vprintf, __assertfail, malloc...
     bool isVisible = false;
+    bool isWeak = false;
     bool noReturn = false;
     std::vector<Variable> results, params;
     std::vector<Variable> variables;  ///< .local, .shared, .param declared in the body; names made unique by scope

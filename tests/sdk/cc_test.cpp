@@ -99,8 +99,46 @@ TEST_F(Cc, HostFilesCanBeSharedPointersAndAlgorithms) {
     EXPECT_EQ(run({at("std")}).exitCode, 0);
 }
 
-TEST_F(Cc, LinkingDeviceCodeAcrossFilesIsRefused) {
-    expectRefused({"-rdc=true", "x.cu"}, "-rdc=true: device code cannot be linked across files");
+TEST_F(Cc, LinksDeviceCodeAcrossFiles) {
+    // Functions and variables of another file; two files have one of the same name each for themselves.
+    const std::string user = write("user.cu",
+                                   "extern __device__ int counter;\nextern __constant__ int factor;\n"
+                                   "__device__ int scaled(int x);\nstatic __device__ int own = 100;\n"
+                                   "__global__ void use(int* p) { *p = scaled(4) + counter + own; }\n"
+                                   "int other();\n"
+                                   "int main() {\n"
+                                   "    int *p, value = 7;\n    cudaMalloc(&p, 4);\n"
+                                   "    cudaMemcpyToSymbol(counter, &value, 4);\n    use<<<1, 1>>>(p);\n"
+                                   "    cudaMemcpy(&value, p, 4, cudaMemcpyDeviceToHost);\n"
+                                   "    printf(\"%d %d\\n\", value, other());\n}\n");
+    const std::string maker = write("maker.cu",
+                                    "__device__ int counter = 1;\n__constant__ int factor = 3;\n"
+                                    "static __device__ int own = 5;\n"
+                                    "__device__ int scaled(int x) { return factor * x + own; }\n"
+                                    "__global__ void give(int* p) { *p = own; }\n"
+                                    "int other() { int *p, v; cudaMalloc(&p, 4); give<<<1, 1>>>(p); "
+                                    "cudaMemcpy(&v, p, 4, cudaMemcpyDeviceToHost); return v; }\n");
+    const std::string expected = "124 5\n";  // 3 * 4 + 5 + 7 + 100
+    ASSERT_EQ(cc({"-rdc=true", user, maker, "-o", at("at once")}).output, "");
+    EXPECT_EQ(run({at("at once")}).output, expected);
+    // As a Makefile does it.
+    ASSERT_EQ(cc({"-dc", user, "-o", at("user.o")}).output, "");
+    ASSERT_EQ(cc({"--relocatable-device-code", "true", "-c", maker, "-o", at("maker.o")}).output, "");
+    ASSERT_EQ(cc({at("user.o"), at("maker.o"), "-o", at("linked")}).output, "");
+    EXPECT_EQ(run({at("linked")}).output, expected);
+    ASSERT_EQ(cc({"-dlink", at("user.o"), at("maker.o"), "-o", at("device.o")}).output, "");
+    ASSERT_EQ(run({"/usr/bin/g++", at("user.o"), at("maker.o"), at("device.o"), "-L" BULKHEAD_LIBRARY_FOLDER,
+                   "-Wl,-rpath," BULKHEAD_LIBRARY_FOLDER, "-lcudart", "-o", at("by g++")})
+                  .output,
+              "");
+    EXPECT_EQ(run({at("by g++")}).output, expected);
+    // Without the file that defines them.
+    ASSERT_EQ(cc({"-dc", user, "-o", at("user.o")}).output, "");
+    write("stub.cpp", "int counter, factor;\nint other() { return 0; }\n");
+    ASSERT_EQ(cc({at("user.o"), at("stub.cpp"), "-o", at("alone")}).output, "");
+    const Outcome o = run({at("alone")});
+    EXPECT_NE(o.output.find("counter"), std::string::npos) << o.output;
+    EXPECT_NE(o.output.find("not defined"), std::string::npos) << o.output;
 }
 
 TEST_F(Cc, SaysWhatNvccSays) {
@@ -206,7 +244,6 @@ TEST_F(Cc, RefusesOptionsThatItCannotFollow) {
     expectRefused({"-cubin", "x.cu"}, "there is no machine code");
     expectRefused({"--default-stream", "own", "x.cu"}, "legacy or per-thread, not own");
     expectRefused({"-arch=fast", "x.cu"}, "fast: not an architecture");
-    expectRefused({"-dc", "x.cu"}, "-dc: device code cannot be linked across files");
     expectRefused({"-fmad=maybe", "x.cu"}, "true or false, not maybe");
     expectRefused({"x.cu", "-Xptxas"}, "-Xptxas needs a value");
 }

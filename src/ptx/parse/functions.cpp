@@ -84,6 +84,7 @@ void Parser::function(bool isKernel, Linkage linkage) {
     labelNames_.clear();
     function_.isKernel = isKernel;
     function_.isVisible = linkage.isVisible;
+    function_.isWeak = linkage.isWeak;
     if (!isKernel && token_.is('(')) function_.results = parameters();
     function_.position = token_.position();
     Position position = token_.position();
@@ -105,6 +106,7 @@ void Parser::function(bool isKernel, Linkage linkage) {
             fail(position, fmt::format("'{}' was declared differently before", name));
         }
         function_.isVisible |= earlier.isVisible;
+        function_.isWeak |= earlier.isWeak;
         function_.noReturn |= earlier.noReturn;
     } else {
         index = static_cast<int>(module_.functions.size());

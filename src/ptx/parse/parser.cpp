@@ -78,6 +78,7 @@ void Parser::moduleStatement() {
         word = token_.text;
         if (word == "visible" || word == "weak" || word == "common") {
             linkage.isVisible = true;
+            linkage.isWeak = linkage.isWeak || word != "visible";
         } else if (word == "extern") {
             linkage.isExtern = true;
         } else {

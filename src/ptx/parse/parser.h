@@ -164,7 +164,7 @@ class Parser {
     void header();
 
     struct Linkage {
-        bool isVisible = false, isExtern = false;
+        bool isVisible = false, isExtern = false, isWeak = false;
     };
 
     void moduleStatement();

@@ -136,6 +136,7 @@ void Parser::variableStatement(Space space, Linkage linkage) {
         Variable result = variable(common, name, dimensions, position);
         result.isExtern = linkage.isExtern;
         result.isVisible = linkage.isVisible;
+        result.isWeak = linkage.isWeak;
         if (token_.is('=')) {
             if (space != Space::global && space != Space::constant) {
                 fail(fmt::format(".{} variables cannot be initialised", nameOf(space)));

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "driver/cu_types.h"
+
+namespace bulkhead::driver {
+
+/// CUjit_option: where a compiler's messages go. Sizes come in and go out in the value itself.
+class JitOptions {
+  public:
+    JitOptions() = default;
+    JitOptions(unsigned count, const CUjit_option* options, void** values) {
+        for (unsigned i = 0; i < count; ++i) {
+            if (options[i] == kInfoLog) info_.buffer = static_cast<char*>(values[i]);
+            if (options[i] == kInfoLogBytes) info_.bytes = &values[i];
+            if (options[i] == kErrorLog) error_.buffer = static_cast<char*>(values[i]);
+            if (options[i] == kErrorLogBytes) error_.bytes = &values[i];
+        }
+        info_.room = roomOf(info_);
+        error_.room = roomOf(error_);
+    }
+    /// What a compiler would say: nothing where all went well.
+    void report(const std::string& error) const {
+        write(info_, "");
+        write(error_, error);
+    }
+
+  private:
+    static constexpr CUjit_option kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6;
+
+    struct Log {
+        char* buffer = nullptr;
+        void** bytes = nullptr;
+        std::size_t room = 0;
+    };
+    static std::size_t roomOf(const Log& log) {
+        return log.buffer && log.bytes ? static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(*log.bytes)) : 0;
+    }
+    static void write(const Log& log, const std::string& text) {
+        std::size_t written = 0;
+        if (log.room > 0) {
+            written = std::min(text.size(), log.room - 1);
+            std::memcpy(log.buffer, text.data(), written);
+            log.buffer[written] = '\0';
+        }
+        if (log.bytes) *log.bytes = reinterpret_cast<void*>(static_cast<std::uintptr_t>(written));
+    }
+    Log info_, error_;
+};
+
+}  // namespace bulkhead::driver
