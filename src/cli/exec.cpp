@@ -98,8 +98,10 @@ void checkProgram(const fs::path& program) {
         checkLibrary(name, library);
         sharedRuntime |= library.starts_with("libcudart.so");
     }
-    // NVIDIA's runtime asks the driver for tables that no document describes; no other code names this call.
-    if (elf->hasDeviceCode && !sharedRuntime && bytes.find("cuGetExportTable") != std::string::npos)
+    // NVIDIA's runtime asks the driver for tables that no document describes, and has the names of all its errors.
+    const auto names = [&](const char* text) { return bytes.find(text) != std::string::npos; };
+    if (elf->hasDeviceCode && !sharedRuntime && names("cuGetExportTable") &&
+        names("cudaErrorLaunchIncompatibleTexturing"))
         throw Error(
             "{}: is linked statically with NVIDIA's CUDA runtime: link it with nvcc -cudart shared, or with -L{} "
             "before "
@@ -118,6 +120,7 @@ void prepareEnvironment(const ExecOptions& options) {
     set("BULKHEAD_SAMPLE", options.sample ? "1" : "");
     set("BULKHEAD_STATS", options.stats.empty() ? "" : fs::absolute(options.stats).string());
     set("BULKHEAD_SUMMARY", options.quiet ? "0" : "1");
+    set("BULKHEAD_PROGRESS", options.quiet ? "0" : "1");
     const metrics::Output counters = metrics::parseOutput(options.metrics, "--metrics");
     set("BULKHEAD_METRICS", counters.file.empty() ? options.metrics : "ncu:" + fs::absolute(counters.file).string());
 }
@@ -174,7 +177,7 @@ Action setUpExec(CommandLine line) {
     addSampleOption(line, o->sample);
     line.option("--stats", o->stats, "write counters of every kernel as JSON to FILE").typeName("FILE");
     addMetricsOption(line, o->metrics);
-    line.flag("--quiet", o->quiet, "print no table of kernels at the end");
+    line.flag("--quiet", o->quiet, "print no progress, and no table of kernels at the end");
     return [o] {
         o->gpu = gpgpusimVariant(o->gpu, o->gpgpusim);
         return exec(*o);

@@ -100,6 +100,7 @@ driver::CUdevice addSimulated(const std::string& name, const SimulationOptions& 
     simulation.scheduler = options.scheduler;
     simulation.observer = options.observer;
     simulation.sample = options.sample;
+    simulation.heartbeat = options.heartbeat;
     const driver::CUdevice ordinal = driver::simulatorApi().addDevice(std::move(profile), std::move(simulation));
     driver::simulatorApi().setSharing(ordinal, options.concurrentContexts);
     return ordinal;

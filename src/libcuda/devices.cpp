@@ -11,6 +11,8 @@
 #include "driver/simulated_driver.h"
 #include "gpu/simulated_device.h"
 #include "libcuda/beside.h"
+#include "libcuda/interruption.h"
+#include "libcuda/progress.h"
 #include "libcuda/statistics.h"
 #include "walls/context_registry.h"
 
@@ -38,6 +40,10 @@ void addDevice(const std::string& name, const std::string& scheduler, const std:
     options.settings = settings;
     options.sample = wantsSampling();
     options.observer = &Statistics::instance().watch(scheduler, options.sample);
+    options.heartbeat = [](const sim::Machine& gpu) {
+        Progress::instance().look(gpu);
+        endIfInterrupted();
+    };
     Statistics::instance().began(gpu::addDevice(name, options));
 }
 
@@ -49,6 +55,7 @@ bool addDevices() {
         for (const std::string& gpu : split(environment("BULKHEAD_GPU", "sim:gtx1080"), ','))
             addDevice(gpu, scheduler, settings);
         gpu::workWhileHostWaits(true);
+        writeStatisticsWhenInterrupted();
     } catch (const Error& error) {
         fmt::print(stderr, "bulkhead: {}\n", error.what());
     }

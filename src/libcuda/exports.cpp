@@ -154,8 +154,10 @@ BULKHEAD_EXPORT CUresult cuGetExportTable(const void** table, const CUuuid* name
     }
     static const bool said = [] {
         std::fputs(
-            "bulkhead: NVIDIA's CUDA runtime is linked into this program, and needs NVIDIA's driver: link with "
-            "-cudart shared, or put the folder of Bulkhead's libcudart_static.a first with -L\n",
+            "bulkhead: cuGetExportTable is asked for a table that only NVIDIA's driver has. If NVIDIA's CUDA runtime "
+            "is "
+            "linked into this program, link with -cudart shared, or put the folder of Bulkhead's libcudart_static.a "
+            "first with -L\n",
             stderr);
         return true;
     }();

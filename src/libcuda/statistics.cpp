@@ -1,6 +1,5 @@
 #include "libcuda/statistics.h"
 
-#include <cxxabi.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,8 @@
 #include "base/result.h"
 #include "base/schema.h"
 #include "gpu/simulated_device.h"
+#include "libcuda/kernel_name.h"
+#include "libcuda/progress.h"
 #include "metrics/output.h"
 #include "metrics/simulated_launch.h"
 #include "report/report.h"
@@ -26,22 +27,6 @@ namespace {
 
 constexpr std::array<const char*, kTransfers> kTransferNames = {"host_to_device", "device_to_host", "device_to_device",
                                                                 "unified", "fill"};
-
-/// As the source has it: void scale<float>(float*, int).
-std::string signatureOf(const std::string& kernel) {
-    int status = 0;
-    const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(kernel.c_str(), nullptr, nullptr, &status),
-                                                      std::free);
-    return status == 0 && text ? text.get() : kernel;
-}
-
-/// Without its parameters and the void that templates begin with, for a narrow column.
-std::string shortName(const std::string& kernel) {
-    constexpr std::string_view nothing = "void ";
-    std::string name = signatureOf(kernel);
-    if (name.starts_with(nothing)) name.erase(0, nothing.size());
-    return name.substr(0, name.find('('));
-}
 
 /// The words that started this process.
 nlohmann::ordered_json command() {
@@ -85,7 +70,9 @@ nlohmann::ordered_json toJson(const gpu::LaunchCounters& gpu, const std::string&
 class Statistics::Watcher final : public sim::Observer {
   public:
     Watcher(std::string scheduler, bool sampled) : scheduler(std::move(scheduler)), sampled(sampled) {}
+    void launchStarted(Cycles, std::uint32_t launch) override { Progress::instance().launchStarted(launch); }
     void launchEnded(Cycles, std::uint32_t launch) override {
+        Progress::instance().launchEnded(launch);
         const gpu::Launch ended = gpu->launch(launch);
         KernelSum& sum = kernels[ended.kernel];
         ++sum.launches;
@@ -206,7 +193,6 @@ std::vector<metrics::LaunchRow> Statistics::rows() const {
 
 void Statistics::write() const {
     if (watchers_.empty() || process_ != ::getpid()) return;
-    gpu::workWhileHostWaits(false);
     std::fflush(stdout);
     if (environment("BULKHEAD_SUMMARY") == "1") fmt::print(stderr, "{}", table());
     const std::string file = environment("BULKHEAD_STATS");
@@ -222,6 +208,7 @@ namespace {
 
 /// When the library is unloaded, which is after the program's own static objects are gone.
 [[gnu::destructor]] void writeStatistics() {
+    gpu::workWhileHostWaits(false);
     Statistics::instance().write();
 }
 
