@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 constexpr Bytes kMostProgramBytes = 4_GiB;
 
 struct ExecOptions {
-    std::string gpu = "sim:gtx1080", scheduler = "gto", stats, metrics;
+    std::string gpu = "sim:gtx1080", scheduler = "gto", stats, metrics, bounds = "relaxed";
     std::vector<std::string> settings, command;
     bool quiet = false, sample = false, gpgpusim = false;
 };
@@ -119,6 +119,7 @@ void prepareEnvironment(const ExecOptions& options) {
     set("BULKHEAD_SET", fmt::format("{}", fmt::join(options.settings, " ")));
     set("BULKHEAD_SAMPLE", options.sample ? "1" : "");
     set("BULKHEAD_STATS", options.stats.empty() ? "" : fs::absolute(options.stats).string());
+    set("BULKHEAD_BOUNDS", options.bounds);
     set("BULKHEAD_SUMMARY", options.quiet ? "0" : "1");
     set("BULKHEAD_PROGRESS", options.quiet ? "0" : "1");
     const metrics::Output counters = metrics::parseOutput(options.metrics, "--metrics");
@@ -132,6 +133,8 @@ int exec(const ExecOptions& options) {
     arch::DeviceProfile profile = arch::findProfile(options.gpu);
     arch::applySettings(profile, options.settings);
     sim::findScheduler(options.scheduler);
+    if (options.bounds != "relaxed" && options.bounds != "strict")
+        throw Error("--bounds {}: give relaxed or strict", options.bounds);
     if (options.sample) sim::expectSampling(options.scheduler);
     if (!options.stats.empty()) expectWritable(options.stats);
     expectOutputs({metrics::parseOutput(options.metrics, "--metrics").file});
@@ -175,6 +178,9 @@ Action setUpExec(CommandLine line) {
     addSettings(line, o->settings);
     addThreadsOption(line);
     addSampleOption(line, o->sample);
+    line.option("--bounds", o->bounds, "reads beside allocations: relaxed warns, strict ends the kernel")
+        .typeName("HOW")
+        .showDefault();
     line.option("--stats", o->stats, "write counters of every kernel as JSON to FILE").typeName("FILE");
     addMetricsOption(line, o->metrics);
     line.flag("--quiet", o->quiet, "print no progress, and no table of kernels at the end");

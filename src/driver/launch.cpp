@@ -155,6 +155,7 @@ void run(const Launch& launch) {
     spec.params = parametersOf(launch, *function->code);
     spec.sms = on->context->sms;
     spec.numberedAnew = state().numbersAnew;
+    spec.overruns = state().overruns.get();
     spec.print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
     if (launch.cooperative) {
         requireCoResident(launch, occupancy, on);

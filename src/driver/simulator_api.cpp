@@ -100,6 +100,11 @@ CUresult launches(std::vector<sim::LaunchId>* ids) {
     });
 }
 
+void relaxBounds(std::function<void(const std::string&)> tell) {
+    const std::lock_guard lock(state().mutex);
+    state().overruns = std::make_unique<sim::Overruns>(std::move(tell));
+}
+
 std::string lastError() {
     return lastErrorText();
 }
@@ -107,9 +112,10 @@ std::string lastError() {
 }  // namespace
 
 const SimulatorApi& simulatorApi() {
-    static const SimulatorApi api = {addDevice,    removeDevice, discardWork,        machine,         newSharingContext,
-                                     setSharing,   setNumbering, setAllocation,      physicalAddress, pageColor,
-                                     limitThreads, launches,     workWhileHostWaits, lastError};
+    static const SimulatorApi api = {addDevice,         removeDevice,       discardWork,  machine,
+                                     newSharingContext, setSharing,         setNumbering, setAllocation,
+                                     physicalAddress,   pageColor,          limitThreads, launches,
+                                     relaxBounds,       workWhileHostWaits, lastError};
     return api;
 }
 

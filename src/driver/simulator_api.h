@@ -37,6 +37,8 @@ struct SimulatorApi {
     CUresult (*limitThreads)(double share) = nullptr;
     /// Every launch of the current context so far, in order.
     CUresult (*launches)(std::vector<sim::LaunchId>*) = nullptr;
+    /// Lets kernels read beside allocations where hardware would not notice, and tells of each instruction that does.
+    void (*relaxBounds)(std::function<void(const std::string&)> tell) = nullptr;
     /// Whether a thread of the driver's lets simulated time pass while all threads of the program wait elsewhere, as
     /// programs on a real GPU may. Off at first: those who ask for cycles want nothing to depend on the host's time.
     void (*workWhileHostWaits)(bool) = nullptr;

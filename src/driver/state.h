@@ -239,6 +239,7 @@ struct Driver {
     std::unordered_map<const void*, HandleKind> handles;  ///< every one that was given out and not destroyed
     unsigned long long nextId = 1;                        ///< of contexts, streams, buffers and physical memory
     bool numbersAnew = false;                             ///< of SMs, in green contexts
+    std::unique_ptr<sim::Overruns> overruns;              ///< told of reads beside allocations; null: they are errors
 };
 
 Driver& state();

@@ -112,6 +112,10 @@ LaunchCounters addDevice(const std::string& name, const SimulationOptions& optio
     return LaunchCounters(*driver::simulatorApi().machine(addSimulated(name, options)));
 }
 
+void relaxBounds(std::function<void(const std::string&)> tell) {
+    driver::simulatorApi().relaxBounds(std::move(tell));
+}
+
 void workWhileHostWaits(bool on) {
     driver::simulatorApi().workWhileHostWaits(on);
 }

@@ -34,6 +34,12 @@ bool wantsSampling() {
     return text == "1";
 }
 
+bool hasStrictBounds() {
+    const std::string text = environment("BULKHEAD_BOUNDS", "relaxed");
+    if (text != "strict" && text != "relaxed") throw Error("BULKHEAD_BOUNDS is '{}': give strict or relaxed", text);
+    return text == "strict";
+}
+
 void addDevice(const std::string& name, const std::string& scheduler, const std::vector<std::string>& settings) {
     gpu::SimulationOptions options;
     options.scheduler = scheduler;
@@ -55,6 +61,8 @@ bool addDevices() {
         for (const std::string& gpu : split(environment("BULKHEAD_GPU", "sim:gtx1080"), ','))
             addDevice(gpu, scheduler, settings);
         gpu::workWhileHostWaits(true);
+        if (!hasStrictBounds())
+            gpu::relaxBounds([](const std::string& what) { fmt::print(stderr, "bulkhead: warning: {}\n", what); });
         writeStatisticsWhenInterrupted();
     } catch (const Error& error) {
         fmt::print(stderr, "bulkhead: {}\n", error.what());

@@ -10,6 +10,7 @@
 
 #include "sim/counters.h"
 #include "sim/event_queue.h"
+#include "sim/exec/overruns.h"
 #include "sim/exec/program.h"
 #include "sim/exec/warp.h"
 #include "sim/occupancy.h"
@@ -32,6 +33,7 @@ struct LaunchSpec {
     Cycles maxCycles = 0;              ///< ended with an error after that long; 0 = no limit
     VirtualAddress gridWorkspace = 0;  ///< what cooperative groups synchronise a grid by; 0 = the grid cannot
     std::function<void(std::string_view)> print;
+    Overruns* overruns = nullptr;  ///< null: reads outside of allocations are errors, wherever they are
 };
 
 /// How much of a launch was timed, and how well its time is known for that.

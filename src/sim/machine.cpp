@@ -128,6 +128,7 @@ Launch Machine::makeLaunch(StreamId stream, LaunchSpec spec) const {
     context.gridWorkspace = spec.gridWorkspace;
     context.memory = &contexts_[launch.owner].memory->space();
     context.print = spec.print;
+    context.overruns = spec.overruns;
     context.nsPerCycle = sim_.config.nsPerCycle;
     context.smCount = sim_.config.sm.count;
     context.warpsPerSm = sim_.config.sm.warps;

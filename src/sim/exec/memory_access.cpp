@@ -45,14 +45,31 @@ std::string distanceNote(const AddressSpace& memory, std::uint64_t address, unsi
     return fmt::format("the last {} of {} bytes lie past the allocation {}", address + size - end, size, range);
 }
 
+/// Bytes that lie outside of every allocation, but in a page that one of them is in: hardware knows no finer bounds.
+/// Null where it would fault.
+std::uint8_t* besideAllocation(const AddressSpace& memory, std::uint64_t address, unsigned bytes) {
+    const Mapping* m = memory.nearest(address);
+    if (!m) return nullptr;
+    const std::uint64_t page = std::uint64_t{1} << m->pageShift;
+    const std::uint64_t begin = m->base & ~(page - 1), end = ((m->base + m->bytes - 1) | (page - 1)) + 1;
+    return address >= begin && address + bytes <= end ? m->host + (address - m->base) : nullptr;
+}
+
 /// One lane's bytes, aligned to `align`.
 std::uint8_t* locateGlobalLane(const Instr& i, Warp& w, unsigned lane, std::uint64_t address, unsigned bytes,
                                unsigned align, bool writes) {
     const AddressSpace& memory = *w.launch().memory;
     if (address % align) w.failAddress(LaunchError::Cause::misalignedAddress, i, lane, address);
     const Mapping* mapping = memory.find(address, w.mappingHint());
-    if (!mapping || !mapping->contains(address, bytes))
+    if (!mapping || !mapping->contains(address, bytes)) {
+        std::uint8_t* const beside =
+            w.launch().overruns && !writes ? besideAllocation(memory, address, bytes) : nullptr;
+        if (beside) {
+            w.noteOverrun(i, distanceNote(memory, address, bytes));
+            return beside;
+        }
         w.failAddress(LaunchError::Cause::illegalAddress, i, lane, address, distanceNote(memory, address, bytes));
+    }
     if (writes && !mapping->writable)
         w.failAddress(LaunchError::Cause::illegalAddress, i, lane, address, "memory that may only be read");
     return mapping->host + (address - mapping->base);

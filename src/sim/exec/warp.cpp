@@ -489,14 +489,24 @@ std::string Warp::explainLoop(std::string_view why) const {
                        place(next().line, static_cast<unsigned>(std::countr_zero(active_))), why);
 }
 
-void Warp::fail(LaunchError::Cause cause, const Instr& i, unsigned lane, const std::string& what) const {
-    const Dim3 b = block_->index;
+/// "kernel K, function F, PTX line L (ld.global.u32 ...)".
+std::string Warp::placeOf(const Instr& i) const {
     std::string where = fmt::format("kernel {}", launch_->code->name);
     if (code_ != launch_->code) where += fmt::format(", function {}", code_->name);
     const auto at = static_cast<std::size_t>(&i - code_->instrs.data());
-    throw LaunchError(cause, fmt::format("{}: {}, PTX line {} ({}), block ({},{},{}), thread ({},{},{}){}{}",
-                                         nameOf(cause), where, i.line, oneLine(code_->texts[at]), b.x, b.y, b.z,
-                                         tid_[0][lane], tid_[1][lane], tid_[2][lane], what.empty() ? "" : ": ", what));
+    return fmt::format("{}, PTX line {} ({})", where, i.line, oneLine(code_->texts[at]));
+}
+
+void Warp::noteOverrun(const Instr& i, const std::string& note) const {
+    launch_->overruns->note(code_, i.line,
+                            [&] { return fmt::format("{} reads outside of its memory: {}", placeOf(i), note); });
+}
+
+void Warp::fail(LaunchError::Cause cause, const Instr& i, unsigned lane, const std::string& what) const {
+    const Dim3 b = block_->index;
+    throw LaunchError(
+        cause, fmt::format("{}: {}, block ({},{},{}), thread ({},{},{}){}{}", nameOf(cause), placeOf(i), b.x, b.y, b.z,
+                           tid_[0][lane], tid_[1][lane], tid_[2][lane], what.empty() ? "" : ": ", what));
 }
 
 void Warp::failAddress(LaunchError::Cause cause, const Instr& i, unsigned lane, std::uint64_t address,

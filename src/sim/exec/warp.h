@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "sim/exec/overruns.h"
 #include "sim/exec/program.h"
 #include "sim/mem/address_space.h"
 
@@ -93,6 +94,7 @@ struct LaunchContext {
     std::uint64_t gridWorkspace = 0;              ///< of a cooperative launch: what its blocks synchronise by
     AddressSpace* memory = nullptr;               ///< global and constant memory of the launch's context
     std::function<void(std::string_view)> print;  ///< device printf, whole strings
+    Overruns* overruns = nullptr;                 ///< null: reads outside of allocations are errors
     double nsPerCycle = 1;                        ///< %globaltimer
     std::uint32_t smCount = 0;
     std::uint32_t warpsPerSm = 0;  ///< %nwarpid
@@ -254,6 +256,8 @@ class Warp {
 
     /// Ends the launch: names kernel, PTX line, instruction, block and thread of the lane.
     [[noreturn]] void fail(LaunchError::Cause, const Instr&, unsigned lane, const std::string& what) const;
+    /// A read outside of allocations that goes on.
+    void noteOverrun(const Instr&, const std::string& note) const;
     [[noreturn]] void failAddress(LaunchError::Cause, const Instr&, unsigned lane, std::uint64_t address,
                                   const std::string& note = {}) const;
 
@@ -334,6 +338,7 @@ class Warp {
     Step finish(unsigned lanes);
     void growLocal(std::uint32_t end);
     std::string place(std::int32_t line, unsigned lane) const;
+    std::string placeOf(const Instr&) const;
 
     std::uint8_t* frame_ = nullptr;      ///< registers of the current function
     std::uint8_t* constants_ = nullptr;  ///< the program's constant pool (never written)
