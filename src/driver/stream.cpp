@@ -37,30 +37,18 @@ Cycles cyclesOf(CUcontext context, double seconds) {
         std::llround(seconds * static_cast<double>(gpuOf(context).profile().clock.coreMHz) * 1e6));
 }
 
-/// Calls a function of the program, which must not call the driver.
-void runHostFunction(const std::function<void()>& function) {
-    insideHostFunction() = true;
-    function();
-    insideHostFunction() = false;
-}
-
 void enqueueHostFunction(CUstream stream, std::function<void()> function) {
     order(stream);
     enqueue(stream, 0, [function = std::move(function)] { runHostFunction(function); });
 }
 
-[[noreturn]] void refuseCapture() {
-    throw Failure{CUDA_ERROR_NOT_SUPPORTED, "the simulated driver does not capture streams into graphs"};
-}
-
-/// Leaves everything else alone: a stream is never being captured.
-void answerNotCapturing(CUstreamCaptureStatus* status, std::uint64_t* id) {
-    requireOutput(status);
-    *status = 0;
-    if (id) *id = 0;
-}
-
 }  // namespace
+
+void runHostFunction(const std::function<void()>& function) {
+    insideHostFunction() = true;
+    function();
+    insideHostFunction() = false;
+}
 
 void markFailed(CUcontext context, CUresult code, std::string why) {
     if (context->root->failed) return;
@@ -112,6 +100,7 @@ CUstream createStream(CUcontext context, unsigned flags, int priority) {
 }
 
 void order(CUstream stream) {
+    requireNotCapturing(stream);
     CUcontext context = stream->context;
     sim::Machine& gpu = gpuOf(context);
     const auto after = [&](CUstream first) {
@@ -168,6 +157,7 @@ CUresult cuStreamDestroy(CUstream stream) {
         requireInitialized();
         CUcontext context = known(stream)->context;
         require(stream != context->null.get(), CUDA_ERROR_INVALID_HANDLE, "a default stream cannot be destroyed");
+        dropCapture(stream);
         gpuOf(context).finishStream(stream->id);
         context->root->spareStreams.push_back(stream->id);
         forget(stream);
@@ -178,13 +168,18 @@ CUresult cuStreamQuery(CUstream stream) {
     return call([&] {
         CUcontext context = current();
         CUstream on = streamOf(context, stream);
+        requireNotCapturing(on);
         if (!gpuOf(context).idle(on->id)) poll(context);
         checkLaunches(context);
         require(gpuOf(context).idle(on->id), CUDA_ERROR_NOT_READY, "the stream has work left");
     });
 }
 CUresult cuStreamSynchronize(CUstream stream) {
-    return call([&] { waitFor(streamOf(current(), stream)); });
+    return call([&] {
+        CUstream on = streamOf(current(), stream);
+        requireNotCapturing(on);
+        waitFor(on);
+    });
 }
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
     return call([&] {
@@ -192,7 +187,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
         require(flags <= 1, CUDA_ERROR_INVALID_VALUE, "unknown flags of a wait");
         require(known(event)->context->device == on->context->device, CUDA_ERROR_NOT_SUPPORTED,
                 "streams of one simulated GPU cannot wait for another");
-        if (!event->marker) return;
+        if (captureWait(on, event, flags == 1) || !event->marker) return;
         order(on);
         gpuOf(on->context).wait(on->id, *event->marker);
     });
@@ -209,7 +204,9 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
     return call([&] {
         CUcontext context = current();
         require(function != nullptr, CUDA_ERROR_INVALID_VALUE, "no function");
-        enqueueHostFunction(streamOf(context, stream), [function, data] { function(data); });
+        CUstream on = streamOf(context, stream);
+        if (captureHostFunction(on, function, data)) return;
+        enqueueHostFunction(on, [function, data] { function(data); });
     });
 }
 CUresult cuStreamGetFlags(CUstream stream, unsigned* flags) {
@@ -245,42 +242,8 @@ CUresult cuStreamGetDevice(CUstream stream, CUdevice* device) {
 CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, std::size_t, unsigned) {
     return call([&] {
         CUcontext context = current();
-        streamOf(context, stream);
+        requireNotCapturing(streamOf(context, stream));
         require(locate(context, address).kind == MemoryKind::managed, CUDA_ERROR_INVALID_VALUE, "not managed memory");
-    });
-}
-
-CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode) {
-    return call([] { refuseCapture(); });
-}
-CUresult cuStreamEndCapture(CUstream, CUgraph*) {
-    return call([] { refuseCapture(); });
-}
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-    return call([&] {
-        streamOf(current(), stream);
-        answerNotCapturing(status, nullptr);
-    });
-}
-CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status, std::uint64_t* id, CUgraph*,
-                                   const CUgraphNode**, std::size_t*) {
-    return call([&] {
-        streamOf(current(), stream);
-        answerNotCapturing(status, id);
-    });
-}
-CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status, std::uint64_t* id, CUgraph*,
-                                   const CUgraphNode**, const CUgraphEdgeData**, std::size_t*) {
-    return call([&] {
-        streamOf(current(), stream);
-        answerNotCapturing(status, id);
-    });
-}
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-    return call([&] {
-        requireOutput(mode);
-        thread_local CUstreamCaptureMode captureMode = 0;
-        std::swap(*mode, captureMode);
     });
 }
 
