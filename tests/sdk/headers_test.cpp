@@ -51,6 +51,35 @@ int main() {
     NUMBER(cudaMemPoolAttrReleaseThreshold); NUMBER(cudaMemLocationTypeHost); NUMBER(cudaStreamCaptureModeRelaxed);
     NUMBER(CUDA_ERROR_OUT_OF_MEMORY); NUMBER(CUDA_ERROR_LAUNCH_FAILED); NUMBER(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     NUMBER(CU_FUNC_ATTRIBUTE_NUM_REGS); NUMBER(CU_STREAM_NON_BLOCKING); NUMBER(CU_MEMHOSTALLOC_DEVICEMAP); NUMBER(CUDART_VERSION);
+    SIZE(cudaGraphNodeParams); OFFSET(cudaGraphNodeParams, kernel); OFFSET(cudaGraphNodeParams, reserved2); SIZE(cudaGraphEdgeData);
+    SIZE(cudaKernelNodeParams); OFFSET(cudaKernelNodeParams, kernelParams); SIZE(cudaKernelNodeParamsV2);
+    OFFSET(cudaKernelNodeParamsV2, extra); SIZE(cudaMemcpyNodeParams); OFFSET(cudaMemcpyNodeParams, copyParams);
+    SIZE(cudaMemsetParams); OFFSET(cudaMemsetParams, elementSize); OFFSET(cudaMemsetParams, height); SIZE(cudaMemsetParamsV2);
+    SIZE(cudaHostNodeParams); SIZE(cudaMemAllocNodeParams); OFFSET(cudaMemAllocNodeParams, accessDescs);
+    OFFSET(cudaMemAllocNodeParams, dptr); SIZE(cudaMemPoolProps); OFFSET(cudaMemPoolProps, usage); SIZE(cudaMemAccessDesc);
+    SIZE(cudaConditionalNodeParams); OFFSET(cudaConditionalNodeParams, phGraph_out); SIZE(cudaChildGraphNodeParams);
+    SIZE(cudaGraphInstantiateParams); OFFSET(cudaGraphInstantiateParams, result_out); SIZE(cudaGraphExecUpdateResultInfo);
+    OFFSET(cudaGraphExecUpdateResultInfo, errorFromNode); SIZE(cudaGraphConditionalHandle);
+    NUMBER(cudaGraphNodeTypeEmpty); NUMBER(cudaGraphNodeTypeMemFree); NUMBER(cudaGraphNodeTypeConditional); NUMBER(cudaGraphNodeTypeCount);
+    NUMBER(cudaGraphCondTypeSwitch); NUMBER(cudaGraphCondAssignDefault); NUMBER(cudaGraphExecUpdateErrorAttributesChanged);
+    NUMBER(cudaGraphInstantiateFlagUseNodePriority); NUMBER(cudaGraphInstantiateConditionalHandleUnused);
+    NUMBER(cudaGraphMemAttrReservedMemHigh); NUMBER(cudaUserObjectNoDestructorSync); NUMBER(cudaGraphUserObjectMove);
+    NUMBER(cudaGraphDebugDotFlagsConditionalNodeParams); NUMBER(cudaStreamSetCaptureDependencies); NUMBER(cudaEventWaitExternal);
+    NUMBER(cudaEventRecordExternal); NUMBER(cudaGraphDependencyTypeProgrammatic); NUMBER(cudaGraphKernelNodePortLaunchCompletion);
+    NUMBER(cudaMemAllocationTypePinned); NUMBER(cudaMemHandleTypeFabric); NUMBER(cudaMemAccessFlagsProtReadWrite);
+    NUMBER(cudaGraphChildGraphOwnershipMove); NUMBER(cudaKernelNodeAttributeCooperative);
+    SIZE(CUgraphNodeParams); OFFSET(CUgraphNodeParams, conditional); OFFSET(CUgraphNodeParams, reserved2); SIZE(CUgraphEdgeData);
+    SIZE(CUDA_KERNEL_NODE_PARAMS); OFFSET(CUDA_KERNEL_NODE_PARAMS, kern); SIZE(CUDA_MEMCPY_NODE_PARAMS);
+    OFFSET(CUDA_MEMCPY_NODE_PARAMS, copyParams); SIZE(CUDA_MEMSET_NODE_PARAMS); SIZE(CUDA_MEMSET_NODE_PARAMS_v2);
+    SIZE(CUDA_HOST_NODE_PARAMS); SIZE(CUDA_MEM_ALLOC_NODE_PARAMS); OFFSET(CUDA_MEM_ALLOC_NODE_PARAMS, dptr);
+    SIZE(CUDA_CONDITIONAL_NODE_PARAMS); OFFSET(CUDA_CONDITIONAL_NODE_PARAMS, ctx); SIZE(CUDA_CHILD_GRAPH_NODE_PARAMS);
+    SIZE(CUDA_GRAPH_INSTANTIATE_PARAMS); OFFSET(CUDA_GRAPH_INSTANTIATE_PARAMS, result_out); SIZE(CUgraphExecUpdateResultInfo);
+    SIZE(CUDA_MEMCPY3D); OFFSET(CUDA_MEMCPY3D, dstDevice); SIZE(CUmemPoolProps); SIZE(CUmemAccessDesc); SIZE(CUlaunchAttributeValue);
+    NUMBER(CU_GRAPH_NODE_TYPE_CONDITIONAL); NUMBER(CU_GRAPH_COND_TYPE_WHILE); NUMBER(CU_GRAPH_COND_ASSIGN_DEFAULT);
+    NUMBER(CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE); NUMBER(CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH);
+    NUMBER(CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED); NUMBER(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH);
+    NUMBER(CU_STREAM_CAPTURE_MODE_RELAXED); NUMBER(CU_STREAM_CAPTURE_STATUS_INVALIDATED); NUMBER(CU_MEMORYTYPE_UNIFIED);
+    NUMBER(CU_LAUNCH_ATTRIBUTE_PRIORITY); NUMBER(CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE); NUMBER(CU_MEM_LOCATION_TYPE_DEVICE);
 }
 )";
 
