@@ -3,6 +3,7 @@
 #include "driver/graph.h"
 
 #include <algorithm>
+#include <set>
 
 namespace bulkhead::driver {
 namespace {
@@ -186,6 +187,12 @@ std::vector<CUgraphNode> dependenciesOf(CUgraph graph, const CUgraphNode* depend
     return nodes;
 }
 
+void checkDependencies(std::span<const CUgraphNode> dependencies, const CUgraphEdgeData* data) {
+    const std::set<CUgraphNode> distinct(dependencies.begin(), dependencies.end());
+    require(distinct.size() == dependencies.size(), CUDA_ERROR_INVALID_VALUE, "a dependency twice");
+    for (std::size_t i = 0; i < dependencies.size(); ++i) checkEdge(edgeAt(data, i));
+}
+
 CUgraphNode addNode(CUgraph graph, std::span<const CUgraphNode> dependencies, const CUgraphEdgeData* data,
                     Operation operation) {
     auto node = std::make_unique<CUgraphNode_st>();
@@ -193,10 +200,6 @@ CUgraphNode addNode(CUgraph graph, std::span<const CUgraphNode> dependencies, co
     node->number = state().nextId++;
     node->operation = std::move(operation);
     CUgraphNode handle = node.get();
-    for (std::size_t i = 0; i < dependencies.size(); ++i)
-        for (std::size_t j = 0; j < i; ++j)
-            require(dependencies[i] != dependencies[j], CUDA_ERROR_INVALID_VALUE, "a dependency twice");
-    for (std::size_t i = 0; i < dependencies.size(); ++i) checkEdge(edgeAt(data, i));
     for (std::size_t i = 0; i < dependencies.size(); ++i) connect(dependencies[i], handle, edgeAt(data, i));
     graph->nodes.push_back(std::move(node));
     return graph->visible ? remember(handle) : handle;

@@ -96,7 +96,7 @@ struct CUuserObject_st {
 
 /// Streams that a graph's branches run in.
 struct Lanes {
-    std::map<CUcontext, std::vector<std::unique_ptr<CUstream_st>>> byContext;
+    std::map<unsigned long long, std::vector<std::unique_ptr<CUstream_st>>> byContext;  ///< by its number
     std::unique_ptr<CUstream_st> control;  ///< of a conditional node's body
     ~Lanes();
 };
@@ -145,6 +145,8 @@ CUgraph rememberGraph(std::shared_ptr<CUgraph_st>);
 void destroyGraph(CUgraph);
 std::shared_ptr<CUgraph_st> cloneGraph(const CUgraph_st&, bool visible, CUgraph outer = nullptr);
 CUgraphNode addNode(CUgraph, std::span<const CUgraphNode> dependencies, const CUgraphEdgeData*, Operation);
+/// Throws Failure for edges that a new node cannot have.
+void checkDependencies(std::span<const CUgraphNode>, const CUgraphEdgeData*);
 std::vector<CUgraphNode> dependenciesOf(CUgraph, const CUgraphNode*, std::size_t count);
 /// Nodes such that each comes after those it depends on, in the order of creation otherwise. Fewer than there are if
 /// some depend on each other in a circle.

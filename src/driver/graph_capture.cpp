@@ -113,14 +113,14 @@ CUstreamCaptureStatus statusOf(CUstream stream) {
     return capture->invalidated ? kCaptureInvalidated : kCaptureActive;
 }
 
-/// As for a question about the stream: the legacy default one has an answer only while nothing depends on it.
+/// A stream that is asked about. The legacy default one has no answer while one that it waits for is captured, but a
+/// question breaks no capture.
 CUstream asked(CUstream stream) {
     CUstream on = streamOf(current(), stream);
     if (on != on->context->null.get()) return on;
-    forEachBlockingStream(on->context, [&](CUstream other) {
-        if (other->captured.capture)
-            breakCapture(*other->captured.capture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
-                         "the legacy default stream waits for one that is being captured");
+    forEachBlockingStream(on->context, [](CUstream other) {
+        require(!other->captured.capture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+                "the legacy default stream waits for one that is being captured");
     });
     return on;
 }

@@ -169,8 +169,9 @@ class Update {
 
     bool compare(const CUgraph_st& now, const CUgraph_st& wanted) {
         if (now.nodes.size() != wanted.nodes.size()) return differ(Updated::topology, nullptr);
+        const Indices inNow = indicesIn(now), inWanted = indicesIn(wanted);
         for (std::size_t i = 0; i < now.nodes.size(); ++i)
-            if (!compare(now, *now.nodes[i], wanted, *wanted.nodes[i])) return false;
+            if (!compare(inNow, *now.nodes[i], inWanted, *wanted.nodes[i])) return false;
         return true;
     }
 
@@ -184,19 +185,20 @@ class Update {
         return false;
     }
 
-    static std::size_t indexOf(const CUgraph_st& graph, CUgraphNode node) {
-        std::size_t index = 0;
-        while (graph.nodes[index].get() != node) ++index;
-        return index;
+    using Indices = std::unordered_map<const CUgraphNode_st*, std::size_t>;
+    static Indices indicesIn(const CUgraph_st& graph) {
+        Indices indices;
+        for (const auto& node : graph.nodes) indices.emplace(node.get(), indices.size());
+        return indices;
     }
 
-    bool compare(const CUgraph_st& nowIn, const CUgraphNode_st& now, const CUgraph_st& wantedIn,
+    bool compare(const Indices& inNow, const CUgraphNode_st& now, const Indices& inWanted,
                  const CUgraphNode_st& wanted) {
         if (now.type() != wanted.type()) return differ(Updated::nodeType, &wanted);
         std::set<std::size_t> before, after;
-        for (const auto& edge : now.dependencies) before.insert(indexOf(nowIn, edge.from));
+        for (const auto& edge : now.dependencies) before.insert(inNow.at(edge.from));
         for (const auto& edge : wanted.dependencies) {
-            const std::size_t index = indexOf(wantedIn, edge.from);
+            const std::size_t index = inWanted.at(edge.from);
             if (!before.count(index)) return differ(Updated::topology, &wanted, edge.from);
             after.insert(index);
         }

@@ -131,6 +131,7 @@ CUresult add(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, 
     return call([&] {
         requireOutput(node);
         const std::vector<CUgraphNode> first = dependenciesOf(knownGraph(graph), dependencies, count);
+        checkDependencies(first, data);
         *node = addNode(graph, first, data, make());
     });
 }
@@ -161,6 +162,7 @@ CUDA_KERNEL_NODE_PARAMS settingsOf(CUgraphNode node) {
 }  // namespace
 
 Condition::~Condition() {
+    if (address == 0) return;
     state().conditions.erase(kConditionMark | address);
     if (!context->destroyed) memoryOf(context).free(address);
 }
@@ -276,7 +278,10 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeID att
         requireOutput(value);
         auto& work = operationAs<KernelWork>(node);
         checkLaunchAttribute(attribute, *value);
-        work.attributes[attribute] = *value;
+        KernelWork changed = work;
+        changed.attributes[attribute] = *value;
+        checkKernel(changed);
+        work = std::move(changed);
     });
 }
 

@@ -47,7 +47,7 @@ CUstream Run::laneFor(CUgraphNode node) {
         CUstream lane = places_.at(edge.from).lane;
         if (lane->context == context && last_.at(lane) == edge.from) return lane;
     }
-    auto& lanes = graph_->lanes.byContext[context];
+    auto& lanes = graph_->lanes.byContext[context->number];
     const std::size_t index = taken_[context]++;
     if (index == lanes.size()) lanes.push_back(newStream(context, false, 0));
     CUstream lane = lanes[index].get();
@@ -133,7 +133,7 @@ Lanes::~Lanes() {
     const auto giveBack = [](const std::unique_ptr<CUstream_st>& lane) {
         if (!lane->context->destroyed) lane->context->root->spareStreams.push_back(lane->id);
     };
-    for (const auto& [context, lanes] : byContext)
+    for (const auto& [number, lanes] : byContext)
         for (const auto& lane : lanes) giveBack(lane);
     if (control) giveBack(control);
 }

@@ -159,6 +159,11 @@ CUresult launchKernel(CUfunction function, sim::Dim3 grid, sim::Dim3 block, unsi
 
 }  // namespace
 
+void checkKernel(const KernelWork& work) {
+    const sim::Occupancy occupancy = occupancyOf(work);
+    if (work.cooperative()) requireCoResident(work, occupancy);
+}
+
 KernelWork kernelWork(CUcontext context, CUfunction function, sim::Dim3 grid, sim::Dim3 block, unsigned sharedBytes,
                       void** parameters, void** extra, CUlaunchAttributes attributes) {
     require(function->module->context == context->root, CUDA_ERROR_INVALID_HANDLE, "a function of another context");
@@ -169,9 +174,8 @@ KernelWork kernelWork(CUcontext context, CUfunction function, sim::Dim3 grid, si
     work.block = block;
     work.sharedBytes = sharedBytes;
     work.attributes = std::move(attributes);
-    const sim::Occupancy occupancy = occupancyOf(work);
+    checkKernel(work);
     work.parameters = parametersOf(parameters, extra, *function->code);
-    if (work.cooperative()) requireCoResident(work, occupancy);
     return work;
 }
 

@@ -376,6 +376,8 @@ struct KernelWork {
 };
 /// Throws Failure for an attribute that would change a kernel's meaning and has none here.
 void checkLaunchAttribute(CUlaunchAttributeID, const CUlaunchAttributeValue&);
+/// Throws Failure if the GPU cannot hold it.
+void checkKernel(const KernelWork&);
 /// Checks sizes and takes the arguments over.
 KernelWork kernelWork(CUcontext, CUfunction, sim::Dim3 grid, sim::Dim3 block, unsigned sharedBytes, void** parameters,
                       void** extra, CUlaunchAttributes);

@@ -138,6 +138,9 @@ TEST_F(Captures, whatHasNoPlaceInAGraphBreaksTheCapture) {
     EXPECT_EQ(api.cuCtxSynchronize(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     expectBroken(s);
     begin(s);
+    CUstreamCaptureStatus status = 0;
+    EXPECT_EQ(api.cuStreamIsCapturing(nullptr, &status), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    EXPECT_EQ(statusOf(s), 1);  // a question breaks nothing
     EXPECT_EQ(launch("twice", word, 1, 1, nullptr), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     expectBroken(s);
     begin(s);

@@ -234,6 +234,14 @@ TEST_F(Graphs, attributesOfKernelsStay) {
     value.cooperative = 0;
     ASSERT_EQ(api.cuGraphKernelNodeGetAttribute(b, cooperative, &value), CUDA_SUCCESS);
     EXPECT_EQ(value.cooperative, 1);
+    const CUgraph big = graph();
+    CUdeviceptr p = allocate(4);
+    void* parameters[] = {&p};
+    CUDA_KERNEL_NODE_PARAMS settings = kernel("twice", 1024, parameters);
+    settings.gridDimX = 1 << 20;
+    CUgraphNode many = nullptr;
+    ASSERT_EQ(api.cuGraphAddKernelNode_v2(&many, big, nullptr, 0, &settings), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuGraphKernelNodeSetAttribute(many, cooperative, &value), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
     value.clusterDim = {2, 1, 1};
     EXPECT_EQ(api.cuGraphKernelNodeSetAttribute(a, cluster, &value), CUDA_ERROR_NOT_SUPPORTED);
     EXPECT_EQ(api.cuGraphKernelNodeSetAttribute(a, none, &value), CUDA_ERROR_INVALID_VALUE);
@@ -242,8 +250,13 @@ TEST_F(Graphs, attributesOfKernelsStay) {
 TEST_F(Graphs, badArgumentsOfNodesAreRefused) {
     const CUgraph g = graph(), other = graph();
     CUgraphNode node = nullptr, elsewhere = nullptr;
+    CUgraphConditionalHandle handle = 0;
+    EXPECT_EQ(api.cuGraphConditionalHandleCreate(&handle, g, reinterpret_cast<CUcontext>(other), 0, 0),
+              CUDA_ERROR_INVALID_CONTEXT);
     ASSERT_EQ(api.cuGraphAddEmptyNode(&elsewhere, other, nullptr, 0), CUDA_SUCCESS);
     EXPECT_EQ(api.cuGraphAddEmptyNode(&node, g, &elsewhere, 1), CUDA_ERROR_INVALID_VALUE);
+    const CUgraphNode same[] = {elsewhere, elsewhere};
+    EXPECT_EQ(api.cuGraphAddEmptyNode(&node, other, same, 2), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(api.cuGraphAddEmptyNode(&node, nullptr, nullptr, 0), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(api.cuGraphAddEmptyNode(&node, g, nullptr, 1), CUDA_ERROR_INVALID_VALUE);
     CUdeviceptr p = allocate(4);

@@ -47,7 +47,7 @@ int main() {
     NUMBER(cudaDevAttrMultiProcessorCount); NUMBER(cudaDevAttrCooperativeLaunch); NUMBER(cudaDevAttrMaxSharedMemoryPerBlockOptin);
     NUMBER(cudaLimitMallocHeapSize); NUMBER(cudaStreamNonBlocking); NUMBER(cudaEventDisableTiming); NUMBER(cudaHostAllocMapped);
     NUMBER(cudaHostRegisterReadOnly); NUMBER(cudaDeviceMapHost); NUMBER(cudaMemAttachSingle); NUMBER(cudaMemAdviseSetAccessedBy);
-    NUMBER(cudaLaunchAttributeCooperative); NUMBER(cudaLaunchAttributePriority); NUMBER(cudaLaunchAttributeClusterDimension);
+    NUMBER(cudaLaunchAttributeCooperative); NUMBER(cudaLaunchAttributePriority); NUMBER(cudaLaunchAttributeNvlinkUtilCentricScheduling); NUMBER(cudaLaunchAttributeClusterDimension);
     NUMBER(cudaMemPoolAttrReleaseThreshold); NUMBER(cudaMemLocationTypeHost); NUMBER(cudaStreamCaptureModeRelaxed);
     NUMBER(CUDA_ERROR_OUT_OF_MEMORY); NUMBER(CUDA_ERROR_LAUNCH_FAILED); NUMBER(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     NUMBER(CU_FUNC_ATTRIBUTE_NUM_REGS); NUMBER(CU_STREAM_NON_BLOCKING); NUMBER(CU_MEMHOSTALLOC_DEVICEMAP); NUMBER(CUDART_VERSION);

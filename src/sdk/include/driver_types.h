@@ -526,7 +526,14 @@ typedef enum cudaLaunchAttributeID {
     cudaLaunchAttributeClusterSchedulingPolicyPreference = 5,
     cudaLaunchAttributeProgrammaticStreamSerialization = 6,
     cudaLaunchAttributeProgrammaticEvent = 7,
-    cudaLaunchAttributePriority = 8
+    cudaLaunchAttributePriority = 8,
+    cudaLaunchAttributeMemSyncDomainMap = 9,
+    cudaLaunchAttributeMemSyncDomain = 10,
+    cudaLaunchAttributePreferredClusterDimension = 11,
+    cudaLaunchAttributeLaunchCompletionEvent = 12,
+    cudaLaunchAttributeDeviceUpdatableKernelNode = 13,
+    cudaLaunchAttributePreferredSharedMemoryCarveout = 14,
+    cudaLaunchAttributeNvlinkUtilCentricScheduling = 16
 } cudaLaunchAttributeID;
 
 typedef union cudaLaunchAttributeValue {
