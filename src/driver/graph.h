@@ -130,6 +130,7 @@ struct Capture {
     bool ownsGraph = true;  ///< the graph was made for it
     CUstream origin = nullptr;
     std::vector<CUstream> streams;
+    std::vector<CUgraphNode> left;  ///< the last nodes of streams that have been destroyed since
     bool invalidated = false, over = false;
 };
 

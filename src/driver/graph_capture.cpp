@@ -77,10 +77,10 @@ bool joined(const Capture& capture) {
         if (!before.insert(node).second) continue;
         for (const auto& edge : node->dependencies) open.push_back(edge.from);
     }
+    std::vector<CUgraphNode> last = capture.left;
     for (CUstream stream : capture.streams)
-        for (CUgraphNode node : stream->captured.nodes)
-            if (!before.count(node)) return false;
-    return true;
+        last.insert(last.end(), stream->captured.nodes.begin(), stream->captured.nodes.end());
+    return std::all_of(last.begin(), last.end(), [&](CUgraphNode node) { return before.count(node) != 0; });
 }
 
 CUgraph endCapture(CUstream stream) {
@@ -194,10 +194,11 @@ void requireNotCaptured(CUevent event) {
 void dropCapture(CUstream stream) {
     const std::shared_ptr<Capture> capture = stream->captured.capture;
     if (!capture) return;
-    capture->invalidated = true;
+    capture->left.insert(capture->left.end(), stream->captured.nodes.begin(), stream->captured.nodes.end());
     stream->captured = {};
     std::erase(capture->streams, stream);
     if (capture->origin != stream) return;
+    capture->invalidated = true;
     finishCapture(*capture);
     if (capture->ownsGraph) destroyGraph(capture->graph);
 }

@@ -124,6 +124,23 @@ TEST_F(Captures, aBranchThatIsNotJoinedEndsTheCaptureInVain) {
     EXPECT_EQ(statusOf(other), 0);
 }
 
+TEST_F(Captures, aStreamMayBeDestroyedOnceItIsJoined) {
+    for (const bool joined : {true, false}) {
+        const CUstream s = stream(1), other = stream(1);
+        const CUevent fork = event(), join = event();
+        ASSERT_EQ(api.cuStreamBeginCapture(s, kGlobal), CUDA_SUCCESS);
+        ASSERT_EQ(api.cuEventRecord(fork, s), CUDA_SUCCESS);
+        ASSERT_EQ(api.cuStreamWaitEvent(other, fork, 0), CUDA_SUCCESS);
+        ASSERT_EQ(launch("twice", word, 1, 1, other), CUDA_SUCCESS);
+        ASSERT_EQ(api.cuEventRecord(join, other), CUDA_SUCCESS);
+        if (joined) ASSERT_EQ(api.cuStreamWaitEvent(s, join, 0), CUDA_SUCCESS);
+        ASSERT_EQ(api.cuStreamDestroy(other), CUDA_SUCCESS);
+        ASSERT_EQ(api.cuEventDestroy(join), CUDA_SUCCESS);
+        CUgraph g = nullptr;
+        EXPECT_EQ(api.cuStreamEndCapture(s, &g), joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    }
+}
+
 TEST_F(Captures, whatHasNoPlaceInAGraphBreaksTheCapture) {
     const CUstream s = stream(0), free = stream(1);
     const CUevent e = event();

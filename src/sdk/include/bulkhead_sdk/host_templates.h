@@ -73,6 +73,10 @@ inline cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t b
     return ::cudaMemcpyFromSymbolAsync(to, (const void*)&symbol, bytes, offset, kind, stream);
 }
 
+/// The form of CUDA 11: nothing is told of what went wrong.
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, cudaGraphNode_t*, char*, size_t) {
+    return ::cudaGraphInstantiate(exec, graph, 0);
+}
 template <class T>
 inline cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t* node, cudaGraph_t graph,
                                                   const cudaGraphNode_t* dependencies, size_t count, const T& symbol,
