@@ -301,9 +301,13 @@ CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgra
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
     return call([&] {
-        requireOutput(graph);
-        *graph = nullptr;
-        *graph = endCapture(streamOf(current(), stream));
+        CUstream on = streamOf(current(), stream);
+        const auto& capture = on->captured.capture;
+        require(graph || (capture && !capture->ownsGraph), CUDA_ERROR_INVALID_VALUE, "no place for the graph");
+        CUgraph ignored = nullptr;
+        CUgraph& made = graph ? *graph : ignored;
+        made = nullptr;
+        made = endCapture(on);
     });
 }
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {

@@ -108,9 +108,8 @@ TEST_F(ConditionalGraphs, bodiesAreNestedAndCaptured) {
     const CUstream s = stream(1);
     ASSERT_EQ(api.cuStreamBeginCaptureToGraph(s, branch.bodies[0], nullptr, nullptr, 0, 0), CUDA_SUCCESS);
     ASSERT_EQ(launch("twice", word, 1, 1, s), CUDA_SUCCESS);
-    CUgraph captured = nullptr;
-    ASSERT_EQ(api.cuStreamEndCapture(s, &captured), CUDA_SUCCESS);
-    EXPECT_EQ(captured, branch.bodies[0]);
+    ASSERT_EQ(api.cuStreamEndCapture(s, nullptr), CUDA_SUCCESS);  // the graph is known
+    EXPECT_EQ(count(branch.bodies[0]), 1u);
     launchAndWait(instantiate(g));
     EXPECT_EQ(download<unsigned>(word, 1)[0], 8u);
 }
