@@ -66,31 +66,8 @@ void copyRows(void* to, std::size_t toPitch, const void* from, std::size_t fromP
 
 void copyBox(const cudaMemcpy3DParms& box, cudaStream_t stream, Completion completion) {
     ready();
-    require(!box.srcArray && !box.dstArray, cudaErrorNotSupported);
-    checkPitches(box.extent.width, box.dstPtr.pitch, box.srcPtr.pitch, box.extent.height * box.extent.depth);
-    if (box.extent.width == 0 || box.extent.height == 0 || box.extent.depth == 0) return;
-    const Route route = routeOf(box.kind, box.dstPtr.ptr, box.srcPtr.ptr);
-    CUDA_MEMCPY3D copy;
-    std::memset(&copy, 0, sizeof copy);
-    copy.srcXInBytes = box.srcPos.x;
-    copy.srcY = box.srcPos.y;
-    copy.srcZ = box.srcPos.z;
-    copy.srcMemoryType = route.fromHost ? kHostMemory : kDeviceMemory;
-    copy.srcHost = box.srcPtr.ptr;
-    copy.srcDevice = addressOf(box.srcPtr.ptr);
-    copy.srcPitch = box.srcPtr.pitch;
-    copy.srcHeight = box.srcPtr.ysize;
-    copy.dstXInBytes = box.dstPos.x;
-    copy.dstY = box.dstPos.y;
-    copy.dstZ = box.dstPos.z;
-    copy.dstMemoryType = route.toHost ? kHostMemory : kDeviceMemory;
-    copy.dstHost = box.dstPtr.ptr;
-    copy.dstDevice = addressOf(box.dstPtr.ptr);
-    copy.dstPitch = box.dstPtr.pitch;
-    copy.dstHeight = box.dstPtr.ysize;
-    copy.WidthInBytes = box.extent.width;
-    copy.Height = box.extent.height;
-    copy.Depth = box.extent.depth;
+    const CUDA_MEMCPY3D copy = driverCopy(box);
+    if (copy.WidthInBytes == 0 || copy.Height == 0 || copy.Depth == 0) return;
     carryOut(
         stream, completion, [&] { return api().cuMemcpy3D(&copy); },
         [&](cudaStream_t in) { return api().cuMemcpy3DAsync(&copy, in); });
@@ -135,6 +112,34 @@ Route routeOf(cudaMemcpyKind kind, const void* to, const void* from) {
     const bool fromDevice = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
     const bool toDevice = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     return {isHost(from, !fromDevice), isHost(to, !toDevice)};
+}
+
+driver::CUDA_MEMCPY3D driverCopy(const cudaMemcpy3DParms& box) {
+    require(!box.srcArray && !box.dstArray, cudaErrorNotSupported);
+    checkPitches(box.extent.width, box.dstPtr.pitch, box.srcPtr.pitch, box.extent.height * box.extent.depth);
+    const Route route = routeOf(box.kind, box.dstPtr.ptr, box.srcPtr.ptr);
+    CUDA_MEMCPY3D copy;
+    std::memset(&copy, 0, sizeof copy);
+    copy.srcXInBytes = box.srcPos.x;
+    copy.srcY = box.srcPos.y;
+    copy.srcZ = box.srcPos.z;
+    copy.srcMemoryType = route.fromHost ? kHostMemory : kDeviceMemory;
+    copy.srcHost = box.srcPtr.ptr;
+    copy.srcDevice = addressOf(box.srcPtr.ptr);
+    copy.srcPitch = box.srcPtr.pitch;
+    copy.srcHeight = box.srcPtr.ysize;
+    copy.dstXInBytes = box.dstPos.x;
+    copy.dstY = box.dstPos.y;
+    copy.dstZ = box.dstPos.z;
+    copy.dstMemoryType = route.toHost ? kHostMemory : kDeviceMemory;
+    copy.dstHost = box.dstPtr.ptr;
+    copy.dstDevice = addressOf(box.dstPtr.ptr);
+    copy.dstPitch = box.dstPtr.pitch;
+    copy.dstHeight = box.dstPtr.ysize;
+    copy.WidthInBytes = box.extent.width;
+    copy.Height = box.extent.height;
+    copy.Depth = box.extent.depth;
+    return copy;
 }
 
 void copyBytes(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream,

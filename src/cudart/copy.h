@@ -15,6 +15,9 @@ Route routeOf(cudaMemcpyKind, const void* to, const void* from);
 /// When a call returns: with the copy done, or with it put into its stream.
 enum class Completion { done, enqueued };
 
+/// A box as the driver copies it. Throws Failure for arrays, and for pitches that are too small.
+driver::CUDA_MEMCPY3D driverCopy(const cudaMemcpy3DParms&);
+
 void copyBytes(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t, Completion);
 
 }  // namespace bulkhead::cudart

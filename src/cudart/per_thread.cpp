@@ -5,7 +5,6 @@
 // the calling thread's own.
 
 using namespace bulkhead::cudart;
-using bulkhead::driver::CUgraphEdgeData;
 
 #define BULKHEAD_PER_THREAD(name, suffix, parameters, arguments) \
     extern "C" cudaError_t name parameters;                      \
@@ -97,17 +96,31 @@ BULKHEAD_PER_THREAD(cudaStreamAddCallback, _ptsz,
 BULKHEAD_PER_THREAD(cudaStreamAttachMemAsync, _ptsz,
                     (cudaStream_t stream, void* pointer, std::size_t bytes, unsigned flags),
                     (stream, pointer, bytes, flags))
-BULKHEAD_PER_THREAD(cudaStreamBeginCapture, _ptsz, (cudaStream_t stream, int mode), (stream, mode))
+BULKHEAD_PER_THREAD(cudaStreamBeginCapture, _ptsz, (cudaStream_t stream, cudaStreamCaptureMode mode), (stream, mode))
+BULKHEAD_PER_THREAD(cudaStreamBeginCaptureToGraph, _ptsz,
+                    (cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                     const cudaGraphEdgeData* edges, std::size_t count, cudaStreamCaptureMode mode),
+                    (stream, graph, dependencies, edges, count, mode))
+BULKHEAD_PER_THREAD(cudaStreamUpdateCaptureDependencies, _ptsz,
+                    (cudaStream_t stream, cudaGraphNode_t* dependencies, const cudaGraphEdgeData* edges,
+                     std::size_t count, unsigned flags),
+                    (stream, dependencies, edges, count, flags))
+BULKHEAD_PER_THREAD(cudaGraphInstantiateWithParams, _ptsz,
+                    (cudaGraphExec_t * exec, cudaGraph_t graph, cudaGraphInstantiateParams* parameters),
+                    (exec, graph, parameters))
+BULKHEAD_PER_THREAD(cudaGraphLaunch, _ptsz, (cudaGraphExec_t exec, cudaStream_t stream), (exec, stream))
+BULKHEAD_PER_THREAD(cudaGraphUpload, _ptsz, (cudaGraphExec_t exec, cudaStream_t stream), (exec, stream))
 BULKHEAD_PER_THREAD(cudaStreamEndCapture, _ptsz, (cudaStream_t stream, cudaGraph_t* graph), (stream, graph))
 BULKHEAD_PER_THREAD(cudaStreamGetCaptureInfo, _ptsz,
-                    (cudaStream_t stream, int* status, unsigned long long* id, cudaGraph_t* graph,
-                     const cudaGraphNode_t** dependencies, const CUgraphEdgeData** edges, std::size_t* count),
+                    (cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t* graph,
+                     const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges, std::size_t* count),
                     (stream, status, id, graph, dependencies, edges, count))
 BULKHEAD_PER_THREAD(cudaStreamGetDevice, _ptsz, (cudaStream_t stream, int* device), (stream, device))
 BULKHEAD_PER_THREAD(cudaStreamGetFlags, _ptsz, (cudaStream_t stream, unsigned* flags), (stream, flags))
 BULKHEAD_PER_THREAD(cudaStreamGetId, _ptsz, (cudaStream_t stream, unsigned long long* id), (stream, id))
 BULKHEAD_PER_THREAD(cudaStreamGetPriority, _ptsz, (cudaStream_t stream, int* priority), (stream, priority))
-BULKHEAD_PER_THREAD(cudaStreamIsCapturing, _ptsz, (cudaStream_t stream, int* status), (stream, status))
+BULKHEAD_PER_THREAD(cudaStreamIsCapturing, _ptsz, (cudaStream_t stream, cudaStreamCaptureStatus* status),
+                    (stream, status))
 BULKHEAD_PER_THREAD(cudaStreamQuery, _ptsz, (cudaStream_t stream), (stream))
 BULKHEAD_PER_THREAD(cudaStreamSynchronize, _ptsz, (cudaStream_t stream), (stream))
 BULKHEAD_PER_THREAD(cudaStreamWaitEvent, _ptsz, (cudaStream_t stream, cudaEvent_t event, unsigned flags),

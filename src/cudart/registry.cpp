@@ -52,6 +52,18 @@ const void* imageOf(const void* wrapper) {
     return w && w->magic == kWrapperMagic && w->version != kLinkedVersion ? w->image : wrapper;
 }
 
+/// While it lives, a stream that is being captured does not keep this thread from loading code.
+class WhateverIsCaptured {
+  public:
+    WhateverIsCaptured() { api().cuThreadExchangeStreamCaptureMode(&mode_); }
+    ~WhateverIsCaptured() { api().cuThreadExchangeStreamCaptureMode(&mode_); }
+    WhateverIsCaptured(const WhateverIsCaptured&) = delete;
+    WhateverIsCaptured& operator=(const WhateverIsCaptured&) = delete;
+
+  private:
+    int mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 CUcontext currentContext() {
     CUcontext context = nullptr;
     check(ready().cuCtxGetCurrent(&context));
@@ -116,6 +128,7 @@ Kernel* Registry::find(const void* function) {
 CUmodule Registry::moduleIn(FatBinary& binary, CUcontext context) {
     if (const auto loaded = binary.modules.find(context); loaded != binary.modules.end()) return loaded->second;
     CUmodule module = nullptr;
+    const WhateverIsCaptured scope;
     if (const Wrapper* program = unlinked(binary.image))
         module = linked(*program);
     else
@@ -158,6 +171,22 @@ Placed Registry::variable(const void* hostVariable) {
     const CUresult result = api().cuModuleGetGlobal(&placed.address, &placed.bytes, module, found->second.name.c_str());
     check(result == cudaErrorSymbolNotFound ? static_cast<CUresult>(cudaErrorInvalidSymbol) : result);
     return placed;
+}
+
+void* Registry::partOf(const void* hostVariable, std::size_t bytes, std::size_t offset) {
+    const Placed placed = variable(hostVariable);
+    require(offset <= placed.bytes && bytes <= placed.bytes - offset);
+    return pointerTo(placed.address + offset);
+}
+
+const void* Registry::hostFunction(CUfunction wanted) {
+    const CUcontext context = currentContext();
+    const std::lock_guard lock(mutex_);
+    for (const auto& [host, kernel] : kernels_)
+        if (const auto found = kernel->functions.find(context);
+            found != kernel->functions.end() && found->second == wanted)
+            return host;
+    return nullptr;
 }
 
 void Registry::load(FatBinary* binary) {

@@ -60,6 +60,10 @@ class Registry {
     /// In the current context. Throws Failure: no such kernel, or its code cannot be loaded.
     CUfunction function(const void* function);
     Placed variable(const void* hostVariable);
+    /// The part of a variable that a copy names; throws Failure where it is not all inside.
+    void* partOf(const void* hostVariable, std::size_t bytes, std::size_t offset);
+    /// What a program knows a function of the current context by. Null if it is none of its own.
+    const void* hostFunction(CUfunction);
     /// Loads the code into the current context if it is not there.
     void load(FatBinary*);
 

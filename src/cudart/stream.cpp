@@ -2,7 +2,6 @@
 #include "sdk/include/cuda_runtime_api.h"
 
 using namespace bulkhead::cudart;
-using bulkhead::driver::CUgraphEdgeData;
 using bulkhead::driver::CUstreamCallback;
 
 BULKHEAD_EXPORT cudaError_t cudaStreamCreate(cudaStream_t* stream) {
@@ -59,31 +58,6 @@ BULKHEAD_EXPORT cudaError_t cudaStreamQuery(cudaStream_t stream) {
 BULKHEAD_EXPORT cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, std::size_t bytes,
                                                      unsigned flags) {
     return call([&] { check(ready().cuStreamAttachMemAsync(streamOf(stream), addressOf(pointer), bytes, flags)); });
-}
-
-BULKHEAD_EXPORT cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int mode) {
-    return call([&] { check(ready().cuStreamBeginCapture(streamOf(stream), mode)); });
-}
-
-BULKHEAD_EXPORT cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-    return call([&] { check(ready().cuStreamEndCapture(streamOf(stream), graph)); });
-}
-
-BULKHEAD_EXPORT cudaError_t cudaStreamIsCapturing(cudaStream_t stream, int* status) {
-    return call([&] { check(ready().cuStreamIsCapturing(streamOf(stream), status)); });
-}
-
-BULKHEAD_EXPORT cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, int* status, unsigned long long* id,
-                                                     cudaGraph_t* graph, const cudaGraphNode_t** dependencies,
-                                                     const CUgraphEdgeData** edges, std::size_t* dependencyCount) {
-    return call([&] {
-        check(newer(ready().cuStreamGetCaptureInfo_v3)(streamOf(stream), status, reinterpret_cast<std::uint64_t*>(id),
-                                                       graph, dependencies, edges, dependencyCount));
-    });
-}
-
-BULKHEAD_EXPORT cudaError_t cudaThreadExchangeStreamCaptureMode(int* mode) {
-    return call([&] { check(ready().cuThreadExchangeStreamCaptureMode(mode)); });
 }
 
 BULKHEAD_EXPORT cudaError_t cudaEventCreate(cudaEvent_t* event) {

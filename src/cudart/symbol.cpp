@@ -6,25 +6,18 @@ using namespace bulkhead::cudart;
 
 namespace {
 
-/// The part of a variable that a copy names; throws Failure where it is not all inside.
-void* partOf(const void* symbol, std::size_t bytes, std::size_t offset) {
-    const Placed placed = Registry::instance().variable(symbol);
-    require(offset <= placed.bytes && bytes <= placed.bytes - offset);
-    return pointerTo(placed.address + offset);
-}
-
 void copyTo(const void* symbol, const void* from, std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
             cudaStream_t stream, Completion completion) {
     require(kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
             cudaErrorInvalidMemcpyDirection);
-    copyBytes(partOf(symbol, bytes, offset), from, bytes, kind, stream, completion);
+    copyBytes(Registry::instance().partOf(symbol, bytes, offset), from, bytes, kind, stream, completion);
 }
 
 void copyFrom(void* to, const void* symbol, std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
               cudaStream_t stream, Completion completion) {
     require(kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
             cudaErrorInvalidMemcpyDirection);
-    copyBytes(to, partOf(symbol, bytes, offset), bytes, kind, stream, completion);
+    copyBytes(to, Registry::instance().partOf(symbol, bytes, offset), bytes, kind, stream, completion);
 }
 
 }  // namespace

@@ -16,7 +16,9 @@ constexpr unsigned kMapHost = 0x08;
 constexpr unsigned kApiVersion = 3020;
 
 void forgetStream(const std::unique_ptr<CUstream_st>& stream) {
-    if (stream) forget(stream.get());
+    if (!stream) return;
+    dropCapture(stream.get());
+    forget(stream.get());
 }
 
 /// Runs what is left of its work to the end, whatever became of it.
@@ -103,6 +105,7 @@ void destroyContext(CUcontext context) {
     context->streams.clear();
     context->events.clear();
     context->modules.clear();
+    context->liveGraphMemory.clear();
     context->allocations.clear();
     context->reservations.clear();
     context->device = nullptr;
@@ -260,10 +263,14 @@ CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version) {
     });
 }
 CUresult cuCtxSynchronize() {
-    return call([] { waitForAll(current()); });
+    return cuCtxSynchronize_v2(nullptr);
 }
 CUresult cuCtxSynchronize_v2(CUcontext context) {
-    return call([&] { waitForAll(context ? liveContext(context) : current()); });
+    return call([&] {
+        CUcontext waited = context ? liveContext(context) : current();
+        requireNoneCapturing(waited);
+        waitForAll(waited);
+    });
 }
 
 CUresult cuCtxGetLimit(std::size_t* value, CUlimit limit) {

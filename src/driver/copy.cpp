@@ -91,29 +91,50 @@ std::function<void()> inStream(CUcontext context, std::function<void()> body) {
     };
 }
 
-/// With Wait::yes the caller's memory is the program's again when this returns.
-void copy(CUcontext context, CUstream stream, Shape shape, Side to, Side from, Wait wait) {
-    requirePossible(shape);
-    if (shape.bytes() == 0) return;
-    find(context, to, shape);
-    find(context, from, shape);
-    std::shared_ptr<std::vector<std::uint8_t>> staged;
-    const bool fromPageable = from.at.kind == MemoryKind::pageable, toPageable = to.at.kind == MemoryKind::pageable;
-    if (wait == Wait::no && fromPageable) staged = stage(shape, from);
-    order(stream);
+/// Puts a copy into a stream; both sides have been found.
+void put(CUcontext context, CUstream stream, const Shape& shape, const Side& to, const Side& from,
+         const std::shared_ptr<std::vector<std::uint8_t>>& staged) {
     std::function<void()> action = inStream(context, [shape, to, from, staged] { move(shape, to, from); });
     Device& device = *stream->context->device;
-    if (to.deviceSide() && from.deviceSide()) {
+    if (to.deviceSide() && from.deviceSide())
         enqueue(stream, deviceSeconds(context, 2 * shape.bytes()), std::move(action));
-        return;
-    }
-    if (to.deviceSide())
+    else if (to.deviceSide())
         enqueueOnEngine(stream, device.copyIn, linkSeconds(context, shape.bytes()), std::move(action));
     else if (from.deviceSide())
         enqueueOnEngine(stream, device.copyOut, linkSeconds(context, shape.bytes()), std::move(action));
     else
         enqueue(stream, 0, std::move(action));
-    if (wait == Wait::yes || toPageable) waitFor(stream);
+}
+
+/// A copy as a graph's node has it.
+CUDA_MEMCPY3D described(const Shape& shape, const Side& to, const Side& from) {
+    const auto type = [](const Side& side) { return side.deviceSide() ? kDeviceMemory : kHostMemory; };
+    CUDA_MEMCPY3D box = {};
+    box.srcMemoryType = type(from), box.dstMemoryType = type(to);
+    box.srcHost = from.host(0, 0), box.dstHost = to.host(0, 0);
+    box.srcDevice = from.address, box.dstDevice = to.address;
+    box.srcPitch = from.pitch, box.dstPitch = to.pitch;
+    box.srcHeight = from.pitch ? from.slice / from.pitch : 0;
+    box.dstHeight = to.pitch ? to.slice / to.pitch : 0;
+    box.WidthInBytes = shape.width, box.Height = shape.height, box.Depth = shape.depth;
+    return box;
+}
+
+/// With Wait::yes the caller's memory is the program's again when this returns.
+void copy(CUcontext context, CUstream stream, Shape shape, Side to, Side from, Wait wait) {
+    requirePossible(shape);
+    if (wait == Wait::yes) requireNotCapturing(stream), requireSafe();
+    if (shape.bytes() == 0) return;
+    find(context, to, shape);
+    find(context, from, shape);
+    if (wait == Wait::no && captureCopy(context, stream, described(shape, to, from))) return;
+    std::shared_ptr<std::vector<std::uint8_t>> staged;
+    const bool fromPageable = from.at.kind == MemoryKind::pageable, toPageable = to.at.kind == MemoryKind::pageable;
+    const bool onDevice = to.deviceSide() && from.deviceSide();
+    order(stream);
+    if (wait == Wait::no && fromPageable) staged = stage(shape, from);
+    put(context, stream, shape, to, from, staged);
+    if (!onDevice && (wait == Wait::yes || toPageable)) waitFor(stream);
 }
 
 CUresult copyNow(const Shape& shape, const Side& to, const Side& from) {
@@ -194,38 +215,77 @@ CUresult copyBox(const CUDA_MEMCPY3D* description, std::optional<CUstream> strea
     });
 }
 
+/// Where a fill goes; nothing if it is empty.
+std::optional<Side> targetOf(CUcontext context, const CUDA_MEMSET_NODE_PARAMS& fill) {
+    const unsigned element = fill.elementSize;
+    require(element == 1 || element == 2 || element == 4, CUDA_ERROR_INVALID_VALUE, "elements of 1, 2 or 4 bytes");
+    requirePossible({fill.width, fill.height, element});
+    const Shape shape = {fill.width * element, fill.height, 1};
+    if (shape.bytes() == 0) return std::nullopt;
+    require(fill.dst % element == 0 && (fill.height == 1 || (fill.pitch % element == 0 && fill.pitch >= shape.width)),
+            CUDA_ERROR_INVALID_VALUE, "a misaligned address or pitch");
+    Side side = {fill.dst, fill.pitch, 0, {}};
+    find(context, side, shape);
+    require(side.at.kind != MemoryKind::pageable, CUDA_ERROR_INVALID_VALUE, "a host pointer in place of a device's");
+    return side;
+}
+
+void put(CUcontext context, CUstream stream, const CUDA_MEMSET_NODE_PARAMS& fill, const Side& side) {
+    const Bytes width = fill.width * fill.elementSize;
+    enqueue(stream, deviceSeconds(context, width * fill.height), inStream(context, [=] {
+                std::vector<std::uint8_t> row(width);
+                for (Bytes i = 0; i < width; i += fill.elementSize)
+                    std::memcpy(row.data() + i, &fill.value, fill.elementSize);
+                for (Bytes y = 0; y < fill.height; ++y) {
+                    if (side.onDevice())
+                        fillDevice(side.at.context, side.row(y, 0), row.data(), width);
+                    else
+                        std::memcpy(side.host(y, 0), row.data(), width);
+                }
+            }));
+}
+
 /// Sets every element of a box to a value of 1, 2 or 4 bytes.
 CUresult fill(CUdeviceptr to, Bytes pitch, unsigned value, unsigned elementBytes, Bytes width, Bytes height,
               std::optional<CUstream> stream) {
     return call([&] {
         CUcontext context = current();
         CUstream on = stream ? streamOf(context, *stream) : defaultStream(context);
-        requirePossible({width, height, elementBytes});
-        const Shape shape = {width * elementBytes, height, 1};
-        if (shape.bytes() == 0) return;
-        require(to % elementBytes == 0 && (height == 1 || (pitch % elementBytes == 0 && pitch >= shape.width)),
-                CUDA_ERROR_INVALID_VALUE, "a misaligned address or pitch");
-        Side side = {to, pitch, 0, {}};
-        find(context, side, shape);
-        require(side.at.kind != MemoryKind::pageable, CUDA_ERROR_INVALID_VALUE,
-                "a host pointer in place of a device's");
+        if (!stream) requireNotCapturing(on), requireSafe();
+        const CUDA_MEMSET_NODE_PARAMS wanted = {to, pitch, value, elementBytes, width, height};
+        const std::optional<Side> side = targetOf(context, wanted);
+        if (!side || (stream && captureFill(context, on, wanted))) return;
         order(on);
-        enqueue(on, deviceSeconds(context, shape.bytes()), inStream(context, [=] {
-                    std::vector<std::uint8_t> row(shape.width);
-                    for (Bytes i = 0; i < shape.width; i += elementBytes)
-                        std::memcpy(row.data() + i, &value, elementBytes);
-                    for (Bytes y = 0; y < height; ++y) {
-                        if (side.onDevice())
-                            fillDevice(side.at.context, side.row(y, 0), row.data(), shape.width);
-                        else
-                            std::memcpy(side.host(y, 0), row.data(), shape.width);
-                    }
-                }));
-        if (!side.deviceSide() && !stream) waitFor(on);
+        put(context, on, wanted, *side);
+        if (!side->deviceSide() && !stream) waitFor(on);
     });
 }
 
 }  // namespace
+
+void checkCopy(CUcontext context, const CUDA_MEMCPY3D& copy) {
+    Box box = boxOf(&copy);
+    requirePossible(box.shape);
+    if (box.shape.bytes() == 0) return;
+    find(context, box.to, box.shape);
+    find(context, box.from, box.shape);
+}
+
+void enqueueCopy(CUcontext context, CUstream stream, const CUDA_MEMCPY3D& copy) {
+    Box box = boxOf(&copy);
+    if (box.shape.bytes() == 0) return;
+    find(context, box.to, box.shape);
+    find(context, box.from, box.shape);
+    put(context, stream, box.shape, box.to, box.from, nullptr);
+}
+
+void checkFill(CUcontext context, const CUDA_MEMSET_NODE_PARAMS& fill) {
+    targetOf(context, fill);
+}
+
+void enqueueFill(CUcontext context, CUstream stream, const CUDA_MEMSET_NODE_PARAMS& fill) {
+    if (const std::optional<Side> side = targetOf(context, fill)) put(context, stream, fill, *side);
+}
 
 namespace simulated {
 
@@ -279,6 +339,8 @@ CUresult copyPeer(CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUconte
         Side target = at(requirePeer(toContext, to, bytes)), source = at(requirePeer(fromContext, from, bytes));
         target.at = {MemoryKind::device, toContext->root, to, bytes};
         source.at = {MemoryKind::device, fromContext->root, from, bytes};
+        if (!stream) requireNotCapturing(on), requireSafe();
+        if (stream && captureCopy(context, on, described({bytes}, target, source))) return;
         if (!stream && toContext->device != fromContext->device) waitForAll(fromContext), waitForAll(toContext);
         order(on);
         const bool sameDevice = toContext->device == fromContext->device;

@@ -23,7 +23,9 @@ using CUevent = struct CUevent_st*;
 using CUarray = struct CUarray_st*;
 using CUgraph = struct CUgraph_st*;
 using CUgraphNode = struct CUgraphNode_st*;
-using CUgraphEdgeData = struct CUgraphEdgeData_st;
+using CUgraphExec = struct CUgraphExec_st*;
+using CUuserObject = struct CUuserObject_st*;
+using CUgraphConditionalHandle = std::uint64_t;
 using CUlinkState = struct CUlinkState_st*;
 using CUmemoryPool = struct CUmemPoolHandle_st*;
 using CUdevResourceDesc = struct CUdevResourceDesc_st*;
@@ -35,6 +37,11 @@ using CUdriverProcAddressQueryResult = int;
 using CUfunc_cache = int;
 using CUfunction_attribute = int;
 using CUfunctionLoadingState = int;
+using CUgraphConditionalNodeType = int;
+using CUgraphExecUpdateResult = int;
+using CUgraphInstantiateResult = int;
+using CUgraphMem_attribute = int;
+using CUgraphNodeType = int;
 using CUjitInputType = int;
 using CUjit_option = int;
 using CUlaunchAttributeID = int;
@@ -166,6 +173,111 @@ struct CUlaunchConfig {
     unsigned numAttrs;
 };
 
+struct CUgraphEdgeData {
+    unsigned char from_port, to_port, type;
+    unsigned char reserved[5];
+};
+
+struct CUDA_KERNEL_NODE_PARAMS_v1 {
+    CUfunction func;
+    unsigned gridDimX, gridDimY, gridDimZ;
+    unsigned blockDimX, blockDimY, blockDimZ;
+    unsigned sharedMemBytes;
+    void** kernelParams;
+    void** extra;
+};
+
+/// Versions 2 and 3 are alike.
+struct CUDA_KERNEL_NODE_PARAMS {
+    CUfunction func;
+    unsigned gridDimX, gridDimY, gridDimZ;
+    unsigned blockDimX, blockDimY, blockDimZ;
+    unsigned sharedMemBytes;
+    void** kernelParams;
+    void** extra;
+    CUkernel kern;
+    CUcontext ctx;
+};
+
+struct CUDA_MEMCPY_NODE_PARAMS {
+    int flags;
+    int reserved;
+    CUcontext copyCtx;
+    CUDA_MEMCPY3D copyParams;
+};
+
+struct CUDA_MEMSET_NODE_PARAMS {
+    CUdeviceptr dst;
+    std::size_t pitch;
+    unsigned value;
+    unsigned elementSize;
+    std::size_t width, height;
+};
+
+struct CUDA_MEMSET_NODE_PARAMS_v2 {
+    CUDA_MEMSET_NODE_PARAMS fill;
+    CUcontext ctx;
+};
+
+struct CUDA_HOST_NODE_PARAMS {
+    CUhostFn fn;
+    void* userData;
+};
+
+struct CUDA_MEM_ALLOC_NODE_PARAMS {
+    CUmemPoolProps poolProps;
+    const CUmemAccessDesc* accessDescs;
+    std::size_t accessDescCount;
+    std::size_t bytesize;
+    CUdeviceptr dptr;
+};
+
+struct CUDA_CONDITIONAL_NODE_PARAMS {
+    CUgraphConditionalHandle handle;
+    CUgraphConditionalNodeType type;
+    unsigned size;
+    CUgraph* phGraph_out;
+    CUcontext ctx;
+};
+
+struct CUDA_CHILD_GRAPH_NODE_PARAMS {
+    CUgraph graph;
+    int ownership;
+};
+
+/// What cuGraphAddNode takes: the parameters of a node of any kind.
+struct CUgraphNodeParams {
+    CUgraphNodeType type;
+    int reserved0[3];
+    union {
+        long long reserved1[29];
+        CUDA_KERNEL_NODE_PARAMS kernel;
+        CUDA_MEMCPY_NODE_PARAMS memcpy;
+        CUDA_MEMSET_NODE_PARAMS_v2 memset;
+        CUDA_HOST_NODE_PARAMS host;
+        CUDA_CHILD_GRAPH_NODE_PARAMS graph;
+        CUevent eventWait;
+        CUevent eventRecord;
+        CUDA_MEM_ALLOC_NODE_PARAMS alloc;
+        CUdeviceptr free;
+        CUDA_CONDITIONAL_NODE_PARAMS conditional;
+    };
+    long long reserved2;
+};
+
+struct CUDA_GRAPH_INSTANTIATE_PARAMS {
+    std::uint64_t flags;
+    CUstream hUploadStream;
+    CUgraphNode hErrNode_out;
+    CUgraphInstantiateResult result_out;
+};
+
+struct CUgraphExecUpdateResultInfo {
+    CUgraphExecUpdateResult result;
+    CUgraphNode errorNode;
+    CUgraphNode errorFromNode;
+};
+
 struct CUdevSmResource {
     unsigned smCount;
     unsigned minSmPartitionSize;
@@ -186,6 +298,11 @@ constexpr CUdevResourceType kDevResourceSm = 1;
 static_assert(sizeof(CUmemAllocationProp) == 32 && sizeof(CUmemAccessDesc) == 12 && sizeof(CUmemPoolProps) == 88);
 static_assert(sizeof(CUDA_MEMCPY2D) == 128 && sizeof(CUDA_MEMCPY3D) == 200);
 static_assert(sizeof(CUlaunchAttribute) == 72 && sizeof(CUlaunchConfig) == 56 && sizeof(CUdevResource) == 144);
+static_assert(sizeof(CUgraphEdgeData) == 8 && sizeof(CUDA_KERNEL_NODE_PARAMS) == 72 &&
+              sizeof(CUDA_MEM_ALLOC_NODE_PARAMS) == 120 && sizeof(CUDA_MEMCPY_NODE_PARAMS) == 216);
+static_assert(sizeof(CUgraphNodeParams) == 256 && offsetof(CUgraphNodeParams, kernel) == 16 &&
+              offsetof(CUgraphNodeParams, reserved2) == 248);
+static_assert(sizeof(CUDA_GRAPH_INSTANTIATE_PARAMS) == 32 && sizeof(CUgraphExecUpdateResultInfo) == 24);
 static_assert(sizeof(CUctxCreateParams) == 24 && sizeof(CUexecAffinityParam) == 8);
 
 /// Handles of the default streams that a program may name: the one that blocks, and the calling thread's.
@@ -272,6 +389,24 @@ enum class DeviceAttribute : CUdevice_attribute {
     multicast = 132,
     mps = 133,
     hostNumaId = 134,
+};
+
+/// CUgraphNodeType.
+enum class NodeType : CUgraphNodeType {
+    kernel = 0,
+    copy = 1,
+    fill = 2,
+    host = 3,
+    graph = 4,
+    empty = 5,
+    eventWait = 6,
+    eventRecord = 7,
+    semaphoreSignal = 8,
+    semaphoreWait = 9,
+    allocation = 10,
+    release = 11,
+    memoryOperations = 12,
+    conditional = 13,
 };
 
 /// CUfunction_attribute.

@@ -420,6 +420,213 @@
     X(cuGreenCtxGetId, cuGreenCtxGetId, none, (CUgreenCtx green, unsigned long long* id), (green, id))                 \
     X(cuStreamGetGreenCtx, cuStreamGetGreenCtx, none, (CUstream stream, CUgreenCtx * green), (stream, green))
 
+#define BULKHEAD_GRAPH_CALLS(X)                                                                                        \
+    X(cuGraphCreate, cuGraphCreate, none, (CUgraph * graph, unsigned flags), (graph, flags))                           \
+    X(cuGraphDestroy, cuGraphDestroy, none, (CUgraph graph), (graph))                                                  \
+    X(cuGraphClone, cuGraphClone, none, (CUgraph * clone, CUgraph original), (clone, original))                        \
+    X(cuGraphNodeFindInClone, cuGraphNodeFindInClone, none, (CUgraphNode * node, CUgraphNode original, CUgraph clone), \
+      (node, original, clone))                                                                                         \
+    X(cuGraphDestroyNode, cuGraphDestroyNode, none, (CUgraphNode node), (node))                                        \
+    X(cuGraphNodeGetType, cuGraphNodeGetType, none, (CUgraphNode node, CUgraphNodeType * type), (node, type))          \
+    X(cuGraphGetNodes, cuGraphGetNodes, none, (CUgraph graph, CUgraphNode * nodes, std::size_t * count),               \
+      (graph, nodes, count))                                                                                           \
+    X(cuGraphGetRootNodes, cuGraphGetRootNodes, none, (CUgraph graph, CUgraphNode * nodes, std::size_t * count),       \
+      (graph, nodes, count))                                                                                           \
+    X(cuGraphGetEdges, cuGraphGetEdges, none,                                                                          \
+      (CUgraph graph, CUgraphNode * from, CUgraphNode * to, std::size_t * count), (graph, from, to, count))            \
+    X(cuGraphGetEdges_v2, cuGraphGetEdges_v2, none,                                                                    \
+      (CUgraph graph, CUgraphNode * from, CUgraphNode * to, CUgraphEdgeData * data, std::size_t * count),              \
+      (graph, from, to, data, count))                                                                                  \
+    X(cuGraphNodeGetDependencies, cuGraphNodeGetDependencies, none,                                                    \
+      (CUgraphNode node, CUgraphNode * dependencies, std::size_t * count), (node, dependencies, count))                \
+    X(cuGraphNodeGetDependencies_v2, cuGraphNodeGetDependencies_v2, none,                                              \
+      (CUgraphNode node, CUgraphNode * dependencies, CUgraphEdgeData * data, std::size_t * count),                     \
+      (node, dependencies, data, count))                                                                               \
+    X(cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes, none,                                                \
+      (CUgraphNode node, CUgraphNode * dependents, std::size_t * count), (node, dependents, count))                    \
+    X(cuGraphNodeGetDependentNodes_v2, cuGraphNodeGetDependentNodes_v2, none,                                          \
+      (CUgraphNode node, CUgraphNode * dependents, CUgraphEdgeData * data, std::size_t * count),                       \
+      (node, dependents, data, count))                                                                                 \
+    X(cuGraphAddDependencies, cuGraphAddDependencies, none,                                                            \
+      (CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, std::size_t count), (graph, from, to, count))    \
+    X(cuGraphAddDependencies_v2, cuGraphAddDependencies_v2, none,                                                      \
+      (CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* data, std::size_t count), \
+      (graph, from, to, data, count))                                                                                  \
+    X(cuGraphRemoveDependencies, cuGraphRemoveDependencies, none,                                                      \
+      (CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, std::size_t count), (graph, from, to, count))    \
+    X(cuGraphRemoveDependencies_v2, cuGraphRemoveDependencies_v2, none,                                                \
+      (CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* data, std::size_t count), \
+      (graph, from, to, data, count))                                                                                  \
+    X(cuGraphDebugDotPrint, cuGraphDebugDotPrint, none, (CUgraph graph, const char* path, unsigned flags),             \
+      (graph, path, flags))                                                                                            \
+    X(cuUserObjectCreate, cuUserObjectCreate, none,                                                                    \
+      (CUuserObject * object, void* data, CUhostFn destroy, unsigned references, unsigned flags),                      \
+      (object, data, destroy, references, flags))                                                                      \
+    X(cuUserObjectRetain, cuUserObjectRetain, none, (CUuserObject object, unsigned count), (object, count))            \
+    X(cuUserObjectRelease, cuUserObjectRelease, none, (CUuserObject object, unsigned count), (object, count))          \
+    X(cuGraphRetainUserObject, cuGraphRetainUserObject, none,                                                          \
+      (CUgraph graph, CUuserObject object, unsigned count, unsigned flags), (graph, object, count, flags))             \
+    X(cuGraphReleaseUserObject, cuGraphReleaseUserObject, none, (CUgraph graph, CUuserObject object, unsigned count),  \
+      (graph, object, count))
+
+#define BULKHEAD_GRAPH_NODE_CALLS(X)                                                                                  \
+    X(cuGraphAddKernelNode, cuGraphAddKernelNode, none,                                                               \
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count,                         \
+       const CUDA_KERNEL_NODE_PARAMS_v1* settings),                                                                   \
+      (node, graph, dependencies, count, settings))                                                                   \
+    X(cuGraphAddKernelNode_v2, cuGraphAddKernelNode_v2, none,                                                         \
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count,                         \
+       const CUDA_KERNEL_NODE_PARAMS* settings),                                                                      \
+      (node, graph, dependencies, count, settings))                                                                   \
+    X(cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams, none,                                                   \
+      (CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 * settings), (node, settings))                                    \
+    X(cuGraphKernelNodeGetParams_v2, cuGraphKernelNodeGetParams_v2, none,                                             \
+      (CUgraphNode node, CUDA_KERNEL_NODE_PARAMS * settings), (node, settings))                                       \
+    X(cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams, none,                                                   \
+      (CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1* settings), (node, settings))                               \
+    X(cuGraphKernelNodeSetParams_v2, cuGraphKernelNodeSetParams_v2, none,                                             \
+      (CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* settings), (node, settings))                                  \
+    X(cuGraphKernelNodeCopyAttributes, cuGraphKernelNodeCopyAttributes, none, (CUgraphNode to, CUgraphNode from),     \
+      (to, from))                                                                                                     \
+    X(cuGraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute, none,                                             \
+      (CUgraphNode node, CUlaunchAttributeID attribute, CUlaunchAttributeValue * value), (node, attribute, value))    \
+    X(cuGraphKernelNodeSetAttribute, cuGraphKernelNodeSetAttribute, none,                                             \
+      (CUgraphNode node, CUlaunchAttributeID attribute, const CUlaunchAttributeValue* value),                         \
+      (node, attribute, value))                                                                                       \
+    X(cuGraphAddMemcpyNode, cuGraphAddMemcpyNode, none,                                                               \
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count,                         \
+       const CUDA_MEMCPY3D* copy, CUcontext context),                                                                 \
+      (node, graph, dependencies, count, copy, context))                                                              \
+    X(cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeGetParams, none, (CUgraphNode node, CUDA_MEMCPY3D * copy),         \
+      (node, copy))                                                                                                   \
+    X(cuGraphMemcpyNodeSetParams, cuGraphMemcpyNodeSetParams, none, (CUgraphNode node, const CUDA_MEMCPY3D* copy),    \
+      (node, copy))                                                                                                   \
+    X(cuGraphAddMemsetNode, cuGraphAddMemsetNode, none,                                                               \
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count,                         \
+       const CUDA_MEMSET_NODE_PARAMS* fill, CUcontext context),                                                       \
+      (node, graph, dependencies, count, fill, context))                                                              \
+    X(cuGraphMemsetNodeGetParams, cuGraphMemsetNodeGetParams, none,                                                   \
+      (CUgraphNode node, CUDA_MEMSET_NODE_PARAMS * fill), (node, fill))                                               \
+    X(cuGraphMemsetNodeSetParams, cuGraphMemsetNodeSetParams, none,                                                   \
+      (CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* fill), (node, fill))                                          \
+    X(cuGraphAddHostNode, cuGraphAddHostNode, none,                                                                   \
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count,                         \
+       const CUDA_HOST_NODE_PARAMS* settings),                                                                        \
+      (node, graph, dependencies, count, settings))                                                                   \
+    X(cuGraphHostNodeGetParams, cuGraphHostNodeGetParams, none, (CUgraphNode node, CUDA_HOST_NODE_PARAMS * settings), \
+      (node, settings))                                                                                               \
+    X(cuGraphHostNodeSetParams, cuGraphHostNodeSetParams, none,                                                       \
+      (CUgraphNode node, const CUDA_HOST_NODE_PARAMS* settings), (node, settings))                                    \
+    X(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode, none,                                                       \
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count, CUgraph child),         \
+      (node, graph, dependencies, count, child))                                                                      \
+    X(cuGraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph, none, (CUgraphNode node, CUgraph * child),        \
+      (node, child))                                                                                                  \
+    X(cuGraphAddEmptyNode, cuGraphAddEmptyNode, none,                                                                 \
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count),                        \
+      (node, graph, dependencies, count))                                                                             \
+    X(cuGraphAddEventRecordNode, cuGraphAddEventRecordNode, none,                                                     \
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count, CUevent event),         \
+      (node, graph, dependencies, count, event))                                                                      \
+    X(cuGraphEventRecordNodeGetEvent, cuGraphEventRecordNodeGetEvent, none, (CUgraphNode node, CUevent * event),      \
+      (node, event))                                                                                                  \
+    X(cuGraphEventRecordNodeSetEvent, cuGraphEventRecordNodeSetEvent, none, (CUgraphNode node, CUevent event),        \
+      (node, event))                                                                                                  \
+    X(cuGraphAddEventWaitNode, cuGraphAddEventWaitNode, none,                                                         \
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count, CUevent event),         \
+      (node, graph, dependencies, count, event))                                                                      \
+    X(cuGraphEventWaitNodeGetEvent, cuGraphEventWaitNodeGetEvent, none, (CUgraphNode node, CUevent * event),          \
+      (node, event))                                                                                                  \
+    X(cuGraphEventWaitNodeSetEvent, cuGraphEventWaitNodeSetEvent, none, (CUgraphNode node, CUevent event),            \
+      (node, event))                                                                                                  \
+    X(cuGraphAddMemAllocNode, cuGraphAddMemAllocNode, none,                                                           \
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count,                         \
+       CUDA_MEM_ALLOC_NODE_PARAMS* settings),                                                                         \
+      (node, graph, dependencies, count, settings))                                                                   \
+    X(cuGraphMemAllocNodeGetParams, cuGraphMemAllocNodeGetParams, none,                                               \
+      (CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS * settings), (node, settings))                                    \
+    X(cuGraphAddMemFreeNode, cuGraphAddMemFreeNode, none,                                                             \
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count, CUdeviceptr address),   \
+      (node, graph, dependencies, count, address))                                                                    \
+    X(cuGraphMemFreeNodeGetParams, cuGraphMemFreeNodeGetParams, none, (CUgraphNode node, CUdeviceptr * address),      \
+      (node, address))                                                                                                \
+    X(cuGraphAddNode, cuGraphAddNode, none,                                                                           \
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, std::size_t count,                         \
+       CUgraphNodeParams* settings),                                                                                  \
+      (node, graph, dependencies, count, settings))                                                                   \
+    X(cuGraphAddNode_v2, cuGraphAddNode_v2, none,                                                                     \
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, const CUgraphEdgeData* data,               \
+       std::size_t count, CUgraphNodeParams* settings),                                                               \
+      (node, graph, dependencies, data, count, settings))                                                             \
+    X(cuGraphNodeSetParams, cuGraphNodeSetParams, none, (CUgraphNode node, CUgraphNodeParams * settings),             \
+      (node, settings))                                                                                               \
+    X(cuGraphConditionalHandleCreate, cuGraphConditionalHandleCreate, none,                                           \
+      (CUgraphConditionalHandle * handle, CUgraph graph, CUcontext context, unsigned initial, unsigned flags),        \
+      (handle, graph, context, initial, flags))                                                                       \
+    X(cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute, none,                                               \
+      (CUdevice device, CUgraphMem_attribute attribute, void* value), (device, attribute, value))                     \
+    X(cuDeviceSetGraphMemAttribute, cuDeviceSetGraphMemAttribute, none,                                               \
+      (CUdevice device, CUgraphMem_attribute attribute, void* value), (device, attribute, value))                     \
+    X(cuDeviceGraphMemTrim, cuDeviceGraphMemTrim, none, (CUdevice device), (device))
+
+#define BULKHEAD_GRAPH_EXECUTION_CALLS(X)                                                                              \
+    X(cuGraphInstantiate, cuGraphInstantiate, none,                                                                    \
+      (CUgraphExec * exec, CUgraph graph, CUgraphNode * errorNode, char* log, std::size_t logBytes),                   \
+      (exec, graph, errorNode, log, logBytes))                                                                         \
+    X(cuGraphInstantiate_v2, cuGraphInstantiate_v2, none,                                                              \
+      (CUgraphExec * exec, CUgraph graph, CUgraphNode * errorNode, char* log, std::size_t logBytes),                   \
+      (exec, graph, errorNode, log, logBytes))                                                                         \
+    X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, none,                                                  \
+      (CUgraphExec * exec, CUgraph graph, unsigned long long flags), (exec, graph, flags))                             \
+    X(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams, ptsz,                                                \
+      (CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS * settings), (exec, graph, settings))          \
+    X(cuGraphExecDestroy, cuGraphExecDestroy, none, (CUgraphExec exec), (exec))                                        \
+    X(cuGraphExecGetFlags, cuGraphExecGetFlags, none, (CUgraphExec exec, std::uint64_t * flags), (exec, flags))        \
+    X(cuGraphLaunch, cuGraphLaunch, ptsz, (CUgraphExec exec, CUstream stream), (exec, stream))                         \
+    X(cuGraphUpload, cuGraphUpload, ptsz, (CUgraphExec exec, CUstream stream), (exec, stream))                         \
+    X(cuGraphExecUpdate, cuGraphExecUpdate, none,                                                                      \
+      (CUgraphExec exec, CUgraph graph, CUgraphNode * errorNode, CUgraphExecUpdateResult * result),                    \
+      (exec, graph, errorNode, result))                                                                                \
+    X(cuGraphExecUpdate_v2, cuGraphExecUpdate_v2, none,                                                                \
+      (CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo * result), (exec, graph, result))                  \
+    X(cuGraphNodeSetEnabled, cuGraphNodeSetEnabled, none, (CUgraphExec exec, CUgraphNode node, unsigned enabled),      \
+      (exec, node, enabled))                                                                                           \
+    X(cuGraphNodeGetEnabled, cuGraphNodeGetEnabled, none, (CUgraphExec exec, CUgraphNode node, unsigned* enabled),     \
+      (exec, node, enabled))                                                                                           \
+    X(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams, none,                                            \
+      (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1* settings), (exec, node, settings))        \
+    X(cuGraphExecKernelNodeSetParams_v2, cuGraphExecKernelNodeSetParams_v2, none,                                      \
+      (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* settings), (exec, node, settings))           \
+    X(cuGraphExecMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams, none,                                            \
+      (CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D* copy, CUcontext context), (exec, node, copy, context)) \
+    X(cuGraphExecMemsetNodeSetParams, cuGraphExecMemsetNodeSetParams, none,                                            \
+      (CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* fill, CUcontext context),                    \
+      (exec, node, fill, context))                                                                                     \
+    X(cuGraphExecHostNodeSetParams, cuGraphExecHostNodeSetParams, none,                                                \
+      (CUgraphExec exec, CUgraphNode node, const CUDA_HOST_NODE_PARAMS* settings), (exec, node, settings))             \
+    X(cuGraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams, none,                                    \
+      (CUgraphExec exec, CUgraphNode node, CUgraph child), (exec, node, child))                                        \
+    X(cuGraphExecEventRecordNodeSetEvent, cuGraphExecEventRecordNodeSetEvent, none,                                    \
+      (CUgraphExec exec, CUgraphNode node, CUevent event), (exec, node, event))                                        \
+    X(cuGraphExecEventWaitNodeSetEvent, cuGraphExecEventWaitNodeSetEvent, none,                                        \
+      (CUgraphExec exec, CUgraphNode node, CUevent event), (exec, node, event))                                        \
+    X(cuGraphExecNodeSetParams, cuGraphExecNodeSetParams, none,                                                        \
+      (CUgraphExec exec, CUgraphNode node, CUgraphNodeParams * settings), (exec, node, settings))
+
+#define BULKHEAD_CAPTURE_CALLS(X)                                                                                    \
+    X(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, ptsz,                                                \
+      (CUstream stream, CUgraph graph, const CUgraphNode* dependencies, const CUgraphEdgeData* data,                 \
+       std::size_t count, CUstreamCaptureMode mode),                                                                 \
+      (stream, graph, dependencies, data, count, mode))                                                              \
+    X(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo, ptsz,                                                          \
+      (CUstream stream, CUstreamCaptureStatus * status, std::uint64_t * id), (stream, status, id))                   \
+    X(cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies, ptsz,                                    \
+      (CUstream stream, CUgraphNode * dependencies, std::size_t count, unsigned flags),                              \
+      (stream, dependencies, count, flags))                                                                          \
+    X(cuStreamUpdateCaptureDependencies_v2, cuStreamUpdateCaptureDependencies_v2, ptsz,                              \
+      (CUstream stream, CUgraphNode * dependencies, const CUgraphEdgeData* data, std::size_t count, unsigned flags), \
+      (stream, dependencies, data, count, flags))
+
 /// Calls that any driver for CUDA 12 has.
 #define BULKHEAD_REQUIRED_CALLS(X)   \
     BULKHEAD_DEVICE_CALLS(X)         \
@@ -435,12 +642,16 @@
     BULKHEAD_LAUNCH_CALLS(X)
 
 /// Calls that an older driver may lack: null in its table.
-#define BULKHEAD_OPTIONAL_CALLS(X)   \
-    BULKHEAD_DEVICE_NEWER_CALLS(X)   \
-    BULKHEAD_CONTEXT_NEWER_CALLS(X)  \
-    BULKHEAD_LIBRARY_CALLS(X)        \
-    BULKHEAD_FUNCTION_NEWER_CALLS(X) \
-    BULKHEAD_MEMORY_NEWER_CALLS(X)   \
-    BULKHEAD_GREEN_CONTEXT_CALLS(X)
+#define BULKHEAD_OPTIONAL_CALLS(X)    \
+    BULKHEAD_DEVICE_NEWER_CALLS(X)    \
+    BULKHEAD_CONTEXT_NEWER_CALLS(X)   \
+    BULKHEAD_LIBRARY_CALLS(X)         \
+    BULKHEAD_FUNCTION_NEWER_CALLS(X)  \
+    BULKHEAD_MEMORY_NEWER_CALLS(X)    \
+    BULKHEAD_GREEN_CONTEXT_CALLS(X)   \
+    BULKHEAD_GRAPH_CALLS(X)           \
+    BULKHEAD_GRAPH_NODE_CALLS(X)      \
+    BULKHEAD_GRAPH_EXECUTION_CALLS(X) \
+    BULKHEAD_CAPTURE_CALLS(X)
 
 #define BULKHEAD_DRIVER_CALLS(X) BULKHEAD_REQUIRED_CALLS(X) BULKHEAD_OPTIONAL_CALLS(X)

@@ -6,7 +6,8 @@ namespace {
 constexpr unsigned kBlockingSync = 1, kDisableTiming = 2, kInterprocess = 4;
 
 CUevent timed(CUevent event) {
-    require(known(event)->timed, CUDA_ERROR_INVALID_HANDLE, "an event made without timing");
+    require(!known(event)->captured.capture, CUDA_ERROR_CAPTURED_EVENT, "an event that was captured into a graph");
+    require(event->timed, CUDA_ERROR_INVALID_HANDLE, "an event made without timing");
     require(event->marker.has_value(), CUDA_ERROR_INVALID_HANDLE, "an event that was never recorded");
     return event;
 }
@@ -38,24 +39,27 @@ CUresult cuEventDestroy(CUevent event) {
     });
 }
 CUresult cuEventRecord(CUevent event, CUstream stream) {
+    return cuEventRecordWithFlags(event, stream, 0);
+}
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
     return call([&] {
+        require(flags <= 1, CUDA_ERROR_INVALID_VALUE, "unknown flags of a record");
         CUcontext context = current();
         CUstream on = streamOf(context, stream);
         require(known(event)->context->root == context->root, CUDA_ERROR_INVALID_HANDLE, "an event of another context");
+        if (captureRecord(on, event, flags == 1)) return;
         order(on);
+        event->captured = {};
         // A marker for each record: whoever waits for an earlier one is not held up by this.
         event->marker = gpuOf(context).createMarker();
         gpuOf(context).record(on->id, *event->marker);
     });
 }
-CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
-    if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
-    return cuEventRecord(event, stream);
-}
 CUresult cuEventQuery(CUevent event) {
     return call([&] {
         CUcontext context = current();
-        if (!known(event)->marker) return;
+        requireNotCaptured(known(event));
+        if (!event->marker) return;
         sim::Machine& gpu = gpuOf(event->context);
         if (!gpu.recordedAt(*event->marker)) poll(event->context);
         checkLaunches(context);
@@ -65,7 +69,8 @@ CUresult cuEventQuery(CUevent event) {
 CUresult cuEventSynchronize(CUevent event) {
     return call([&] {
         CUcontext context = current();
-        if (const auto marker = known(event)->marker) {
+        requireNotCaptured(known(event));
+        if (const auto marker = event->marker) {
             const sim::Machine& gpu = gpuOf(event->context);
             simulate(
                 *event->context->device, [&] { return gpu.recordedAt(*marker).has_value(); },

@@ -12,18 +12,15 @@ class Unlocked {
     Unlocked& operator=(const Unlocked&) = delete;
 };
 
-/// Such a function must not call the driver, but may wait for threads that do.
-void run(const HostFunction& function) {
-    const Unlocked unlocked;
+}  // namespace
+
+void runHostFunction(const std::function<void()>& function) {
     insideHostFunction() = true;
-    function.body();
+    function();
     insideHostFunction() = false;
 }
 
-}  // namespace
-
 void enqueueHostFunction(CUstream stream, std::function<void()> body) {
-    order(stream);
     Device& device = *stream->context->device;
     if (!device.signals) device.signals = device.gpu->createStream(stream->context->root->id);
     const sim::MarkerId done = device.gpu->createMarker();
@@ -40,7 +37,10 @@ bool runDueFunctions(Device& device) {
         const HostFunction function = std::move(device.dueFunctions.front());
         device.dueFunctions.pop_front();
         ++device.runningFunctions;
-        run(function);
+        {
+            const Unlocked unlocked;  // it may wait for threads that call the driver
+            runHostFunction(function.body);
+        }
         --device.runningFunctions;
         device.gpu->record(*device.signals, function.done);
         state().functionEnded.notify_all();

@@ -72,6 +72,7 @@ CUresult cuMemAllocHost(void** address, std::size_t bytes) {
 CUresult cuMemHostAlloc(void** address, std::size_t bytes, unsigned flags) {
     return call([&] {
         CUcontext context = current();
+        requireSafe();
         requireOutput(address);
         require(bytes > 0 && (flags & ~kHostAllocFlags) == 0, CUDA_ERROR_INVALID_VALUE,
                 "an allocation of 0 bytes, or unknown flags");
@@ -88,6 +89,7 @@ CUresult cuMemHostAlloc(void** address, std::size_t bytes, unsigned flags) {
 CUresult cuMemFreeHost(void* pointer) {
     return call([&] {
         current();
+        requireSafe();
         pinnedAt(pointer, HostRange::Kind::allocated, CUDA_ERROR_INVALID_VALUE);
         waitForEverybody();
         withdrawHostRange(reinterpret_cast<std::uintptr_t>(pointer));
@@ -96,6 +98,7 @@ CUresult cuMemFreeHost(void* pointer) {
 CUresult cuMemHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
     return call([&] {
         CUcontext context = current();
+        requireSafe();
         require(pointer && bytes > 0 && (flags & ~kHostRegisterFlags) == 0, CUDA_ERROR_INVALID_VALUE,
                 "no memory, or unknown flags");
         const auto address = reinterpret_cast<std::uintptr_t>(pointer);
@@ -108,6 +111,7 @@ CUresult cuMemHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
 CUresult cuMemHostUnregister(void* pointer) {
     return call([&] {
         current();
+        requireSafe();
         pinnedAt(pointer, HostRange::Kind::registered, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
         waitForEverybody();
         withdrawHostRange(reinterpret_cast<std::uintptr_t>(pointer));
@@ -136,6 +140,7 @@ CUresult cuMemHostGetFlags(unsigned* flags, void* pointer) {
 CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned flags) {
     return call([&] {
         CUcontext context = current();
+        requireSafe();
         requireOutput(address);
         require(flags == kAttachGlobal || flags == kAttachHost || flags == kAttachSingle, CUDA_ERROR_INVALID_VALUE,
                 "managed memory is attached to all, to the host, or to one stream");

@@ -7,17 +7,6 @@
 namespace bulkhead::driver {
 namespace {
 
-/// One launch, however it was asked for.
-struct Launch {
-    CUfunction function = nullptr;
-    sim::Dim3 grid, block;
-    unsigned sharedBytes = 0;
-    CUstream stream = nullptr;
-    void** parameters = nullptr;
-    void** extra = nullptr;
-    bool cooperative = false;
-};
-
 /// CUlaunchAttributeID: hints are passed over; what would change a kernel's meaning is refused.
 enum class LaunchAttribute : CUlaunchAttributeID {
     ignore = 0,
@@ -38,13 +27,18 @@ enum class LaunchAttribute : CUlaunchAttributeID {
     nvlinkScheduling = 16,
 };
 
-void apply(const CUlaunchAttribute& attribute, Launch& launch) {
-    switch (static_cast<LaunchAttribute>(attribute.id)) {
-        case LaunchAttribute::cooperative:
-            launch.cooperative = attribute.value.cooperative != 0;
-            return;
+CUlaunchAttributes cooperatively() {
+    CUlaunchAttributeValue yes = {};
+    yes.cooperative = 1;
+    return {{static_cast<CUlaunchAttributeID>(LaunchAttribute::cooperative), yes}};
+}
+
+}  // namespace
+
+void checkLaunchAttribute(CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
+    switch (static_cast<LaunchAttribute>(id)) {
         case LaunchAttribute::clusterDimension: {
-            const auto& cluster = attribute.value.clusterDim;
+            const auto& cluster = value.clusterDim;
             require(cluster.x <= 1 && cluster.y <= 1 && cluster.z <= 1, CUDA_ERROR_NOT_SUPPORTED,
                     "clusters of several blocks are not supported");
             return;
@@ -53,9 +47,10 @@ void apply(const CUlaunchAttribute& attribute, Launch& launch) {
         case LaunchAttribute::launchCompletionEvent:
             throw Failure{CUDA_ERROR_NOT_SUPPORTED, "events that a kernel triggers are not supported"};
         case LaunchAttribute::deviceUpdatableNode:
-            throw Failure{CUDA_ERROR_NOT_SUPPORTED, "graphs are not supported"};
+            throw Failure{CUDA_ERROR_NOT_SUPPORTED, "nodes that kernels update are not supported"};
         // A launch that may begin early waits all the same.
         case LaunchAttribute::programmaticSerialization:
+        case LaunchAttribute::cooperative:
         case LaunchAttribute::ignore:
         case LaunchAttribute::accessPolicyWindow:
         case LaunchAttribute::synchronizationPolicy:
@@ -68,8 +63,15 @@ void apply(const CUlaunchAttribute& attribute, Launch& launch) {
         case LaunchAttribute::nvlinkScheduling:
             return;
     }
-    throw Failure{CUDA_ERROR_INVALID_VALUE, fmt::format("no launch attribute has the number {}", attribute.id)};
+    throw Failure{CUDA_ERROR_INVALID_VALUE, fmt::format("no launch attribute has the number {}", id)};
 }
+
+bool KernelWork::cooperative() const {
+    const auto found = attributes.find(static_cast<CUlaunchAttributeID>(LaunchAttribute::cooperative));
+    return found != attributes.end() && found->second.cooperative != 0;
+}
+
+namespace {
 
 /// The parameter block from `extra`: a list of keys and values that ends with 0.
 std::vector<std::uint8_t> packedParameters(void** extra, std::uint32_t wanted) {
@@ -89,20 +91,21 @@ std::vector<std::uint8_t> packedParameters(void** extra, std::uint32_t wanted) {
     return packed;
 }
 
-std::vector<std::uint8_t> parametersOf(const Launch& launch, const sim::Code& code) {
-    require(!launch.parameters || !launch.extra, CUDA_ERROR_INVALID_VALUE, "parameters given in both ways");
-    if (launch.extra) return packedParameters(launch.extra, code.kernelParamBytes);
-    require(launch.parameters || code.params.empty(), CUDA_ERROR_INVALID_VALUE, "the kernel has parameters");
+std::vector<std::uint8_t> parametersOf(void** parameters, void** extra, const sim::Code& code) {
+    require(!parameters || !extra, CUDA_ERROR_INVALID_VALUE, "parameters given in both ways");
+    if (extra) return packedParameters(extra, code.kernelParamBytes);
+    require(parameters || code.params.empty(), CUDA_ERROR_INVALID_VALUE, "the kernel has parameters");
     std::vector<std::uint8_t> packed(code.kernelParamBytes);
     for (std::size_t i = 0; i < code.params.size(); ++i) {
-        require(launch.parameters[i] != nullptr, CUDA_ERROR_INVALID_VALUE, "a parameter without a value");
-        std::memcpy(packed.data() + code.params[i].offset, launch.parameters[i], code.params[i].bytes);
+        require(parameters[i] != nullptr, CUDA_ERROR_INVALID_VALUE, "a parameter without a value");
+        std::memcpy(packed.data() + code.params[i].offset, parameters[i], code.params[i].bytes);
     }
     return packed;
 }
 
 /// Sizes that no GPU takes are bad values; those that this kernel cannot have are too many resources.
-sim::Occupancy occupancyOf(const Launch& launch, CUfunction function) {
+sim::Occupancy occupancyOf(const KernelWork& launch) {
+    CUfunction function = launch.function;
     const arch::DeviceProfile& profile = gpuOf(function->module->context).profile();
     const auto most = static_cast<std::uint64_t>(profile.sm.maxThreadsPerBlock);
     const sim::Dim3 &g = launch.grid, &b = launch.block;
@@ -132,83 +135,99 @@ CUdeviceptr gridWorkspace(CUcontext context) {
     return address;
 }
 
-void requireCoResident(const Launch& launch, const sim::Occupancy& occupancy, CUstream on) {
-    const std::vector<bool>& sms = on->context->sms;
-    const auto count = sms.empty() ? static_cast<std::uint64_t>(gpuOf(on->context).profile().sm.count)
+void requireCoResident(const KernelWork& launch, const sim::Occupancy& occupancy) {
+    const std::vector<bool>& sms = launch.context->sms;
+    const auto count = sms.empty() ? static_cast<std::uint64_t>(gpuOf(launch.context).profile().sm.count)
                                    : static_cast<std::uint64_t>(std::count(sms.begin(), sms.end(), true));
     require(launch.grid.count() <= count * occupancy.blocksPerSm, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
             "not all blocks of the cooperative grid fit the GPU at once");
 }
 
-void run(const Launch& launch) {
-    CUcontext context = current();
-    CUfunction function = resolveFunction(launch.function);
-    CUstream on = streamOf(context, launch.stream);
+CUresult launchKernel(CUfunction function, sim::Dim3 grid, sim::Dim3 block, unsigned sharedBytes, CUstream stream,
+                      void** parameters, void** extra, CUlaunchAttributes attributes) {
+    return call([&] {
+        CUcontext context = current();
+        CUfunction resolved = resolveFunction(function);
+        CUstream on = streamOf(context, stream);
+        const KernelWork work =
+            kernelWork(on->context, resolved, grid, block, sharedBytes, parameters, extra, std::move(attributes));
+        if (captureKernel(on, work)) return;
+        order(on);
+        enqueueKernel(on, work);
+    });
+}
+
+}  // namespace
+
+void checkKernel(const KernelWork& work) {
+    const sim::Occupancy occupancy = occupancyOf(work);
+    if (work.cooperative()) requireCoResident(work, occupancy);
+}
+
+KernelWork kernelWork(CUcontext context, CUfunction function, sim::Dim3 grid, sim::Dim3 block, unsigned sharedBytes,
+                      void** parameters, void** extra, CUlaunchAttributes attributes) {
     require(function->module->context == context->root, CUDA_ERROR_INVALID_HANDLE, "a function of another context");
-    const sim::Occupancy occupancy = occupancyOf(launch, function);
+    KernelWork work;
+    work.function = function;
+    work.context = context;
+    work.grid = grid;
+    work.block = block;
+    work.sharedBytes = sharedBytes;
+    work.attributes = std::move(attributes);
+    checkKernel(work);
+    work.parameters = parametersOf(parameters, extra, *function->code);
+    return work;
+}
+
+void enqueueKernel(CUstream on, const KernelWork& work) {
+    CUcontext root = on->context->root;
     sim::LaunchSpec spec;
-    spec.program = function->module->loaded.program;
-    spec.code = function->code;
-    spec.grid = launch.grid;
-    spec.block = launch.block;
-    spec.dynamicShared = launch.sharedBytes;
-    spec.params = parametersOf(launch, *function->code);
+    spec.program = work.function->module->loaded.program;
+    spec.code = work.function->code;
+    spec.grid = work.grid;
+    spec.block = work.block;
+    spec.dynamicShared = work.sharedBytes;
+    spec.params = work.parameters;
     spec.sms = on->context->sms;
     spec.numberedAnew = state().numbersAnew;
     spec.overruns = state().overruns.get();
     spec.print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
-    if (launch.cooperative) {
-        requireCoResident(launch, occupancy, on);
-        spec.gridWorkspace = gridWorkspace(context);
-    }
-    order(on);
+    if (work.cooperative()) spec.gridWorkspace = gridWorkspace(root);
     const CUdeviceptr workspace = spec.gridWorkspace;
-    const sim::LaunchId id = gpuOf(context).launch(on->id, std::move(spec));
-    context->root->launches.push_back(id);
-    context->root->unchecked.push_back(id);
-    if (workspace) enqueue(on, 0, [context, workspace] { memoryOf(context).free(workspace); });
+    const sim::LaunchId id = gpuOf(root).launch(on->id, std::move(spec));
+    root->launches.push_back(id);
+    root->unchecked.push_back(id);
+    if (workspace) enqueue(on, 0, [root, workspace] { memoryOf(root).free(workspace); });
 }
-
-}  // namespace
 
 namespace simulated {
 
 CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                         unsigned blockY, unsigned blockZ, unsigned sharedBytes, CUstream stream, void** parameters,
                         void** extra) {
-    return call([&] {
-        run({function, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, stream, parameters, extra, false});
-    });
+    return launchKernel(function, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, stream, parameters,
+                        extra, {});
 }
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                                    unsigned blockY, unsigned blockZ, unsigned sharedBytes, CUstream stream,
                                    void** parameters) {
-    return call([&] {
-        run({function,
-             {gridX, gridY, gridZ},
-             {blockX, blockY, blockZ},
-             sharedBytes,
-             stream,
-             parameters,
-             nullptr,
-             true});
-    });
+    return launchKernel(function, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, stream, parameters,
+                        nullptr, cooperatively());
 }
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
-    return call([&] {
+    CUlaunchAttributes attributes;
+    const CUresult read = call([&] {
         requireOutput(config);
         require(config->numAttrs == 0 || config->attrs, CUDA_ERROR_INVALID_VALUE, "attributes without values");
-        Launch launch = {function,
-                         {config->gridDimX, config->gridDimY, config->gridDimZ},
-                         {config->blockDimX, config->blockDimY, config->blockDimZ},
-                         config->sharedMemBytes,
-                         config->hStream,
-                         parameters,
-                         extra,
-                         false};
-        for (unsigned i = 0; i < config->numAttrs; ++i) apply(config->attrs[i], launch);
-        run(launch);
+        for (unsigned i = 0; i < config->numAttrs; ++i) {
+            checkLaunchAttribute(config->attrs[i].id, config->attrs[i].value);
+            attributes[config->attrs[i].id] = config->attrs[i].value;
+        }
     });
+    if (read != CUDA_SUCCESS) return read;
+    return launchKernel(function, {config->gridDimX, config->gridDimY, config->gridDimZ},
+                        {config->blockDimX, config->blockDimY, config->blockDimZ}, config->sharedMemBytes,
+                        config->hStream, parameters, extra, std::move(attributes));
 }
 
 }  // namespace simulated

@@ -115,7 +115,7 @@ CUdeviceptr allocateDevice(CUcontext context, Bytes bytes, Allocation::Kind kind
         const CUdeviceptr address = kind == Allocation::Kind::managed
                                         ? memoryOf(root).allocateManaged(bytes, root->placement)
                                         : memoryOf(root).allocate(bytes, root->placement);
-        root->allocations[address] = {kind, bytes, state().nextId++, pool};
+        root->allocations[address] = {kind, bytes, state().nextId++, pool, {}};
         if (pool) pool->usedHigh = std::max(pool->usedHigh, pool->used += bytes);
         return address;
     } catch (const Error& error) {
@@ -144,7 +144,9 @@ CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) {
 CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
     return call([&] {
         requireOutput(address);
-        *address = allocateDevice(current(), bytes, Allocation::Kind::device);
+        CUcontext context = current();
+        requireSafe();
+        *address = allocateDevice(context, bytes, Allocation::Kind::device);
     });
 }
 CUresult cuMemAllocPitch(CUdeviceptr* address, std::size_t* pitch, std::size_t widthBytes, std::size_t height,
@@ -152,6 +154,7 @@ CUresult cuMemAllocPitch(CUdeviceptr* address, std::size_t* pitch, std::size_t w
     return call([&] {
         CUcontext context = current();
         requireOutput(address, pitch);
+        requireSafe();
         require(elementBytes == 4 || elementBytes == 8 || elementBytes == 16, CUDA_ERROR_INVALID_VALUE,
                 "elements of 4, 8 or 16 bytes");
         require(widthBytes > 0 && height > 0, CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes");
@@ -166,7 +169,8 @@ CUresult cuMemAllocPitch(CUdeviceptr* address, std::size_t* pitch, std::size_t w
 CUresult cuMemFree(CUdeviceptr address) {
     return call([&] {
         CUcontext context = current();
-        if (address == 0) return;
+        requireSafe();
+        if (address == 0 || freeGraphMemory(context, address, nullptr)) return;
         CUcontext owner = allocatedBy(context, address);
         waitForAll(owner);
         if (state().hostRanges.count(address)) withdrawHostRange(address);

@@ -41,10 +41,13 @@ std::uint64_t& counterOf(CUmemoryPool pool, CUmemPool_attribute attribute) {
 void allocateFrom(CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool, CUstream stream) {
     CUcontext context = current();
     requireOutput(address);
-    streamOf(context, stream);
+    CUstream on = streamOf(context, stream);
     if (!pool) pool = currentPool(*context->device);
     require(known(pool)->device == context->device, CUDA_ERROR_INVALID_VALUE, "a pool of another device");
-    *address = allocateDevice(context, bytes, Allocation::Kind::pooled, pool);
+    if (const std::optional<CUdeviceptr> captured = captureAllocation(context, on, bytes))
+        *address = *captured;
+    else
+        *address = allocateDevice(context, bytes, Allocation::Kind::pooled, pool);
 }
 
 }  // namespace
@@ -81,7 +84,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
     return call([&] {
         CUcontext context = current();
         CUstream on = streamOf(context, stream);
-        if (address == 0) return;
+        if (address == 0 || captureRelease(context, on, address) || freeGraphMemory(context, address, on)) return;
         require(context->root->allocations.count(address) != 0, CUDA_ERROR_INVALID_VALUE,
                 "nothing was allocated there");
         require(!state().hostRanges.count(address), CUDA_ERROR_INVALID_VALUE, "managed memory is freed by cuMemFree");

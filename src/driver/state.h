@@ -44,10 +44,11 @@ BULKHEAD_DRIVER_CALLS(BULKHEAD_DECLARE_CALL)
 
 /// How a range of device addresses came to be.
 struct Allocation {
-    enum class Kind : std::uint8_t { device, managed, pooled } kind = Kind::device;
+    enum class Kind : std::uint8_t { device, managed, pooled, graph } kind = Kind::device;
     Bytes bytes = 0;
     unsigned long long id = 0;
     CUmemoryPool pool = nullptr;
+    std::weak_ptr<struct GraphMemory> graphMemory;
 };
 
 /// Addresses that were reserved, and what is mapped there.
@@ -102,6 +103,7 @@ struct CUctx_st {
     // Of a root.
     std::map<CUdeviceptr, Allocation> allocations;
     std::map<CUdeviceptr, Reservation> reservations;
+    std::map<CUdeviceptr, std::shared_ptr<struct GraphMemory>> liveGraphMemory;  ///< allocated, and not freed yet
     sim::AllocationOptions placement;
     std::map<CUlimit, std::size_t> limits;
     CUfunc_cache cacheConfig = 0;
@@ -153,18 +155,27 @@ struct CUlib_st {
     std::map<CUcontext, CUmodule> loaded;
 };
 
+/// What a stream's next captured node depends on, or an event stands for.
+struct CapturedPlace {
+    std::shared_ptr<struct Capture> capture;  ///< null: none
+    std::vector<CUgraphNode> nodes;
+    std::vector<CUgraphEdgeData> edges;  ///< to each of these nodes
+};
+
 struct CUstream_st {
     CUcontext context = nullptr;
     sim::StreamId id = 0;
     bool blocking = true;  ///< waits for the default stream, and it for this one
     int priority = 0;
     unsigned long long number = 0;
+    CapturedPlace captured;
 };
 
 struct CUevent_st {
     CUcontext context = nullptr;
     bool timed = true;
     std::optional<sim::MarkerId> marker;  ///< of its last record
+    CapturedPlace captured;               ///< if the last record was in a stream that is captured
 };
 
 struct CUmemPoolHandle_st {
@@ -188,6 +199,9 @@ struct Device {
     sim::Sharing sharing = sim::Sharing::timeSliced;  ///< of contexts that programs make
     std::unique_ptr<CUmemPoolHandle_st> defaultPool;
     CUmemoryPool pool = nullptr;
+    struct {
+        Bytes used = 0, usedHigh = 0, reserved = 0, reservedHigh = 0;
+    } graphMemory;
     /// Copies from and to the host take turns on an engine each way.
     std::optional<sim::StreamId> copyIn, copyOut;
     std::deque<HostFunction> dueFunctions;
@@ -204,7 +218,22 @@ struct CUdevResourceDesc_st {
     std::vector<bool> sms;
 };
 
-enum class HandleKind : std::uint8_t { context, green, module, library, kernel, function, stream, event, pool, link };
+enum class HandleKind : std::uint8_t {
+    context,
+    green,
+    module,
+    library,
+    kernel,
+    function,
+    stream,
+    event,
+    pool,
+    link,
+    graph,
+    node,
+    exec,
+    userObject
+};
 
 template <class Handle>
 constexpr HandleKind kindOf() {
@@ -218,6 +247,10 @@ constexpr HandleKind kindOf() {
     if constexpr (std::is_same_v<Handle, CUevent>) return HandleKind::event;
     if constexpr (std::is_same_v<Handle, CUmemoryPool>) return HandleKind::pool;
     if constexpr (std::is_same_v<Handle, CUlinkState>) return HandleKind::link;
+    if constexpr (std::is_same_v<Handle, CUgraph>) return HandleKind::graph;
+    if constexpr (std::is_same_v<Handle, CUgraphNode>) return HandleKind::node;
+    if constexpr (std::is_same_v<Handle, CUgraphExec>) return HandleKind::exec;
+    if constexpr (std::is_same_v<Handle, CUuserObject>) return HandleKind::userObject;
 }
 
 struct Driver {
@@ -236,10 +269,15 @@ struct Driver {
     std::map<CUdevResourceDesc, std::unique_ptr<CUdevResourceDesc_st>> resources;
     std::list<std::unique_ptr<CUctx_st>> contexts;  ///< destroyed ones too: a stale handle must be known for one
     std::list<std::unique_ptr<CUgreenCtx_st>> greens;
-    std::unordered_map<const void*, HandleKind> handles;  ///< every one that was given out and not destroyed
-    unsigned long long nextId = 1;                        ///< of contexts, streams, buffers and physical memory
-    bool numbersAnew = false;                             ///< of SMs, in green contexts
-    std::unique_ptr<sim::Overruns> overruns;              ///< told of reads beside allocations; null: they are errors
+    std::map<CUgraph, std::shared_ptr<CUgraph_st>> graphs;  ///< those that programs own
+    std::map<CUgraphExec, std::shared_ptr<CUgraphExec_st>> execs;
+    std::map<CUuserObject, std::shared_ptr<CUuserObject_st>> userObjects;
+    std::map<CUgraphConditionalHandle, std::weak_ptr<struct Condition>> conditions;
+    std::vector<std::shared_ptr<struct Capture>> captures;  ///< under way
+    std::unordered_map<const void*, HandleKind> handles;    ///< every one that was given out and not destroyed
+    unsigned long long nextId = 1;                          ///< of contexts, streams, buffers and physical memory
+    bool numbersAnew = false;                               ///< of SMs, in green contexts
+    std::unique_ptr<sim::Overruns> overruns;                ///< told of reads beside allocations; null: they are errors
 };
 
 Driver& state();
@@ -335,7 +373,7 @@ CUstream createStream(CUcontext, unsigned flags, int priority);
 /// The default stream and the blocking ones wait for each other: whatever is about to be put into the stream comes
 /// after what the other side holds now.
 void order(CUstream);
-/// Puts a function of the program into a stream.
+/// Puts a function of the program into a stream, as part of what order() was called for.
 void enqueueHostFunction(CUstream, std::function<void()>);
 /// Runs the program's functions that are due, outside of the lock. False: there were none.
 bool runDueFunctions(Device&);
@@ -348,6 +386,61 @@ void enqueue(CUstream, double seconds, std::function<void()> action);
 void enqueueOnEngine(CUstream, std::optional<sim::StreamId>& engine, double seconds, std::function<void()> action);
 /// Lets simulated time pass for a program that polls.
 void poll(CUcontext);
+/// Calls a function of the program, which must not call the driver.
+void runHostFunction(const std::function<void()>&);
+
+// Work that streams and graphs hold: checked when it was made, put into a stream when its turn comes.
+using CUlaunchAttributes = std::map<CUlaunchAttributeID, CUlaunchAttributeValue>;
+struct KernelWork {
+    CUfunction function = nullptr;
+    CUkernel kernel = nullptr;    ///< if the program named that
+    CUcontext context = nullptr;  ///< to run in
+    sim::Dim3 grid, block;
+    unsigned sharedBytes = 0;
+    std::vector<std::uint8_t> parameters;  ///< packed
+    CUlaunchAttributes attributes;
+
+    bool cooperative() const;
+};
+/// Throws Failure for an attribute that would change a kernel's meaning and has none here.
+void checkLaunchAttribute(CUlaunchAttributeID, const CUlaunchAttributeValue&);
+/// Throws Failure if the GPU cannot hold it.
+void checkKernel(const KernelWork&);
+/// Checks sizes and takes the arguments over.
+KernelWork kernelWork(CUcontext, CUfunction, sim::Dim3 grid, sim::Dim3 block, unsigned sharedBytes, void** parameters,
+                      void** extra, CUlaunchAttributes);
+void enqueueKernel(CUstream, const KernelWork&);
+void checkCopy(CUcontext, const CUDA_MEMCPY3D&);
+void enqueueCopy(CUcontext, CUstream, const CUDA_MEMCPY3D&);
+void checkFill(CUcontext, const CUDA_MEMSET_NODE_PARAMS&);
+void enqueueFill(CUcontext, CUstream, const CUDA_MEMSET_NODE_PARAMS&);
+
+// Captures. Each of those that throw invalidates the captures that the call would have broken.
+/// True: what the stream is told goes into a graph. Throws Failure if an earlier call has broken the capture.
+bool capturing(CUstream);
+/// For calls that have no place in a graph: throws Failure if the stream is captured or, of the legacy default stream,
+/// if one that it waits for is.
+void requireNotCapturing(CUstream);
+/// For calls that wait for a whole context.
+void requireNoneCapturing(CUcontext);
+/// For calls that may wait behind the program's back, such as allocations: throws Failure where this thread's mode
+/// forbids them during a capture.
+void requireSafe();
+/// For calls that wait for an event.
+void requireNotCaptured(CUevent);
+/// The stream, or its context, goes away.
+void dropCapture(CUstream);
+/// The parts of stream calls that concern captures: true if the call is done with that.
+bool captureKernel(CUstream, KernelWork);
+bool captureCopy(CUcontext, CUstream, const CUDA_MEMCPY3D&);
+bool captureFill(CUcontext, CUstream, const CUDA_MEMSET_NODE_PARAMS&);
+bool captureHostFunction(CUstream, CUhostFn, void* data);
+bool captureRecord(CUstream, CUevent, bool external);
+bool captureWait(CUstream, CUevent, bool external);
+std::optional<CUdeviceptr> captureAllocation(CUcontext, CUstream, Bytes);
+bool captureRelease(CUcontext, CUstream, CUdeviceptr);
+/// Frees memory of a graph's that a launch has allocated: in a stream, or once everything is done. False: it is none.
+bool freeGraphMemory(CUcontext, CUdeviceptr, CUstream);
 
 /// Calls of this thread, for as long as it lives, take the thread's own default stream for the default one.
 class PerThreadDefaultStream {

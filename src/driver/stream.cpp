@@ -43,17 +43,6 @@ CUresult errorOf(CUcontext context) {
     return context->root->failed;
 }
 
-[[noreturn]] void refuseCapture() {
-    throw Failure{CUDA_ERROR_NOT_SUPPORTED, "the simulated driver does not capture streams into graphs"};
-}
-
-/// Leaves everything else alone: a stream is never being captured.
-void answerNotCapturing(CUstreamCaptureStatus* status, std::uint64_t* id) {
-    requireOutput(status);
-    *status = 0;
-    if (id) *id = 0;
-}
-
 }  // namespace
 
 void markFailed(CUcontext context, CUresult code, std::string why) {
@@ -115,6 +104,7 @@ CUstream createStream(CUcontext context, unsigned flags, int priority) {
 }
 
 void order(CUstream stream) {
+    requireNotCapturing(stream);
     CUcontext context = stream->context;
     sim::Machine& gpu = gpuOf(context);
     const auto after = [&](CUstream first) {
@@ -172,6 +162,7 @@ CUresult cuStreamDestroy(CUstream stream) {
         requireInitialized();
         CUcontext context = known(stream)->context;
         require(stream != context->null.get(), CUDA_ERROR_INVALID_HANDLE, "a default stream cannot be destroyed");
+        dropCapture(stream);
         finishStream(*context->device, stream->id);
         require(isKnown(stream), CUDA_ERROR_INVALID_HANDLE, "a stream that another thread has destroyed");
         context->root->spareStreams.push_back(stream->id);
@@ -183,13 +174,18 @@ CUresult cuStreamQuery(CUstream stream) {
     return call([&] {
         CUcontext context = current();
         CUstream on = streamOf(context, stream);
+        requireNotCapturing(on);
         if (!gpuOf(context).idle(on->id)) poll(context);
         checkLaunches(context);
         require(gpuOf(context).idle(on->id), CUDA_ERROR_NOT_READY, "the stream has work left");
     });
 }
 CUresult cuStreamSynchronize(CUstream stream) {
-    return call([&] { waitFor(streamOf(current(), stream)); });
+    return call([&] {
+        CUstream on = streamOf(current(), stream);
+        requireNotCapturing(on);
+        waitFor(on);
+    });
 }
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
     return call([&] {
@@ -197,7 +193,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
         require(flags <= 1, CUDA_ERROR_INVALID_VALUE, "unknown flags of a wait");
         require(known(event)->context->device == on->context->device, CUDA_ERROR_NOT_SUPPORTED,
                 "streams of one simulated GPU cannot wait for another");
-        if (!event->marker) return;
+        if (captureWait(on, event, flags == 1) || !event->marker) return;
         order(on);
         gpuOf(on->context).wait(on->id, *event->marker);
     });
@@ -206,15 +202,19 @@ CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* d
     return call([&] {
         CUcontext context = current();
         require(callback && flags == 0, CUDA_ERROR_INVALID_VALUE, "a callback without a function, or with flags");
-        enqueueHostFunction(streamOf(context, stream),
-                            [context, stream, callback, data] { callback(stream, errorOf(context), data); });
+        CUstream on = streamOf(context, stream);
+        order(on);
+        enqueueHostFunction(on, [context, stream, callback, data] { callback(stream, errorOf(context), data); });
     });
 }
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
     return call([&] {
         CUcontext context = current();
         require(function != nullptr, CUDA_ERROR_INVALID_VALUE, "no function");
-        enqueueHostFunction(streamOf(context, stream), [function, data] { function(data); });
+        CUstream on = streamOf(context, stream);
+        if (captureHostFunction(on, function, data)) return;
+        order(on);
+        enqueueHostFunction(on, [function, data] { function(data); });
     });
 }
 CUresult cuStreamGetFlags(CUstream stream, unsigned* flags) {
@@ -250,42 +250,8 @@ CUresult cuStreamGetDevice(CUstream stream, CUdevice* device) {
 CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, std::size_t, unsigned) {
     return call([&] {
         CUcontext context = current();
-        streamOf(context, stream);
+        requireNotCapturing(streamOf(context, stream));
         require(locate(context, address).kind == MemoryKind::managed, CUDA_ERROR_INVALID_VALUE, "not managed memory");
-    });
-}
-
-CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode) {
-    return call([] { refuseCapture(); });
-}
-CUresult cuStreamEndCapture(CUstream, CUgraph*) {
-    return call([] { refuseCapture(); });
-}
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-    return call([&] {
-        streamOf(current(), stream);
-        answerNotCapturing(status, nullptr);
-    });
-}
-CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status, std::uint64_t* id, CUgraph*,
-                                   const CUgraphNode**, std::size_t*) {
-    return call([&] {
-        streamOf(current(), stream);
-        answerNotCapturing(status, id);
-    });
-}
-CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status, std::uint64_t* id, CUgraph*,
-                                   const CUgraphNode**, const CUgraphEdgeData**, std::size_t*) {
-    return call([&] {
-        streamOf(current(), stream);
-        answerNotCapturing(status, id);
-    });
-}
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-    return call([&] {
-        requireOutput(mode);
-        thread_local CUstreamCaptureMode captureMode = 0;
-        std::swap(*mode, captureMode);
     });
 }
 

@@ -1,5 +1,7 @@
 // Streams and events of a tenant.
 
+#include <utility>
+
 #include "walls/walled_calls.h"
 
 namespace bulkhead::walls {
@@ -41,6 +43,15 @@ CUresult streamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
     });
 }
 
+/// Nothing is captured inside walls, so the mode is remembered and forbids nothing.
+CUresult threadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+    return call([&] {
+        requireOutput(mode);
+        thread_local CUstreamCaptureMode modeOfThread = 0;
+        std::swap(*mode, modeOfThread);
+    });
+}
+
 }  // namespace
 
 void enterStreamCalls(DriverApi& api) {
@@ -56,6 +67,7 @@ void enterStreamCalls(DriverApi& api) {
     api.cuStreamGetCtx = streamGetCtx;
     api.cuStreamGetFlags = streamGetFlags;
     api.cuStreamIsCapturing = streamIsCapturing;
+    api.cuThreadExchangeStreamCaptureMode = threadExchangeStreamCaptureMode;
 }
 
 }  // namespace bulkhead::walls

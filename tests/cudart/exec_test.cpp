@@ -140,6 +140,12 @@ TEST_F(NvccProgram, BehavesTheSameWithAStreamAThread) {
     EXPECT_EQ(run({"exec", "--quiet", "--", fixture("behaviour_per_thread")}).out, expected("behaviour"));
 }
 
+TEST_F(NvccProgram, CapturesLaunchesAndChangesGraphs) {
+    const Outcome o = run({"exec", "--quiet", "--", fixture("graphs")});
+    EXPECT_EQ(o.out, expected("graphs")) << o.err;
+    EXPECT_EQ(run({"exec", "--quiet", "--", fixture("graphs_per_thread")}).out, expected("graphs"));
+}
+
 TEST_F(NvccProgram, FailsAsOnARealGpu) {
     EXPECT_EQ(run({"exec", "--quiet", "--", fixture("errors")}).out, expected("errors"));
 }

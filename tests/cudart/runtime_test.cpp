@@ -309,13 +309,120 @@ TEST_F(Runtime, KnowsEveryErrorByName) {
 }
 
 TEST_F(Runtime, WhatIsMissingNamesItselfOnce) {
-    void* graph = nullptr;
     testing::internal::CaptureStderr();
-    EXPECT_EQ(cudaGraphCreate(&graph, 0), cudaErrorNotSupported);
-    EXPECT_EQ(cudaGraphCreate(&graph, 0), cudaErrorNotSupported);
+    EXPECT_EQ(cudaFreeArray(nullptr), cudaErrorNotSupported);
+    EXPECT_EQ(cudaFreeArray(nullptr), cudaErrorNotSupported);
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
-              "bulkhead: cudaGraphCreate is not supported by this CUDA runtime\n");
+              "bulkhead: cudaFreeArray is not supported by this CUDA runtime\n");
     EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
+}
+
+TEST_F(Runtime, CapturesItsLaunchesIntoGraphs) {
+    std::uint32_t* words = allocate(4);
+    ASSERT_EQ(cudaMemset(words, 0, 16), cudaSuccess);
+    cudaStream_t stream = nullptr;
+    ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+    std::uint32_t value = 17;
+    void* arguments[] = {&words, &value};
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t exec = nullptr;
+    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+    // The kernel's code may have to be loaded for it.
+    ASSERT_EQ(cudaLaunchKernel(&hostStore, {1, 1, 1}, {4, 1, 1}, arguments, 0, stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    ASSERT_EQ(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
+    EXPECT_EQ(read(words, 1)[0], 0u);
+    ASSERT_EQ(cudaGraphLaunch(exec, stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    const std::vector<std::uint32_t> launched = read(words, 4);
+    ASSERT_EQ(cudaMemset(words, 0, 16), cudaSuccess);
+    ASSERT_EQ(cudaLaunchKernel(&hostStore, {1, 1, 1}, {4, 1, 1}, arguments, 0, nullptr), cudaSuccess);
+    EXPECT_EQ(read(words, 4), launched);
+    EXPECT_NE(launched[1], 0u);
+
+    cudaGraphNode_t node = nullptr;
+    std::size_t count = 1;
+    ASSERT_EQ(cudaGraphGetNodes(graph, &node, &count), cudaSuccess);
+    cudaKernelNodeParams told = {};
+    ASSERT_EQ(cudaGraphKernelNodeGetParams(node, &told), cudaSuccess);
+    EXPECT_EQ(told.func, &hostStore);
+    EXPECT_EQ(told.blockDim.x, 4u);
+    ASSERT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+    ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+    EXPECT_EQ(cudaGraphDestroy(graph), cudaErrorInvalidValue);
+    cudaStreamDestroy(stream);
+    cudaFree(words);
+}
+
+TEST_F(Runtime, NodesOfSymbolsAndBoxesAreReadBack) {
+    std::uint32_t from = 5, to = 0;
+    cudaGraph_t graph = nullptr;
+    cudaGraphNode_t in = nullptr, out = nullptr, fill = nullptr;
+    ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
+    ASSERT_EQ(cudaGraphAddMemcpyNodeToSymbol(&in, graph, nullptr, 0, &hostTotal, &from, 4, 0, cudaMemcpyHostToDevice),
+              cudaSuccess);
+    ASSERT_EQ(cudaGraphAddMemcpyNodeFromSymbol(&out, graph, &in, 1, &to, &hostTotal, 4, 0, cudaMemcpyDeviceToHost),
+              cudaSuccess);
+    EXPECT_EQ(cudaGraphAddMemcpyNodeFromSymbol(&fill, graph, &in, 1, &to, &hostTotal, 4, 1, cudaMemcpyDeviceToHost),
+              cudaErrorInvalidValue);
+    cudaMemcpy3DParms box = {};
+    ASSERT_EQ(cudaGraphMemcpyNodeGetParams(out, &box), cudaSuccess);
+    EXPECT_EQ(box.dstPtr.ptr, &to);
+    EXPECT_EQ(box.extent.width, 4u);
+    EXPECT_EQ(box.kind, cudaMemcpyDeviceToHost);
+    ASSERT_EQ(cudaGraphMemcpyNodeSetParams(out, &box), cudaSuccess);
+    std::uint32_t* word = allocate(1);
+    cudaGraphNodeParams settings = {};
+    settings.type = cudaGraphNodeTypeMemset;
+    settings.memset = {word, 0, 9, 4, 1, 1};
+    ASSERT_EQ(cudaGraphAddNode(&fill, graph, nullptr, nullptr, 0, &settings), cudaSuccess);
+    cudaMemsetParams told = {};
+    ASSERT_EQ(cudaGraphMemsetNodeGetParams(fill, &told), cudaSuccess);
+    EXPECT_EQ(told.dst, word);
+    EXPECT_EQ(told.value, 9u);
+    cudaGraphExec_t exec = nullptr;
+    cudaGraphInstantiateParams how = {};
+    ASSERT_EQ(cudaGraphInstantiateWithParams(&exec, graph, &how), cudaSuccess);
+    EXPECT_EQ(how.result_out, cudaGraphInstantiateSuccess);
+    ASSERT_EQ(cudaGraphLaunch(exec, nullptr), cudaSuccess);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    EXPECT_EQ(to, 5u);
+    EXPECT_EQ(read(word, 1)[0], 9u);
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    cudaFree(word);
+}
+
+TEST_F(Runtime, GraphsAllocateAndFreeMemory) {
+    cudaGraph_t graph = nullptr;
+    cudaGraphNode_t allocation = nullptr, release = nullptr;
+    ASSERT_EQ(cudaGraphCreate(&graph, 0), cudaSuccess);
+    cudaMemAllocNodeParams settings = {};
+    settings.poolProps.allocType = cudaMemAllocationTypePinned;
+    settings.poolProps.location.type = cudaMemLocationTypeDevice;
+    settings.bytesize = 512;
+    ASSERT_EQ(cudaGraphAddMemAllocNode(&allocation, graph, nullptr, 0, &settings), cudaSuccess);
+    ASSERT_NE(settings.dptr, nullptr);
+    ASSERT_EQ(cudaGraphAddMemFreeNode(&release, graph, &allocation, 1, settings.dptr), cudaSuccess);
+    void* told = nullptr;
+    ASSERT_EQ(cudaGraphMemFreeNodeGetParams(release, &told), cudaSuccess);
+    EXPECT_EQ(told, settings.dptr);
+    std::uint64_t reserved = 0;
+    ASSERT_EQ(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &reserved), cudaSuccess);
+    EXPECT_EQ(reserved, 512u);
+    ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+    ASSERT_EQ(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &reserved), cudaSuccess);
+    EXPECT_EQ(reserved, 0u);
+}
+
+TEST_F(Runtime, GivesOutTheVersionThatAProgramWasWrittenFor) {
+    void *old = nullptr, *newer = nullptr, *named = nullptr;
+    int status = -1;
+    ASSERT_EQ(cudaGetDriverEntryPointByVersion("cuGraphAddNode", &old, 12020, 0, &status), cudaSuccess);
+    ASSERT_EQ(cudaGetDriverEntryPointByVersion("cuGraphAddNode", &newer, 13000, 0, &status), cudaSuccess);
+    ASSERT_EQ(cudaGetDriverEntryPointByVersion("cuGraphAddNode_v2", &named, 13000, 0, &status), cudaSuccess);
+    EXPECT_NE(old, newer);
+    EXPECT_EQ(newer, named);
 }
 
 TEST_F(Runtime, GivesOutTheDriversFunctions) {

@@ -170,13 +170,5 @@ TEST_F(Streams, handlesOfOneKindAreNotOfAnother) {
     EXPECT_EQ(api.cuEventDestroy(e), CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_F(Streams, captureIsRefusedAndNothingIsCaptured) {
-    const CUstream s = stream(0);
-    EXPECT_EQ(api.cuStreamBeginCapture(s, 0), CUDA_ERROR_NOT_SUPPORTED);
-    CUstreamCaptureStatus status = 9;
-    EXPECT_EQ(api.cuStreamIsCapturing(s, &status), CUDA_SUCCESS);
-    EXPECT_EQ(status, 0);
-}
-
 }  // namespace
 }  // namespace bulkhead::driver

@@ -68,6 +68,29 @@ TEST_F(Cc, AProgramRunsWithoutHelp) {
     EXPECT_EQ(run({at("one")}).exitCode, 21);
 }
 
+TEST_F(Cc, GraphsAreCapturedChangedAndDecidedByKernels) {
+    const std::string source = std::string(BULKHEAD_SOURCE_DIR) + "/tests/cudart/programs/graphs.cu";
+    ASSERT_EQ(cc({"-O2", "-DWITH_CONDITIONS", source, "-o", at("graphs")}).output, "");
+    EXPECT_EQ(run({at("graphs")}).output, "graphs: passed\n");
+}
+
+TEST_F(Cc, GraphsOfTheDriverAreDeclaredForCAndCpp) {
+    const char* const text =
+        "#include <cuda.h>\n#include <cuda_runtime_api.h>\n"
+        "int main(void) {\n"
+        "    CUgraph graph = 0;\n    CUgraphNode node = 0, root = 0;\n    size_t count = 1;\n"
+        "    CUcontext context = 0;\n"
+        "    if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context)) return 1;\n"
+        "    if (cuGraphCreate(&graph, 0) || cuGraphAddEmptyNode(&node, graph, 0, 0)) return 2;\n"
+        "    if (cuGraphGetRootNodes(graph, &root, &count) || root != node) return 3;\n"
+        "    return cudaGraphDestroy(graph) == cudaSuccess ? 0 : 4;\n"
+        "}\n";
+    for (const char* name : {"graph.c", "graph.cpp"}) {
+        ASSERT_EQ(cc({write(name, text), "-lcuda", "-o", at("graph")}).output, "") << name;
+        EXPECT_EQ(run({at("graph")}).exitCode, 0) << name;
+    }
+}
+
 TEST_F(Cc, MakesPtxForTheArchitectureThatIsAskedFor) {
     const std::string source = write("k.cu", kKernel);
     ASSERT_EQ(cc({"-arch=sm_60", "-DVALUE=1", "--cuda-device-only", "-S", source, "-o", at("k.ptx")}).output, "");

@@ -116,6 +116,24 @@ TEST_F(WalledDriver, MakesNoOtherContext) {
     EXPECT_EQ(green, nullptr);
 }
 
+TEST_F(WalledDriver, HasNoGraphs) {
+    CUgraph graph = nullptr;
+    CUgraphExec exec = nullptr;
+    CUstreamCaptureMode mode = 2;
+    CUstreamCaptureStatus status = 9;
+    EXPECT_EQ(api.cuGraphCreate(&graph, 0), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_EQ(lastError(), "cuGraphCreate is not supported inside walls");
+    EXPECT_EQ(api.cuStreamBeginCapture(nullptr, 0), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_EQ(api.cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_EQ(api.cuGraphLaunch(exec, nullptr), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_EQ(graph, nullptr);
+    // What a runtime asks before it loads code is answered.
+    EXPECT_EQ(api.cuThreadExchangeStreamCaptureMode(&mode), CUDA_SUCCESS);
+    EXPECT_EQ(mode, 0);
+    EXPECT_EQ(api.cuStreamIsCapturing(nullptr, &status), CUDA_SUCCESS);
+    EXPECT_EQ(status, 0);
+}
+
 TEST_F(WalledDriver, ShowsOneDeviceOfTheSizeOfTheShare) {
     int count = 0, sms = 0, cooperative = 1, managed = 1;
     CUdevice first = -1, second = -1;

@@ -450,3 +450,5 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int gridX, unsi
 #ifdef __cplusplus
 }
 #endif
+
+#include "bulkhead_sdk/driver_graph_api.h"

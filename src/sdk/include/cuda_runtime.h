@@ -12,6 +12,7 @@
 #include "bulkhead_sdk/atomics.h"
 #include "bulkhead_sdk/cached_access.h"
 #include "bulkhead_sdk/coordinates.h"
+#include "bulkhead_sdk/graph_condition.h"
 #include "bulkhead_sdk/math_overloads.h"
 #include "bulkhead_sdk/min_max.h"
 #include "bulkhead_sdk/standard_library.h"

@@ -2,6 +2,7 @@
 
 #define __CUDA_RUNTIME_API_H__
 
+#include "bulkhead_sdk/graph_api.h"
 #include "driver_types.h"
 #include "host_defines.h"
 #include "vector_types.h"
