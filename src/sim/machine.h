@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -131,6 +132,8 @@ class Machine final {
 
     std::uint32_t newGroup();
     SmGroup& groupOf(const Launch& launch) { return *slicer_.groups()[launch.group]; }
+    void placeCode(Program&);
+    void bringCode(const Launch&);
     void check(const LaunchSpec&) const;
     Launch makeLaunch(StreamId, LaunchSpec) const;
     void startLaunch(LaunchId);
@@ -155,6 +158,8 @@ class Machine final {
     BlockDispatcher dispatcher_;
     LaunchLimits limits_;
     ProgressWatch watch_;
+    std::set<std::uint64_t> knownKernels_;       ///< that have been launched, by the address of their code
+    std::uint64_t nextCode_;                     ///< physical address of the next module's
     std::unique_ptr<Sampler> sampler_;           ///< null: everything is timed
     std::vector<FailedLaunch> untimedFailures_;  ///< of blocks that were executed without time
     Cycles retryUntimed_ = kNever;               ///< when blocks that wait for timed ones are looked at again
