@@ -31,7 +31,10 @@ Machine::Machine(arch::DeviceProfile profile, Options options)
       copies_(shared_, units_),
       streams_(sim_, {.start = [this](LaunchId id) { startLaunch(id); },
                       .blocks = [this](LaunchId id) { startBlocks(id); },
-                      .end = [this](LaunchId id) { endEstimated(id); }}),
+                      .end = [this](LaunchId id) { endEstimated(id); },
+                      .transfer = [this](StreamId stream, const Transfer& transfer,
+                                         Cycles when) { transfers_.begin(stream, transfer, when); }}),
+      transfers_(sim_, units_, [this](StreamId stream, Cycles when) { streams_.endTransferAt(stream, when); }),
       slicer_(sim_, [this] { dispatcher_.schedule(); }),
       dispatcher_(sim_, slicer_, launches_, [this](Launch& launch) { return passStop(launch); }),
       limits_(sim_, units_, slicer_, launches_),
@@ -186,6 +189,13 @@ LaunchId Machine::launch(StreamId stream, LaunchSpec spec) {
     const LaunchId id = launches_.back().record.id;
     streams_.launch(stream, id);
     return id;
+}
+
+void Machine::enqueue(StreamId stream, const Transfer& transfer, std::function<void()> action) {
+    streams_.enqueue(stream, transfer, [this, stream, action = std::move(action)] {
+        transfers_.end(stream);
+        if (action) action();
+    });
 }
 
 void Machine::startLaunch(LaunchId id) {
@@ -366,6 +376,7 @@ void Machine::discardWork() {
         if (launch.record.state == LaunchRecord::State::running)
             cutShort(launch, LaunchRecord::State::discarded, sim_.now());
     streams_.discard();
+    transfers_.discard();
     for (Launch& launch : launches_) {
         if (launch.record.over()) continue;
         launch.record.state = LaunchRecord::State::discarded;
@@ -391,13 +402,16 @@ void Machine::run(Done&& done, Cycles until) {
         if (done()) return;
         if (slicer_.draining() && units_.requests(slicer_.active()) == 0) slicer_.leave();
 
+        transfers_.compete(slicer_.issuing() && slicer_.issuing()->hasWork());
         const Cycles event = std::min(sim_.nextEvent(), until);
         if (event <= sim_.now()) continue;
         const Cycles end = std::min(sim_.now() + units_.longestWindow(), event);
         if (sim_.now() >= retryUntimed_) dispatcher_.schedule();
         dispatcher_.dispatch(end);
         if (fail(std::exchange(untimedFailures_, {}))) continue;
-        const Cycles next = std::min(units_.nextEvent(slicer_.active(), slicer_.issuing()), dispatcher_.next());
+        transfers_.send(end);
+        const Cycles next =
+            std::min({units_.nextEvent(slicer_.active(), slicer_.issuing()), dispatcher_.next(), transfers_.next()});
         if (next < end) {
             runWindow(end);
         } else if (const Cycles idle = std::min(next, event); idle != kNever) {
@@ -425,6 +439,7 @@ void Machine::runWindow(Cycles end) {
     units_.advanceTo(end, group, slicer_.issuing());
     sim_.advanceTo(end);
     units_.exchange(group);
+    transfers_.collect();
     units_.tellObserver();
     if (!group) return;
     readNotices(*group);

@@ -20,6 +20,7 @@
 #include "sim/sm/sm.h"
 #include "sim/streams.h"
 #include "sim/time_slicer.h"
+#include "sim/transfers.h"
 #include "sim/units.h"
 
 namespace bulkhead::sim {
@@ -72,7 +73,9 @@ class Machine final {
     StreamId createStream(ContextId context) { return streams_.create(context); }
     /// Checked at once (throws Error); runs when what was put into the stream before it is done.
     LaunchId launch(StreamId, LaunchSpec);
-    /// Something that takes a while, such as a copy; `action` happens at its end.
+    /// A copy or a fill, which competes with kernels for L2 and DRAM; `action` happens at its end.
+    void enqueue(StreamId stream, const Transfer& transfer, std::function<void()> action);
+    /// Something that takes a while; `action` happens at its end.
     void enqueue(StreamId stream, Cycles duration, std::function<void()> action) {
         streams_.enqueue(stream, duration, std::move(action));
     }
@@ -154,6 +157,7 @@ class Machine final {
     std::optional<std::uint32_t> concurrentGroup_;
     std::vector<std::uint32_t> spareGroups_;  ///< of contexts that were destroyed
     Streams streams_;
+    Transfers transfers_;
     TimeSlicer slicer_;
     BlockDispatcher dispatcher_;
     LaunchLimits limits_;
