@@ -109,6 +109,18 @@ void Machine::placeCode(Program& program) {
         units_.keepCopiedInL2(t);
 }
 
+void Machine::keepCodeInL2(const Program& program, const Code& code) {
+    const auto& config = sim_.config.instruction;
+    const Bytes lineBytes = sim_.config.l2.lineBytes;
+    const Bytes bytes =
+        std::min<Bytes>((code.endPlace - code.firstPlace) * config.width, config.launchLines * config.lineBytes);
+    const std::uint64_t begin = program.codeAddress + code.firstPlace * config.width;
+    Transaction t;
+    t.sectors = static_cast<std::uint8_t>((1u << lineBytes / sim_.config.l2.sectorBytes) - 1);
+    for (t.line = begin / lineBytes * lineBytes; t.line < begin + bytes; t.line += lineBytes)
+        units_.touchL2(t, AccessKind::load, 0);
+}
+
 /// A launch brings the code of its kernel to all SMs, whatever its grid, before its blocks start. What of it L2 is
 /// asked for is counted, as hardware's counters do; it takes no part in the kernel's time.
 void Machine::bringCode(const Launch& launch) {
@@ -123,6 +135,7 @@ void Machine::bringCode(const Launch& launch) {
         most = std::max(most, lines);
         if (i % config.sharers == 0) own.l2Sectors += lines;
     }
+    if (most) keepCodeInL2(*context.program, *context.code);
     // L2 itself fetches a line once.
     const std::uint64_t sectors = config.lineBytes / sim_.config.l2.sectorBytes;
     own.l2SectorHits = (own.l2Sectors - std::min<std::uint64_t>(most, own.l2Sectors)) * sectors;

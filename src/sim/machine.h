@@ -137,6 +137,7 @@ class Machine final {
     SmGroup& groupOf(const Launch& launch) { return *slicer_.groups()[launch.group]; }
     void placeCode(Program&);
     void bringCode(const Launch&);
+    void keepCodeInL2(const Program&, const Code&);
     void check(const LaunchSpec&) const;
     Launch makeLaunch(StreamId, LaunchSpec) const;
     void startLaunch(LaunchId);
