@@ -76,6 +76,7 @@ void measureBranches(Session&);
 void measureSharedMemory(Session&);
 void measureL1(Session&);
 void measureConstantCache(Session&);
+void measureInstructionCache(Session&);
 void measureL2Latency(Session&);
 void measureL2Shape(Session&);
 void measureL2Sides(Session&);

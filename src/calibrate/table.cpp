@@ -41,6 +41,10 @@ std::span<const Measurement> measurements() {
                     measureL1},
         Measurement{"constant-cache", "constant.hitLatency, constant.bytes, constant.lineBytes, constant.ways",
                     "the same in constant memory", "the same", measureConstantCache},
+        Measurement{"instruction-cache", "instruction.bytes, instruction.lineBytes",
+                    "one warp repeats straight code of growing length; code that notes the time at every second "
+                    "instruction",
+                    "the longest code that stays; bytes of code from pause to pause", measureInstructionCache},
         Measurement{"l2-shape", "none", "dissect's timed accesses and footprints",
                     "bytes that a miss fetches, capacity, reach of the TLB", measureL2Shape},
         Measurement{"l2-sides", "l2.sides, l2.farLatency, l2.halfLatency", "dissect's chains of atomics from every SM",

@@ -105,6 +105,20 @@ TEST_P(RandomProfiles, CachesAreGivenBack) {
     expectOwnFigures(Case(seed, seed, options));
 }
 
+TEST_P(RandomProfiles, InstructionCacheIsGivenBack) {
+    const auto seed = static_cast<std::uint64_t>(GetParam());
+    Options options;
+    options.only = {"instruction-cache"};
+    const Case c(seed, seed, options);
+    expectOwnFigures(c);
+    // A line comes from L2, as what a load asks for. While it comes, the chain's last instruction ends, for which the
+    // next one would have waited anyhow.
+    const double miss = other(c.found, "miss of the instruction cache");
+    const auto latency = static_cast<double>(c.own.l2.hitLatency);
+    EXPECT_LT(miss, latency + 4);
+    EXPECT_GT(miss, latency - static_cast<double>(c.own.latency[static_cast<int>(arch::OpClass::integer)]) - 4);
+}
+
 TEST_P(RandomProfiles, MemoryIsGivenBack) {
     const auto seed = static_cast<std::uint64_t>(GetParam());
     Options options;
