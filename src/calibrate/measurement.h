@@ -86,5 +86,6 @@ void measureAtomics(Session&);
 void measureMisses(Session&);
 void measureCopies(Session&);
 void measureTimeSlice(Session&);
+void measureSharing(Session&);
 
 }  // namespace bulkhead::calibrate

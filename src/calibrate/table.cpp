@@ -63,6 +63,9 @@ std::span<const Measurement> measurements() {
         Measurement{"time-slice", "sharing.quantumUs, sharing.switchUs",
                     "a thread of each of two contexts looks at %globaltimer", "time between pauses; pauses",
                     measureTimeSlice},
+        Measurement{"sharing", "none",
+                    "green contexts of growing size; a thread of each of two contexts, green, plain and under MPS",
+                    "SMs that the driver gives; how much of its time a thread has the other beside it", measureSharing},
     };
     return kAll;
 }

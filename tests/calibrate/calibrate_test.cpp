@@ -135,6 +135,27 @@ TEST_P(RandomProfiles, MemoryIsGivenBack) {
     EXPECT_NEAR(other(c.found, "atomic add, float, same address, reduces"), perSector, 0.1 * perSector + 0.2);
 }
 
+TEST(Calibrate, TellsWhatGreenContextsHaveAndWhoRunsBesideWhom) {
+    // How the driver API documents it by compute capability: SMs that a share has at least, and by which it grows.
+    struct {
+        const char* gpu;
+        double least, step;
+    } const cases[] = {{"sim:gtx1080", 1, 1}, {"sim:v100", 2, 2}, {"sim:h200", 8, 8}};
+    for (const auto& c : cases) {
+        gpu::Gpu gpu = gpu::Gpu::open(c.gpu);
+        Options options;
+        options.only = {"sharing"};
+        Listener silent;
+        const Calibration found = calibrate(gpu, options, silent);
+        EXPECT_EQ(other(found, "smallest green context"), c.least) << c.gpu;
+        EXPECT_EQ(other(found, "the next larger one has more"), c.step) << c.gpu;
+        EXPECT_GT(other(found, "kernels of two green contexts at the same time"), 80) << c.gpu;
+        EXPECT_GT(other(found, "kernels of two contexts under MPS at the same time"), 80) << c.gpu;
+        // They take turns.
+        EXPECT_EQ(other(found, "kernels of two contexts at the same time"), 0) << c.gpu;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomProfiles, testing::Range(1, 7));
 
 /// Every time up to half a per cent longer, and one of five by half.
