@@ -42,16 +42,18 @@ void Transfers::compete(bool kernelsRun) {
     for (auto& [stream, state] : underWay_) competing_ ? goCompeting(stream, state) : goAlone(stream, state);
 }
 
-/// Its own pace from here on. What is under way still is taken for not yet begun.
+/// Its own pace from here on. What is under way still is taken for done, as its pace is that of what it sends: kernels
+/// that come and go do not hold it up.
 void Transfers::goAlone(StreamId stream, State& state) {
-    if (!state.serial) return;  // it ends just now
+    if (!state.serial) return;  // it ends just now, or never competed
     state.serial = 0;
     state.since = sim_.now();
-    state.first = state.done;
+    state.first = state.issued;
     endsAt_(stream, state.due(state.lines));
 }
 
 void Transfers::goCompeting(StreamId stream, State& state) {
+    if (!state.transfer.from && !state.transfer.to) return;  // it does not touch this GPU's memory
     const Cycles now = sim_.now();
     if (now >= state.due(state.lines)) return;  // it ends just now
     if (now > state.since)
