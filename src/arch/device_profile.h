@@ -126,6 +126,15 @@ struct DeviceProfile {
         std::int64_t bytes = 0, lineBytes = 64, ways = 0, hitLatency = 0;
     } constant;
 
+    struct Instruction {
+        std::int64_t bytes = 0;  ///< 0: the next instruction is always there
+        std::int64_t lineBytes = 128, ways = 4;
+        std::int64_t width = 16;       ///< bytes of a machine instruction
+        std::int64_t launchBytes = 0;  ///< of a kernel's code that its launch brings to all SMs
+        std::int64_t sharers = 1;      ///< SMs that a fetch of a launch serves
+        std::int64_t firstReads = 0;   ///< sectors that a kernel's first launch reads beside its code
+    } instruction;
+
     struct Crossbar {
         std::int64_t requestBytesPerCycle = 32, responseBytesPerCycle = 32;  ///< per port, in the L2 clock
         std::int64_t maskedBytes = 0;  ///< of a port, that a partly written sector takes; 0: as a whole one

@@ -53,6 +53,7 @@ Descriptor fraction(std::string_view key, std::string_view meaning, FieldOf fiel
 }
 
 const char* const kAssumedLru = "assumed: least recently used";
+const char* const kNoInstructionCache = "assumed: no instruction cache, as simulators of the time have it";
 
 std::vector<std::string> namesOf(std::span<const std::string_view> names) {
     return {names.begin(), names.end()};
@@ -215,6 +216,27 @@ std::vector<Descriptor> makeTable() {
         number("constant.lineBytes", "B", 4, 4096, "line size", FIELD(constant.lineBytes)),
         number("constant.ways", "", 1, 1024, "associativity", FIELD(constant.ways)),
         number("constant.hitLatency", "cycles", 1, kCycles, "load-to-use latency", FIELD(constant.hitLatency)),
+
+        optional(number("instruction.bytes", "B", 0, kBytes,
+                        "instruction cache per SM; 0: the next instruction is always there", FIELD(instruction.bytes)),
+                 kNoInstructionCache),
+        optional(number("instruction.lineBytes", "B", 8, 4096, "line size", FIELD(instruction.lineBytes)),
+                 kNoInstructionCache),
+        optional(number("instruction.ways", "", 1, 1024, "associativity", FIELD(instruction.ways)),
+                 kNoInstructionCache),
+        optional(number("instruction.width", "B", 4, 128, "size of a machine instruction", FIELD(instruction.width)),
+                 kNoInstructionCache),
+        optional(number("instruction.launchBytes", "B", 0, kBytes,
+                        "first bytes of its kernel's code that a launch brings to all SMs before its blocks start",
+                        FIELD(instruction.launchBytes)),
+                 kNoInstructionCache),
+        optional(number("instruction.sharers", "", 1, 4096, "SMs that one fetch of a launch serves",
+                        FIELD(instruction.sharers)),
+                 kNoInstructionCache),
+        optional(number("instruction.firstReads", "sectors", 0, 65536,
+                        "sectors that the first launch of a kernel reads from L2 beside its code, such as constants",
+                        FIELD(instruction.firstReads)),
+                 kNoInstructionCache),
 
         number("crossbar.requestBytesPerCycle", "B", 1, 65536,
                "request bandwidth of a port of an SM or slice, per L2 cycle", FIELD(crossbar.requestBytesPerCycle)),

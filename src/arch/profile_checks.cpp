@@ -35,6 +35,20 @@ void checkRanges(const Profile& p) {
     }
 }
 
+void checkInstructionCache(const Profile& p) {
+    const auto& code = p.instruction;
+    if (!isPowerOfTwo(code.lineBytes)) refuse(p, "instruction.lineBytes", "must be a power of two");
+    if (code.lineBytes < p.l2.sectorBytes || code.lineBytes > p.l2.lineBytes)
+        refuse(p, "instruction.lineBytes", "must be a sector of L2 at least and a line at most: {} to {}",
+               p.l2.sectorBytes, p.l2.lineBytes);
+    if (!isPowerOfTwo(code.width)) refuse(p, "instruction.width", "must be a power of two");
+    if (code.width > code.lineBytes)
+        refuse(p, "instruction.width", "must be at most instruction.lineBytes = {}", code.lineBytes);
+    if (code.bytes % (code.lineBytes * code.ways) != 0)
+        refuse(p, "instruction.bytes", "must be a multiple of instruction.lineBytes x instruction.ways = {}",
+               code.lineBytes * code.ways);
+}
+
 void checkLines(const Profile& p) {
     const auto check = [&](std::string_view level, std::int64_t lineBytes, std::int64_t sectorBytes) {
         if (!isPowerOfTwo(lineBytes)) refuse(p, fmt::format("{}.lineBytes", level), "must be a power of two");
@@ -53,6 +67,7 @@ void checkLines(const Profile& p) {
     if (p.constant.bytes % (p.constant.lineBytes * p.constant.ways) != 0)
         refuse(p, "constant.bytes", "must be a multiple of constant.lineBytes x constant.ways = {}",
                p.constant.lineBytes * p.constant.ways);
+    if (p.instruction.bytes) checkInstructionCache(p);
 }
 
 void checkSm(const Profile& p) {

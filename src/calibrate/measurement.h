@@ -76,6 +76,7 @@ void measureBranches(Session&);
 void measureSharedMemory(Session&);
 void measureL1(Session&);
 void measureConstantCache(Session&);
+void measureInstructionCache(Session&);
 void measureL2Latency(Session&);
 void measureL2Shape(Session&);
 void measureL2Sides(Session&);
@@ -85,5 +86,6 @@ void measureAtomics(Session&);
 void measureMisses(Session&);
 void measureCopies(Session&);
 void measureTimeSlice(Session&);
+void measureSharing(Session&);
 
 }  // namespace bulkhead::calibrate

@@ -41,6 +41,10 @@ std::span<const Measurement> measurements() {
                     measureL1},
         Measurement{"constant-cache", "constant.hitLatency, constant.bytes, constant.lineBytes, constant.ways",
                     "the same in constant memory", "the same", measureConstantCache},
+        Measurement{"instruction-cache", "instruction.bytes, instruction.lineBytes",
+                    "one warp repeats straight code of growing length; code that notes the time at every second "
+                    "instruction",
+                    "the longest code that stays; bytes of code from pause to pause", measureInstructionCache},
         Measurement{"l2-shape", "none", "dissect's timed accesses and footprints",
                     "bytes that a miss fetches, capacity, reach of the TLB", measureL2Shape},
         Measurement{"l2-sides", "l2.sides, l2.farLatency, l2.halfLatency", "dissect's chains of atomics from every SM",
@@ -59,6 +63,9 @@ std::span<const Measurement> measurements() {
         Measurement{"time-slice", "sharing.quantumUs, sharing.switchUs",
                     "a thread of each of two contexts looks at %globaltimer", "time between pauses; pauses",
                     measureTimeSlice},
+        Measurement{"sharing", "none",
+                    "green contexts of growing size; a thread of each of two contexts, green, plain and under MPS",
+                    "SMs that the driver gives; how much of its time a thread has the other beside it", measureSharing},
     };
     return kAll;
 }

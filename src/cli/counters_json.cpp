@@ -39,6 +39,7 @@ nlohmann::ordered_json countersJson(const sim::Counters& c, Cycles cycleCount, d
           {"lines_from_l1", c.movedToShared},
           {"lines_to_l1", c.movedToL1}}},
         {"constant", {{"hits", c.constantHits}, {"misses", c.constantMisses}}},
+        {"instruction", {{"misses", c.instructionMisses}}},
         {"l2",
          {{"hits", c.l2Hits},
           {"misses", c.l2Misses},

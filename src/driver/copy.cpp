@@ -1,5 +1,5 @@
 // Copies and fills. Each takes its turn in a stream: it lasts as long as the host link or the DRAM needs for its bytes,
-// and the bytes move at its end.
+// longer where kernels want the same memory, and the bytes move at its end.
 
 #include <algorithm>
 #include <cstring>
@@ -66,6 +66,14 @@ void moveRow(const Side& to, const Side& from, Bytes y, Bytes z, Bytes width) {
     }
 }
 
+/// What of a side lies in device memory.
+std::optional<sim::CopiedBox> boxOf(CUcontext context, const Side& side, const Shape& shape) {
+    if (!side.deviceSide()) return std::nullopt;
+    CUcontext owner = side.at.context ? side.at.context : context->root;
+    return sim::CopiedBox{
+        &memoryOf(owner).space(), side.address, shape.width, shape.height, shape.depth, side.pitch, side.slice};
+}
+
 void move(const Shape& shape, const Side& to, const Side& from) {
     for (Bytes z = 0; z < shape.depth; ++z)
         for (Bytes y = 0; y < shape.height; ++y) moveRow(to, from, y, z, shape.width);
@@ -96,12 +104,13 @@ void put(CUcontext context, CUstream stream, const Shape& shape, const Side& to,
          const std::shared_ptr<std::vector<std::uint8_t>>& staged) {
     std::function<void()> action = inStream(context, [shape, to, from, staged] { move(shape, to, from); });
     Device& device = *stream->context->device;
+    const sim::Transfer transfer = {0, boxOf(context, from, shape), boxOf(context, to, shape)};
     if (to.deviceSide() && from.deviceSide())
-        enqueue(stream, deviceSeconds(context, 2 * shape.bytes()), std::move(action));
+        enqueue(stream, deviceSeconds(context, 2 * shape.bytes()), transfer, std::move(action));
     else if (to.deviceSide())
-        enqueueOnEngine(stream, device.copyIn, linkSeconds(context, shape.bytes()), std::move(action));
+        enqueueOnEngine(stream, device.copyIn, linkSeconds(context, shape.bytes()), transfer, std::move(action));
     else if (from.deviceSide())
-        enqueueOnEngine(stream, device.copyOut, linkSeconds(context, shape.bytes()), std::move(action));
+        enqueueOnEngine(stream, device.copyOut, linkSeconds(context, shape.bytes()), transfer, std::move(action));
     else
         enqueue(stream, 0, std::move(action));
 }
@@ -232,7 +241,8 @@ std::optional<Side> targetOf(CUcontext context, const CUDA_MEMSET_NODE_PARAMS& f
 
 void put(CUcontext context, CUstream stream, const CUDA_MEMSET_NODE_PARAMS& fill, const Side& side) {
     const Bytes width = fill.width * fill.elementSize;
-    enqueue(stream, deviceSeconds(context, width * fill.height), inStream(context, [=] {
+    const sim::Transfer transfer = {0, std::nullopt, boxOf(context, side, {width, fill.height, 1})};
+    enqueue(stream, deviceSeconds(context, width * fill.height), transfer, inStream(context, [=] {
                 std::vector<std::uint8_t> row(width);
                 for (Bytes i = 0; i < width; i += fill.elementSize)
                     std::memcpy(row.data() + i, &fill.value, fill.elementSize);
@@ -345,7 +355,10 @@ CUresult copyPeer(CUdeviceptr to, CUcontext toContext, CUdeviceptr from, CUconte
         order(on);
         const bool sameDevice = toContext->device == fromContext->device;
         const double seconds = sameDevice ? deviceSeconds(context, 2 * bytes) : linkSeconds(context, bytes);
-        enqueue(on, seconds, inStream(context, [=] { move({bytes}, target, source); }));
+        const Shape shape = {bytes};
+        sim::Transfer transfer;
+        if (sameDevice) transfer = {0, boxOf(context, source, shape), boxOf(context, target, shape)};
+        enqueue(on, seconds, transfer, inStream(context, [=] { move(shape, target, source); }));
         if (!stream) waitFor(on);
     });
 }

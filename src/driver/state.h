@@ -382,8 +382,11 @@ void simulate(Device&, const std::function<bool()>& done, const std::function<vo
 void finishStream(Device&, sim::StreamId);
 /// Puts something that takes a while into a stream.
 void enqueue(CUstream, double seconds, std::function<void()> action);
+/// A copy or a fill that takes so long by itself.
+void enqueue(CUstream, double seconds, sim::Transfer, std::function<void()> action);
 /// The same on an engine that serves one at a time.
-void enqueueOnEngine(CUstream, std::optional<sim::StreamId>& engine, double seconds, std::function<void()> action);
+void enqueueOnEngine(CUstream, std::optional<sim::StreamId>& engine, double seconds, sim::Transfer,
+                     std::function<void()> action);
 /// Lets simulated time pass for a program that polls.
 void poll(CUcontext);
 /// Calls a function of the program, which must not call the driver.

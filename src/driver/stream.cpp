@@ -126,14 +126,20 @@ void enqueue(CUstream stream, double seconds, std::function<void()> action) {
     gpuOf(stream->context).enqueue(stream->id, cyclesOf(stream->context, seconds), std::move(action));
 }
 
-void enqueueOnEngine(CUstream stream, std::optional<sim::StreamId>& engine, double seconds,
+void enqueue(CUstream stream, double seconds, sim::Transfer transfer, std::function<void()> action) {
+    transfer.duration = cyclesOf(stream->context, seconds);
+    gpuOf(stream->context).enqueue(stream->id, transfer, std::move(action));
+}
+
+void enqueueOnEngine(CUstream stream, std::optional<sim::StreamId>& engine, double seconds, sim::Transfer transfer,
                      std::function<void()> action) {
     sim::Machine& gpu = gpuOf(stream->context);
     if (!engine) engine = gpu.createStream(stream->context->root->id);
     const sim::MarkerId ready = gpu.createMarker(), done = gpu.createMarker();
     gpu.record(stream->id, ready);
     gpu.wait(*engine, ready);
-    gpu.enqueue(*engine, cyclesOf(stream->context, seconds), std::move(action));
+    transfer.duration = cyclesOf(stream->context, seconds);
+    gpu.enqueue(*engine, transfer, std::move(action));
     gpu.record(*engine, done);
     gpu.wait(stream->id, done);
 }

@@ -79,6 +79,8 @@ constexpr std::array kMetrics = {
            "stalls[throttled]: a warp was ready, the policy held it back", stalled<sim::Stall::throttled>},
     Metric{"bulkhead__scheduler_cycles_stalled_idle.sum", "cycle", "stalls[idle]: the scheduler had no warps",
            stalled<sim::Stall::idle>},
+    Metric{"bulkhead__scheduler_cycles_stalled_fetch.sum", "cycle",
+           "stalls[fetch]: every candidate waited for its next instruction", stalled<sim::Stall::fetch>},
 };
 
 }  // namespace

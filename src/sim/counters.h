@@ -17,10 +17,11 @@ enum class Stall : std::uint8_t {
     unit,        ///< a warp was ready, its unit was not
     throttled,   ///< a warp was ready, the scheduling policy held it back
     idle,        ///< no warps
+    fetch,       ///< every candidate waits for its next instruction
 };
-constexpr int kStalls = 6;
-constexpr std::array<std::string_view, kStalls> kStallNames = {"memory", "dependency", "barrier",
-                                                               "unit",   "throttled",  "idle"};
+constexpr int kStalls = 7;
+constexpr std::array<std::string_view, kStalls> kStallNames = {"memory",    "dependency", "barrier", "unit",
+                                                               "throttled", "idle",       "fetch"};
 
 /// What happened, in numbers. Plain and additive: the counters of a launch, or the difference of two moments.
 #define BULKHEAD_COUNTERS(X)                                                               \
@@ -51,6 +52,7 @@ constexpr std::array<std::string_view, kStalls> kStallNames = {"memory", "depend
     X(l1StallLine)                                                                         \
     X(constantHits)                                                                        \
     X(constantMisses)                                                                      \
+    X(instructionMisses) /* lines of code that a warp had to wait for */                   \
     X(sharedAccesses)                                                                      \
     X(sharedConflicts) /* extra passes over the banks */                                   \
     X(l2Hits)                                                                              \

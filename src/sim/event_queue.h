@@ -16,6 +16,7 @@ constexpr Cycles kNever = std::numeric_limits<Cycles>::max();
 enum class EventKind : std::uint8_t {
     smWake,        ///< there is something to do on the SM
     blockStart,    ///< subject: place of a block on the SM
+    fetched,       ///< warps that wait for their next instruction look again
     inject,        ///< the SM's request port is free
     sliceArrive,   ///< subject: request
     sliceProcess,  ///< subject: slice

@@ -15,6 +15,10 @@ namespace {
 /// Sooner than ProgressWatch takes timed blocks for stuck that wait for untimed ones.
 constexpr Cycles kRetryInterval = 20'000;
 
+/// Code lies beyond what can be allocated, and beyond local memory.
+constexpr std::uint64_t kFirstCode = std::uint64_t{1} << 46;
+constexpr Bytes kCodeAlignment = 4096;
+
 }  // namespace
 
 Machine::Machine(arch::DeviceProfile profile, Options options)
@@ -28,11 +32,15 @@ Machine::Machine(arch::DeviceProfile profile, Options options)
       copies_(shared_, units_),
       streams_(sim_, {.start = [this](LaunchId id) { startLaunch(id); },
                       .blocks = [this](LaunchId id) { startBlocks(id); },
-                      .end = [this](LaunchId id) { endEstimated(id); }}),
+                      .end = [this](LaunchId id) { endEstimated(id); },
+                      .transfer = [this](StreamId stream, const Transfer& transfer,
+                                         Cycles when) { transfers_.begin(stream, transfer, when); }}),
+      transfers_(sim_, units_, [this](StreamId stream, Cycles when) { streams_.endTransferAt(stream, when); }),
       slicer_(sim_, [this] { dispatcher_.schedule(); }),
       dispatcher_(sim_, slicer_, launches_, [this](Launch& launch) { return passStop(launch); }),
       limits_(sim_, units_, slicer_, launches_),
-      watch_(sim_, units_, slicer_, streams_, dispatcher_, launches_) {
+      watch_(sim_, units_, slicer_, streams_, dispatcher_, launches_),
+      nextCode_(kFirstCode) {
     launches_.emplace_back();
     if (sim_.observer && sim_.observer->sampleInterval()) nextSample_ = sim_.observer->sampleInterval();
     if (!options_.sample) return;
@@ -79,12 +87,65 @@ LoadedModule Machine::load(ContextId id, const ptx::Module& module) {
         const Bytes bytes = std::max<std::uint64_t>(global.bytes, 1);
         global.address = global.isManaged ? memory.allocateManaged(bytes) : memory.allocate(bytes);
     }
+    if (profile_.instruction.bytes) placeCode(*loaded.program);
     link(*loaded.program);
     for (const Program::Global& global : loaded.program->globals) {
         const std::vector<std::uint8_t> bytes = initialBytes(*loaded.program, global);
         if (!bytes.empty()) std::memcpy(memory.host(global.address, bytes.size()), bytes.data(), bytes.size());
     }
     return loaded;
+}
+
+/// Gives a module's code a place of its own. It was copied there just now.
+void Machine::placeCode(Program& program) {
+    const auto& config = sim_.config.instruction;
+    const Bytes bytes = place(program, 1u << config.lineShift) * config.width;
+    program.codeAddress = nextCode_;
+    nextCode_ += (bytes + kCodeAlignment - 1) / kCodeAlignment * kCodeAlignment;
+    const Bytes lineBytes = sim_.config.l2.lineBytes;
+    if (!sim_.config.l2.holdsCopies) return;
+    Transaction t;
+    t.sectors = t.complete = static_cast<std::uint8_t>((1u << lineBytes / sim_.config.l2.sectorBytes) - 1);
+    for (t.line = program.codeAddress; t.line < program.codeAddress + bytes; t.line += lineBytes)
+        units_.keepCopiedInL2(t);
+}
+
+void Machine::keepCodeInL2(const Program& program, const Code& code) {
+    const auto& config = sim_.config.instruction;
+    const Bytes lineBytes = sim_.config.l2.lineBytes;
+    const Bytes bytes =
+        std::min<Bytes>((code.endPlace - code.firstPlace) * config.width, config.launchLines * config.lineBytes);
+    const std::uint64_t begin = program.codeAddress + code.firstPlace * config.width;
+    Transaction t;
+    t.sectors = static_cast<std::uint8_t>((1u << lineBytes / sim_.config.l2.sectorBytes) - 1);
+    for (t.line = begin / lineBytes * lineBytes; t.line < begin + bytes; t.line += lineBytes)
+        units_.touchL2(t, AccessKind::load, 0);
+}
+
+/// A launch brings the code of its kernel to all SMs, whatever its grid, before its blocks start. What of it L2 is
+/// asked for is counted, as hardware's counters do; it takes no part in the kernel's time.
+void Machine::bringCode(const Launch& launch) {
+    const auto& config = sim_.config.instruction;
+    if (!config.sets) return;
+    const LaunchContext& context = launch.context;
+    const std::vector<std::unique_ptr<Sm>>& sms = groupOf(launch).sms();
+    Counters own;
+    std::uint32_t most = 0;
+    for (std::size_t i = 0; i < sms.size(); ++i) {
+        const std::uint32_t lines = sms[i]->bringCode(*context.program, *context.code);
+        most = std::max(most, lines);
+        if (i % config.sharers == 0) own.l2Sectors += lines;
+    }
+    if (most) keepCodeInL2(*context.program, *context.code);
+    // L2 itself fetches a line once.
+    const std::uint64_t sectors = config.lineBytes / sim_.config.l2.sectorBytes;
+    own.l2SectorHits = (own.l2Sectors - std::min<std::uint64_t>(most, own.l2Sectors)) * sectors;
+    own.l2Sectors *= sectors;
+    if (knownKernels_.insert(context.program->codeAddress + context.code->firstPlace * config.width).second) {
+        own.l2Sectors += config.firstReads;
+        own.l2SectorHits += config.firstReads;
+    }
+    units_.count(launch.record.id, own);
 }
 
 void Machine::check(const LaunchSpec& spec) const {
@@ -145,6 +206,13 @@ LaunchId Machine::launch(StreamId stream, LaunchSpec spec) {
     return id;
 }
 
+void Machine::enqueue(StreamId stream, const Transfer& transfer, std::function<void()> action) {
+    streams_.enqueue(stream, transfer, [this, stream, action = std::move(action)] {
+        transfers_.end(stream);
+        if (action) action();
+    });
+}
+
 void Machine::startLaunch(LaunchId id) {
     Launch& launch = launches_[id];
     launch.record.state = LaunchRecord::State::running;
@@ -164,6 +232,7 @@ void Machine::startBlocks(LaunchId id) {
     group.running.push_back(id);
     for (std::size_t i = 0; i < group.sms().size(); ++i)
         if (launch.mayUse(i)) group.sms()[i]->beginLaunch(launch.record.occupancy.l1Bytes);
+    bringCode(launch);
     if (limits_.instructionsReached()) return launchFailed(id, limits_.outOfInstructions(launch), sim_.now());
     slicer_.consider();
     dispatcher_.schedule();
@@ -322,6 +391,7 @@ void Machine::discardWork() {
         if (launch.record.state == LaunchRecord::State::running)
             cutShort(launch, LaunchRecord::State::discarded, sim_.now());
     streams_.discard();
+    transfers_.discard();
     for (Launch& launch : launches_) {
         if (launch.record.over()) continue;
         launch.record.state = LaunchRecord::State::discarded;
@@ -351,13 +421,16 @@ void Machine::run(Done&& done, Cycles until) {
         if (done() || std::exchange(interrupted_, false)) return;
         if (slicer_.draining() && units_.requests(slicer_.active()) == 0) slicer_.leave();
 
+        transfers_.compete(slicer_.issuing() && slicer_.issuing()->hasWork());
         const Cycles event = std::min(sim_.nextEvent(), until);
         if (event <= sim_.now()) continue;
         const Cycles end = std::min(sim_.now() + units_.longestWindow(), event);
         if (sim_.now() >= retryUntimed_) dispatcher_.schedule();
         dispatcher_.dispatch(end);
         if (fail(std::exchange(untimedFailures_, {}))) continue;
-        const Cycles next = std::min(units_.nextEvent(slicer_.active(), slicer_.issuing()), dispatcher_.next());
+        transfers_.send(end);
+        const Cycles next =
+            std::min({units_.nextEvent(slicer_.active(), slicer_.issuing()), dispatcher_.next(), transfers_.next()});
         if (next < end) {
             runWindow(end);
         } else if (const Cycles idle = std::min(next, event); idle != kNever) {
@@ -385,6 +458,7 @@ void Machine::runWindow(Cycles end) {
     units_.advanceTo(end, group, slicer_.issuing());
     sim_.advanceTo(end);
     units_.exchange(group);
+    transfers_.collect();
     units_.tellObserver();
     if (!group) return;
     readNotices(*group);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "sim/sm/sm.h"
 #include "sim/streams.h"
 #include "sim/time_slicer.h"
+#include "sim/transfers.h"
 #include "sim/units.h"
 
 namespace bulkhead::sim {
@@ -71,7 +73,9 @@ class Machine final {
     StreamId createStream(ContextId context) { return streams_.create(context); }
     /// Checked at once (throws Error); runs when what was put into the stream before it is done.
     LaunchId launch(StreamId, LaunchSpec);
-    /// Something that takes a while, such as a copy; `action` happens at its end.
+    /// A copy or a fill, which competes with kernels for L2 and DRAM; `action` happens at its end.
+    void enqueue(StreamId stream, const Transfer& transfer, std::function<void()> action);
+    /// Something that takes a while; `action` happens at its end.
     void enqueue(StreamId stream, Cycles duration, std::function<void()> action) {
         streams_.enqueue(stream, duration, std::move(action));
     }
@@ -138,6 +142,9 @@ class Machine final {
 
     std::uint32_t newGroup();
     SmGroup& groupOf(const Launch& launch) { return *slicer_.groups()[launch.group]; }
+    void placeCode(Program&);
+    void bringCode(const Launch&);
+    void keepCodeInL2(const Program&, const Code&);
     void check(const LaunchSpec&) const;
     Launch makeLaunch(StreamId, LaunchSpec) const;
     void startLaunch(LaunchId);
@@ -158,10 +165,13 @@ class Machine final {
     std::optional<std::uint32_t> concurrentGroup_;
     std::vector<std::uint32_t> spareGroups_;  ///< of contexts that were destroyed
     Streams streams_;
+    Transfers transfers_;
     TimeSlicer slicer_;
     BlockDispatcher dispatcher_;
     LaunchLimits limits_;
     ProgressWatch watch_;
+    std::set<std::uint64_t> knownKernels_;       ///< that have been launched, by the address of their code
+    std::uint64_t nextCode_;                     ///< physical address of the next module's
     std::unique_ptr<Sampler> sampler_;           ///< null: everything is timed
     std::vector<FailedLaunch> untimedFailures_;  ///< of blocks that were executed without time
     Cycles retryUntimed_ = kNever;               ///< when blocks that wait for timed ones are looked at again

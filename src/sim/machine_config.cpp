@@ -1,6 +1,7 @@
 #include "sim/machine_config.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace bulkhead::sim {
 namespace {
@@ -76,6 +77,15 @@ MachineConfig::MachineConfig(const arch::DeviceProfile& p)
                .sets = setsOf(of(p.constant.bytes), of(p.constant.lineBytes), of(p.constant.ways)),
                .ways = of(p.constant.ways),
                .hitLatency = of(p.constant.hitLatency)},
+      instruction{.sets = of(p.instruction.bytes / (p.instruction.lineBytes * p.instruction.ways)),
+                  .ways = of(p.instruction.ways),
+                  .lineBytes = of(p.instruction.lineBytes),
+                  .width = of(p.instruction.width),
+                  .lineShift = static_cast<unsigned>(
+                      std::countr_zero(static_cast<std::uint64_t>(p.instruction.lineBytes / p.instruction.width))),
+                  .launchLines = of(p.instruction.launchBytes / p.instruction.lineBytes),
+                  .sharers = of(p.instruction.sharers),
+                  .firstReads = of(p.instruction.firstReads)},
       shared{.banks = of(p.shared.banks), .bankBytes = of(p.shared.bankBytes), .latency = of(p.shared.latency)},
       crossbar{.requestBytesPerCycle = of(p.crossbar.requestBytesPerCycle),
                .responseBytesPerCycle = of(p.crossbar.responseBytesPerCycle),

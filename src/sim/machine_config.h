@@ -37,6 +37,14 @@ struct MachineConfig {
         std::uint32_t sets, ways;
         Cycles hitLatency;
     } constant;
+    struct Instruction {
+        std::uint32_t sets, ways;   ///< no sets: the next instruction is always there
+        Bytes lineBytes, width;     ///< of a line, and of a machine instruction
+        unsigned lineShift;         ///< machine instructions of a line, as a power of two
+        std::uint32_t launchLines;  ///< of a kernel, that its launch brings
+        std::uint32_t sharers;
+        std::uint64_t firstReads;
+    } instruction;
     struct Shared {
         unsigned banks, bankBytes;
         Cycles latency;

@@ -42,6 +42,20 @@ void Streams::enqueue(StreamId stream, Cycles duration, std::function<void()> ac
     put(stream, std::move(command));
 }
 
+void Streams::enqueue(StreamId stream, const Transfer& transfer, std::function<void()> action) {
+    Command command;
+    command.kind = Command::Kind::action;
+    command.transfer = transfer;
+    command.action = std::move(action);
+    put(stream, std::move(command));
+}
+
+void Streams::endTransferAt(StreamId id, Cycles when) {
+    Command& command = streams_[id].commands.front();
+    command.doneAt = when == kNever ? kNever : std::max(when, sim_.now());
+    if (when != kNever) sim_.schedule(command.doneAt, EventKind::command, id);
+}
+
 MarkerId Streams::createMarker() {
     markers_.emplace_back();
     return static_cast<MarkerId>(markers_.size() - 1);
@@ -74,6 +88,10 @@ void Streams::pump(StreamId id, Cycles when) {
 
 void Streams::begin(StreamId id, Command& command, Cycles when) {
     command.begun = true;
+    if (command.transfer) {
+        ++pending_;
+        return actions_.transfer(id, *command.transfer, when);
+    }
     schedule(id, command, std::max(when + command.duration, sim_.now()));
 }
 

@@ -8,6 +8,7 @@
 
 #include "sim/launch.h"
 #include "sim/sim_context.h"
+#include "sim/transfer.h"
 
 namespace bulkhead::sim {
 
@@ -19,6 +20,7 @@ class Streams {
         std::function<void(LaunchId)> start;   ///< its turn has come
         std::function<void(LaunchId)> blocks;  ///< it is set up: its blocks may be placed
         std::function<void(LaunchId)> end;     ///< the time has come that endLaunchAt() was told
+        std::function<void(StreamId, const Transfer&, Cycles)> transfer;  ///< its turn has come, then
     };
     Streams(SimContext&, LaunchActions);
 
@@ -34,6 +36,10 @@ class Streams {
     void endLaunchAt(StreamId, Cycles when);
     /// Something that takes a while; `action` happens at its end.
     void enqueue(StreamId, Cycles duration, std::function<void()> action);
+    /// A copy or fill: its end is told by endTransferAt(). `action` happens then.
+    void enqueue(StreamId, const Transfer&, std::function<void()> action);
+    /// The stream's transfer ends then; kNever: nobody knows when.
+    void endTransferAt(StreamId, Cycles when);
     MarkerId createMarker();
     void record(StreamId, MarkerId);
     void wait(StreamId, MarkerId);
@@ -52,6 +58,7 @@ class Streams {
         MarkerId marker = 0;
         Cycles duration = 0;
         std::function<void()> action;
+        std::optional<Transfer> transfer;
         bool begun = false;
         enum class Stage : std::uint8_t { submitted, setUp, running } stage = Stage::submitted;  ///< of a launch
         Cycles doneAt = kNever;  ///< while time alone finishes it

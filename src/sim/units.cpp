@@ -218,6 +218,16 @@ void Units::setCounters(LaunchId id, const Counters& counters) {
     counted_[id] = counters;
 }
 
+void Units::sendCopied(RequestId id, Cycles when) {
+    Request& request = shared_.requests[id];
+    const arch::AddressMap::Location at = shared_.profile.map.locate(request.line);
+    request.slice = at.slice;
+    request.set = at.set;
+    request.bank = at.bank;
+    request.row = at.row;
+    partitions_[at.channel]->arrive({when, id});
+}
+
 void Units::keepCopiedInL2(const Transaction& t) {
     const arch::AddressMap::Location at = shared_.profile.map.locate(t.line);
     partitions_[at.channel]->slice(at.slice).keepCopied(at.set, t.line, t.complete);

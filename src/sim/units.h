@@ -42,6 +42,17 @@ class Units {
     /// What a copy from elsewhere, written to DRAM, leaves there.
     void keepCopiedInL2(const Transaction&);
 
+    /// A request of a copy reaches its slice then.
+    void sendCopied(RequestId, Cycles when);
+    /// Visits what slices have answered to copies, in the order of partitions.
+    template <class Visit>
+    void takeCopied(Visit&& visit) {
+        for (const auto& partition : partitions_) {
+            for (const Message& message : partition->port().copied()) visit(message);
+            partition->port().copied().clear();
+        }
+    }
+
     /// Requests under way.
     std::uint64_t requests(const SmGroup* group) const;
     std::uint64_t effects(const SmGroup* group) const;

@@ -105,6 +105,20 @@ TEST_P(RandomProfiles, CachesAreGivenBack) {
     expectOwnFigures(Case(seed, seed, options));
 }
 
+TEST_P(RandomProfiles, InstructionCacheIsGivenBack) {
+    const auto seed = static_cast<std::uint64_t>(GetParam());
+    Options options;
+    options.only = {"instruction-cache"};
+    const Case c(seed, seed, options);
+    expectOwnFigures(c);
+    // A line comes from L2, as what a load asks for. While it comes, the chain's last instruction ends, for which the
+    // next one would have waited anyhow.
+    const double miss = other(c.found, "miss of the instruction cache");
+    const auto latency = static_cast<double>(c.own.l2.hitLatency);
+    EXPECT_LT(miss, latency + 4);
+    EXPECT_GT(miss, latency - static_cast<double>(c.own.latency[static_cast<int>(arch::OpClass::integer)]) - 4);
+}
+
 TEST_P(RandomProfiles, MemoryIsGivenBack) {
     const auto seed = static_cast<std::uint64_t>(GetParam());
     Options options;
@@ -119,6 +133,27 @@ TEST_P(RandomProfiles, MemoryIsGivenBack) {
     const double perSector = static_cast<double>(c.own.l2.atomicInterval) * static_cast<double>(c.own.clock.coreMHz) /
                              static_cast<double>(c.own.clock.l2MHz);
     EXPECT_NEAR(other(c.found, "atomic add, float, same address, reduces"), perSector, 0.1 * perSector + 0.2);
+}
+
+TEST(Calibrate, TellsWhatGreenContextsHaveAndWhoRunsBesideWhom) {
+    // How the driver API documents it by compute capability: SMs that a share has at least, and by which it grows.
+    struct {
+        const char* gpu;
+        double least, step;
+    } const cases[] = {{"sim:gtx1080", 1, 1}, {"sim:v100", 2, 2}, {"sim:h200", 8, 8}};
+    for (const auto& c : cases) {
+        gpu::Gpu gpu = gpu::Gpu::open(c.gpu);
+        Options options;
+        options.only = {"sharing"};
+        Listener silent;
+        const Calibration found = calibrate(gpu, options, silent);
+        EXPECT_EQ(other(found, "smallest green context"), c.least) << c.gpu;
+        EXPECT_EQ(other(found, "the next larger one has more"), c.step) << c.gpu;
+        EXPECT_GT(other(found, "kernels of two green contexts at the same time"), 80) << c.gpu;
+        EXPECT_GT(other(found, "kernels of two contexts under MPS at the same time"), 80) << c.gpu;
+        // They take turns.
+        EXPECT_EQ(other(found, "kernels of two contexts at the same time"), 0) << c.gpu;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomProfiles, testing::Range(1, 7));

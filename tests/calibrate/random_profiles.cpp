@@ -30,6 +30,7 @@ void drawStructure(arch::DeviceProfile& p, Draw draw) {
     p.sm.issueWidth = draw.oneOf({1, 2});
     for (std::int64_t& units : p.unitCount) units = std::min(p.sm.schedulers, draw.oneOf({1, 2, 4}));
     p.unitCount[static_cast<int>(arch::Unit::ldst)] = 1;
+    p.set("instruction.width", std::to_string(draw.oneOf({8, 16})));
 }
 
 void drawOperations(arch::DeviceProfile& p, Draw& draw) {
@@ -81,6 +82,15 @@ void drawCaches(arch::DeviceProfile& p, Draw& draw) {
     p.constant.hitLatency = draw.between(4, 60);
 }
 
+void drawInstructionCache(arch::DeviceProfile& p, Draw& draw) {
+    const auto set = [&](const char* key, std::int64_t value) { p.set(key, std::to_string(value)); };
+    set("instruction.lineBytes", draw.oneOf({64, 128}));
+    set("instruction.ways", draw.oneOf({2, 4, 8}));
+    // All other probes fit: the longest body has 32 KB. Empty kernels wait for no code.
+    set("instruction.bytes", draw.oneOf({40, 48, 64, 96}) * 1024);
+    set("instruction.launchBytes", draw.oneOf({4, 16}) * 1024);
+}
+
 void drawMemory(arch::DeviceProfile& p, Draw& draw) {
     p.clock.l2MHz = draw.between(1000, 1500);
     p.clock.memoryMHz = draw.between(1000, 1500);
@@ -110,6 +120,7 @@ arch::DeviceProfile randomProfile(std::uint64_t structure, std::uint64_t seed) {
     p.set("launch.blockInterval",
           std::to_string(p.interval[static_cast<int>(OpClass::control)] / p.sm.count + draw.between(1, 20)));
     p.set("l1.tagsPerCycle", std::to_string(draw.oneOf({1, 2, 4})));
+    drawInstructionCache(p, draw);
     p.validate();
     return p;
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 
 #include "support.h"
@@ -57,6 +58,41 @@ TEST_F(Copies, twoCopiesOneWayShareTheLinkAndTwoWaysDoNot) {
     EXPECT_NEAR(both(upload(0), upload(1)), 2e-3, 4 * cycleSeconds());
     EXPECT_NEAR(both(upload(0), fetch), 1e-3, 4 * cycleSeconds());
     for (void* pinned : {in[0], in[1], out}) api.cuMemFreeHost(pinned);
+}
+
+TEST_F(Copies, besideAKernelThatLeavesMemoryAloneTheyTakeTheirTime) {
+    constexpr std::size_t kSome = 1'200'000;
+    const double link = kSome / 12e9, dram = kSome / (8 * 32 * 1251e6);
+    const CUdeviceptr from = allocate(kSome), to = allocate(kSome), busy = allocate(4);
+    std::vector<std::uint8_t> host(kSome);
+    std::iota(host.begin(), host.end(), std::uint8_t{0});
+    void* pinned = nullptr;
+    ASSERT_EQ(api.cuMemAllocHost(&pinned, kSome), CUDA_SUCCESS);
+    std::copy(host.begin(), host.end(), static_cast<std::uint8_t*>(pinned));
+    const CUstream kernels = stream(1), copies = stream(1);
+    // A round of three instructions takes some ten cycles: the kernel outlives all copies.
+    ASSERT_EQ(spin(busy, 200'000, kernels), CUDA_SUCCESS);
+    CUDA_MEMCPY2D rows = {};
+    rows.srcMemoryType = rows.dstMemoryType = 2;  // CU_MEMORYTYPE_DEVICE
+    rows.srcDevice = from, rows.dstDevice = to;
+    rows.srcPitch = rows.dstPitch = 4096;
+    rows.WidthInBytes = 2048, rows.Height = 256;
+    // Rows of DRAM are opened and the last line is awaited, which by itself a copy does not.
+    const auto expectAbout = [](double measured, double expected) {
+        EXPECT_GE(measured, 0.99 * expected);
+        EXPECT_LE(measured, 1.15 * expected + 2e-6);
+    };
+    expectAbout(timed(copies, [&] { api.cuMemcpyHtoDAsync(from, pinned, kSome, copies); }), link);
+    expectAbout(timed(copies, [&] { api.cuMemcpyDtoDAsync(to, from, kSome, copies); }), 2 * dram);
+    EXPECT_EQ(download<std::uint8_t>(to, kSome), host);
+    expectAbout(timed(copies, [&] { api.cuMemsetD8Async(to, 9, kSome, copies); }), dram);
+    expectAbout(timed(copies, [&] { api.cuMemcpy2DAsync(&rows, copies); }), 2.0 * 2048 * 256 / (8 * 32 * 1251e6));
+    expectAbout(timed(copies, [&] { api.cuMemcpyDtoHAsync(pinned, to, kSome, copies); }), link);
+    EXPECT_EQ(static_cast<std::uint8_t*>(pinned)[2047], host[2047]);
+    EXPECT_EQ(static_cast<std::uint8_t*>(pinned)[2048], 9);
+    EXPECT_EQ(api.cuStreamQuery(kernels), CUDA_ERROR_NOT_READY);
+    EXPECT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS);
+    api.cuMemFreeHost(pinned);
 }
 
 TEST_F(Copies, pageableMemoryMayChangeAfterTheCallAndPinnedMayNot) {

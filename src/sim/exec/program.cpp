@@ -20,6 +20,20 @@ std::vector<std::string> Program::kernelNames() const {
     return names;
 }
 
+std::uint32_t place(Program& program, std::uint32_t alignment) {
+    std::uint32_t next = 0;
+    for (Code& code : program.codes) {
+        next = (next + alignment - 1) / alignment * alignment;
+        code.firstPlace = next;
+        for (Instr& instr : code.instrs) {
+            next += instr.slots;
+            instr.place = next - (instr.slots != 0);
+        }
+        code.endPlace = next;
+    }
+    return next;
+}
+
 void link(Program& program) {
     for (const Program::Patch& patch : program.patches) {
         const std::uint64_t address = program.globals[patch.global].address + static_cast<std::uint64_t>(patch.addend);

@@ -102,6 +102,8 @@ struct Instr {
     /// follows it directly and is issued when the registers of both are free.
     std::uint8_t slots = 1;
     std::uint8_t passes = 1;  ///< how many times its unit takes the interval of its class
+    /// Which machine instruction of the program it is, or the last of those that it is: given by place.
+    std::uint32_t place = 0;
 
     std::int32_t line = 0;  ///< PTX line
 };
@@ -133,8 +135,9 @@ struct Code {
     std::vector<Instr> instrs;
     std::uint32_t frameBytes = 0;  ///< register block of one warp
     std::uint32_t scoreboardIds = 0;
-    std::uint32_t paramBytes = 0;        ///< per lane: formal parameters, results and local .param variables
-    std::uint32_t kernelParamBytes = 0;  ///< kernels: size of the parameter block
+    std::uint32_t firstPlace = 0, endPlace = 0;  ///< of its machine instructions in the program
+    std::uint32_t paramBytes = 0;                ///< per lane: formal parameters, results and local .param variables
+    std::uint32_t kernelParamBytes = 0;          ///< kernels: size of the parameter block
     struct Param {
         std::string name;
         ptx::Type type;
@@ -160,7 +163,8 @@ struct Program {
     std::string name;
     std::vector<Code> codes;
     std::unordered_map<std::string, std::uint32_t> codeByName;
-    AlignedBytes constants;  ///< broadcast immediates
+    std::uint64_t codeAddress = 0;  ///< physical, of the first machine instruction: given by who places it
+    AlignedBytes constants;         ///< broadcast immediates
     std::shared_ptr<const std::string> source;
 
     struct Global {
@@ -185,6 +189,10 @@ struct Program {
     };
     std::vector<Patch> patches;
 };
+
+/// Gives every machine instruction its place: functions one after the other, each from a multiple of `alignment` on.
+/// Returns how many places there are.
+std::uint32_t place(Program&, std::uint32_t alignment);
 
 /// Fills the places that hold addresses of variables, once every Global::address is set.
 void link(Program&);

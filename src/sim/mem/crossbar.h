@@ -102,11 +102,16 @@ class SlicePort {
     /// A response that leaves its slice then, or an acknowledgement, which costs no bandwidth.
     void send(RequestId id, Cycles leaves) {
         const Request& request = sim_.requests[id];
-        to(request.sm).messages.push_back({leaves + latency_.response(request), id});
+        if (request.sm == kCopyEngine) [[unlikely]]
+            copied_.push_back({leaves + latency_.shortest(), id});
+        else
+            to(request.sm).messages.push_back({leaves + latency_.response(request), id});
     }
     bool apart(const Request& request) const { return latency_.apart(request); }
     /// A request has left the queue of its slice.
-    void credit(RequestId id) { ++to(sim_.requests[id].sm).served; }
+    void credit(RequestId id) {
+        if (sim_.requests[id].sm != kCopyEngine) ++to(sim_.requests[id].sm).served;
+    }
 
     /// What goes to an SM.
     struct Sent {
@@ -114,6 +119,8 @@ class SlicePort {
         std::uint32_t served = 0;  ///< of its requests
     };
     Sent& sentTo(std::uint32_t sm) { return to_[sm]; }
+    /// What goes to copies and fills.
+    std::vector<Message>& copied() { return copied_; }
     /// The SMs that it has sent something to.
     std::vector<std::uint32_t>& receivers() { return receivers_; }
     void addSms(std::uint32_t count) { to_.resize(to_.size() + count); }
@@ -128,6 +135,7 @@ class SlicePort {
     SimContext& sim_;
     const CrossbarLatency& latency_;
     std::vector<Sent> to_;  ///< by number of the SM's port
+    std::vector<Message> copied_;
     std::vector<std::uint32_t> receivers_;
 };
 

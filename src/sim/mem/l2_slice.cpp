@@ -118,6 +118,8 @@ void L2Slice::noteStall(std::uint32_t launch) {
 
 L2Slice::Served L2Slice::serve(RequestId id, std::uint64_t edge) {
     Request& request = sim_.requests[id];
+    if (request.sm == kCopyEngine) [[unlikely]]
+        return serveCopy(id, edge);
     const std::uint32_t way = tags_.find(request.set, request.line);
     const bool writes = request.kind == RequestKind::write;
     if (!writes && portFree_ >= edge + responseBacklog_) return Served::responseFull;
@@ -136,6 +138,27 @@ L2Slice::Served L2Slice::serve(RequestId id, std::uint64_t edge) {
         if (writes && request.complete && port_.apart(request)) leaveCopy(request, request.complete);
     }
     return served;
+}
+
+/// A line of a copy or a fill takes time of the slice and of DRAM, and leaves tags as they are: what stays of a copy is
+/// L2Copies'.
+L2Slice::Served L2Slice::serveCopy(RequestId id, std::uint64_t edge) {
+    const Request& request = sim_.requests[id];
+    const bool writes = request.kind == RequestKind::write;
+    if (!writes && portFree_ >= edge + responseBacklog_) return Served::responseFull;
+    const std::uint32_t way = tags_.find(request.set, request.line);
+    if (!writes && way != CacheTags::kNoWay && (request.sectors & ~tags_.state(way).valid) == 0) {
+        finish(id);
+    } else if (channel_.room() == 0) {
+        return Served::dramFull;
+    } else if (writes) {
+        sendWriteback(request.line, request.bank, request.row, request.sectors, request.launch);
+        finish(id);
+    } else {
+        sendFill(request, request.sectors, id);
+    }
+    busyUntil_ = edge + (writes ? portEdges(request.bytes, sim_.config.crossbar.requestBytesPerCycle) : 1);
+    return Served::yes;
 }
 
 /// Reads, and atomics, which read and modify at the slice.
@@ -304,7 +327,7 @@ void L2Slice::sendWriteback(std::uint64_t line, std::uint32_t bank, std::uint64_
     channel_.enqueue(id);
 }
 
-void L2Slice::sendFill(const Request& by, std::uint8_t sectors) {
+void L2Slice::sendFill(const Request& by, std::uint8_t sectors, RequestId copied) {
     const RequestId id = sim_.requests.take();
     Request& fill = sim_.requests[id];
     fill.kind = RequestKind::fill;
@@ -316,12 +339,14 @@ void L2Slice::sendFill(const Request& by, std::uint8_t sectors) {
     fill.sectors = sectors;
     fill.bytes = bytesOf(sectors);
     fill.launch = by.launch;
+    fill.token = copied;
     channel_.enqueue(id);
 }
 
 void L2Slice::fill(RequestId id) {
     const Request fill = sim_.requests[id];
     sim_.requests.release(id);
+    if (fill.token != kNoRequest) return sim_.schedule(sim_.now() + missLatency_, EventKind::sliceAnswer, fill.token);
     const std::uint32_t way = tags_.find(fill.set, fill.line);
     tags_.state(way).valid |= fill.sectors;
     tags_.state(way).pending &= static_cast<std::uint8_t>(~fill.sectors);

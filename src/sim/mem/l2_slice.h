@@ -48,6 +48,7 @@ class L2Slice {
   private:
     Served serve(RequestId, std::uint64_t edge);
     Served serveRead(RequestId, std::uint32_t way);
+    Served serveCopy(RequestId, std::uint64_t edge);
     Served writeBack(RequestId, std::uint32_t way);
     Served writeThrough(RequestId, std::uint32_t way);
     bool findCopy(RequestId);
@@ -63,7 +64,8 @@ class L2Slice {
     void finish(RequestId);
     void respond(RequestId);
     void evict(std::uint32_t way, const Request& by);
-    void sendFill(const Request& by, std::uint8_t sectors);
+    /// `copied`: the copy's request that waits for it, if it is not for the tags.
+    void sendFill(const Request& by, std::uint8_t sectors, RequestId copied = kNoRequest);
     void writeDirty(std::uint32_t way, std::uint32_t launch);
     void sendWriteback(std::uint64_t line, std::uint32_t bank, std::uint64_t row, std::uint8_t sectors,
                        std::uint32_t launch);

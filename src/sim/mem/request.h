@@ -11,6 +11,8 @@ namespace bulkhead::sim {
 
 using RequestId = std::uint32_t;
 constexpr RequestId kNoRequest = ~RequestId{0};
+/// Request::sm of what copies and fills read and write.
+constexpr std::uint32_t kCopyEngine = ~std::uint32_t{0};
 
 enum class RequestKind : std::uint8_t {
     read,

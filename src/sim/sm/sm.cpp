@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "sim/mem/crossbar.h"
 #include "sim/sm/redirecting_load_store.h"
@@ -31,6 +32,9 @@ Sm::Sm(SimShared& shared, const CrossbarLatency& latency, Observer* observer, st
       effects_(sim_.now()),
       policy_(policy.make({shared.config.sm.schedulers, shared.config.sm.warps, &sim_})),
       loadStore_(makeLoadStore(policy_->redirects(), sim_, port_, *this, port)),
+      instructions_(sim_, port_, port),
+      lineShift_(instructions_.lineShift()),
+      startLine_(instructions_.exists() ? InstructionCache::kNoLine : 0),
       own_(shared.config.sm.schedulers, 0),
       slots_(shared.config.sm.warps),
       residents_(shared.config.sm.blocks),
@@ -45,6 +49,7 @@ Sm::Sm(SimShared& shared, const CrossbarLatency& latency, Observer* observer, st
       sleepCause_(own_.size(), Stall::idle) {
     sim_.onEvent<&Sm::wakeUp>(EventKind::smWake, *this);
     sim_.onEvent<&Sm::startBlock>(EventKind::blockStart, *this);
+    sim_.onEvent<&Sm::fetched>(EventKind::fetched, *this);
     for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) own_[slot % own_.size()] |= bitOf(slot);
     for (unsigned unit = 0; unit < arch::kUnits; ++unit) {
         contended_[unit] = units_.count(unit) < own_.size();
@@ -62,6 +67,16 @@ void Sm::beginLaunch(Bytes l1Bytes) {
         policy_->kernelStarted();
     }
     loadStore_->invalidate();
+}
+
+std::uint32_t Sm::bringCode(const Program& program, const Code& code) {
+    if (!instructions_.exists() || code.firstPlace == code.endPlace) return 0;
+    const std::uint32_t first = code.firstPlace >> lineShift_,
+                        end = std::min(((code.endPlace - 1) >> lineShift_) + 1,
+                                       first + sim_.config.instruction.launchLines);
+    std::uint32_t missing = 0;
+    for (std::uint32_t line = first; line < end; ++line) missing += instructions_.bring(program, line);
+    return missing;
 }
 
 void Sm::placeBlock(Cycles start, const LaunchContext& context, std::uint32_t launch, const BlockNeeds& needs,
@@ -109,6 +124,7 @@ void Sm::startBlock(std::uint32_t r) {
         ++s.generation;
         s.loads = 0;
         s.wait = Wait::none;
+        s.line = startLine_;
         s.openCopies = 0;
         s.firstGroup = 0;
         s.groupCopies.clear();
@@ -290,6 +306,7 @@ Stall Sm::stallOf(int scheduler) const {
     if (offered() & own) return Stall::unit;
     if (ready_ & own) return Stall::throttled;
     if (waitingLoad_ & own) return Stall::memory;
+    if (waitingFetch_ & own) return Stall::fetch;
     return own & ~waitingBarrier_ ? Stall::dependency : Stall::barrier;
 }
 
@@ -408,6 +425,7 @@ void Sm::refresh(std::uint32_t slot, Cycles notBefore) {
         needs_[unit] |= bitOf(slot);
         s.unit = unit;
     }
+    if (next.place >> lineShift_ != s.line && !fetch(slot, next, notBefore)) return;
     if (when == kNever || (s.loads && changesFrame(next.kind))) {
         s.wait = Wait::load;
         ready_ &= ~bitOf(slot);
@@ -415,6 +433,41 @@ void Sm::refresh(std::uint32_t slot, Cycles notBefore) {
         return;
     }
     makeReadyAt(slot, when);
+}
+
+/// Whether the next instruction is there; if not, the warp waits for it. One that is several machine instructions may
+/// lie in several lines, which the warp goes through in turn.
+bool Sm::fetch(std::uint32_t slot, const Instr& next, Cycles notBefore) {
+    Slot& s = slots_[slot];
+    const std::uint32_t first = (next.place + 1 - next.slots) >> lineShift_, last = next.place >> lineShift_;
+    const bool isIn = s.line >= first && s.line < last;
+    for (std::uint32_t line = isIn ? s.line + 1 : first; line <= last; ++line) {
+        if (!instructions_.lookUp(*s.warp.launch().program, line, s.launch)) {
+            s.wait = Wait::fetch;
+            s.readyAt = notBefore;
+            ready_ &= ~bitOf(slot);
+            waitingLoad_ &= ~bitOf(slot);
+            waitingFetch_ |= bitOf(slot);
+            return false;
+        }
+        s.line = line;
+    }
+    return true;
+}
+
+void Sm::fetched(std::uint32_t) {
+    for (WarpMask rest = std::exchange(waitingFetch_, 0); rest; rest &= rest - 1) {
+        const std::uint32_t slot = lowestSlot(rest);
+        refresh(slot, std::max(slots_[slot].readyAt, sim_.now()));
+    }
+    wake();
+}
+
+void Sm::receive(RequestId id) {
+    if (sim_.requests[id].token != InstructionCache::kToken) [[likely]]
+        return loadStore_->receive(id);
+    instructions_.receive(id);
+    sim_.schedule(sim_.now(), EventKind::fetched, 0);
 }
 
 void Sm::makeReadyAt(std::uint32_t slot, Cycles when) {
@@ -452,6 +505,7 @@ void Sm::vacate(std::uint32_t slot) {
     ready_ &= others;
     waitingLoad_ &= others;
     waitingBarrier_ &= others;
+    waitingFetch_ &= others;
     needs_[s.unit] &= others;
     s.wait = Wait::none;
     ++s.generation;
@@ -506,6 +560,7 @@ void Sm::freeze() {
     }
     std::fill(std::begin(ringUsed_), std::end(ringUsed_), 0);
     loadStore_->invalidate();
+    if (instructions_.exists()) instructions_.invalidate();
 }
 
 void Sm::loaded(std::uint32_t load, Cycles readyAt) {

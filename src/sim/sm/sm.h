@@ -10,6 +10,7 @@
 #include "sim/mem/crossbar.h"
 #include "sim/sim_context.h"
 #include "sim/sm/functional_units.h"
+#include "sim/sm/instruction_cache.h"
 #include "sim/sm/load_store.h"
 #include "sim/sm/stores_under_way.h"
 #include "sim/sm/warp_scheduler.h"
@@ -67,10 +68,15 @@ class Sm final : public Requester {
 
     void wake() { runnable_ = true; }
     void beginLaunch(Bytes l1Bytes);
+    /// A launch brings the first lines of its kernel's code. Returns how many of them were not there.
+    std::uint32_t bringCode(const Program&, const Code&);
 
     // From the memory side.
-    void receive(RequestId id) override { loadStore_->receive(id); }
-    void requestPortFreed() override { loadStore_->requestPortFreed(); }
+    void receive(RequestId) override;
+    void requestPortFreed() override {
+        loadStore_->requestPortFreed();
+        if (instructions_.retry()) sim_.schedule(sim_.now(), EventKind::fetched, 0);
+    }
     void stored(std::uint32_t slot, std::uint32_t launch) override;
 
     // From LD/ST.
@@ -105,7 +111,7 @@ class Sm final : public Requester {
     static constexpr std::uint32_t kRing = 512;  ///< cycles ahead that a warp may be woken without an event
     static constexpr std::uint64_t kLocalStride = std::uint64_t{1} << 24;
 
-    enum class Wait : std::uint8_t { none, dependency, load, barrier, fence, async, end };
+    enum class Wait : std::uint8_t { none, dependency, load, barrier, fence, async, fetch, end };
 
     struct Resident {
         std::optional<Block> block;
@@ -128,7 +134,8 @@ class Sm final : public Requester {
         Cycles since = 0;  ///< when the occupant came
         Cycles readyAt = 0;
         Wait wait = Wait::none;
-        std::uint8_t unit = 0;  ///< of the next instruction
+        std::uint8_t unit = 0;   ///< of the next instruction
+        std::uint32_t line = 0;  ///< of code, that the warp is in
         std::uint32_t waitGroups = 0;
         std::uint32_t openCopies = 0;  ///< cp.async not yet committed
         std::uint64_t firstGroup = 0;
@@ -165,6 +172,8 @@ class Sm final : public Requester {
     void removeBlock(std::uint32_t resident);
     void refresh(std::uint32_t slot, Cycles notBefore);
     void makeReadyAt(std::uint32_t slot, Cycles when);
+    [[gnu::noinline]] bool fetch(std::uint32_t slot, const Instr& next, Cycles notBefore);
+    void fetched(std::uint32_t);
     bool unitFree(unsigned unit) const {
         return units_.freeAt(unit) <= sim_.now() &&
                (static_cast<arch::Unit>(unit) != arch::Unit::ldst || !loadStore_->full());
@@ -187,12 +196,15 @@ class Sm final : public Requester {
     PendingEffects effects_;
     std::unique_ptr<WarpScheduler> policy_;
     std::unique_ptr<LoadStore> loadStore_;
+    InstructionCache instructions_;
+    const unsigned lineShift_;       ///< of places of code
+    const std::uint32_t startLine_;  ///< of a warp that starts
 
     // One bit per slot.
     WarpMask occupied_ = 0;
     WarpMask ready_ = 0;
     WarpMask needs_[arch::kUnits] = {};  ///< by the unit of the next instruction
-    WarpMask waitingLoad_ = 0, waitingBarrier_ = 0;
+    WarpMask waitingLoad_ = 0, waitingBarrier_ = 0, waitingFetch_ = 0;
     std::vector<WarpMask> own_;  ///< by scheduler
     std::size_t turn_ = 0;       ///< the scheduler that is asked first
     WarpMask ring_[kRing] = {};
