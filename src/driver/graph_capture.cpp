@@ -185,6 +185,8 @@ void requireSafe() {
 
 void requireNotCaptured(CUevent event) {
     if (const auto& capture = event->captured.capture) {
+        require(!capture->over && !capture->invalidated, CUDA_ERROR_INVALID_VALUE,
+                "an event of a capture that has ended");
         capture->invalidated = true;
         throw Failure{CUDA_ERROR_CAPTURED_EVENT, "an event that was captured into a graph"};
     }
@@ -256,7 +258,7 @@ bool captureWait(CUstream stream, CUevent event, bool external) {
                          "a captured stream cannot wait for work that is not captured");
         return true;
     }
-    require(!other->over, CUDA_ERROR_CAPTURED_EVENT, "an event of a capture that has ended");
+    require(!other->over, CUDA_ERROR_INVALID_VALUE, "an event of a capture that has ended");
     require(!other->invalidated, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "an earlier call has broken the capture");
     if (stream == stream->context->null.get())
         breakCapture(*other, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,

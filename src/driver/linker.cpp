@@ -14,6 +14,8 @@ constexpr CUjitInputType kInputCubin = 0, kInputPtx = 1, kInputFatbin = 2;
 /// Between the modules of a linked image, which is a text so that whoever looks at it can read it.
 constexpr std::string_view kNextModule = "\n//--- next module of a linked image ---\n";
 
+constexpr const char* kEmptyModule = ".version 7.0\n.target sm_50\n.address_size 64\n";
+
 /// A linker's input: so many bytes, or what they point to.
 std::span<const std::uint8_t> inputAt(const void* data, std::size_t bytes) {
     const std::span<const std::uint8_t> image = Fatbin::imageAt(data);
@@ -26,24 +28,31 @@ void requireLinkable(CUjitInputType type) {
             "only PTX and fatbins can be linked");
 }
 
-/// Adds a text to what is to be linked, or says in the program's log what is wrong with it.
-void addText(CUlinkState state, std::string text) {
-    text.resize(std::min(text.size(), text.find('\0')));
-    try {
-        for (const std::string& one : linkedTexts(text)) ptx::parse(one, "<link>");
-    } catch (const Error& error) {
-        state->options.report(error.what());
-        throw;
-    }
-    if (!state->image.empty()) state->image += kNextModule;
-    state->image += text;
-}
-
-/// Whether everything that one input needs is in another.
-void check(const std::string& image) {
+std::vector<ptx::Module> modulesOf(const std::string& image) {
     std::vector<ptx::Module> modules;
     for (const std::string& text : linkedTexts(image)) modules.push_back(ptx::parse(text, "<link>"));
-    sim::lower(ptx::link(std::move(modules)));
+    return modules;
+}
+
+/// What is wrong goes to the program's log too.
+template <class Body>
+void logged(CUlinkState state, CUresult code, Body&& body) {
+    try {
+        body();
+    } catch (const Error& error) {
+        state->options.report(error.what());
+        state->failed = code == CUDA_ERROR_INVALID_SOURCE;
+        throw Failure{code, error.what()};
+    }
+}
+
+/// Adds a text to what is to be linked.
+void addText(CUlinkState state, std::string text) {
+    text.resize(std::min(text.size(), text.find('\0')));
+    std::string image = state->image.empty() ? text : state->image + std::string(kNextModule) + text;
+    logged(state, CUDA_ERROR_INVALID_PTX, [&] { modulesOf(text); });
+    logged(state, CUDA_ERROR_INVALID_SOURCE, [&] { ptx::link(modulesOf(image)); });
+    state->image = std::move(image);
 }
 
 }  // namespace
@@ -96,13 +105,10 @@ CUresult cuLinkComplete(CUlinkState state, void** image, std::size_t* bytes) {
     return call([&] {
         current();
         requireOutput(image);
-        require(!known(state)->image.empty(), CUDA_ERROR_INVALID_VALUE, "nothing was added");
-        try {
-            check(state->image);
-        } catch (const Error& error) {
-            state->options.report(error.what());
-            throw;
-        }
+        require(!known(state)->failed, CUDA_ERROR_INVALID_SOURCE, "an input could not be linked");
+        if (state->image.empty()) state->image = kEmptyModule;
+        // Everything that one input needs must be in another.
+        logged(state, CUDA_ERROR_INVALID_SOURCE, [&] { sim::lower(ptx::link(modulesOf(state->image))); });
         state->options.report("");
         *image = state->image.data();
         if (bytes) *bytes = state->image.size() + 1;

@@ -212,6 +212,7 @@ struct Device {
 struct CUlinkState_st {
     std::string image;
     JitOptions options;
+    bool failed = false;  ///< an input could not be linked with those before
 };
 
 struct CUdevResourceDesc_st {

@@ -190,6 +190,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
     return call([&] {
         CUstream on = streamOf(current(), stream);
         requireNotCapturing(on);
+        requireSafe();
         waitFor(on);
     });
 }

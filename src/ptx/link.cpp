@@ -74,10 +74,42 @@ class Linker {
             for (Variable& v : module.variables) add(linked, std::move(v));
             for (Function& f : module.functions) add(linked, std::move(f));
         }
+        dropUnused(linked);
         return linked;
     }
 
   private:
+    /// Libraries bring functions along that nobody calls, and that may need what no module has.
+    static void dropUnused(Module& linked) {
+        std::unordered_map<std::string, const Function*> functions;
+        for (const Function& f : linked.functions) functions.emplace(f.name, &f);
+        std::unordered_set<std::string> used;
+        std::vector<const Function*> open;
+        const auto use = [&](const std::string& name) {
+            const auto found = functions.find(name);
+            if (found != functions.end() && used.insert(name).second) open.push_back(found->second);
+        };
+        for (const Function& f : linked.functions)
+            if (f.isKernel) use(f.name);
+        for (const Variable& v : linked.variables)
+            for (const Relocation& r : v.relocations) use(r.symbol);
+        while (!open.empty()) {
+            const Function& f = *open.back();
+            open.pop_back();
+            for (const BranchTargets& targets : f.callTargets)
+                for (const std::string& name : targets.labels) use(name);
+            for (const Instruction& instruction : f.body)
+                for (const Operand& operand : instruction.operands) useIn(operand, use);
+        }
+        std::erase_if(linked.functions, [&](const Function& f) { return !used.contains(f.name); });
+    }
+
+    template <class Use>
+    static void useIn(const Operand& operand, Use& use) {
+        if (!operand.name.empty()) use(operand.name);
+        for (const Operand& part : operand.parts) useIn(part, use);
+    }
+
     struct Place {
         bool isFunction = false;
         std::size_t index = 0;

@@ -136,12 +136,19 @@ TEST_F(Modules, modulesCompiledApartAreLinked) {
     ASSERT_EQ(api.cuLinkCreate(2, options, values, &link), CUDA_SUCCESS);
     ASSERT_EQ(api.cuLinkAddData(link, 1, first.data(), first.size() + 1, "a", 0, nullptr, nullptr), CUDA_SUCCESS);
     void* image = nullptr;
-    EXPECT_EQ(api.cuLinkComplete(link, &image, nullptr), CUDA_ERROR_INVALID_PTX);
+    EXPECT_EQ(api.cuLinkComplete(link, &image, nullptr), CUDA_ERROR_INVALID_SOURCE);
     EXPECT_NE(std::string(log).find("'twice'"), std::string::npos) << log;
+    EXPECT_EQ(api.cuLinkDestroy(link), CUDA_SUCCESS);
+
+    ASSERT_EQ(api.cuLinkCreate(0, nullptr, nullptr, &link), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuLinkAddData(link, 1, first.data(), first.size() + 1, "a", 0, nullptr, nullptr), CUDA_SUCCESS);
     ASSERT_EQ(api.cuLinkAddData(link, 1, second.data(), second.size() + 1, "b", 0, nullptr, nullptr), CUDA_SUCCESS);
     ASSERT_EQ(api.cuLinkComplete(link, &image, nullptr), CUDA_SUCCESS);
     CUmodule made = nullptr;
     ASSERT_EQ(api.cuModuleLoadData(&made, image), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuLinkAddData(link, 1, second.data(), second.size() + 1, "again", 0, nullptr, nullptr),
+              CUDA_ERROR_INVALID_SOURCE);
+    EXPECT_EQ(api.cuLinkAddFile(link, 1, "/nonexistent", 0, nullptr, nullptr), CUDA_ERROR_FILE_NOT_FOUND);
     EXPECT_EQ(api.cuLinkDestroy(link), CUDA_SUCCESS);
     CUfunction kernel = nullptr;
     ASSERT_EQ(api.cuModuleGetFunction(&kernel, made, "k"), CUDA_SUCCESS);

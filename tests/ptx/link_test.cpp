@@ -22,10 +22,12 @@ Module linkedOf(const std::string& first, const std::string& second) {
 
 const std::string kCaller =
     ".extern .func (.param .b32 r) f(.param .b32 a);\n"
+    ".visible .func unused() { .param .b32 x; .param .b32 y; call (y), f, (x); ret; }\n"
     ".extern .global .b32 shared_by_both;\n"
     ".global .b32 own = 1;\n"
     ".global .b64 to_own = generic(own);\n"
-    ".visible .entry k() { .reg .b32 %r<3>; ld.global.u32 %r1, [own]; ld.global.u32 %r2, [shared_by_both]; ret; }\n";
+    ".visible .entry k() { .reg .b32 %r<3>; ld.global.u32 %r1, [own]; ld.global.u32 %r2, [shared_by_both]; "
+    "{ .param .b32 x; .param .b32 y; call (y), f, (x); } ret; }\n";
 
 TEST(Link, ADeclarationIsTheOthersDefinition) {
     const Module m = linkedOf(kCaller,
@@ -34,6 +36,7 @@ TEST(Link, ADeclarationIsTheOthersDefinition) {
     ASSERT_NE(m.find("f"), nullptr);
     EXPECT_FALSE(m.find("f")->isExtern);
     EXPECT_EQ(m.find("f")->body.size(), 2u);
+    EXPECT_EQ(m.find("unused"), nullptr);
     int defined = 0;
     for (const Variable& v : m.variables)
         if (v.name == "shared_by_both") {
