@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/scratch_folder.h"
@@ -77,6 +78,16 @@ class Command {
         if (inputs_.empty()) throw Error("cc: no input file; see bulkhead cc --help");
         for (const std::string& input : inputs_) checkInput(input);
         if (!output_.empty() && output_ != "-") expectWritable(output_);
+    }
+
+    /// What build systems read of nvcc's -v: where its parts are, and a command that links.
+    void explain(const fs::path& sdk) const {
+        if (!verbose_) return;
+        const std::string toolkit = (sdk / "toolkit").string(), libraries = "\"-L" + libraryFolder() + "\"";
+        fmt::print(stderr,
+                   "#$ TOP={0}\n#$ PATH={0}/bin:{1}\n#$ INCLUDES=\"-I{2}\"\n#$ LIBRARIES= {3}\n"
+                   "#$ {0}/bin/nvcc {3} -lcudart\n",
+                   toolkit, environment("PATH"), (sdk / "include").string(), libraries);
     }
 
     bool needsScratch() const {
@@ -215,6 +226,7 @@ class Command {
         if (word == "-c" || word == "-S" || word == "-E" || startsWithAny(word, {"-fsyntax-only", "-M"}))
             links_ = links_ && startsWithAny(word, {"-MD", "-MMD", "-MF", "-MT"});
         makesObjects_ = makesObjects_ || word == "-c";
+        verbose_ = verbose_ || word == "-v" || word == "--verbose";
         hasStandard_ = hasStandard_ || startsWithAny(word, {"-std="});
         if (!word.starts_with("-") || word == "-") inputs_.push_back(word);
         pieces_.push_back({kindOf(word), {word}});
@@ -245,7 +257,7 @@ class Command {
     Words archs_, inputs_;
     std::string output_;
     bool hasStandard_ = false, hasLanguage_ = false, links_ = true, makesObjects_ = false;
-    bool relocatable_ = false, linksDevice_ = false;
+    bool relocatable_ = false, linksDevice_ = false, verbose_ = false;
 };
 
 int runTool(const Words& line, const char* package) {
@@ -285,6 +297,7 @@ int run(const std::vector<Compilation>& compilations) {
 }
 
 int compile(const Command& command) {
+    command.explain(findSdk());
     if (!command.needsScratch()) return run(command.compilations(findSdk(), {}));
     const ScratchFolder scratch("cc");
     return run(command.compilations(findSdk(), scratch.path()));

@@ -302,7 +302,7 @@ BULKHEAD_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* possible, int device, i
     return call([&] { check(api().cuDeviceCanAccessPeer(possible, deviceAt(device), deviceAt(peer))); });
 }
 
-BULKHEAD_EXPORT cudaError_t cudaDeviceGetP2PAttribute(int* value, int which, int from, int to) {
+BULKHEAD_EXPORT cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr which, int from, int to) {
     return call([&] { check(api().cuDeviceGetP2PAttribute(value, which, deviceAt(from), deviceAt(to))); });
 }
 

@@ -22,7 +22,15 @@ typedef struct CUevent_st* CUevent;
 typedef struct CUlib_st* CUlibrary;
 typedef struct CUkern_st* CUkernel;
 typedef struct CUmemPoolHandle_st* CUmemoryPool;
-typedef struct CUctxCreateParams_st CUctxCreateParams;
+typedef struct CUexecAffinityParam_st {
+    int type;
+    unsigned int smCount;
+} CUexecAffinityParam;
+typedef struct CUctxCreateParams_st {
+    CUexecAffinityParam* execAffinityParams;
+    int numExecAffinityParams;
+    void* cigParams;
+} CUctxCreateParams;
 typedef void (*CUhostFn)(void* userData);
 
 typedef enum cudaError_enum {
@@ -306,8 +314,38 @@ typedef enum CUjit_option_enum {
     CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
     CU_JIT_ERROR_LOG_BUFFER = 5,
     CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
-    CU_JIT_OPTIMIZATION_LEVEL = 7
+    CU_JIT_OPTIMIZATION_LEVEL = 7,
+    CU_JIT_TARGET_FROM_CUCONTEXT = 8,
+    CU_JIT_TARGET = 9,
+    CU_JIT_FALLBACK_STRATEGY = 10,
+    CU_JIT_GENERATE_DEBUG_INFO = 11,
+    CU_JIT_LOG_VERBOSE = 12,
+    CU_JIT_GENERATE_LINE_INFO = 13,
+    CU_JIT_CACHE_MODE = 14
 } CUjit_option;
+
+typedef enum CUcomputemode_enum {
+    CU_COMPUTEMODE_DEFAULT = 0,
+    CU_COMPUTEMODE_PROHIBITED = 2,
+    CU_COMPUTEMODE_EXCLUSIVE_PROCESS = 3
+} CUcomputemode;
+
+typedef enum CUlimit_enum {
+    CU_LIMIT_STACK_SIZE = 0,
+    CU_LIMIT_PRINTF_FIFO_SIZE = 1,
+    CU_LIMIT_MALLOC_HEAP_SIZE = 2,
+    CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH = 3,
+    CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT = 4,
+    CU_LIMIT_MAX_L2_FETCH_GRANULARITY = 5,
+    CU_LIMIT_PERSISTING_L2_CACHE_SIZE = 6
+} CUlimit;
+
+typedef enum CUfunc_cache_enum {
+    CU_FUNC_CACHE_PREFER_NONE = 0,
+    CU_FUNC_CACHE_PREFER_SHARED = 1,
+    CU_FUNC_CACHE_PREFER_L1 = 2,
+    CU_FUNC_CACHE_PREFER_EQUAL = 3
+} CUfunc_cache;
 
 enum {
     CU_CTX_SCHED_AUTO = 0,
@@ -385,6 +423,14 @@ CUresult cuCtxPushCurrent(CUcontext context);
 CUresult cuCtxPopCurrent(CUcontext* context);
 CUresult cuCtxGetDevice(CUdevice* device);
 CUresult cuCtxSynchronize(void);
+CUresult cuCtxGetLimit(size_t* value, CUlimit limit);
+CUresult cuCtxSetLimit(CUlimit limit, size_t value);
+CUresult cuCtxGetApiVersion(CUcontext context, unsigned int* version);
+CUresult cuCtxGetFlags(unsigned int* flags);
+CUresult cuCtxSetCacheConfig(CUfunc_cache config);
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags);
+CUresult cuCtxDisablePeerAccess(CUcontext peer);
+CUresult cuDeviceCanAccessPeer(int* possible, CUdevice device, CUdevice peer);
 
 CUresult cuModuleLoad(CUmodule* module, const char* file);
 CUresult cuModuleLoadData(CUmodule* module, const void* image);
@@ -452,3 +498,5 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int gridX, unsi
 #endif
 
 #include "bulkhead_sdk/driver_graph_api.h"
+#include "bulkhead_sdk/driver_linker_api.h"
+#include "bulkhead_sdk/driver_virtual_memory_api.h"

@@ -315,6 +315,7 @@ typedef struct CUuuid_st {
 #define cudaDeviceScheduleSpin 0x01
 #define cudaDeviceScheduleYield 0x02
 #define cudaDeviceScheduleBlockingSync 0x04
+#define cudaDeviceBlockingSync 0x04
 #define cudaDeviceScheduleMask 0x07
 #define cudaDeviceMapHost 0x08
 #define cudaDeviceLmemResizeToMax 0x10
@@ -387,6 +388,14 @@ enum cudaLimit {
     cudaLimitDevRuntimePendingLaunchCount = 4,
     cudaLimitMaxL2FetchGranularity = 5,
     cudaLimitPersistingL2CacheSize = 6
+};
+
+enum cudaDeviceP2PAttr {
+    cudaDevP2PAttrPerformanceRank = 1,
+    cudaDevP2PAttrAccessSupported = 2,
+    cudaDevP2PAttrNativeAtomicSupported = 3,
+    cudaDevP2PAttrCudaArrayAccessSupported = 4,
+    cudaDevP2PAttrOnlyPartialNativeAtomicSupported = 5
 };
 
 enum cudaMemoryAdvise {

@@ -15,6 +15,19 @@ extern "C" __device__ __attribute__((noreturn)) void __assertfail(const char* me
                                                                   unsigned int line, const char* function,
                                                                   size_t characterSize);
 
+// The compiler writes these out as loops.
+extern "C" {
+BULKHEAD_DEVICE void* memcpy(void* to, const void* from, size_t bytes) {
+    return __builtin_memcpy(to, from, bytes);
+}
+BULKHEAD_DEVICE void* memmove(void* to, const void* from, size_t bytes) {
+    return __builtin_memmove(to, from, bytes);
+}
+BULKHEAD_DEVICE void* memset(void* to, int value, size_t bytes) {
+    return __builtin_memset(to, value, bytes);
+}
+}
+
 BULKHEAD_DEVICE __attribute__((noreturn)) void __assert_fail(const char* message, const char* file, unsigned int line,
                                                              const char* function) {
     __assertfail(message, file, line, function, sizeof(char));
