@@ -19,3 +19,28 @@ BULKHEAD_DEVICE __attribute__((noreturn)) void __assert_fail(const char* message
                                                              const char* function) {
     __assertfail(message, file, line, function, sizeof(char));
 }
+
+BULKHEAD_DEVICE void* memcpy(void* to, const void* from, size_t bytes) {
+    return __builtin_memcpy(to, from, bytes);
+}
+BULKHEAD_DEVICE void* memset(void* place, int value, size_t bytes) {
+    return __builtin_memset(place, value, bytes);
+}
+/// Towards the end if the destination begins before the source, else from the end.
+BULKHEAD_DEVICE_LARGE void* memmove(void* to, const void* from, size_t bytes) {
+    unsigned char* const t = (unsigned char*)to;
+    const unsigned char* const f = (const unsigned char*)from;
+    if (t <= f) {
+        for (size_t i = 0; i < bytes; ++i) *(volatile unsigned char*)(t + i) = f[i];
+    } else {
+        for (size_t i = bytes; i > 0; --i) *(volatile unsigned char*)(t + i - 1) = f[i - 1];
+    }
+    return to;
+}
+BULKHEAD_DEVICE_LARGE int memcmp(const void* a, const void* b, size_t bytes) {
+    const unsigned char* const x = (const unsigned char*)a;
+    const unsigned char* const y = (const unsigned char*)b;
+    for (size_t i = 0; i < bytes; ++i)
+        if (x[i] != y[i]) return (int)x[i] - (int)y[i];
+    return 0;
+}
