@@ -9,6 +9,7 @@
 //   XORWOW          G. Marsaglia, Xorshift RNGs, J. Stat. Softw. 8(14), 2003, section 3.1
 //   MRG32k3a        P. L'Ecuyer, Good parameters and implementations for combined multiple recursive generators, 1999
 //   Philox4_32_10   J. Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011
+//   Sobol           P. Bratley, B. Fox, Algorithm 659, ACM Trans. Math. Softw. 14(1), 1988, in the order of Gray's code
 // Where cuRAND's documentation leaves something open, what stands here is our own: how a seed other than 0 sets the
 // state of the first two, how two draws make a double, and how Poisson's numbers are drawn.
 
@@ -438,5 +439,105 @@ BULKHEAD_DEVICE_LARGE uint4 curand_poisson4(curandStatePhilox4_32_10_t* state, d
     counts.w = curand_poisson(state, lambda);
     return counts;
 }
+
+// Sobol's sequences of one dimension each, by direction vectors that the program brings; scrambled ones are shifted by
+// a constant. Normal numbers come from the inverse of their distribution, so that one number makes one.
+
+namespace bulkhead_sdk {
+
+template <class Word, int bits>
+struct Sobol {
+    unsigned long long i;
+    Word x, c, direction_vectors[bits];
+};
+BULKHEAD_DEVICE double uniformOf(unsigned long long x) {
+    return (double)(x >> 11) * 0x1p-53 + 0x1p-54;
+}
+
+}  // namespace bulkhead_sdk
+
+struct curandStateSobol32 : bulkhead_sdk::Sobol<unsigned int, 32> {};
+struct curandStateScrambledSobol32 : bulkhead_sdk::Sobol<unsigned int, 32> {};
+struct curandStateSobol64 : bulkhead_sdk::Sobol<unsigned long long, 64> {};
+struct curandStateScrambledSobol64 : bulkhead_sdk::Sobol<unsigned long long, 64> {};
+typedef struct curandStateSobol32 curandStateSobol32_t;
+typedef struct curandStateScrambledSobol32 curandStateScrambledSobol32_t;
+typedef struct curandStateSobol64 curandStateSobol64_t;
+typedef struct curandStateScrambledSobol64 curandStateScrambledSobol64_t;
+
+namespace bulkhead_sdk {
+
+template <class Word, int bits>
+__device__ void sobolSkip(unsigned long long n, Sobol<Word, bits>& state) {
+    state.i += n;
+    state.x = state.c;
+    const unsigned long long gray = state.i ^ (state.i >> 1);
+    for (int k = 0; k < bits; ++k)
+        if ((gray >> k & 1) != 0) state.x ^= state.direction_vectors[k];
+}
+template <class Word, int bits>
+__device__ void sobolInit(const Word* vectors, Word scramble, unsigned long long offset, Sobol<Word, bits>& state) {
+    for (int k = 0; k < bits; ++k) state.direction_vectors[k] = vectors[k];
+    state.i = 0;
+    state.c = scramble;
+    sobolSkip(offset, state);
+}
+template <class Word, int bits>
+__device__ __forceinline__ Word sobolNext(Sobol<Word, bits>& state) {
+    const Word x = state.x;
+    const int zero = __ffsll((long long)~state.i) - 1;
+    state.x ^= state.direction_vectors[zero < bits ? zero : bits - 1];
+    ++state.i;
+    return x;
+}
+
+}  // namespace bulkhead_sdk
+
+BULKHEAD_DEVICE void curand_init(curandDirectionVectors32_t vectors, unsigned int offset, curandStateSobol32_t* state) {
+    bulkhead_sdk::sobolInit<unsigned int, 32>(vectors, 0, offset, *state);
+}
+BULKHEAD_DEVICE void curand_init(curandDirectionVectors32_t vectors, unsigned int scramble, unsigned int offset,
+                                 curandStateScrambledSobol32_t* state) {
+    bulkhead_sdk::sobolInit<unsigned int, 32>(vectors, scramble, offset, *state);
+}
+BULKHEAD_DEVICE void curand_init(curandDirectionVectors64_t vectors, unsigned long long offset,
+                                 curandStateSobol64_t* state) {
+    bulkhead_sdk::sobolInit<unsigned long long, 64>(vectors, 0, offset, *state);
+}
+BULKHEAD_DEVICE void curand_init(curandDirectionVectors64_t vectors, unsigned long long scramble,
+                                 unsigned long long offset, curandStateScrambledSobol64_t* state) {
+    bulkhead_sdk::sobolInit<unsigned long long, 64>(vectors, scramble, offset, *state);
+}
+
+#define BULKHEAD_SOBOL(State, Word)                                                                   \
+    BULKHEAD_DEVICE Word curand(State* state) {                                                       \
+        return bulkhead_sdk::sobolNext(*state);                                                       \
+    }                                                                                                 \
+    BULKHEAD_DEVICE void skipahead(unsigned long long n, State* state) {                              \
+        bulkhead_sdk::sobolSkip(n, *state);                                                           \
+    }                                                                                                 \
+    BULKHEAD_DEVICE float curand_uniform(State* state) {                                              \
+        return bulkhead_sdk::uniformOf((unsigned int)(curand(state) >> (8 * sizeof(Word) - 32)));     \
+    }                                                                                                 \
+    BULKHEAD_DEVICE double curand_uniform_double(State* state) {                                      \
+        return bulkhead_sdk::uniformOf((unsigned long long)curand(state) << (64 - 8 * sizeof(Word))); \
+    }                                                                                                 \
+    BULKHEAD_DEVICE_LARGE float curand_normal(State* state) {                                         \
+        return (float)normcdfinv(curand_uniform_double(state));                                       \
+    }                                                                                                 \
+    BULKHEAD_DEVICE_LARGE double curand_normal_double(State* state) {                                 \
+        return normcdfinv(curand_uniform_double(state));                                              \
+    }                                                                                                 \
+    BULKHEAD_DEVICE float curand_log_normal(State* state, float mean, float deviation) {              \
+        return expf(mean + deviation * curand_normal(state));                                         \
+    }                                                                                                 \
+    BULKHEAD_DEVICE double curand_log_normal_double(State* state, double mean, double deviation) {    \
+        return exp(mean + deviation * curand_normal_double(state));                                   \
+    }
+BULKHEAD_SOBOL(curandStateSobol32_t, unsigned int)
+BULKHEAD_SOBOL(curandStateScrambledSobol32_t, unsigned int)
+BULKHEAD_SOBOL(curandStateSobol64_t, unsigned long long)
+BULKHEAD_SOBOL(curandStateScrambledSobol64_t, unsigned long long)
+#undef BULKHEAD_SOBOL
 
 #endif

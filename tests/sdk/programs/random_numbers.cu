@@ -280,7 +280,67 @@ void checkDistributions(const char* name, bool mrg) {
     }
 }
 
+// Sobol's sequence in the dimension of the polynomial x + 1: each direction number is the one before, doubled, without
+// carry, xor the one before (Bratley and Fox, section 2).
+__device__ void start(unsigned* vectors, unsigned, curandStateSobol32* state) {
+    curand_init(vectors, 0, state);
+}
+__device__ void start(unsigned* vectors, unsigned scramble, curandStateScrambledSobol32* state) {
+    curand_init(vectors, scramble, 0, state);
+}
+__device__ void start(unsigned long long* vectors, unsigned long long, curandStateSobol64* state) {
+    curand_init(vectors, 0, state);
+}
+__device__ void start(unsigned long long* vectors, unsigned long long scramble, curandStateScrambledSobol64* state) {
+    curand_init(vectors, scramble, 0, state);
+}
+template <class State, class Word>
+__global__ void quasi(Word* vectors, Word scramble, Word* out, float* uniforms, double* normals) {
+    State state, jumped;
+    start(vectors, scramble, &state);
+    jumped = state;
+    skipahead(1000, &jumped);
+    out[1024] = curand(&jumped);
+    State other = state;
+    for (int i = 0; i < 1024; ++i) out[i] = curand(&state);
+    for (int i = 0; i < 16; ++i) uniforms[i] = curand_uniform(&other);
+    for (int i = 0; i < 16; ++i) normals[i] = curand_normal_double(&other);
+}
+template <class State, class Word>
+void checkSobol(const char* name, Word scramble) {
+    constexpr int bits = 8 * sizeof(Word);
+    Word* const vectors = shared<Word>(bits);
+    Word* const out = shared<Word>(1025);
+    float* const uniforms = shared<float>(16);
+    double* const normals = shared<double>(16);
+    Word m = 1;
+    for (int k = 0; k < bits; ++k, m = (m << 1) ^ m) vectors[k] = m << (bits - 1 - k);
+    quasi<State, Word><<<1, 1>>>(vectors, scramble, out, uniforms, normals);
+    synchronize();
+    bool seen[1024] = {};
+    for (unsigned i = 0; i < 1024; ++i) {
+        Word want = scramble;
+        for (int k = 0; k < 10; ++k)
+            if ((i ^ i >> 1) >> k & 1) want ^= vectors[k];
+        expect(out[i] == want, "%s, number %u", name, i);
+        seen[out[i] >> (bits - 10)] = true;
+        if (i == 1000) expect(out[1024] == want, "%s, number 1000 by a jump", name);
+    }
+    for (int i = 0; i < 1024; ++i) expect(seen[i], "%s leaves interval %d out", name, i);
+    for (int i = 0; i < 16; ++i) {
+        const double u = ((double)out[i] + 0.5) * std::ldexp(1, -bits),
+                     v = ((double)out[16 + i] + 0.5) * std::ldexp(1, -bits);
+        expect(std::fabs(uniforms[i] - u) < 1e-7, "%s, uniform number %d", name, i);
+        expect(std::fabs(std::erfc(-normals[i] / std::sqrt(2.0)) / 2 - v) < 2e-10 + 1e-9 * v, "%s, normal number %d",
+               name, i);
+    }
+}
+
 int main() {
+    checkSobol<curandStateSobol32, unsigned>("Sobol32", 0);
+    checkSobol<curandStateScrambledSobol32, unsigned>("scrambled Sobol32", 0x12345678);
+    checkSobol<curandStateSobol64, unsigned long long>("Sobol64", 0);
+    checkSobol<curandStateScrambledSobol64, unsigned long long>("scrambled Sobol64", 0x123456789abcdef0);
     checkXorwow();
     checkMrg();
     unsigned* const right = shared<unsigned>(3);
