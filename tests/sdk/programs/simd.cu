@@ -4,15 +4,15 @@
 
 constexpr int kCount = 1024;
 
-#define OF_TWO(X)                                                                                                \
-    X(vadd)                                                                                                      \
-    X(vaddss)                                                                                                    \
-    X(vaddus)                                                                                                    \
-    X(vsub) X(vsubss) X(vsubus) X(vavgs) X(vavgu) X(vhaddu) X(vabsdiffs) X(vabsdiffu) X(vmaxs) X(vmaxu) X(vmins) \
-        X(vminu) X(vsads) X(vsadu) X(vseteq) X(vsetne) X(vsetges) X(vsetgeu) X(vsetgts) X(vsetgtu) X(vsetles)    \
-            X(vsetleu) X(vsetlts) X(vsetltu) X(vcmpeq) X(vcmpne) X(vcmpges) X(vcmpgeu) X(vcmpgts) X(vcmpgtu)     \
-                X(vcmples) X(vcmpleu) X(vcmplts) X(vcmpltu)
+// They would be formatted anew each time.
+// clang-format off
+#define OF_TWO(X)                                                                                                  \
+    X(vadd) X(vaddss) X(vaddus) X(vsub) X(vsubss) X(vsubus) X(vavgs) X(vavgu) X(vhaddu) X(vabsdiffs) X(vabsdiffu)  \
+    X(vmaxs) X(vmaxu) X(vmins) X(vminu) X(vsads) X(vsadu)                                                          \
+    X(vseteq) X(vsetne) X(vsetges) X(vsetgeu) X(vsetgts) X(vsetgtu) X(vsetles) X(vsetleu) X(vsetlts) X(vsetltu)    \
+    X(vcmpeq) X(vcmpne) X(vcmpges) X(vcmpgeu) X(vcmpgts) X(vcmpgtu) X(vcmples) X(vcmpleu) X(vcmplts) X(vcmpltu)
 #define OF_ONE(X) X(vneg) X(vnegss) X(vabs) X(vabsss)
+// clang-format on
 
 enum Name {
 #define NAME(name) k##name,
