@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/scratch_folder.h"
+#include "base/shell_words.h"
 #include "cli/nvcc_options.h"
 #include "cli/verbs.h"
 
@@ -27,6 +29,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kCompiler = "clang++-19", kCCompiler = "clang-19";
+
+constexpr std::size_t kMostArchiveBytes = std::size_t{1} << 30;
 
 /// What nvcc builds for where nothing is said.
 constexpr std::string_view kDefaultArch = "sm_75";
@@ -65,6 +69,35 @@ void checkInput(const std::string& name) {
 
 using Words = std::vector<std::string>;
 
+/// Pieces of device code in an archive. The host's linker takes an object out of it only if somebody names it.
+Words piecesIn(const std::string& archive) {
+    static constexpr std::string_view kPiece = "__fatbinwrap_";
+    std::set<std::string> names;
+    const std::string bytes = readFile(archive, kMostArchiveBytes);
+    for (std::size_t at = bytes.find(kPiece); at != std::string::npos; at = bytes.find(kPiece, at + 1))
+        names.insert(bytes.c_str() + at);
+    return {names.begin(), names.end()};
+}
+
+/// With the words of response files (@FILE, --options-file FILE) in their places.
+Words withFiles(const Words& typed) {
+    Words words;
+    const auto take = [&](const std::string& file) {
+        const Words inside = shellWords(readFile(file), "cc: " + file);
+        words.insert(words.end(), inside.begin(), inside.end());
+    };
+    for (std::size_t i = 0; i < typed.size(); ++i) {
+        const bool named = typed[i] == "--options-file" || typed[i] == "-optf";
+        if (named && i + 1 < typed.size())
+            take(typed[++i]);
+        else if (typed[i].starts_with("@") && typed[i].size() > 1)
+            take(typed[i].substr(1));
+        else
+            words.push_back(typed[i]);
+    }
+    return words;
+}
+
 struct Compilation {
     Words line;
     std::vector<std::string> pieces;  ///< objects that it leaves, with device code that is to be linked
@@ -73,7 +106,8 @@ struct Compilation {
 /// The compiler's command lines, made from what was typed.
 class Command {
   public:
-    explicit Command(const Words& typed) {
+    explicit Command(const Words& line) {
+        const Words typed = withFiles(line);
         for (std::size_t i = 0; i < typed.size(); ++i) take(typed, i);
         if (inputs_.empty()) throw Error("cc: no input file; see bulkhead cc --help");
         for (const std::string& input : inputs_) checkInput(input);
@@ -84,6 +118,8 @@ class Command {
     void explain(const fs::path& sdk) const {
         if (!verbose_) return;
         const std::string toolkit = (sdk / "toolkit").string(), libraries = "\"-L" + libraryFolder() + "\"";
+        for (const std::string& arch : archs_.empty() ? Words{std::string(kDefaultArch)} : archs_)
+            fmt::print(stderr, "#$ {} -arch compute_{}\n", kCompiler, arch.substr(arch.find('_') + 1));
         fmt::print(stderr,
                    "#$ TOP={0}\n#$ PATH={0}/bin:{1}\n#$ INCLUDES=\"-I{2}\"\n#$ LIBRARIES= {3}\n"
                    "#$ {0}/bin/nvcc {3} -lcudart\n",
@@ -142,9 +178,21 @@ class Command {
 
     /// What linking device code leaves: the function that pieces register with. The rest happens when they are loaded.
     Compilation deviceLink() const {
-        return {{std::string(kCCompiler), "-r", "-nostdlib", "-Wl,--whole-archive",
-                 libraryFolder() + "/libbulkhead_device_link.a", "-o", output_.empty() ? "a_dlink.o" : output_},
-                {}};
+        Words line = {std::string(kCCompiler),
+                      "-r",
+                      "-nostdlib",
+                      "-Wl,--whole-archive",
+                      libraryFolder() + "/libbulkhead_device_link.a",
+                      "-o",
+                      output_.empty() ? "a_dlink.o" : output_};
+        addPieces(line);
+        return {line, {}};
+    }
+
+    void addPieces(Words& line) const {
+        for (const std::string& input : inputs_)
+            if (input.ends_with(".a"))
+                for (const std::string& name : piecesIn(input)) line.push_back("-Wl,-u," + name);
     }
 
     /// Objects with a piece of device code that the last compilation leaves.
@@ -162,6 +210,8 @@ class Command {
     Words cudaLine(const fs::path& sdk, const std::vector<Piece>& pieces, bool links) const {
         Words line = {std::string(kCompiler), "--cuda-path=" + (sdk / "toolkit").string(), "-nocudainc",
                       "-nocudalib",           "-Wno-unused-command-line-argument",         "-Wno-unknown-cuda-version"};
+        // Else code that is never reached is one more way out of a kernel, and warps come together again too late.
+        line.insert(line.end(), {"-Xarch_device", "-mllvm=--trap-unreachable"});
         addHeaders(line, sdk);
         line.insert(line.end(), {"-include", "bulkhead_sdk/first.h"});
         if (!hasStandard_) line.emplace_back("-std=c++17");
@@ -171,6 +221,7 @@ class Command {
         for (const Piece& piece : pieces) line.insert(line.end(), piece.words.begin(), piece.words.end());
         if (links) {
             for (const char* option : {"-L", "-Wl,-rpath,"}) line.push_back(option + libraryFolder());
+            addPieces(line);
             line.insert(line.end(), {"-lbulkhead_device_link", "-lcudart"});
         }
         return line;

@@ -74,6 +74,7 @@ bool worthExplaining(driver::CUresult code) {
     using namespace driver;
     switch (code) {
         case CUDA_ERROR_INVALID_IMAGE:
+        case CUDA_ERROR_INVALID_SOURCE:
         case CUDA_ERROR_NO_BINARY_FOR_GPU:
         case CUDA_ERROR_INVALID_PTX:
         case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:

@@ -6,7 +6,7 @@ little differently than when the headers were written, which moves last digits.
 """
 import struct
 
-from mpmath import asin, atan, atanh, cos, erf, erfc, exp, fabs, ln, log, log1p, lu_solve, matrix, mp, mpf, pi, sin, sinh, sqrt, tan, tanh
+from mpmath import asin, atan, atanh, cos, erf, erfc, exp, fabs, gamma, ln, log, log1p, loggamma, lu_solve, matrix, mp, mpf, pi, sin, sinh, sqrt, tan, tanh
 
 mp.dps = 50
 
@@ -77,6 +77,15 @@ def near(limit, f, value):
     return lambda x: f(x) if fabs(x) > limit else value
 
 
+def near_root(f, factor):
+    """f / factor, also where both are 0."""
+    def quotient(s):
+        if fabs(factor(s)) < mpf("1e-20"):
+            return (quotient(s + mpf("1e-15")) + quotient(s - mpf("1e-15"))) / 2
+        return f(s) / factor(s)
+    return quotient
+
+
 def erfcx(t):
     x = 4 * (1 + t) / (1 - t)
     return (1 + 2 * x) * exp(x * x) * erfc(x)
@@ -113,6 +122,11 @@ def main():
     show("double artanh", False, lambda z: (scale * atanh(sqrt(z)) / sqrt(z) - scale * (1 + z / 3 + z * z / 5)) / z ** 3 if z > mpf("1e-7") else scale / 7, lambda z: z ** 3 + mpf("1e-60"), 0, ratio, 7)
     show("double sinh", False, *odd_tail(sinh, mpf(1) / 6), 0, 1, 6)
     show("double erf", False, lambda z: erf(sqrt(z)) / sqrt(z) - 2 / sqrt(pi) if z > small else mpf(0), lambda z: mpf(1), 0, 1, 13)
+    show("double gamma", False, lambda s: gamma(s + mpf("1.5")), lambda s: mpf(1), "-0.5", "0.5", 22)
+    near_roots = near_root(lambda s: loggamma(s + mpf("1.5")).real, lambda s: s * s - mpf("0.25"))
+    show("double lgamma from 1 to 2", False, near_roots, lambda s: 1 / near_roots(s), "-0.5", "0.5", 21)
+    near_two = near_root(lambda s: loggamma(s + mpf("2.5")).real, lambda s: s + mpf("0.5"))
+    show("double lgamma from 2 to 3", False, near_two, lambda s: 1 / near_two(s), "-0.5", "0.5", 17)
     show("double erfcx", False, erfcx, lambda t: 1 / erfcx(t), "-0.65", "0.76", 20)
 
 

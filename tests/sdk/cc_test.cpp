@@ -312,6 +312,24 @@ TEST_F(Cc, TheDefaultStreamCanBeEachThreadsOwn) {
     EXPECT_EQ(run({at("own")}).exitCode, 5);
 }
 
+TEST_F(Cc, CodeThatIsNeverReachedIsNoWayOutOfAKernel) {
+    // Were it one, lanes of different cases would not be together again at the shuffle.
+    const std::string source = write(
+        "cases.cu",
+        "__global__ void k(int* p) {\n    int v = threadIdx.x;\n    switch (v & 3) {\n"
+        "        case 0: v *= p[0]; break;\n        case 1: v += p[1]; break;\n"
+        "        case 2: v -= p[2]; break;\n        case 3: v ^= p[3]; break;\n"
+        "        default: __builtin_unreachable();\n    }\n"
+        "    p[4 + threadIdx.x] = v + __shfl_xor_sync(0xffffffff, v, 1);\n}\n"
+        "int main() {\n    int* p;\n    cudaMallocManaged(&p, 256);\n    for (int i = 0; i < 4; ++i) p[i] = i + 2;\n"
+        "    k<<<1, 32>>>(p);\n    cudaDeviceSynchronize();\n"
+        "    printf(\"%d %d %d %d\\n\", p[8], p[9], p[10], p[11]);\n}\n");
+    for (const char* level : {"-O0", "-O1", "-O2", "-O3"}) {
+        ASSERT_EQ(cc({level, source, "-o", at("cases")}).output, "");
+        EXPECT_EQ(run({at("cases")}).output, "16 16 4 4\n") << level;  // 4 * 2 + 5 + 3, (6 - 4) + (7 ^ 5)
+    }
+}
+
 TEST_F(Cc, NoInputIsRefused) {
     expectRefused({"-O2"}, "no input file");
     expectRefused({"-o"}, "-o needs a value");

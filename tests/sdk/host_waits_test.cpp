@@ -87,7 +87,8 @@ TEST_F(HostWaits, ForAFunctionThatWaitsForAnotherThreadsCall) {
 }
 
 TEST_F(HostWaits, AndEndsBeforeItsKernel) {
-    const Outcome o = outcomeOf("    waitFor<<<1, 1>>>(host, host + 1);\n    usleep(100000);\n    printf(\"over\\n\");\n");
+    const Outcome o =
+        outcomeOf("    waitFor<<<1, 1>>>(host, host + 1);\n    usleep(100000);\n    printf(\"over\\n\");\n");
     EXPECT_EQ(o.exitCode, 0);
     EXPECT_EQ(o.output, "over\n");
 }

@@ -151,6 +151,59 @@ W normalDistribution(W x) {
     return std::erfc(-x * std::sqrt(W(0.5))) / 2;
 }
 
+/// e^(x^2) erfc(x); far out by the first terms of its expansion, of which the next is too small to count.
+template <class W>
+W scaledErfc(W x) {
+    if (x < 20) return std::exp(x * x) * std::erfc(x);
+    const W r = 1 / (2 * x * x);
+    return 1 / (x * std::sqrt(std::numbers::pi_v<W>)) *
+           (1 - r * (1 - 3 * r * (1 - 5 * r * (1 - 7 * r * (1 - 9 * r * (1 - 11 * r * (1 - 13 * r * (1 - 15 * r))))))));
+}
+
+/// Newton's method from the left of the root, which it cannot pass: the functions are convex there.
+template <class W>
+W inverseErfc(W q) {
+    W x = 0;
+    for (int i = 0; i < 5000; ++i) {
+        const W step = (std::erfc(x) - q) * std::sqrt(std::numbers::pi_v<W>) / 2 * std::exp(x * x);
+        x += step;
+        if (std::fabs(step) <= x * std::numeric_limits<W>::epsilon()) break;
+    }
+    return x;
+}
+template <class W>
+W inverseErf(W y) {
+    const W size = std::fabs(y);
+    if (!(size <= 1)) return W(NAN);
+    if (size == 1) return std::copysign(std::numeric_limits<W>::infinity(), y);
+    if (size > W(0.5)) return std::copysign(inverseErfc(1 - size), y);
+    W x = 0;
+    for (int i = 0; i < 100; ++i) {
+        const W step = (size - std::erf(x)) * std::sqrt(std::numbers::pi_v<W>) / 2 * std::exp(x * x);
+        x += step;
+        if (std::fabs(step) <= x * std::numeric_limits<W>::epsilon()) break;
+    }
+    return std::copysign(x, y);
+}
+template <class W>
+W inverseErfcOf(W q) {
+    if (!(q >= 0 && q <= 2)) return W(NAN);
+    if (q == 0 || q == 2) return (1 - q) * std::numeric_limits<W>::infinity();
+    return q <= W(0.5) ? inverseErfc(q) : inverseErf(1 - q);
+}
+
+/// The power series, whose terms are all positive.
+template <class W>
+W besselI(int order, W x) {
+    if (!(std::fabs(x) < 1000)) return (order == 1 ? x : std::fabs(x)) * W(INFINITY);
+    W term = order == 1 ? x / 2 : W(1), sum = term;
+    for (int k = 1; std::fabs(term) > std::fabs(sum) * std::numeric_limits<W>::epsilon() / 4; ++k) {
+        term *= x * x / 4 / k / (k + order);
+        sum += term;
+    }
+    return sum;
+}
+
 /// A number as an exponent; math_kernels.cu has the same.
 template <class W>
 int exponentOf(W y) {
@@ -194,6 +247,16 @@ const std::vector<Function>& functions() {
         {HOST("erf", std::erf(x)), -7, 7, 1.5, 1.5},
         {HOST("erfc", std::erfc(x)), -7, 28, 1, 3},
         {HOST("normcdf", normalDistribution(x)), -39, 9, 1, 4},
+        {HOST("tgamma", std::tgamma(x)), -185, 172, 1, 4},
+        {HOST("lgamma", std::lgamma(x)), 0, kAll, 1, 4},
+        {HOST("erfcx", scaledErfc(x)), -10, 1e6, 1, 4},
+        {HOST("erfinv", inverseErf(x)), -1.01, 1.01, 1, 4},
+        {HOST("erfcinv", inverseErfcOf(x)), -0.01, 2.01, 1, 4},
+        {HOST("normcdfinv", -std::sqrt(decltype(x)(2)) * inverseErfcOf(2 * x)), -0.01, 1.01, 1, 5},
+        {HOST("cyl_bessel_i0", besselI(0, x)), -705, 705, 1, 6},
+        {HOST("cyl_bessel_i1", besselI(1, x)), -705, 705, 1, 6},
+        {HOST("norm4d", std::hypot(std::hypot(x, x), std::hypot(y, y))), -kAll, kAll, 0.501, 1, true, -kAll, kAll},
+        {HOST("rnorm3d", 1 / std::hypot(x, y)), -kAll, kAll, 0.501, 2, true, -kAll, kAll},
         {HOST("floor", std::floor(x)), -1e6, 1e6, 0, 0},
         {HOST("ceil", std::ceil(x)), -1e6, 1e6, 0, 0},
         {HOST("trunc", std::trunc(x)), -1e6, 1e6, 0, 0},
@@ -262,6 +325,55 @@ TEST_P(Math, FloatIsWithinItsBound) {
 
 TEST_P(Math, DoubleIsWithinItsBound) {
     check<double>(GetParam().ofLong, "double", GetParam().doubleUlps);
+}
+
+/// Functions that oscillate: an error counts against their amplitude, as where they cross zero no number of digits is
+/// kept.
+struct Oscillating {
+    const char* name;
+    long double (*ofHost)(long double);
+    double low, high, floatUnits, doubleUnits;
+};
+
+template <class T>
+double worstOf(Device& device, const Oscillating& f, const char* type) {
+    Random random(5);
+    std::vector<T> x;
+    for (int i = 0; i < 1000; ++i) {
+        const double u = random.uniform();
+        x.push_back(static_cast<T>(i % 2 == 0 ? f.low + (f.high - f.low) * u : f.high * std::exp(-20 * u)));
+    }
+    const std::vector<T> got = device.run<T>(std::string(f.name) + "_" + type, x, x);
+    double worst = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const long double want = f.ofHost(x[i]);
+        const long double amplitude =
+            std::sqrt(2 / (std::numbers::pi_v<long double> * std::max<long double>(1, std::fabs(x[i]))));
+        const long double unit = std::max(std::fabs(want), amplitude) * std::numeric_limits<T>::epsilon();
+        worst = std::max(worst, static_cast<double>(std::fabs(got[i] - want) / unit));
+    }
+    return worst;
+}
+
+TEST(Amplitudes, OfBesselsFunctionsAndOfGammaBelowZeroBoundTheirErrors) {
+    Device device;
+    const Oscillating functions[] = {
+        {"j0", [](long double x) { return ::j0l(x); }, -60, 60, 1, 4},
+        {"j1", [](long double x) { return ::j1l(x); }, -60, 60, 1, 4},
+        {"y0", [](long double x) { return ::y0l(x); }, 0, 60, 1, 4},
+        {"y1", [](long double x) { return ::y1l(x); }, 0, 60, 1, 4},
+        {"j3", [](long double x) { return ::jnl(3, x); }, -60, 60, 1, 8},
+        {"j50", [](long double x) { return ::jnl(50, x); }, -100, 100, 1, 16},
+        {"y3", [](long double x) { return ::ynl(3, x); }, 0, 60, 1, 8},
+        {"lgamma", [](long double x) { return std::lgamma(x); }, -30, 0, 1, 8},
+    };
+    for (const Oscillating& f : functions) {
+        const double single = worstOf<float>(device, f, "float"), wide = worstOf<double>(device, f, "double");
+        RecordProperty(std::string(f.name) + "_float", std::to_string(single));
+        RecordProperty(std::string(f.name) + "_double", std::to_string(wide));
+        EXPECT_LE(single, f.floatUnits) << f.name;
+        EXPECT_LE(wide, f.doubleUnits) << f.name;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Functions, Math, ::testing::ValuesIn(functions()),

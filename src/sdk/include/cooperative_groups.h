@@ -2,7 +2,7 @@
 
 #include "cuda_runtime.h"
 
-// Groups of threads that work together: a block, a grid, a tile of a warp, and the threads that happen to be active.
+// Groups of threads that work together: a block, a grid, a cluster, a tile, and the threads that happen to be active.
 
 namespace cooperative_groups {
 
@@ -54,12 +54,45 @@ BULKHEAD_DEVICE_LARGE void syncGrid() {
     __syncthreads();
 }
 
+/// Where tiles of several warps meet: a counter a tile, and a word a thread.
+struct TileMemory {
+    unsigned int* arrivals;
+    unsigned int* words;
+};
+
+/// The lane of the n-th thread of a mask, or of the caller if there is none.
+BULKHEAD_DEVICE int laneOfRank(unsigned int lanes, unsigned int rank) {
+    unsigned int left = lanes;
+    for (unsigned int i = 0; i < rank; ++i) left &= left - 1;
+    return left == 0 ? (int)laneId() : __builtin_ctz(left);
+}
+
 }  // namespace details
+
+class thread_group;
+class coalesced_group;
+template <unsigned int Size, class Parent = void>
+class thread_block_tile;
+
+/// What tiles of more than 32 threads need, in shared memory; see this_thread_block.
+template <unsigned int MaxBlockSize = 1024>
+struct block_tile_memory {
+    unsigned int arrivals[16];
+    unsigned int words[MaxBlockSize];
+};
 
 /// All threads of a block.
 class thread_block {
   public:
+    struct arrival_token {};
+
+    __device__ thread_block() : memory_{nullptr, nullptr} {}
+    explicit __device__ thread_block(details::TileMemory memory) : memory_(memory) {}
+
     __device__ static void sync() { __syncthreads(); }
+    /// All that waiting needs to know is in the barrier, which is passed when all wait.
+    __device__ static arrival_token barrier_arrive() { return {}; }
+    __device__ static void barrier_wait(arrival_token&&) { __syncthreads(); }
     __device__ static unsigned int thread_rank() {
         return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
     }
@@ -69,19 +102,34 @@ class thread_block {
     __device__ static dim3 thread_index() { return dim3(threadIdx.x, threadIdx.y, threadIdx.z); }
     __device__ static dim3 group_dim() { return dim3(blockDim.x, blockDim.y, blockDim.z); }
     __device__ static dim3 dim_threads() { return group_dim(); }
+    __device__ details::TileMemory tileMemory() const { return memory_; }
+
+  private:
+    details::TileMemory memory_;
 };
 BULKHEAD_DEVICE thread_block this_thread_block() {
     return {};
+}
+/// With memory for tiles of more than 32 threads. All threads of the block must call it.
+template <unsigned int MaxBlockSize>
+__device__ __forceinline__ thread_block this_thread_block(block_tile_memory<MaxBlockSize>& memory) {
+    for (unsigned int i = thread_block::thread_rank(); i < 16; i += thread_block::num_threads()) memory.arrivals[i] = 0;
+    __syncthreads();
+    return thread_block(details::TileMemory{memory.arrivals, memory.words});
 }
 
 /// All threads of a cooperative launch.
 class grid_group {
   public:
+    struct arrival_token {};
+
     __device__ static bool is_valid() { return details::gridBarrier() != nullptr; }
     __device__ static void sync() {
         if (!is_valid()) __trap();
         details::syncGrid();
     }
+    __device__ static arrival_token barrier_arrive() { return {}; }
+    __device__ static void barrier_wait(arrival_token&&) { sync(); }
     __device__ static unsigned long long num_blocks() { return (unsigned long long)gridDim.x * gridDim.y * gridDim.z; }
     __device__ static unsigned long long block_rank() {
         return ((unsigned long long)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
@@ -94,42 +142,87 @@ class grid_group {
     __device__ static dim3 group_dim() { return dim3(gridDim.x, gridDim.y, gridDim.z); }
     __device__ static dim3 dim_blocks() { return group_dim(); }
     __device__ static dim3 block_index() { return thread_block::group_index(); }
+    __device__ static dim3 thread_index() { return thread_block::thread_index(); }
+    // A cluster is a block.
+    __device__ static unsigned long long num_clusters() { return num_blocks(); }
+    __device__ static unsigned long long cluster_rank() { return block_rank(); }
+    __device__ static dim3 dim_clusters() { return group_dim(); }
+    __device__ static dim3 cluster_index() { return block_index(); }
 };
 BULKHEAD_DEVICE grid_group this_grid() {
     return {};
 }
 
-/// A power of two of neighbouring threads of a warp.
-template <unsigned int Size, class Parent = thread_block>
-class thread_block_tile {
-    static_assert(Size >= 1 && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
+/// A cluster of one block.
+class cluster_group {
+  public:
+    struct arrival_token {};
+
+    __device__ static void sync() { __syncthreads(); }
+    __device__ static arrival_token barrier_arrive() { return {}; }
+    __device__ static void barrier_wait(arrival_token&&) { __syncthreads(); }
+    __device__ static void barrier_wait() { __syncthreads(); }
+    __device__ static unsigned int thread_rank() { return thread_block::thread_rank(); }
+    __device__ static unsigned int num_threads() { return thread_block::num_threads(); }
+    __device__ static unsigned int size() { return num_threads(); }
+    __device__ static unsigned int block_rank() { return 0; }
+    __device__ static unsigned int num_blocks() { return 1; }
+    __device__ static dim3 block_index() { return dim3(0, 0, 0); }
+    __device__ static dim3 thread_index() { return thread_block::thread_index(); }
+    __device__ static dim3 dim_blocks() { return dim3(1, 1, 1); }
+    __device__ static dim3 dim_threads() { return thread_block::dim_threads(); }
+    template <class T>
+    __device__ static T* map_shared_rank(T* address, int) {
+        return address;
+    }
+    __device__ static unsigned int query_shared_rank(const void*) { return 0; }
+};
+BULKHEAD_DEVICE cluster_group this_cluster() {
+    return {};
+}
+
+namespace details {
+
+/// What tiles of one warp and of several have in common.
+template <unsigned int Size>
+class Tile {
+    static_assert(Size >= 1 && Size <= 1024 && (Size & (Size - 1)) == 0,
+                  "a tile has a power of two of threads, up to 1024");
 
   public:
-    __device__ void sync() const { __syncwarp(mask()); }
-    __device__ static unsigned int thread_rank() { return details::laneId() & (Size - 1); }
+    __device__ Tile(unsigned int metaRank, unsigned int metaSize) : metaRank_(metaRank), metaSize_(metaSize) {}
     __device__ static constexpr unsigned int num_threads() { return Size; }
     __device__ static constexpr unsigned int size() { return Size; }
-    __device__ unsigned int meta_group_rank() const { return Parent::thread_rank() / Size; }
-    __device__ unsigned int meta_group_size() const { return (Parent::size() + Size - 1) / Size; }
+    /// Which of the tiles of its parent it is, and how many there are.
+    __device__ unsigned int meta_group_rank() const { return metaRank_; }
+    __device__ unsigned int meta_group_size() const { return metaSize_; }
+
+  private:
+    unsigned int metaRank_, metaSize_;
+};
+
+template <unsigned int Size>
+class WarpTile : public Tile<Size> {
+  public:
+    using Tile<Size>::Tile;
+    __device__ void sync() const { __syncwarp(mask()); }
+    __device__ static unsigned int thread_rank() { return laneId() & (Size - 1); }
 
     template <class T>
     __device__ T shfl(T value, int rank) const {
-        return details::shuffled(value, [=](unsigned int part) { return __shfl_sync(mask(), part, rank, Size); });
+        return shuffled(value, [=](unsigned int part) { return __shfl_sync(mask(), part, rank, Size); });
     }
     template <class T>
     __device__ T shfl_up(T value, unsigned int distance) const {
-        return details::shuffled(value,
-                                 [=](unsigned int part) { return __shfl_up_sync(mask(), part, distance, Size); });
+        return shuffled(value, [=](unsigned int part) { return __shfl_up_sync(mask(), part, distance, Size); });
     }
     template <class T>
     __device__ T shfl_down(T value, unsigned int distance) const {
-        return details::shuffled(value,
-                                 [=](unsigned int part) { return __shfl_down_sync(mask(), part, distance, Size); });
+        return shuffled(value, [=](unsigned int part) { return __shfl_down_sync(mask(), part, distance, Size); });
     }
     template <class T>
     __device__ T shfl_xor(T value, unsigned int bits) const {
-        return details::shuffled(value,
-                                 [=](unsigned int part) { return __shfl_xor_sync(mask(), part, (int)bits, Size); });
+        return shuffled(value, [=](unsigned int part) { return __shfl_xor_sync(mask(), part, (int)bits, Size); });
     }
     __device__ int any(int predicate) const { return __any_sync(mask(), predicate); }
     __device__ int all(int predicate) const { return __all_sync(mask(), predicate); }
@@ -147,25 +240,142 @@ class thread_block_tile {
     __device__ unsigned int mask() const { return Size == 32 ? 0xffffffffu : ((1u << (Size & 31)) - 1) << firstLane(); }
 
   private:
-    __device__ static unsigned int firstLane() { return details::laneId() & ~(Size - 1); }
+    __device__ static unsigned int firstLane() { return laneId() & ~(Size - 1); }
+};
+
+/// Several warps, which meet in shared memory: a warp adds to the tile's counter and waits until all of a round have.
+template <unsigned int Size>
+class BlockTile : public Tile<Size> {
+  public:
+    __device__ BlockTile(unsigned int metaRank, unsigned int metaSize, TileMemory memory)
+        : Tile<Size>(metaRank, metaSize), memory_(memory) {
+        if (memory.words == nullptr) __trap();  // this_thread_block was not given a block_tile_memory
+    }
+    __device__ static unsigned int thread_rank() { return thread_block::thread_rank() & (Size - 1); }
+    __device__ void sync() const {
+        constexpr unsigned int warps = Size / 32;
+        __syncwarp();
+        if (laneId() == 0) {
+            unsigned int* const counter = memory_.arrivals + first() / Size;
+            __threadfence_block();
+            const unsigned int end = (atomicAdd(counter, 1u) / warps + 1) * warps;
+            while ((int)(*(volatile unsigned int*)counter - end) < 0) {
+            }
+            __threadfence_block();
+        }
+        __syncwarp();
+    }
+    template <class T>
+    __device__ T shfl(T value, int rank) const {
+        return shuffled(value, [=](unsigned int part) { return exchanged(part, (unsigned int)rank & (Size - 1)); });
+    }
+    template <class T>
+    __device__ T shfl_up(T value, unsigned int distance) const {
+        const unsigned int rank = thread_rank();
+        return shfl(value, (int)(rank < distance ? rank : rank - distance));
+    }
+    template <class T>
+    __device__ T shfl_down(T value, unsigned int distance) const {
+        const unsigned int rank = thread_rank();
+        return shfl(value, (int)(rank + distance < Size ? rank + distance : rank));
+    }
+    template <class T>
+    __device__ T shfl_xor(T value, unsigned int bits) const {
+        return shfl(value, (int)(thread_rank() ^ bits));
+    }
+    __device__ int any(int predicate) const { return count(__any_sync(0xffffffffu, predicate)) != 0; }
+    __device__ int all(int predicate) const { return count(!__all_sync(0xffffffffu, predicate)) == 0; }
+    __device__ TileMemory tileMemory() const { return memory_; }
+
+  private:
+    __device__ static unsigned int first() { return thread_block::thread_rank() & ~(Size - 1); }
+    __device__ unsigned int exchanged(unsigned int word, unsigned int rank) const {
+        volatile unsigned int* const words = memory_.words + first();
+        words[thread_rank()] = word;
+        sync();
+        const unsigned int other = words[rank];
+        sync();
+        return other;
+    }
+    /// In how many warps it holds.
+    __device__ unsigned int count(bool inWarp) const {
+        unsigned int total = 0;
+        volatile unsigned int* const words = memory_.words + first();
+        words[thread_rank()] = inWarp ? 1 : 0;
+        sync();
+        for (unsigned int i = 0; i < Size; i += 32) total += words[i];
+        sync();
+        return total;
+    }
+    TileMemory memory_;
+};
+
+template <bool condition, class A, class B>
+struct Either {
+    typedef A type;
+};
+template <class A, class B>
+struct Either<false, A, B> {
+    typedef B type;
+};
+template <unsigned int Size>
+using TileOf = typename Either<(Size <= 32), WarpTile<Size>, BlockTile<Size>>::type;
+
+}  // namespace details
+
+/// A power of two of neighbouring threads of a block; without a parent, a tile of any.
+template <unsigned int Size>
+class thread_block_tile<Size, void> : public details::TileOf<Size> {
+  public:
+    explicit __device__ thread_block_tile(const details::TileOf<Size>& tile) : details::TileOf<Size>(tile) {}
 };
 template <unsigned int Size, class Parent>
-__device__ __forceinline__ thread_block_tile<Size, Parent> tiled_partition(const Parent&) {
-    return {};
+class thread_block_tile : public thread_block_tile<Size, void> {
+  public:
+    using thread_block_tile<Size, void>::thread_block_tile;
+};
+
+template <unsigned int Size>
+__device__ __forceinline__ thread_block_tile<Size, thread_block> tiled_partition(const thread_block& block) {
+    const unsigned int rank = thread_block::thread_rank() / Size,
+                       count = (thread_block::num_threads() + Size - 1) / Size;
+    if constexpr (Size <= 32) {
+        return thread_block_tile<Size, thread_block>(details::WarpTile<Size>(rank, count));
+    } else {
+        return thread_block_tile<Size, thread_block>(details::BlockTile<Size>(rank, count, block.tileMemory()));
+    }
+}
+template <unsigned int Size, unsigned int ParentSize, class Grandparent>
+__device__ __forceinline__ thread_block_tile<Size, thread_block_tile<ParentSize, Grandparent>> tiled_partition(
+    const thread_block_tile<ParentSize, Grandparent>& parent) {
+    static_assert(Size <= ParentSize, "a tile is no larger than what it is part of");
+    typedef thread_block_tile<Size, thread_block_tile<ParentSize, Grandparent>> Result;
+    const unsigned int rank = parent.thread_rank() / Size, count = ParentSize / Size;
+    if constexpr (Size <= 32) {
+        return Result(details::WarpTile<Size>(rank, count));
+    } else {
+        return Result(details::BlockTile<Size>(rank, count, parent.tileMemory()));
+    }
 }
 
 /// Threads of a warp that are named by a mask, ranked by lane.
 class coalesced_group {
   public:
-    explicit __device__ coalesced_group(unsigned int lanes) : lanes_(lanes) {}
+    explicit __device__ coalesced_group(unsigned int lanes, unsigned int metaRank = 0, unsigned int metaSize = 1)
+        : lanes_(lanes), metaRank_(metaRank), metaSize_(metaSize) {}
+    template <unsigned int Size>
+    __device__ coalesced_group(const thread_block_tile<Size, void>& tile)
+        : coalesced_group(tile.mask(), tile.meta_group_rank(), tile.meta_group_size()) {}
     __device__ void sync() const { __syncwarp(lanes_); }
     __device__ unsigned int num_threads() const { return (unsigned int)__popc(lanes_); }
     __device__ unsigned int size() const { return num_threads(); }
     __device__ unsigned int thread_rank() const { return (unsigned int)__popc(lanes_ & details::lanesBelow()); }
+    __device__ unsigned int meta_group_rank() const { return metaRank_; }
+    __device__ unsigned int meta_group_size() const { return metaSize_; }
 
     template <class T>
     __device__ T shfl(T value, unsigned int rank) const {
-        const int lane = laneOf(rank);
+        const int lane = details::laneOfRank(lanes_, rank);
         return details::shuffled(value, [=](unsigned int part) { return __shfl_sync(lanes_, part, lane); });
     }
     template <class T>
@@ -185,14 +395,13 @@ class coalesced_group {
     __device__ unsigned int match_any(T value) const {
         return byRank(__match_any_sync(lanes_, value));
     }
+    template <class T>
+    __device__ unsigned int match_all(T value, int& predicate) const {
+        return byRank(__match_all_sync(lanes_, value, &predicate));
+    }
     __device__ unsigned int mask() const { return lanes_; }
 
   private:
-    __device__ int laneOf(unsigned int rank) const {
-        unsigned int left = lanes_;
-        for (unsigned int i = 0; i < rank; ++i) left &= left - 1;
-        return left == 0 ? (int)details::laneId() : __builtin_ctz(left);
-    }
     /// Bits of lanes as bits of ranks.
     __device__ unsigned int byRank(unsigned int bits) const {
         unsigned int result = 0, rank = 0;
@@ -200,26 +409,103 @@ class coalesced_group {
             result |= (bits >> __builtin_ctz(left) & 1u) << rank;
         return result;
     }
-    unsigned int lanes_;
+    unsigned int lanes_, metaRank_, metaSize_;
 };
 BULKHEAD_DEVICE coalesced_group coalesced_threads() {
     return coalesced_group(__activemask());
 }
 
+/// A block, or some threads of a warp: which is known when it runs.
+class thread_group {
+  public:
+    __device__ thread_group(const thread_block&) : lanes_(0) {}
+    __device__ thread_group(const coalesced_group& group) : lanes_(group.mask()) {}
+    template <unsigned int Size>
+    __device__ thread_group(const thread_block_tile<Size, void>& tile) : lanes_(tile.mask()) {}
+
+    __device__ void sync() const {
+        if (lanes_ == 0) {
+            __syncthreads();
+        } else {
+            __syncwarp(lanes_);
+        }
+    }
+    __device__ unsigned int num_threads() const {
+        return lanes_ == 0 ? thread_block::num_threads() : (unsigned int)__popc(lanes_);
+    }
+    __device__ unsigned int size() const { return num_threads(); }
+    __device__ unsigned int thread_rank() const {
+        return lanes_ == 0 ? thread_block::thread_rank() : (unsigned int)__popc(lanes_ & details::lanesBelow());
+    }
+    /// 0 for a block.
+    __device__ unsigned int mask() const { return lanes_; }
+
+  private:
+    unsigned int lanes_;
+};
+
+/// Tiles of a size that is known when it runs: of a block up to 32 threads, of others as their ranks go.
+BULKHEAD_DEVICE coalesced_group tiled_partition(const coalesced_group& parent, unsigned int size) {
+    const unsigned int rank = parent.thread_rank() / size;
+    unsigned int lanes = parent.mask(), tile = 0;
+    for (unsigned int i = 0; lanes != 0; ++i, lanes &= lanes - 1)
+        if (i / size == rank) tile |= lanes & (0u - lanes);
+    return coalesced_group(tile, rank, (parent.num_threads() + size - 1) / size);
+}
+BULKHEAD_DEVICE thread_group tiled_partition(const thread_group& parent, unsigned int size) {
+    if (parent.mask() != 0) return tiled_partition(coalesced_group(parent.mask()), size);
+    if (size > 32) __trap();
+    const unsigned int first = details::laneId() & ~(size - 1), threads = thread_block::num_threads();
+    const unsigned int warp = thread_block::thread_rank() & ~31u, there = threads - warp < 32 ? threads - warp : 32;
+    const unsigned int all = (there == 32 ? 0u : 1u << there) - 1, tile = (size == 32 ? 0u : 1u << size) - 1;
+    return coalesced_group(tile << first & all);
+}
+BULKHEAD_DEVICE thread_group tiled_partition(const thread_block& parent, unsigned int size) {
+    return tiled_partition(thread_group(parent), size);
+}
+BULKHEAD_DEVICE thread_group this_thread() {
+    return coalesced_group(1u << details::laneId());
+}
+
 /// The threads of a group that have the same label.
 template <class Group, class Label>
 __device__ __forceinline__ coalesced_group labeled_partition(const Group& group, Label label) {
-    return coalesced_group(__match_any_sync(group.mask(), label));
+    const unsigned int same = __match_any_sync(group.mask(), label);
+    // Partitions are ranked by their first lanes.
+    const unsigned int firsts = __ballot_sync(group.mask(), __builtin_ctz(same) == (int)details::laneId());
+    const unsigned int before = firsts & ((1u << __builtin_ctz(same)) - 1);
+    return coalesced_group(same, (unsigned int)__popc(before), (unsigned int)__popc(firsts));
 }
 template <class Group>
 __device__ __forceinline__ coalesced_group binary_partition(const Group& group, bool predicate) {
-    const unsigned int agreeing = __ballot_sync(group.mask(), predicate);
-    return coalesced_group(predicate ? agreeing : group.mask() & ~agreeing);
+    const unsigned int agreeing = __ballot_sync(group.mask(), predicate), others = group.mask() & ~agreeing;
+    return coalesced_group(predicate ? agreeing : others, predicate ? 1 : 0, 2);
 }
 
 template <class Group>
 __device__ __forceinline__ void sync(const Group& group) {
     group.sync();
+}
+template <class Group>
+__device__ __forceinline__ unsigned int thread_rank(const Group& group) {
+    return (unsigned int)group.thread_rank();
+}
+template <class Group>
+__device__ __forceinline__ unsigned int group_size(const Group& group) {
+    return (unsigned int)group.num_threads();
+}
+
+/// One thread of the group, the first, calls a function; of invoke_one_broadcast, all get its result.
+template <class Group, class Function, class... Arguments>
+__device__ __forceinline__ void invoke_one(const Group& group, Function&& function, Arguments&&... arguments) {
+    if (group.thread_rank() == 0) function(static_cast<Arguments&&>(arguments)...);
+}
+template <class Group, class Function, class... Arguments>
+__device__ __forceinline__ auto invoke_one_broadcast(const Group& group, Function&& function, Arguments&&... arguments)
+    -> decltype(function(static_cast<Arguments&&>(arguments)...)) {
+    decltype(function(static_cast<Arguments&&>(arguments)...)) result{};
+    if (group.thread_rank() == 0) result = function(static_cast<Arguments&&>(arguments)...);
+    return group.shfl(result, 0);
 }
 
 }  // namespace cooperative_groups

@@ -2,46 +2,61 @@
 
 #define __CUDA_FP16_H__
 
+#include "bulkhead_sdk/short_floats.h"
 #include "cuda_runtime.h"
 
-// half and half2: stored as 16 bits, computed in float and rounded once, which for +, -, *, / and sqrt is the exact
-// half result.
+// half and half2: 16 bits of sign, 5 of exponent and 10 of mantissa. The device computes with its own instructions,
+// the host in float, rounded once more; for +, -, *, / and sqrt that is the same.
 
 struct __half_raw {
     unsigned short x;
 };
+struct __align__(4) __half2_raw {
+    unsigned short x, y;
+};
 
 namespace bulkhead_sdk {
 
-// The bit patterns by arithmetic, on both sides: no hardware is asked.
 BULKHEAD_BOTH unsigned short halfBits(float value) {
-    unsigned int bits = __builtin_bit_cast(unsigned int, value);
-    const unsigned short sign = (unsigned short)(bits >> 16 & 0x8000u);
-    bits &= 0x7fffffffu;
-    if (bits > 0x7f800000u) return 0x7fff;
-    if (bits >= 0x477ff000u) return sign | 0x7c00;  // rounds beyond 65504
-    if (bits < 0x38800000u) {                       // below the normal numbers: count in units of 2^-24
-        const float units = __builtin_rintf(__builtin_bit_cast(float, bits) * 0x1p24f);
-        return (unsigned short)(sign | (unsigned int)units);
-    }
-    bits += 0xfffu + (bits >> 13 & 1u);  // to nearest, ties to even
-    return (unsigned short)(sign | ((bits - 0x38000000u) >> 13));
+#ifdef __CUDA_ARCH__
+    unsigned short bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+#else
+    return (unsigned short)Half::bits(value);
+#endif
 }
-BULKHEAD_BOTH float halfValue(unsigned short half) {
-    const unsigned int sign = (unsigned int)(half & 0x8000u) << 16, rest = half & 0x7fffu;
-    if (rest >= 0x7c00u) return __builtin_bit_cast(float, sign | 0x7f800000u | (rest & 0x3ffu) << 13);
-    const float size = rest >= 0x400u ? __builtin_bit_cast(float, (rest << 13) + 0x38000000u) : (float)rest * 0x1p-24f;
-    return __builtin_bit_cast(float, __builtin_bit_cast(unsigned int, size) | sign);
+BULKHEAD_BOTH float halfValue(unsigned short bits) {
+#ifdef __CUDA_ARCH__
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+#else
+    return Half::value(bits);
+#endif
 }
 
 }  // namespace bulkhead_sdk
+
+#define BULKHEAD_FROM_WHOLE(T, name, Format) \
+    __host__ __device__ name(T value)        \
+        : bits((unsigned short)bulkhead_sdk::Format::bits(bulkhead_sdk::wholeToOdd(value))) {}
+#define BULKHEAD_FROM_WHOLES(name, Format)            \
+    BULKHEAD_FROM_WHOLE(short, name, Format)          \
+    BULKHEAD_FROM_WHOLE(unsigned short, name, Format) \
+    BULKHEAD_FROM_WHOLE(int, name, Format)            \
+    BULKHEAD_FROM_WHOLE(unsigned int, name, Format)   \
+    BULKHEAD_FROM_WHOLE(long, name, Format)           \
+    BULKHEAD_FROM_WHOLE(unsigned long, name, Format)  \
+    BULKHEAD_FROM_WHOLE(long long, name, Format)      \
+    BULKHEAD_FROM_WHOLE(unsigned long long, name, Format)
 
 struct __align__(2) __half {
     unsigned short bits;
     __half() = default;
     __host__ __device__ __half(float value) : bits(bulkhead_sdk::halfBits(value)) {}
-    __host__ __device__ __half(double value) : __half((float)value) {}
-    __host__ __device__ __half(int value) : __half((float)value) {}
+    __host__ __device__ __half(double value) : bits((unsigned short)bulkhead_sdk::Half::bits(value)) {}
+    BULKHEAD_FROM_WHOLES(__half, Half)
     __host__ __device__ __half(__half_raw raw) : bits(raw.x) {}
     __host__ __device__ operator float() const {
         return bulkhead_sdk::halfValue(bits);
@@ -51,11 +66,44 @@ struct __align__(2) __half {
     }
 };
 typedef __half half;
+typedef __half __nv_half;
+typedef __half nv_half;
+typedef __half_raw __nv_half_raw;
 
 struct __align__(4) __half2 {
     __half x, y;
+    __half2() = default;
+    __host__ __device__ __half2(const __half& low, const __half& high) : x(low), y(high) {}
+    __host__ __device__ __half2(const __half2_raw& raw) : x(__half_raw{raw.x}), y(__half_raw{raw.y}) {}
+    __host__ __device__ operator __half2_raw() const {
+        return {x.bits, y.bits};
+    }
 };
 typedef __half2 half2;
+typedef __half2 __nv_half2;
+typedef __half2 nv_half2;
+typedef __half2_raw __nv_half2_raw;
+
+#define CUDART_INF_FP16 __ushort_as_half((unsigned short)0x7c00U)
+#define CUDART_NAN_FP16 __ushort_as_half((unsigned short)0x7fffU)
+#define CUDART_MIN_DENORM_FP16 __ushort_as_half((unsigned short)0x0001U)
+#define CUDART_MAX_NORMAL_FP16 __ushort_as_half((unsigned short)0x7bffU)
+#define CUDART_NEG_ZERO_FP16 __ushort_as_half((unsigned short)0x8000U)
+#define CUDART_ZERO_FP16 __ushort_as_half((unsigned short)0x0000U)
+#define CUDART_ONE_FP16 __ushort_as_half((unsigned short)0x3c00U)
+
+BULKHEAD_BOTH unsigned short __half_as_ushort(__half h) {
+    return h.bits;
+}
+BULKHEAD_BOTH short __half_as_short(__half h) {
+    return (short)h.bits;
+}
+BULKHEAD_BOTH __half __ushort_as_half(unsigned short bits) {
+    return __half(__half_raw{bits});
+}
+BULKHEAD_BOTH __half __short_as_half(short bits) {
+    return __half(__half_raw{(unsigned short)bits});
+}
 
 BULKHEAD_BOTH float __half2float(__half h) {
     return (float)h;
@@ -63,23 +111,39 @@ BULKHEAD_BOTH float __half2float(__half h) {
 BULKHEAD_BOTH __half __float2half(float f) {
     return __half(f);
 }
-BULKHEAD_BOTH __half __float2half_rn(float f) {
-    return __half(f);
-}
 BULKHEAD_BOTH __half __double2half(double d) {
-    return __half((float)d);
+    return __half(d);
 }
-BULKHEAD_BOTH __half __int2half_rn(int i) {
-    return __half((float)i);
+
+/// Conversions that say how they round, by the names of the types.
+#define BULKHEAD_SHORT_WHOLE(T, name, half, Half, Format, suffix, rounding)                             \
+    BULKHEAD_BOTH T __##half##2##name##_##suffix(Half h) {                                              \
+        return bulkhead_sdk::wholeOf<T>((float)h, rounding);                                            \
+    }                                                                                                   \
+    BULKHEAD_BOTH Half __##name##2##half##_##suffix(T whole) {                                          \
+        Half h;                                                                                         \
+        h.bits = (unsigned short)bulkhead_sdk::Format::bits(bulkhead_sdk::wholeToOdd(whole), rounding); \
+        return h;                                                                                       \
+    }
+#define BULKHEAD_HALF_CONVERSIONS(suffix, rounding)                                             \
+    BULKHEAD_SHORT_WHOLE(int, int, half, __half, Half, suffix, rounding)                        \
+    BULKHEAD_SHORT_WHOLE(unsigned int, uint, half, __half, Half, suffix, rounding)              \
+    BULKHEAD_SHORT_WHOLE(short, short, half, __half, Half, suffix, rounding)                    \
+    BULKHEAD_SHORT_WHOLE(unsigned short, ushort, half, __half, Half, suffix, rounding)          \
+    BULKHEAD_SHORT_WHOLE(long long, ll, half, __half, Half, suffix, rounding)                   \
+    BULKHEAD_SHORT_WHOLE(unsigned long long, ull, half, __half, Half, suffix, rounding)         \
+    BULKHEAD_BOTH __half __float2half_##suffix(float f) {                                       \
+        return rounding == bulkhead_sdk::Rounding::nearest                                      \
+                   ? __half(f)                                                                  \
+                   : __half(__half_raw{(unsigned short)bulkhead_sdk::Half::bits(f, rounding)}); \
+    }
+BULKHEAD_SHORT_ROUNDINGS(BULKHEAD_HALF_CONVERSIONS)
+#undef BULKHEAD_HALF_CONVERSIONS
+BULKHEAD_BOTH signed char __half2char_rz(__half h) {
+    return bulkhead_sdk::wholeOf<signed char>((float)h, bulkhead_sdk::Rounding::zero);
 }
-BULKHEAD_BOTH int __half2int_rz(__half h) {
-    return (int)(float)h;
-}
-BULKHEAD_BOTH unsigned short __half_as_ushort(__half h) {
-    return h.bits;
-}
-BULKHEAD_BOTH __half __ushort_as_half(unsigned short bits) {
-    return __half(__half_raw{bits});
+BULKHEAD_BOTH unsigned char __half2uchar_rz(__half h) {
+    return bulkhead_sdk::wholeOf<unsigned char>((float)h, bulkhead_sdk::Rounding::zero);
 }
 
 BULKHEAD_BOTH __half2 __halves2half2(__half a, __half b) {
@@ -109,6 +173,21 @@ BULKHEAD_BOTH __half __low2half(__half2 h) {
 BULKHEAD_BOTH __half __high2half(__half2 h) {
     return h.y;
 }
+BULKHEAD_BOTH __half2 __low2half2(__half2 h) {
+    return {h.x, h.x};
+}
+BULKHEAD_BOTH __half2 __high2half2(__half2 h) {
+    return {h.y, h.y};
+}
+BULKHEAD_BOTH __half2 __lows2half2(__half2 a, __half2 b) {
+    return {a.x, b.x};
+}
+BULKHEAD_BOTH __half2 __highs2half2(__half2 a, __half2 b) {
+    return {a.y, b.y};
+}
+BULKHEAD_BOTH __half2 __lowhigh2highlow(__half2 h) {
+    return {h.y, h.x};
+}
 BULKHEAD_BOTH float __low2float(__half2 h) {
     return (float)h.x;
 }
@@ -116,86 +195,45 @@ BULKHEAD_BOTH float __high2float(__half2 h) {
     return (float)h.y;
 }
 
-#define BULKHEAD_HALF_ARITHMETIC(name, symbol)                         \
-    BULKHEAD_BOTH __half name(__half a, __half b) {                    \
-        return __half((float)a symbol(float) b);                       \
-    }                                                                  \
-    BULKHEAD_BOTH __half2 name##2(__half2 a, __half2 b) {              \
-        return {name(a.x, b.x), name(a.y, b.y)};                       \
-    }                                                                  \
-    BULKHEAD_BOTH __half operator symbol(__half a, __half b) {         \
-        return name(a, b);                                             \
-    }                                                                  \
-    BULKHEAD_BOTH __half& operator symbol##=(__half& a, __half b) {    \
-        return a = name(a, b);                                         \
-    }                                                                  \
-    BULKHEAD_BOTH __half2 operator symbol(__half2 a, __half2 b) {      \
-        return name##2(a, b);                                          \
-    }                                                                  \
-    BULKHEAD_BOTH __half2& operator symbol##=(__half2& a, __half2 b) { \
-        return a = name##2(a, b);                                      \
+namespace bulkhead_sdk {
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 530
+#define BULKHEAD_HALF_ARITHMETIC(name, instruction, symbol)                             \
+    BULKHEAD_BOTH __half name(__half a, __half b) {                                     \
+        __half result;                                                                  \
+        asm(instruction " %0, %1, %2;" : "=h"(result.bits) : "h"(a.bits), "h"(b.bits)); \
+        return result;                                                                  \
     }
-BULKHEAD_HALF_ARITHMETIC(__hadd, +)
-BULKHEAD_HALF_ARITHMETIC(__hsub, -)
-BULKHEAD_HALF_ARITHMETIC(__hmul, *)
-BULKHEAD_HALF_ARITHMETIC(__hdiv, /)
+BULKHEAD_BOTH __half __hfma(__half a, __half b, __half c) {
+    __half result;
+    asm("fma.rn.f16 %0, %1, %2, %3;" : "=h"(result.bits) : "h"(a.bits), "h"(b.bits), "h"(c.bits));
+    return result;
+}
+#else
+#define BULKHEAD_HALF_ARITHMETIC(name, instruction, symbol) \
+    BULKHEAD_BOTH __half name(__half a, __half b) {         \
+        return __half((float)a symbol(float) b);            \
+    }
+BULKHEAD_BOTH __half __hfma(__half a, __half b, __half c) {
+    return __half(fusedToOdd((float)a, (float)b, (float)c));
+}
+#endif
+BULKHEAD_HALF_ARITHMETIC(__hadd, "add.rn.f16", +)
+BULKHEAD_HALF_ARITHMETIC(__hsub, "sub.rn.f16", -)
+BULKHEAD_HALF_ARITHMETIC(__hmul, "mul.rn.f16", *)
 #undef BULKHEAD_HALF_ARITHMETIC
 
-#define BULKHEAD_HALF_COMPARISON(name, symbol)               \
-    BULKHEAD_BOTH bool name(__half a, __half b) {            \
-        return (float)a symbol(float) b;                     \
-    }                                                        \
-    BULKHEAD_BOTH bool operator symbol(__half a, __half b) { \
-        return name(a, b);                                   \
-    }
-BULKHEAD_HALF_COMPARISON(__heq, ==)
-BULKHEAD_HALF_COMPARISON(__hne, !=)
-BULKHEAD_HALF_COMPARISON(__hlt, <)
-BULKHEAD_HALF_COMPARISON(__hle, <=)
-BULKHEAD_HALF_COMPARISON(__hgt, >)
-BULKHEAD_HALF_COMPARISON(__hge, >=)
-#undef BULKHEAD_HALF_COMPARISON
+}  // namespace bulkhead_sdk
 
-BULKHEAD_BOTH __half __hneg(__half a) {
-    return __half(__half_raw{(unsigned short)(a.bits ^ 0x8000u)});
-}
-BULKHEAD_BOTH __half __habs(__half a) {
-    return __half(__half_raw{(unsigned short)(a.bits & 0x7fffu)});
-}
-BULKHEAD_BOTH __half operator-(__half a) {
-    return __hneg(a);
-}
-BULKHEAD_BOTH bool __hisnan(__half a) {
-    return (a.bits & 0x7fffu) > 0x7c00u;
-}
-BULKHEAD_BOTH __half __hmax(__half a, __half b) {
-    return __half(__builtin_fmaxf((float)a, (float)b));
-}
-BULKHEAD_BOTH __half __hmin(__half a, __half b) {
-    return __half(__builtin_fminf((float)a, (float)b));
-}
+#define BULKHEAD_T __half
+#define BULKHEAD_T2 __half2
+#define BULKHEAD_FORMAT bulkhead_sdk::Half
+#include "bulkhead_sdk/short_float_functions.h"
+#undef BULKHEAD_T
+#undef BULKHEAD_T2
+#undef BULKHEAD_FORMAT
 
-// A product of halves and a half are exact in double, so that one rounding to odd precision would be needed to be sure;
-// double to float to half differs from the fused result only where the float lands on a tie.
-BULKHEAD_BOTH __half __hfma(__half a, __half b, __half c) {
-    return __half((float)((double)(float)a * (float)b + (float)c));
-}
-BULKHEAD_BOTH __half2 __hfma2(__half2 a, __half2 b, __half2 c) {
-    return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
-}
-
-BULKHEAD_DEVICE __half hsqrt(__half a) {
-    return __half(sqrtf((float)a));
-}
-BULKHEAD_DEVICE __half hexp(__half a) {
-    return __half(expf((float)a));
-}
-BULKHEAD_DEVICE __half hlog(__half a) {
-    return __half(logf((float)a));
-}
-BULKHEAD_DEVICE __half hsin(__half a) {
-    return __half(sinf((float)a));
-}
-BULKHEAD_DEVICE __half hcos(__half a) {
-    return __half(cosf((float)a));
+/// The name that half alone has.
+BULKHEAD_BOTH __half2 h2div(__half2 a, __half2 b) {
+    return __h2div(a, b);
 }

@@ -15,6 +15,7 @@
 #include "bulkhead_sdk/graph_condition.h"
 #include "bulkhead_sdk/math_overloads.h"
 #include "bulkhead_sdk/min_max.h"
+#include "bulkhead_sdk/simd_intrinsics.h"
 #include "bulkhead_sdk/standard_library.h"
 #include "bulkhead_sdk/synchronization.h"
 #include "bulkhead_sdk/warp.h"

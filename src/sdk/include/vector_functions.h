@@ -33,4 +33,18 @@ BULKHEAD_MAKE_VECTORS(float, float)
 BULKHEAD_MAKE_VECTORS(double, double)
 
 #undef BULKHEAD_MAKE_VECTORS
+
+#define BULKHEAD_MAKE_WIDE_VECTORS(type, name)                                     \
+    BULKHEAD_MAKE name##4_16a make_##name##4_16a(type x, type y, type z, type w) { \
+        return name##4_16a {x, y, z, w};                                           \
+    }                                                                              \
+    BULKHEAD_MAKE name##4_32a make_##name##4_32a(type x, type y, type z, type w) { \
+        return name##4_32a {x, y, z, w};                                           \
+    }
+BULKHEAD_MAKE_WIDE_VECTORS(long int, long)
+BULKHEAD_MAKE_WIDE_VECTORS(unsigned long int, ulong)
+BULKHEAD_MAKE_WIDE_VECTORS(long long int, longlong)
+BULKHEAD_MAKE_WIDE_VECTORS(unsigned long long int, ulonglong)
+BULKHEAD_MAKE_WIDE_VECTORS(double, double)
+#undef BULKHEAD_MAKE_WIDE_VECTORS
 #undef BULKHEAD_MAKE

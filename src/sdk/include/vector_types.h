@@ -36,6 +36,21 @@ BULKHEAD_VECTORS(double, double, 16, 16)
 
 #undef BULKHEAD_VECTORS
 
+// CUDA 13's names for four components of 8 bytes, which say their alignment.
+#define BULKHEAD_WIDE_VECTORS(type, name) \
+    struct __align__(16) name##4_16a {    \
+        type x, y, z, w;                  \
+    };                                    \
+    struct __align__(32) name##4_32a {    \
+        type x, y, z, w;                  \
+    };
+BULKHEAD_WIDE_VECTORS(long int, long)
+BULKHEAD_WIDE_VECTORS(unsigned long int, ulong)
+BULKHEAD_WIDE_VECTORS(long long int, longlong)
+BULKHEAD_WIDE_VECTORS(unsigned long long int, ulonglong)
+BULKHEAD_WIDE_VECTORS(double, double)
+#undef BULKHEAD_WIDE_VECTORS
+
 #ifdef __cplusplus
 
 struct dim3 {
@@ -64,6 +79,15 @@ BULKHEAD_NAMED(ulong)
 BULKHEAD_NAMED(longlong)
 BULKHEAD_NAMED(ulonglong)
 BULKHEAD_NAMED(float)
+BULKHEAD_NAMED(double)
+#undef BULKHEAD_NAMED
+#define BULKHEAD_NAMED(name)                \
+    typedef struct name##4_16a name##4_16a; \
+    typedef struct name##4_32a name##4_32a;
+BULKHEAD_NAMED(long)
+BULKHEAD_NAMED(ulong)
+BULKHEAD_NAMED(longlong)
+BULKHEAD_NAMED(ulonglong)
 BULKHEAD_NAMED(double)
 #undef BULKHEAD_NAMED
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../vector_types.h"
 #include "device.h"
 
 // Read-modify-write of one place in memory, among the threads of the device; the suffix _block or _system narrows or
@@ -81,3 +82,20 @@ BULKHEAD_ATOMIC_CAS(unsigned int, i, int)
 BULKHEAD_ATOMIC_CAS(long long, ll, long long)
 BULKHEAD_ATOMIC_CAS(unsigned long long, ll, long long)
 #undef BULKHEAD_ATOMIC_CAS
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
+BULKHEAD_DEVICE unsigned short atomicCAS(unsigned short* address, unsigned short compare, unsigned short value) {
+    unsigned short old;
+    asm volatile("atom.cas.b16 %0, [%1], %2, %3;" : "=h"(old) : "l"(address), "h"(compare), "h"(value) : "memory");
+    return old;
+}
+#endif
+
+// Of vectors each component is atomic, the whole is not: CUDA promises no more.
+BULKHEAD_DEVICE float2 atomicAdd(float2* address, float2 value) {
+    return float2{atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y)};
+}
+BULKHEAD_DEVICE float4 atomicAdd(float4* address, float4 value) {
+    return float4{atomicAdd(&address->x, value.x), atomicAdd(&address->y, value.y), atomicAdd(&address->z, value.z),
+                  atomicAdd(&address->w, value.w)};
+}

@@ -59,63 +59,118 @@ BULKHEAD_LDG4(float4, f4, float)
 BULKHEAD_LDG2(double2, d2, double)
 #undef BULKHEAD_LDG2
 #undef BULKHEAD_LDG4
+BULKHEAD_DEVICE char2 __ldg(const char2* p) {
+    return __builtin_bit_cast(char2, __ldg((const uchar2*)p));
+}
+BULKHEAD_DEVICE char4 __ldg(const char4* p) {
+    return __builtin_bit_cast(char4, __ldg((const uchar4*)p));
+}
 
-#define BULKHEAD_CACHED_SCALAR(load, store, operator, type, suffix, constraint)                                 \
-    BULKHEAD_DEVICE type load(const type* p) {                                                                  \
-        type value;                                                                                             \
-        asm volatile("ld.global." operator"." suffix " %0, [%1];" : "=" constraint(value) : "l"(p) : "memory"); \
+// The others go by size: 1, 2, 4, 8 or 16 bytes, whatever they mean.
+namespace bulkhead_sdk {
+template <int bytes>
+struct Bytes;
+
+#define BULKHEAD_MOVE(bytes, Raw, type, constraint)                                \
+    template <>                                                                    \
+    struct Bytes<bytes> {                                                          \
+        BULKHEAD_MOVES(BULKHEAD_LOAD_AS, BULKHEAD_STORE_AS, Raw, type, constraint) \
+    };
+#define BULKHEAD_LOAD_AS(name, operation, Raw, type, constraint)                                                \
+    static __device__ __forceinline__ Raw name(const void* p) {                                                 \
+        Raw value;                                                                                              \
+        asm volatile("ld.global." operation "." type " %0, [%1];" : "=" constraint(value) : "l"(p) : "memory"); \
         return value;                                                                                           \
-    }                                                                                                           \
-    BULKHEAD_DEVICE void store(type* p, type value) {                                                           \
-        asm volatile("st.global." operator"." suffix " [%0], %1;" ::"l"(p), constraint(value) : "memory");      \
     }
-#define BULKHEAD_CACHED(load, store, operator)                                                                      \
-    BULKHEAD_CACHED_SCALAR(load, store, operator, int, "s32", "r")                                                  \
-    BULKHEAD_CACHED_SCALAR(load, store, operator, unsigned int, "u32", "r")                                         \
-    BULKHEAD_CACHED_SCALAR(load, store, operator, long, "s64", "l")                                                 \
-    BULKHEAD_CACHED_SCALAR(load, store, operator, unsigned long, "u64", "l")                                        \
-    BULKHEAD_CACHED_SCALAR(load, store, operator, long long, "s64", "l")                                            \
-    BULKHEAD_CACHED_SCALAR(load, store, operator, unsigned long long, "u64", "l")                                   \
-    BULKHEAD_CACHED_SCALAR(load, store, operator, float, "f32", "f")                                                \
-    BULKHEAD_CACHED_SCALAR(load, store, operator, double, "f64", "d")                                               \
-    BULKHEAD_DEVICE float4 load(const float4* p) {                                                                  \
-        float4 v;                                                                                                   \
-        asm volatile("ld.global." operator".v4.f32 {%0, %1, %2, %3}, [%4];"                                         \
-                     : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)                                                   \
-                     : "l"(p)                                                                                       \
-                     : "memory");                                                                                   \
-        return v;                                                                                                   \
-    }                                                                                                               \
-    BULKHEAD_DEVICE void store(float4* p, float4 v) {                                                               \
-        asm volatile("st.global." operator".v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(p), "f"(v.x), "f"(v.y), "f"(v.z), \
-                     "f"(v.w)                                                                                       \
-                     : "memory");                                                                                   \
+#define BULKHEAD_STORE_AS(name, operation, Raw, type, constraint)                                          \
+    static __device__ __forceinline__ void name(void* p, Raw value) {                                      \
+        asm volatile("st.global." operation "." type " [%0], %1;" ::"l"(p), constraint(value) : "memory"); \
     }
-BULKHEAD_CACHED(__ldcg, __stcg, "cg")
-BULKHEAD_CACHED(__ldcs, __stcs, "cs")
+#define BULKHEAD_MOVES(load, store, ...)                                                           \
+    load(ldca, "ca", __VA_ARGS__) load(ldcg, "cg", __VA_ARGS__) load(ldcs, "cs", __VA_ARGS__)      \
+        load(ldlu, "lu", __VA_ARGS__) load(ldcv, "cv", __VA_ARGS__) store(stwb, "wb", __VA_ARGS__) \
+            store(stcg, "cg", __VA_ARGS__) store(stcs, "cs", __VA_ARGS__) store(stwt, "wt", __VA_ARGS__)
+BULKHEAD_MOVE(1, unsigned short, "u8", "h")
+BULKHEAD_MOVE(2, unsigned short, "u16", "h")
+BULKHEAD_MOVE(4, unsigned int, "u32", "r")
+BULKHEAD_MOVE(8, unsigned long long, "u64", "l")
+#undef BULKHEAD_LOAD_AS
+#undef BULKHEAD_STORE_AS
+
+/// The compiler has no register of 16 bytes: two of 8.
+#define BULKHEAD_LOAD_AS(name, operation, ...)                                                                     \
+    static __device__ __forceinline__ ulonglong2 name(const void* p) {                                             \
+        ulonglong2 v;                                                                                              \
+        asm volatile("ld.global." operation ".v2.u64 {%0, %1}, [%2];" : "=l"(v.x), "=l"(v.y) : "l"(p) : "memory"); \
+        return v;                                                                                                  \
+    }
+#define BULKHEAD_STORE_AS(name, operation, ...)                                                                 \
+    static __device__ __forceinline__ void name(void* p, ulonglong2 v) {                                        \
+        asm volatile("st.global." operation ".v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(v.x), "l"(v.y) : "memory"); \
+    }
+template <>
+struct Bytes<16> {
+    BULKHEAD_MOVES(BULKHEAD_LOAD_AS, BULKHEAD_STORE_AS, )
+};
+#undef BULKHEAD_LOAD_AS
+#undef BULKHEAD_STORE_AS
+#undef BULKHEAD_MOVES
+#undef BULKHEAD_MOVE
+}  // namespace bulkhead_sdk
+
+#define BULKHEAD_LOAD(name, type)                                         \
+    BULKHEAD_DEVICE type __##name(const type* p) {                        \
+        const auto raw = bulkhead_sdk::Bytes<(int)sizeof(type)>::name(p); \
+        type value;                                                       \
+        __builtin_memcpy(&value, &raw, sizeof value);                     \
+        return value;                                                     \
+    }
+#define BULKHEAD_STORE(name, type)                                          \
+    BULKHEAD_DEVICE void __##name(type* p, type value) {                    \
+        decltype(bulkhead_sdk::Bytes<(int)sizeof(type)>::ldca(p)) raw = {}; \
+        __builtin_memcpy(&raw, &value, sizeof value);                       \
+        bulkhead_sdk::Bytes<(int)sizeof(type)>::name(p, raw);               \
+    }
+#define BULKHEAD_CACHED(type)  \
+    BULKHEAD_LOAD(ldca, type)  \
+    BULKHEAD_LOAD(ldcg, type)  \
+    BULKHEAD_LOAD(ldcs, type)  \
+    BULKHEAD_LOAD(ldlu, type)  \
+    BULKHEAD_LOAD(ldcv, type)  \
+    BULKHEAD_STORE(stwb, type) \
+    BULKHEAD_STORE(stcg, type) \
+    BULKHEAD_STORE(stcs, type) \
+    BULKHEAD_STORE(stwt, type)
+BULKHEAD_CACHED(char)
+BULKHEAD_CACHED(signed char)
+BULKHEAD_CACHED(unsigned char)
+BULKHEAD_CACHED(short)
+BULKHEAD_CACHED(unsigned short)
+BULKHEAD_CACHED(int)
+BULKHEAD_CACHED(unsigned int)
+BULKHEAD_CACHED(long)
+BULKHEAD_CACHED(unsigned long)
+BULKHEAD_CACHED(long long)
+BULKHEAD_CACHED(unsigned long long)
+BULKHEAD_CACHED(float)
+BULKHEAD_CACHED(double)
+BULKHEAD_CACHED(char2)
+BULKHEAD_CACHED(char4)
+BULKHEAD_CACHED(uchar2)
+BULKHEAD_CACHED(uchar4)
+BULKHEAD_CACHED(short2)
+BULKHEAD_CACHED(short4)
+BULKHEAD_CACHED(ushort2)
+BULKHEAD_CACHED(ushort4)
+BULKHEAD_CACHED(int2)
+BULKHEAD_CACHED(int4)
+BULKHEAD_CACHED(uint2)
+BULKHEAD_CACHED(uint4)
+BULKHEAD_CACHED(longlong2)
+BULKHEAD_CACHED(ulonglong2)
+BULKHEAD_CACHED(float2)
+BULKHEAD_CACHED(float4)
+BULKHEAD_CACHED(double2)
 #undef BULKHEAD_CACHED
-#define BULKHEAD_LOAD_ONLY(type, suffix, constraint)                                                   \
-    BULKHEAD_DEVICE type __ldca(const type* p) {                                                       \
-        type value;                                                                                    \
-        asm volatile("ld.global.ca." suffix " %0, [%1];" : "=" constraint(value) : "l"(p) : "memory"); \
-        return value;                                                                                  \
-    }                                                                                                  \
-    BULKHEAD_DEVICE type __ldcv(const type* p) {                                                       \
-        type value;                                                                                    \
-        asm volatile("ld.global.cv." suffix " %0, [%1];" : "=" constraint(value) : "l"(p) : "memory"); \
-        return value;                                                                                  \
-    }                                                                                                  \
-    BULKHEAD_DEVICE void __stwb(type* p, type value) {                                                 \
-        asm volatile("st.global.wb." suffix " [%0], %1;" ::"l"(p), constraint(value) : "memory");      \
-    }                                                                                                  \
-    BULKHEAD_DEVICE void __stwt(type* p, type value) {                                                 \
-        asm volatile("st.global.wt." suffix " [%0], %1;" ::"l"(p), constraint(value) : "memory");      \
-    }
-BULKHEAD_LOAD_ONLY(int, "s32", "r")
-BULKHEAD_LOAD_ONLY(unsigned int, "u32", "r")
-BULKHEAD_LOAD_ONLY(long long, "s64", "l")
-BULKHEAD_LOAD_ONLY(unsigned long long, "u64", "l")
-BULKHEAD_LOAD_ONLY(float, "f32", "f")
-BULKHEAD_LOAD_ONLY(double, "f64", "d")
-#undef BULKHEAD_LOAD_ONLY
-#undef BULKHEAD_CACHED_SCALAR
+#undef BULKHEAD_LOAD
+#undef BULKHEAD_STORE

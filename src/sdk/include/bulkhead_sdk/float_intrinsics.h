@@ -204,3 +204,26 @@ BULKHEAD_DEVICE void __sincosf(float x, float* sine, float* cosine) {
     *sine = __sinf(x);
     *cosine = __cosf(x);
 }
+/// In hardware from sm_75 on.
+BULKHEAD_DEVICE float __tanhf(float x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 750
+    float result;
+    asm("tanh.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+    return result;
+#else
+    return 1.0f - __fdividef(2.0f, __expf(2.0f * x) + 1.0f);
+#endif
+}
+
+// Those that keep denormals where the compiler has been told to flush them.
+#define BULKHEAD_IEEE(suffix, instruction)                                           \
+    BULKHEAD_DEVICE float __fmaf_ieee_##suffix(float a, float b, float c) {          \
+        float result;                                                                \
+        asm(instruction " %0, %1, %2, %3;" : "=f"(result) : "f"(a), "f"(b), "f"(c)); \
+        return result;                                                               \
+    }
+BULKHEAD_IEEE(rn, "fma.rn.f32")
+BULKHEAD_IEEE(rz, "fma.rz.f32")
+BULKHEAD_IEEE(rd, "fma.rm.f32")
+BULKHEAD_IEEE(ru, "fma.rp.f32")
+#undef BULKHEAD_IEEE

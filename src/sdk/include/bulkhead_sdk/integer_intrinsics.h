@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../vector_types.h"
 #include "device.h"
 
 BULKHEAD_DEVICE int __mul24(int a, int b) {
@@ -101,4 +102,27 @@ BULKHEAD_DOT(__dp2a_lo, "dp2a.lo.u32.u32", unsigned int)
 BULKHEAD_DOT(__dp2a_hi, "dp2a.hi.s32.s32", int)
 BULKHEAD_DOT(__dp2a_hi, "dp2a.hi.u32.u32", unsigned int)
 #undef BULKHEAD_DOT
+
+// The same with the bytes and halfwords as vectors.
+#define BULKHEAD_DOT(name, word, A, B)                                              \
+    BULKHEAD_DEVICE word name(A a, B b, word sum) {                                 \
+        return name(__builtin_bit_cast(word, a), __builtin_bit_cast(word, b), sum); \
+    }
+BULKHEAD_DOT(__dp4a, int, char4, char4)
+BULKHEAD_DOT(__dp4a, unsigned int, uchar4, uchar4)
+BULKHEAD_DOT(__dp2a_lo, int, short2, char4)
+BULKHEAD_DOT(__dp2a_lo, unsigned int, ushort2, uchar4)
+BULKHEAD_DOT(__dp2a_hi, int, short2, char4)
+BULKHEAD_DOT(__dp2a_hi, unsigned int, ushort2, uchar4)
+#undef BULKHEAD_DOT
 #endif
+
+BULKHEAD_BOTH unsigned short __nv_bswap16(unsigned short x) {
+    return __builtin_bswap16(x);
+}
+BULKHEAD_BOTH unsigned int __nv_bswap32(unsigned int x) {
+    return __builtin_bswap32(x);
+}
+BULKHEAD_BOTH unsigned long long __nv_bswap64(unsigned long long x) {
+    return __builtin_bswap64(x);
+}

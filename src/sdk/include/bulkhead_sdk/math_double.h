@@ -165,20 +165,24 @@ BULKHEAD_DEVICE double asinTail(double z) {
                       0x1.a97ebef642b78p-8, 0x1.4188dca577ec9p-6, -0x1.0c4ba86f958d9p-6, 0x1.0645a8ac1bc8ap-5));
 }
 
+/// (1 + 2x) e^(x^2) erfc(x) for t = (x - 4) / (x + 4).
+BULKHEAD_DEVICE double erfcPolynomial(double t) {
+    return polynomial(t, 0x1.3ba5916e9fd7fp+0, -0x1.1df1ad154a28dp-3, 0x1.f7f5df66fdbcp-7, 0x1.16ecefcfa520dp-4,
+                      -0x1.9ddb23c3eb64cp-4, 0x1.7fee004e171c6p-4, -0x1.0fb06dfe05b8fp-4, 0x1.3079edf59fdb9p-5,
+                      -0x1.0962389481f58p-6, 0x1.49c672e4b667fp-8, -0x1.8d4a89bd61716p-11, -0x1.a1df85770a5acp-13,
+                      0x1.3bdef5136b7bfp-13, -0x1.9949dd1cbca3dp-16, -0x1.7844e8215ad2dp-17, 0x1.7e5ff4b5695c2p-18,
+                      0x1.2af76e7571fe3p-22, -0x1.ae71d944f8e29p-21, 0x1.80682977de34fp-24, 0x1.6530f2efa47fep-24,
+                      -0x1.815be625a79fep-26);
+}
+
 /// erfc for x in [0.8, 28]: e^(-x^2) / (1 + 2x) * P((x - 4) / (x + 4)).
 BULKHEAD_DEVICE_LARGE double erfcTail(double x) {
     const double t = __ddiv_rn(__dsub_rn(x, 4.0), __dadd_rn(x, 4.0));
-    const double p = polynomial(
-        t, 0x1.3ba5916e9fd7fp+0, -0x1.1df1ad154a28dp-3, 0x1.f7f5df66fdbcp-7, 0x1.16ecefcfa520dp-4,
-        -0x1.9ddb23c3eb64cp-4, 0x1.7fee004e171c6p-4, -0x1.0fb06dfe05b8fp-4, 0x1.3079edf59fdb9p-5, -0x1.0962389481f58p-6,
-        0x1.49c672e4b667fp-8, -0x1.8d4a89bd61716p-11, -0x1.a1df85770a5acp-13, 0x1.3bdef5136b7bfp-13,
-        -0x1.9949dd1cbca3dp-16, -0x1.7844e8215ad2dp-17, 0x1.7e5ff4b5695c2p-18, 0x1.2af76e7571fe3p-22,
-        -0x1.ae71d944f8e29p-21, 0x1.80682977de34fp-24, 0x1.6530f2efa47fep-24, -0x1.815be625a79fep-26);
     const Pair<double> square = product(-x, x);
     const ExpParts e = reduceExp(square.high);
     const Pair<double> r = quickSum(e.r, e.low + square.low);
     const double near = expNearZero(r.high, r.low);
-    return scaledNearOne(__ddiv_rn(__dmul_rn(near, p), __fma_rn(2.0, x, 1.0)), e.n);
+    return scaledNearOne(__ddiv_rn(__dmul_rn(near, erfcPolynomial(t)), __fma_rn(2.0, x, 1.0)), e.n);
 }
 
 /// On [-1, 1].
@@ -438,9 +442,6 @@ BULKHEAD_DEVICE_LARGE double hypot(double x, double y) {
 }
 BULKHEAD_DEVICE_LARGE double rhypot(double x, double y) {
     return __drcp_rn(hypot(x, y));
-}
-BULKHEAD_DEVICE_LARGE double norm3d(double x, double y, double z) {
-    return hypot(hypot(x, y), z);
 }
 BULKHEAD_DEVICE double rsqrt(double x) {
     return __drcp_rn(sqrt(x));

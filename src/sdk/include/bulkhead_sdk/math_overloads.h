@@ -23,7 +23,7 @@
 #define BULKHEAD_ONE_ARGUMENT(X)                                                                                \
     X(fabs) X(floor) X(ceil) X(trunc) X(rint) X(nearbyint) X(round) X(sqrt) X(logb) X(exp) X(exp2) X(log)       \
     X(log2) X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(tanh) X(erf) X(expm1) X(log1p) X(sinh)      \
-    X(cosh) X(asinh) X(acosh) X(atanh) X(cbrt) X(erfc)
+    X(cosh) X(asinh) X(acosh) X(atanh) X(cbrt) X(erfc) X(tgamma) X(lgamma)
 // clang-format on
 #define BULKHEAD_TWO_ARGUMENTS(X) \
     X(fmin) X(fmax) X(copysign) X(fdim) X(nextafter) X(fmod) X(remainder) X(pow) X(atan2) X(hypot)
@@ -92,6 +92,49 @@ BULKHEAD_DEVICE float rcbrt(float x) {
 }
 BULKHEAD_DEVICE float rhypot(float x, float y) {
     return rhypotf(x, y);
+}
+BULKHEAD_DEVICE void sincospi(float x, float* sine, float* cosine) {
+    sincospif(x, sine, cosine);
+}
+
+#define BULKHEAD_OVERLOAD1(name)          \
+    BULKHEAD_DEVICE float name(float x) { \
+        return name##f(x);                \
+    }
+BULKHEAD_OVERLOAD1(erfcx)
+BULKHEAD_OVERLOAD1(erfinv)
+BULKHEAD_OVERLOAD1(erfcinv)
+BULKHEAD_OVERLOAD1(normcdfinv)
+BULKHEAD_OVERLOAD1(j0)
+BULKHEAD_OVERLOAD1(j1)
+BULKHEAD_OVERLOAD1(y0)
+BULKHEAD_OVERLOAD1(y1)
+BULKHEAD_OVERLOAD1(cyl_bessel_i0)
+BULKHEAD_OVERLOAD1(cyl_bessel_i1)
+#undef BULKHEAD_OVERLOAD1
+BULKHEAD_DEVICE float jn(int n, float x) {
+    return jnf(n, x);
+}
+BULKHEAD_DEVICE float yn(int n, float x) {
+    return ynf(n, x);
+}
+BULKHEAD_DEVICE float norm(int count, const float* p) {
+    return normf(count, p);
+}
+BULKHEAD_DEVICE float rnorm(int count, const float* p) {
+    return rnormf(count, p);
+}
+BULKHEAD_DEVICE float norm3d(float x, float y, float z) {
+    return norm3df(x, y, z);
+}
+BULKHEAD_DEVICE float norm4d(float x, float y, float z, float w) {
+    return norm4df(x, y, z, w);
+}
+BULKHEAD_DEVICE float rnorm3d(float x, float y, float z) {
+    return rnorm3df(x, y, z);
+}
+BULKHEAD_DEVICE float rnorm4d(float x, float y, float z, float w) {
+    return rnorm4df(x, y, z, w);
 }
 
 BULKHEAD_DEVICE int abs(int x) {

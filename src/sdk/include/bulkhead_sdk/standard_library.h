@@ -32,3 +32,11 @@ BULKHEAD_DEVICE __attribute__((noreturn)) void __assert_fail(const char* message
                                                              const char* function) {
     __assertfail(message, file, line, function, sizeof(char));
 }
+
+BULKHEAD_DEVICE_LARGE int memcmp(const void* a, const void* b, size_t bytes) {
+    const unsigned char* const x = (const unsigned char*)a;
+    const unsigned char* const y = (const unsigned char*)b;
+    for (size_t i = 0; i < bytes; ++i)
+        if (x[i] != y[i]) return (int)x[i] - (int)y[i];
+    return 0;
+}

@@ -96,13 +96,24 @@ BULKHEAD_DEVICE unsigned int __isLocal(const void* p) {
     return __nvvm_isspacep_local(p);
 }
 
-BULKHEAD_DEVICE unsigned long __cvta_generic_to_global(const void* p) {
-    unsigned long address;
-    asm("cvta.to.global.u64 %0, %1;" : "=l"(address) : "l"(p));
-    return address;
-}
-BULKHEAD_DEVICE unsigned long __cvta_generic_to_shared(const void* p) {
-    unsigned long address;
-    asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(p));
-    return address;
+// Addresses of a state space and generic ones.
+#define BULKHEAD_CVTA(space, in)                                               \
+    BULKHEAD_DEVICE unsigned long __cvta_generic_to_##space(const void* p) {   \
+        unsigned long address;                                                 \
+        asm("cvta.to." in ".u64 %0, %1;" : "=l"(address) : "l"(p));            \
+        return address;                                                        \
+    }                                                                          \
+    BULKHEAD_DEVICE void* __cvta_##space##_to_generic(unsigned long address) { \
+        void* p;                                                               \
+        asm("cvta." in ".u64 %0, %1;" : "=l"(p) : "l"(address));               \
+        return p;                                                              \
+    }
+BULKHEAD_CVTA(global, "global")
+BULKHEAD_CVTA(shared, "shared")
+BULKHEAD_CVTA(constant, "const")
+BULKHEAD_CVTA(local, "local")
+#undef BULKHEAD_CVTA
+
+BULKHEAD_DEVICE void __assume(bool condition) {
+    __builtin_assume(condition);
 }

@@ -29,11 +29,15 @@ struct bit_xor {
     __device__ T operator()(T a, T b) const { return a ^ b; }
 };
 
-/// All values of the tile combined; every thread gets the result.
-template <unsigned int Size, class Parent, class T, class Operation>
-__device__ __forceinline__ T reduce(const thread_block_tile<Size, Parent>& tile, T value, Operation operation) {
+/// All values of the group combined, in the order of ranks or, in a tile, by halves; every thread gets the result.
+template <unsigned int Size, class T, class Operation>
+__device__ __forceinline__ T reduce(const thread_block_tile<Size, void>& tile, T value, Operation operation) {
     for (unsigned int bit = Size / 2; bit > 0; bit /= 2) value = operation(value, tile.shfl_xor(value, bit));
     return value;
+}
+template <unsigned int Size, class Parent, class T, class Operation>
+__device__ __forceinline__ T reduce(const thread_block_tile<Size, Parent>& tile, T value, Operation operation) {
+    return reduce(static_cast<const thread_block_tile<Size, void>&>(tile), value, operation);
 }
 template <class T, class Operation>
 __device__ __forceinline__ T reduce(const coalesced_group& group, T value, Operation operation) {

@@ -1,0 +1,42 @@
+// Programs that check our headers by themselves, on both sides: each is built by bulkhead cc and run.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/files.h"
+#include "sdk/shell.h"
+#include "temporary_directory.h"
+
+namespace bulkhead {
+namespace {
+
+struct Program {
+    const char* name;
+    const char* arch;
+};
+
+class Programs : public ::testing::TestWithParam<Program> {};
+
+TEST_P(Programs, AgreeWithTheirReferences) {
+    const TemporaryDirectory folder;
+    const std::string program = (folder / "program").string();
+    const std::string source = std::string(BULKHEAD_SOURCE_DIR "/tests/sdk/programs/") + GetParam().name + ".cu";
+    ASSERT_EQ(
+        run({BULKHEAD_PROGRAM, "cc", "-O1", std::string("-arch=") + GetParam().arch, source, "-o", program}).output,
+        "");
+    const Outcome o = run({program});
+    EXPECT_EQ(o.exitCode, 0);
+    EXPECT_EQ(o.output, "passed\n");
+}
+
+// sm_52 has no arithmetic on halves, sm_80 some on bfloat16.
+INSTANTIATE_TEST_SUITE_P(Headers, Programs,
+                         ::testing::Values(Program{"complex", "sm_75"}, Program{"leftovers", "sm_75"},
+                                           Program{"simd", "sm_75"}, Program{"random_numbers", "sm_75"},
+                                           Program{"groups", "sm_60"}, Program{"groups", "sm_75"},
+                                           Program{"short_floats", "sm_52"}, Program{"short_floats", "sm_80"}),
+                         [](const auto& info) { return std::string(info.param.name) + "_" + info.param.arch; });
+
+}  // namespace
+}  // namespace bulkhead
