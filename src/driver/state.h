@@ -79,6 +79,30 @@ struct HostRange {
     std::shared_ptr<sim::HostBacking> memory;  ///< of allocated ones
 };
 
+/// A CUDA array: texels of device memory.
+struct CUarray_st {
+    CUcontext context = nullptr;  ///< a root
+    CUDA_ARRAY3D_DESCRIPTOR description = {};
+    sim::Image image;
+    CUdeviceptr memory = 0;  ///< 0: a level of a mipmapped array, whose memory it is
+    Bytes bytes = 0;
+};
+
+struct CUmipmappedArray_st {
+    CUcontext context = nullptr;
+    CUDA_ARRAY3D_DESCRIPTOR description = {};
+    sim::Image image;
+    CUdeviceptr memory = 0;
+    std::vector<std::unique_ptr<CUarray_st>> levels;
+};
+
+/// What a texture or surface object was made from.
+struct ImageObject {
+    CUDA_RESOURCE_DESC resource = {};
+    CUDA_TEXTURE_DESC texture = {};
+    std::optional<CUDA_RESOURCE_VIEW_DESC> view;
+};
+
 struct Device;
 
 struct CUctx_st {
@@ -102,6 +126,10 @@ struct CUctx_st {
     // Of a root.
     std::map<CUdeviceptr, Allocation> allocations;
     std::map<CUdeviceptr, Reservation> reservations;
+    std::map<CUarray, std::unique_ptr<CUarray_st>> arrays;
+    std::map<CUmipmappedArray, std::unique_ptr<CUmipmappedArray_st>> mipmappedArrays;
+    std::map<CUtexObject, ImageObject> textures;
+    std::map<CUsurfObject, ImageObject> surfaces;
     sim::AllocationOptions placement;
     std::map<CUlimit, std::size_t> limits;
     CUfunc_cache cacheConfig = 0;
@@ -204,7 +232,20 @@ struct CUdevResourceDesc_st {
     std::vector<bool> sms;
 };
 
-enum class HandleKind : std::uint8_t { context, green, module, library, kernel, function, stream, event, pool, link };
+enum class HandleKind : std::uint8_t {
+    context,
+    green,
+    module,
+    library,
+    kernel,
+    function,
+    stream,
+    event,
+    pool,
+    link,
+    array,
+    mipmappedArray,
+};
 
 template <class Handle>
 constexpr HandleKind kindOf() {
@@ -218,6 +259,8 @@ constexpr HandleKind kindOf() {
     if constexpr (std::is_same_v<Handle, CUevent>) return HandleKind::event;
     if constexpr (std::is_same_v<Handle, CUmemoryPool>) return HandleKind::pool;
     if constexpr (std::is_same_v<Handle, CUlinkState>) return HandleKind::link;
+    if constexpr (std::is_same_v<Handle, CUarray>) return HandleKind::array;
+    if constexpr (std::is_same_v<Handle, CUmipmappedArray>) return HandleKind::mipmappedArray;
 }
 
 struct Driver {
@@ -403,6 +446,20 @@ void dropHostRangesOf(CUcontext);
 /// Lets every context reach a range, and no longer.
 void publishHostRange(CUdeviceptr, const HostRange&);
 void withdrawHostRange(CUdeviceptr);
+// Arrays, textures and surfaces.
+/// A box of an array's bytes: those of rows, whatever tiles they lie in.
+struct ArrayPart {
+    CUarray array = nullptr;
+    Bytes x = 0;
+    Bytes y = 0, z = 0;
+};
+void requireArrayPart(const ArrayPart&, Bytes width, Bytes height, Bytes depth);
+void readArrayRow(const ArrayPart&, Bytes y, Bytes z, void* to, Bytes bytes);
+void writeArrayRow(const ArrayPart&, Bytes y, Bytes z, const void* from, Bytes bytes);
+void forgetImagesOf(CUcontext);
+/// A device attribute that limits textures or surfaces.
+std::optional<int> imageLimit(CUdevice_attribute);
+
 double deviceSeconds(CUcontext, Bytes moved);
 double linkSeconds(CUcontext, Bytes moved);
 
