@@ -109,7 +109,9 @@ void LoadStore::enqueue(const Warp& warp, std::span<const Access> accesses, std:
     op.kind = access.kind;
     op.local = access.space == ptx::Space::local;
     op.constant = access.space == ptx::Space::constant;
-    op.bypass = !op.local && (!config_.cachesGlobal || access.cacheOp == CacheOp::cg || access.cacheOp == CacheOp::cv);
+    // Textures are cached also where global loads are not.
+    op.bypass = !op.local && !access.texture &&
+                (!config_.cachesGlobal || access.cacheOp == CacheOp::cg || access.cacheOp == CacheOp::cv);
     op.route = op.local ? Route::l1 : route;
     op.slot = slot;
     op.launch = launch;
