@@ -365,6 +365,68 @@ TEST_F(Images, LevelsOfDetail) {
     EXPECT_EQ(api.cuMipmappedArrayDestroy(mipmaps), CUDA_SUCCESS);
 }
 
+TEST_F(Images, HalvesAndSrgbBecomeFloats) {
+    const std::vector<std::uint16_t> halves = {0x3c00, 0xc000, 0x3555, 0x0001};  // 1, -2, about 1/3, 2^-24
+    const CUarray array = makeArray(4, 0, 0, kHalf, 1);
+    ASSERT_EQ(api.cuMemcpyHtoA(array, 0, halves.data(), 8), CUDA_SUCCESS);
+    const std::vector<Place> places = {{0.5f, 0, 0, 0}, {1.5f, 0, 0, 0}, {2.5f, 0, 0, 0}, {3.5f, 0, 0, 0}};
+    const auto values = fetch<float>(std::string(kFetch[1]) + kAsWords, makeTexture(array, {}), places);
+    EXPECT_EQ(values[0][0], 1);
+    EXPECT_EQ(values[1][0], -2);
+    EXPECT_EQ(values[2][0], 0x1.554p-2f);
+    EXPECT_EQ(values[3][0], 0x1p-24f);
+
+    const std::vector<std::uint8_t> colors = {0, 10, 128, 255, 5, 60, 200, 64};
+    const CUarray picture = makeArray(2, 0, 0, kUint8, 4);
+    ASSERT_EQ(api.cuMemcpyHtoA(picture, 0, colors.data(), 8), CUDA_SUCCESS);
+    CUDA_TEXTURE_DESC d = {};
+    d.flags = kFromSrgb;
+    const auto linear = fetch<float>(std::string(kFetch[1]) + kAsWords, makeTexture(picture, d), places);
+    for (std::size_t i = 0; i < 8; ++i) {
+        const double c = colors[i] / 255.0;
+        const double expected = i % 4 == 3 ? c : c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+        EXPECT_NEAR(linear[i / 4][i % 4], expected, 1e-6);
+    }
+}
+
+TEST_F(Images, AViewShowsOtherFormatsAndLayers) {
+    std::vector<std::uint32_t> words(4 * 2 * 3);
+    std::iota(words.begin(), words.end(), 0x01020300u);
+    const CUarray array = makeArray(4, 2, 3, kUint32, 1, kArrayLayered);
+    ASSERT_EQ(copyWhole(array, words.data(), 16, 2, 3, true), CUDA_SUCCESS);
+    CUDA_RESOURCE_VIEW_DESC view = {};
+    view.format = 3;  // 4 x 8 bits
+    view.width = 4, view.height = 2, view.depth = 3;
+    view.firstLayer = 1, view.lastLayer = 2;
+    CUDA_TEXTURE_DESC d = {};
+    d.flags = kReadAsInteger;
+    const CUDA_RESOURCE_DESC r = resourceOf(array);
+    CUtexObject texture = 0;
+    ASSERT_EQ(api.cuTexObjectCreate(&texture, &r, &d, &view), CUDA_SUCCESS) << simulatorApi().lastError();
+    const auto texel = fetch<std::uint32_t>("tex.a2d.v4.u32.f32 {%r4, %r5, %r6, %r7}, [%rd1, {%r4, %f2, %f3, %f3}];",
+                                            texture, {{std::bit_cast<float>(1), 2.5f, 1.5f, 0}});
+    // Layer 2 of the array, row 1, texel 2: 16 + 4 + 2 = 22.
+    EXPECT_EQ(texel[0], (std::array<std::uint32_t, 4>{22, 3, 2, 1}));
+    view.format = 14;  // 2 x 32 bits
+    EXPECT_EQ(api.cuTexObjectCreate(&texture, &r, &d, &view), CUDA_ERROR_INVALID_VALUE);
+    view.format = 3, view.lastLayer = 3;
+    EXPECT_EQ(api.cuTexObjectCreate(&texture, &r, &d, &view), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Images, FormattedStoresConvertToTheSurfacesFormat) {
+    const CUarray array = makeArray(4, 2, 0, kUint8, 4, kArraySurface);
+    const CUDA_RESOURCE_DESC r = resourceOf(array);
+    CUsurfObject surface = 0;
+    ASSERT_EQ(api.cuSurfObjectCreate(&surface, &r), CUDA_SUCCESS);
+    fetch<std::uint32_t>(
+        "mov.b32 %r4, 3; mov.b32 %r5, 1; mov.b32 %r6, 300; mov.b32 %r7, 7;"
+        "sust.p.2d.v4.b32.trap [%rd1, {%r4, %r5}], {%r7, %r6, %r5, %r4};",
+        surface, {{}});
+    std::vector<std::uint8_t> bytes(32);
+    ASSERT_EQ(copyWhole(array, bytes.data(), 16, 2, 1, false), CUDA_SUCCESS);
+    EXPECT_EQ(std::vector<std::uint8_t>(bytes.begin() + 28, bytes.end()), (std::vector<std::uint8_t>{7, 255, 1, 3}));
+}
+
 TEST_F(Images, QueriesTellOfTheTexture) {
     const CUarray array = makeArray(24, 10, 0, kUint8, 4, kArraySurface);
     CUDA_TEXTURE_DESC d = {};
