@@ -1,6 +1,7 @@
 // CUDA arrays, texture and surface objects. An array's handle is the driver's.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <iterator>
 
@@ -200,6 +201,11 @@ cudaResourceDesc runtimesOf(const CUDA_RESOURCE_DESC& r) {
                               p.pitchInBytes};
     }
     return result;
+}
+
+/// What programs have room for, whatever CUDA's headers have reserved behind it when they were compiled.
+void give(const cudaResourceDesc& from, cudaResourceDesc* to) {
+    std::memcpy(to, &from, offsetof(cudaResourceDesc, res) + sizeof from.res.pitch2D);
 }
 
 constexpr unsigned kNoTrilinearOptimization = 0x20, kSeamlessCubemap = 0x40;
@@ -445,7 +451,7 @@ BULKHEAD_EXPORT cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc* r
         require(resource != nullptr);
         CUDA_RESOURCE_DESC r;
         check(ready().cuTexObjectGetResourceDesc(&r, texture));
-        *resource = runtimesOf(r);
+        give(runtimesOf(r), resource);
     });
 }
 
@@ -464,7 +470,6 @@ BULKHEAD_EXPORT cudaError_t cudaGetTextureObjectResourceViewDesc(cudaResourceVie
         require(view != nullptr);
         CUDA_RESOURCE_VIEW_DESC v;
         check(ready().cuTexObjectGetResourceViewDesc(&v, texture));
-        std::memset(view, 0, sizeof *view);
         view->format = static_cast<cudaResourceViewFormat>(v.format);
         view->width = v.width, view->height = v.height, view->depth = v.depth;
         view->firstMipmapLevel = v.firstMipmapLevel, view->lastMipmapLevel = v.lastMipmapLevel;
@@ -490,7 +495,7 @@ BULKHEAD_EXPORT cudaError_t cudaGetSurfaceObjectResourceDesc(cudaResourceDesc* r
         require(resource != nullptr);
         CUDA_RESOURCE_DESC r;
         check(ready().cuSurfObjectGetResourceDesc(&r, surface));
-        *resource = runtimesOf(r);
+        give(runtimesOf(r), resource);
     });
 }
 
