@@ -10,6 +10,7 @@ namespace {
 
 using driver::CUDA_MEMCPY2D;
 using driver::CUDA_MEMCPY3D;
+using driver::kArrayMemory;
 using driver::kDeviceMemory;
 using driver::kHostMemory;
 
@@ -64,8 +65,50 @@ void copyRows(void* to, std::size_t toPitch, const void* from, std::size_t fromP
         [&](cudaStream_t in) { return api().cuMemcpy2DAsync(&copy, in); });
 }
 
+std::size_t texelBytesOf(cudaArray_t array) {
+    driver::CUDA_ARRAY3D_DESCRIPTOR shape;
+    check(api().cuArray3DGetDescriptor(&shape, arrayHandle(array)));
+    return texelBytes(shape);
+}
+
+/// With an array on a side, the extent counts its elements; positions count the elements of their own side, which of
+/// plain memory are bytes.
+void copyArrayBox(const cudaMemcpy3DParms& box, cudaStream_t stream, Completion completion) {
+    const std::size_t fromTexel = box.srcArray ? texelBytesOf(box.srcArray) : 1;
+    const std::size_t toTexel = box.dstArray ? texelBytesOf(box.dstArray) : 1;
+    require(!box.srcArray || !box.dstArray || fromTexel == toTexel);
+    const std::size_t width = box.extent.width * (box.srcArray ? fromTexel : toTexel);
+    if (width == 0 || box.extent.height == 0 || box.extent.depth == 0) return;
+    const Route route = routeOf(box.kind, box.dstPtr.ptr, box.srcPtr.ptr);
+    CUDA_MEMCPY3D copy;
+    std::memset(&copy, 0, sizeof copy);
+    copy.srcXInBytes = box.srcPos.x * fromTexel;
+    copy.srcY = box.srcPos.y;
+    copy.srcZ = box.srcPos.z;
+    copy.srcMemoryType = box.srcArray ? kArrayMemory : route.fromHost ? kHostMemory : kDeviceMemory;
+    copy.srcArray = arrayHandle(box.srcArray);
+    copy.srcHost = box.srcPtr.ptr;
+    copy.srcDevice = addressOf(box.srcPtr.ptr);
+    copy.srcPitch = box.srcPtr.pitch;
+    copy.srcHeight = box.srcPtr.ysize;
+    copy.dstXInBytes = box.dstPos.x * toTexel;
+    copy.dstY = box.dstPos.y;
+    copy.dstZ = box.dstPos.z;
+    copy.dstMemoryType = box.dstArray ? kArrayMemory : route.toHost ? kHostMemory : kDeviceMemory;
+    copy.dstArray = arrayHandle(box.dstArray);
+    copy.dstHost = box.dstPtr.ptr;
+    copy.dstDevice = addressOf(box.dstPtr.ptr);
+    copy.dstPitch = box.dstPtr.pitch;
+    copy.dstHeight = box.dstPtr.ysize;
+    copy.WidthInBytes = width;
+    copy.Height = box.extent.height;
+    copy.Depth = box.extent.depth;
+    copyInDriver(copy, stream, completion);
+}
+
 void copyBox(const cudaMemcpy3DParms& box, cudaStream_t stream, Completion completion) {
     ready();
+    if (box.srcArray || box.dstArray) return copyArrayBox(box, stream, completion);
     const CUDA_MEMCPY3D copy = driverCopy(box);
     if (copy.WidthInBytes == 0 || copy.Height == 0 || copy.Depth == 0) return;
     carryOut(
@@ -106,6 +149,12 @@ void fillBox(const cudaPitchedPtr& to, int value, const cudaExtent& extent, cuda
 }
 
 }  // namespace
+
+void copyInDriver(const CUDA_MEMCPY3D& copy, cudaStream_t stream, Completion completion) {
+    carryOut(
+        stream, completion, [&] { return api().cuMemcpy3D(&copy); },
+        [&](cudaStream_t in) { return api().cuMemcpy3DAsync(&copy, in); });
+}
 
 Route routeOf(cudaMemcpyKind kind, const void* to, const void* from) {
     require(kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault, cudaErrorInvalidMemcpyDirection);

@@ -17,6 +17,12 @@ enum class Completion { done, enqueued };
 
 /// A box as the driver copies it. Throws Failure for arrays, and for pitches that are too small.
 driver::CUDA_MEMCPY3D driverCopy(const cudaMemcpy3DParms&);
+/// A box as the driver takes it.
+void copyInDriver(const driver::CUDA_MEMCPY3D&, cudaStream_t, Completion);
+
+/// The driver's handle of an array.
+driver::CUarray arrayHandle(cudaArray_const_t);
+std::size_t texelBytes(const driver::CUDA_ARRAY3D_DESCRIPTOR&);
 
 void copyBytes(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t, Completion);
 

@@ -103,7 +103,3 @@ BULKHEAD_EXPORT cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol,
                                                              unsigned long long flags, int* status) {
     return call([&] { entryPoint(symbol, function, static_cast<int>(version), flags, status); });
 }
-
-BULKHEAD_EXPORT cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) {
-    return {x, y, z, w, kind};
-}

@@ -64,6 +64,43 @@ BULKHEAD_PER_THREAD(cudaMemcpyFromSymbolAsync, _ptsz,
                      cudaStream_t stream),
                     (to, symbol, bytes, offset, kind, stream))
 
+BULKHEAD_PER_THREAD(cudaMemcpy2DToArray, _ptds,
+                    (cudaArray_t to, std::size_t x, std::size_t y, const void* from, std::size_t pitch,
+                     std::size_t width, std::size_t rows, cudaMemcpyKind kind),
+                    (to, x, y, from, pitch, width, rows, kind))
+BULKHEAD_PER_THREAD(cudaMemcpy2DToArrayAsync, _ptsz,
+                    (cudaArray_t to, std::size_t x, std::size_t y, const void* from, std::size_t pitch,
+                     std::size_t width, std::size_t rows, cudaMemcpyKind kind, cudaStream_t stream),
+                    (to, x, y, from, pitch, width, rows, kind, stream))
+BULKHEAD_PER_THREAD(cudaMemcpy2DFromArray, _ptds,
+                    (void* to, std::size_t pitch, cudaArray_const_t from, std::size_t x, std::size_t y,
+                     std::size_t width, std::size_t rows, cudaMemcpyKind kind),
+                    (to, pitch, from, x, y, width, rows, kind))
+BULKHEAD_PER_THREAD(cudaMemcpy2DFromArrayAsync, _ptsz,
+                    (void* to, std::size_t pitch, cudaArray_const_t from, std::size_t x, std::size_t y,
+                     std::size_t width, std::size_t rows, cudaMemcpyKind kind, cudaStream_t stream),
+                    (to, pitch, from, x, y, width, rows, kind, stream))
+BULKHEAD_PER_THREAD(cudaMemcpy2DArrayToArray, _ptds,
+                    (cudaArray_t to, std::size_t toX, std::size_t toY, cudaArray_const_t from, std::size_t fromX,
+                     std::size_t fromY, std::size_t width, std::size_t rows, cudaMemcpyKind kind),
+                    (to, toX, toY, from, fromX, fromY, width, rows, kind))
+BULKHEAD_PER_THREAD(cudaMemcpyToArray, _ptds,
+                    (cudaArray_t to, std::size_t x, std::size_t y, const void* from, std::size_t bytes,
+                     cudaMemcpyKind kind),
+                    (to, x, y, from, bytes, kind))
+BULKHEAD_PER_THREAD(cudaMemcpyToArrayAsync, _ptsz,
+                    (cudaArray_t to, std::size_t x, std::size_t y, const void* from, std::size_t bytes,
+                     cudaMemcpyKind kind, cudaStream_t stream),
+                    (to, x, y, from, bytes, kind, stream))
+BULKHEAD_PER_THREAD(cudaMemcpyFromArray, _ptds,
+                    (void* to, cudaArray_const_t from, std::size_t x, std::size_t y, std::size_t bytes,
+                     cudaMemcpyKind kind),
+                    (to, from, x, y, bytes, kind))
+BULKHEAD_PER_THREAD(cudaMemcpyFromArrayAsync, _ptsz,
+                    (void* to, cudaArray_const_t from, std::size_t x, std::size_t y, std::size_t bytes,
+                     cudaMemcpyKind kind, cudaStream_t stream),
+                    (to, from, x, y, bytes, kind, stream))
+
 BULKHEAD_PER_THREAD(cudaMemset, _ptds, (void* to, int value, std::size_t bytes), (to, value, bytes))
 BULKHEAD_PER_THREAD(cudaMemsetAsync, _ptsz, (void* to, int value, std::size_t bytes, cudaStream_t stream),
                     (to, value, bytes, stream))

@@ -36,6 +36,7 @@ void forgetEverything(CUcontext context) {
         if (module->library) module->library->loaded.erase(context);
         forget(module.get());
     }
+    forgetImagesOf(context);
 }
 
 /// A destroyed one may be made current: what is then asked of it fails.

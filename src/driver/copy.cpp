@@ -22,6 +22,7 @@ struct Side {
     CUdeviceptr address = 0;
     Bytes pitch = 0, slice = 0;
     Location at = {};
+    ArrayPart part = {};  ///< of a CUDA array, which has no address
 
     CUdeviceptr row(Bytes y, Bytes z) const { return address + y * pitch + z * slice; }
     Bytes extent(const Shape& s) const { return (s.depth - 1) * slice + (s.height - 1) * pitch + s.width; }
@@ -43,6 +44,12 @@ void requirePossible(const Shape& shape) {
 }
 
 void find(CUcontext context, Side& side, const Shape& shape) {
+    if (side.part.array) {
+        requireArrayPart(side.part, shape.width, shape.height, shape.depth);
+        side.at = {MemoryKind::device, side.part.array->context, side.part.array->image.levels[0].address,
+                   side.part.array->bytes};
+        return;
+    }
     require(side.address != 0, CUDA_ERROR_INVALID_VALUE, "a null pointer");
     side.at = locate(context, side.address);
     if (side.onDevice()) {
@@ -53,7 +60,25 @@ void find(CUcontext context, Side& side, const Shape& shape) {
     }
 }
 
+/// A row that a CUDA array has a part in goes by way of the host.
+void moveArrayRow(const Side& to, const Side& from, Bytes y, Bytes z, Bytes width) {
+    std::vector<std::uint8_t> row(width);
+    if (from.part.array)
+        readArrayRow(from.part, y, z, row.data(), width);
+    else if (from.onDevice())
+        readDevice(from.at.context, from.row(y, z), row.data(), width);
+    else
+        std::memcpy(row.data(), from.host(y, z), width);
+    if (to.part.array)
+        writeArrayRow(to.part, y, z, row.data(), width);
+    else if (to.onDevice())
+        writeDevice(to.at.context, to.row(y, z), row.data(), width);
+    else
+        std::memcpy(to.host(y, z), row.data(), width);
+}
+
 void moveRow(const Side& to, const Side& from, Bytes y, Bytes z, Bytes width) {
+    if (to.part.array || from.part.array) return moveArrayRow(to, from, y, z, width);
     if (!from.onDevice()) {
         if (to.onDevice())
             writeDevice(to.at.context, to.row(y, z), from.host(y, z), width);
@@ -68,7 +93,7 @@ void moveRow(const Side& to, const Side& from, Bytes y, Bytes z, Bytes width) {
 
 /// What of a side lies in device memory.
 std::optional<sim::CopiedBox> boxOf(CUcontext context, const Side& side, const Shape& shape) {
-    if (!side.deviceSide()) return std::nullopt;
+    if (!side.deviceSide() || side.part.array) return std::nullopt;
     CUcontext owner = side.at.context ? side.at.context : context->root;
     return sim::CopiedBox{
         &memoryOf(owner).space(), side.address, shape.width, shape.height, shape.depth, side.pitch, side.slice};
@@ -82,7 +107,7 @@ void move(const Shape& shape, const Side& to, const Side& from) {
 /// A copy of pageable memory as it is now, for one that happens later.
 std::shared_ptr<std::vector<std::uint8_t>> stage(const Shape& shape, Side& from) {
     auto staged = std::make_shared<std::vector<std::uint8_t>>(shape.bytes());
-    const Side to = {reinterpret_cast<CUdeviceptr>(staged->data()), shape.width, shape.width * shape.height, {}};
+    const Side to = {reinterpret_cast<CUdeviceptr>(staged->data()), shape.width, shape.width * shape.height, {}, {}};
     move(shape, to, from);
     from = to;
     return staged;
@@ -117,8 +142,13 @@ void put(CUcontext context, CUstream stream, const Shape& shape, const Side& to,
 
 /// A copy as a graph's node has it.
 CUDA_MEMCPY3D described(const Shape& shape, const Side& to, const Side& from) {
-    const auto type = [](const Side& side) { return side.deviceSide() ? kDeviceMemory : kHostMemory; };
+    const auto type = [](const Side& side) {
+        return side.part.array ? kArrayMemory : side.deviceSide() ? kDeviceMemory : kHostMemory;
+    };
     CUDA_MEMCPY3D box = {};
+    box.srcArray = from.part.array, box.dstArray = to.part.array;
+    box.srcXInBytes = from.part.x, box.srcY = from.part.y, box.srcZ = from.part.z;
+    box.dstXInBytes = to.part.x, box.dstY = to.part.y, box.dstZ = to.part.z;
     box.srcMemoryType = type(from), box.dstMemoryType = type(to);
     box.srcHost = from.host(0, 0), box.dstHost = to.host(0, 0);
     box.srcDevice = from.address, box.dstDevice = to.address;
@@ -163,7 +193,7 @@ CUdeviceptr addressOf(const void* pointer) {
     return reinterpret_cast<CUdeviceptr>(pointer);
 }
 Side at(CUdeviceptr address) {
-    return {address, 0, 0, {}};
+    return {address, 0, 0, {}, {}};
 }
 
 /// Calls that say which side is the device's refuse a host pointer there.
@@ -176,7 +206,7 @@ CUresult requireDevice(CUdeviceptr address, std::size_t bytes) {
 
 CUdeviceptr baseOf(CUmemorytype type, const void* host, CUdeviceptr device) {
     if (type == kHostMemory) return addressOf(host);
-    require(type == kDeviceMemory || type == kUnifiedMemory, CUDA_ERROR_NOT_SUPPORTED, "CUDA arrays are not supported");
+    require(type == kDeviceMemory || type == kUnifiedMemory, CUDA_ERROR_INVALID_VALUE, "no such kind of memory");
     return device;
 }
 
@@ -187,21 +217,22 @@ struct Box {
 
 Box boxOf(const CUDA_MEMCPY3D* c) {
     requireOutput(c);
-    const auto side = [&](CUmemorytype type, const void* host, CUdeviceptr device, Bytes x, Bytes y, Bytes z,
-                          Bytes pitch, Bytes rows) {
+    const auto side = [&](CUmemorytype type, const void* host, CUdeviceptr device, CUarray array, Bytes x, Bytes y,
+                          Bytes z, Bytes pitch, Bytes rows) {
+        if (type == kArrayMemory) return Side{0, 0, 0, {}, {known(array), x, y, z}};
         if (pitch == 0) pitch = x + c->WidthInBytes;
         if (rows == 0) rows = y + c->Height;
         require(pitch < (Bytes{1} << 40) && rows < (Bytes{1} << 24), CUDA_ERROR_INVALID_VALUE, "a pitch too large");
         require(c->Height <= 1 || pitch >= x + c->WidthInBytes, CUDA_ERROR_INVALID_VALUE, "rows that overlap");
         const Bytes slice = pitch * rows;
-        return Side{baseOf(type, host, device) + z * slice + y * pitch + x, pitch, slice, {}};
+        return Side{baseOf(type, host, device) + z * slice + y * pitch + x, pitch, slice, {}, {}};
     };
     Box box;
     box.shape = {c->WidthInBytes, c->Height, c->Depth};
-    box.to =
-        side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstZ, c->dstPitch, c->dstHeight);
-    box.from =
-        side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, c->srcZ, c->srcPitch, c->srcHeight);
+    box.to = side(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray, c->dstXInBytes, c->dstY, c->dstZ,
+                  c->dstPitch, c->dstHeight);
+    box.from = side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, c->srcXInBytes, c->srcY, c->srcZ,
+                    c->srcPitch, c->srcHeight);
     return box;
 }
 
@@ -209,6 +240,7 @@ CUDA_MEMCPY3D flat(const CUDA_MEMCPY2D& c) {
     CUDA_MEMCPY3D box = {};
     box.srcXInBytes = c.srcXInBytes, box.srcY = c.srcY, box.srcPitch = c.srcPitch;
     box.srcMemoryType = c.srcMemoryType, box.srcHost = c.srcHost, box.srcDevice = c.srcDevice;
+    box.srcArray = c.srcArray, box.dstArray = c.dstArray;
     box.dstXInBytes = c.dstXInBytes, box.dstY = c.dstY, box.dstPitch = c.dstPitch;
     box.dstMemoryType = c.dstMemoryType, box.dstHost = c.dstHost, box.dstDevice = c.dstDevice;
     box.WidthInBytes = c.WidthInBytes, box.Height = c.Height, box.Depth = 1;
@@ -391,6 +423,48 @@ CUresult cuMemcpy3D(const CUDA_MEMCPY3D* copy) {
 }
 CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D* copy, CUstream stream) {
     return copyBox(copy, stream);
+}
+
+namespace {
+
+Side inArray(CUarray array, std::size_t offset) {
+    return {0, 0, 0, {}, {array, offset, 0, 0}};
+}
+/// One row of an array, which must be the driver's.
+CUresult copyArray(CUarray first, CUarray second, Bytes bytes, const Side& to, const Side& from,
+                   std::optional<CUstream> stream) {
+    return call([&] {
+        CUcontext context = current();
+        known(first), known(second);
+        copy(context, stream ? streamOf(context, *stream) : defaultStream(context), {bytes}, to, from,
+             stream ? Wait::no : Wait::yes);
+    });
+}
+
+}  // namespace
+
+CUresult cuMemcpyDtoA(CUarray to, std::size_t toOffset, CUdeviceptr from, std::size_t bytes) {
+    if (const CUresult bad = requireDevice(from, bytes)) return bad;
+    return copyArray(to, to, bytes, inArray(to, toOffset), at(from), std::nullopt);
+}
+CUresult cuMemcpyAtoD(CUdeviceptr to, CUarray from, std::size_t fromOffset, std::size_t bytes) {
+    if (const CUresult bad = requireDevice(to, bytes)) return bad;
+    return copyArray(from, from, bytes, at(to), inArray(from, fromOffset), std::nullopt);
+}
+CUresult cuMemcpyHtoA(CUarray to, std::size_t toOffset, const void* from, std::size_t bytes) {
+    return copyArray(to, to, bytes, inArray(to, toOffset), at(addressOf(from)), std::nullopt);
+}
+CUresult cuMemcpyAtoH(void* to, CUarray from, std::size_t fromOffset, std::size_t bytes) {
+    return copyArray(from, from, bytes, at(addressOf(to)), inArray(from, fromOffset), std::nullopt);
+}
+CUresult cuMemcpyAtoA(CUarray to, std::size_t toOffset, CUarray from, std::size_t fromOffset, std::size_t bytes) {
+    return copyArray(to, from, bytes, inArray(to, toOffset), inArray(from, fromOffset), std::nullopt);
+}
+CUresult cuMemcpyHtoAAsync(CUarray to, std::size_t toOffset, const void* from, std::size_t bytes, CUstream stream) {
+    return copyArray(to, to, bytes, inArray(to, toOffset), at(addressOf(from)), stream);
+}
+CUresult cuMemcpyAtoHAsync(void* to, CUarray from, std::size_t fromOffset, std::size_t bytes, CUstream stream) {
+    return copyArray(from, from, bytes, at(addressOf(to)), inArray(from, fromOffset), stream);
 }
 
 CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, std::size_t count) {

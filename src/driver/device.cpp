@@ -138,6 +138,7 @@ int attributeOf(const Device& device, CUdevice_attribute attribute) {
     const auto wanted = static_cast<DeviceAttribute>(attribute);
     for (const Constant& constant : kConstants)
         if (constant.attribute == wanted) return constant.value;
+    if (const std::optional<int> limit = imageLimit(attribute)) return *limit;
     return static_cast<int>(figureOf(device, wanted));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "driver/cu_types.h"
+#include "driver/image_types.h"
 
 // Every call of the CUDA driver that is used or provided, as X(name, symbol, variant, parameters, arguments):
 //   name        member of DriverApi; of a call with several versions, the plain name is the one that every driver has
@@ -208,6 +209,59 @@
     X(cuMemsetD2D32Async, cuMemsetD2D32Async, ptsz,                                                                    \
       (CUdeviceptr to, std::size_t pitch, unsigned value, std::size_t width, std::size_t height, CUstream stream),     \
       (to, pitch, value, width, height, stream))
+
+#define BULKHEAD_IMAGE_CALLS(X)                                                                                        \
+    X(cuArrayCreate, cuArrayCreate_v2, none, (CUarray * array, const CUDA_ARRAY_DESCRIPTOR* description),              \
+      (array, description))                                                                                            \
+    X(cuArrayGetDescriptor, cuArrayGetDescriptor_v2, none, (CUDA_ARRAY_DESCRIPTOR * description, CUarray array),       \
+      (description, array))                                                                                            \
+    X(cuArrayDestroy, cuArrayDestroy, none, (CUarray array), (array))                                                  \
+    X(cuArray3DCreate, cuArray3DCreate_v2, none, (CUarray * array, const CUDA_ARRAY3D_DESCRIPTOR* description),        \
+      (array, description))                                                                                            \
+    X(cuArray3DGetDescriptor, cuArray3DGetDescriptor_v2, none, (CUDA_ARRAY3D_DESCRIPTOR * description, CUarray array), \
+      (description, array))                                                                                            \
+    X(cuMipmappedArrayCreate, cuMipmappedArrayCreate, none,                                                            \
+      (CUmipmappedArray * array, const CUDA_ARRAY3D_DESCRIPTOR* description, unsigned levels),                         \
+      (array, description, levels))                                                                                    \
+    X(cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel, none,                                                        \
+      (CUarray * level, CUmipmappedArray array, unsigned index), (level, array, index))                                \
+    X(cuMipmappedArrayDestroy, cuMipmappedArrayDestroy, none, (CUmipmappedArray array), (array))                       \
+    X(cuMemcpyDtoA, cuMemcpyDtoA_v2, ptds, (CUarray to, std::size_t toOffset, CUdeviceptr from, std::size_t bytes),    \
+      (to, toOffset, from, bytes))                                                                                     \
+    X(cuMemcpyAtoD, cuMemcpyAtoD_v2, ptds, (CUdeviceptr to, CUarray from, std::size_t fromOffset, std::size_t bytes),  \
+      (to, from, fromOffset, bytes))                                                                                   \
+    X(cuMemcpyHtoA, cuMemcpyHtoA_v2, ptds, (CUarray to, std::size_t toOffset, const void* from, std::size_t bytes),    \
+      (to, toOffset, from, bytes))                                                                                     \
+    X(cuMemcpyAtoH, cuMemcpyAtoH_v2, ptds, (void* to, CUarray from, std::size_t fromOffset, std::size_t bytes),        \
+      (to, from, fromOffset, bytes))                                                                                   \
+    X(cuMemcpyAtoA, cuMemcpyAtoA_v2, ptds,                                                                             \
+      (CUarray to, std::size_t toOffset, CUarray from, std::size_t fromOffset, std::size_t bytes),                     \
+      (to, toOffset, from, fromOffset, bytes))                                                                         \
+    X(cuMemcpyHtoAAsync, cuMemcpyHtoAAsync_v2, ptsz,                                                                   \
+      (CUarray to, std::size_t toOffset, const void* from, std::size_t bytes, CUstream stream),                        \
+      (to, toOffset, from, bytes, stream))                                                                             \
+    X(cuMemcpyAtoHAsync, cuMemcpyAtoHAsync_v2, ptsz,                                                                   \
+      (void* to, CUarray from, std::size_t fromOffset, std::size_t bytes, CUstream stream),                            \
+      (to, from, fromOffset, bytes, stream))                                                                           \
+    X(cuTexObjectCreate, cuTexObjectCreate, none,                                                                      \
+      (CUtexObject * texture, const CUDA_RESOURCE_DESC* resource, const CUDA_TEXTURE_DESC* description,                \
+       const CUDA_RESOURCE_VIEW_DESC* view),                                                                           \
+      (texture, resource, description, view))                                                                          \
+    X(cuTexObjectDestroy, cuTexObjectDestroy, none, (CUtexObject texture), (texture))                                  \
+    X(cuTexObjectGetResourceDesc, cuTexObjectGetResourceDesc, none,                                                    \
+      (CUDA_RESOURCE_DESC * resource, CUtexObject texture), (resource, texture))                                       \
+    X(cuTexObjectGetTextureDesc, cuTexObjectGetTextureDesc, none,                                                      \
+      (CUDA_TEXTURE_DESC * description, CUtexObject texture), (description, texture))                                  \
+    X(cuTexObjectGetResourceViewDesc, cuTexObjectGetResourceViewDesc, none,                                            \
+      (CUDA_RESOURCE_VIEW_DESC * view, CUtexObject texture), (view, texture))                                          \
+    X(cuSurfObjectCreate, cuSurfObjectCreate, none, (CUsurfObject * surface, const CUDA_RESOURCE_DESC* resource),      \
+      (surface, resource))                                                                                             \
+    X(cuSurfObjectDestroy, cuSurfObjectDestroy, none, (CUsurfObject surface), (surface))                               \
+    X(cuSurfObjectGetResourceDesc, cuSurfObjectGetResourceDesc, none,                                                  \
+      (CUDA_RESOURCE_DESC * resource, CUsurfObject surface), (resource, surface))                                      \
+    X(cuDeviceGetTexture1DLinearMaxWidth, cuDeviceGetTexture1DLinearMaxWidth, none,                                    \
+      (std::size_t * texels, CUarray_format format, unsigned channels, CUdevice device),                               \
+      (texels, format, channels, device))
 
 #define BULKHEAD_POOL_CALLS(X)                                                                                        \
     X(cuMemAllocAsync, cuMemAllocAsync, ptsz, (CUdeviceptr * address, std::size_t bytes, CUstream stream),            \
@@ -635,6 +689,7 @@
     BULKHEAD_FUNCTION_CALLS(X)       \
     BULKHEAD_MEMORY_CALLS(X)         \
     BULKHEAD_COPY_CALLS(X)           \
+    BULKHEAD_IMAGE_CALLS(X)          \
     BULKHEAD_POOL_CALLS(X)           \
     BULKHEAD_VIRTUAL_MEMORY_CALLS(X) \
     BULKHEAD_STREAM_CALLS(X)         \

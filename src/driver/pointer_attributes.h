@@ -5,7 +5,7 @@
 namespace bulkhead::driver {
 
 /// CUmemorytype.
-constexpr CUmemorytype kHostMemory = 1, kDeviceMemory = 2, kUnifiedMemory = 4;
+constexpr CUmemorytype kHostMemory = 1, kDeviceMemory = 2, kArrayMemory = 3, kUnifiedMemory = 4;
 
 /// CUpointer_attribute.
 enum class PointerAttribute : CUpointer_attribute {

@@ -80,6 +80,30 @@ struct HostRange {
     std::shared_ptr<sim::HostBacking> memory;  ///< of allocated ones
 };
 
+/// A CUDA array: texels of device memory.
+struct CUarray_st {
+    CUcontext context = nullptr;  ///< a root
+    CUDA_ARRAY3D_DESCRIPTOR description = {};
+    sim::Image image;
+    CUdeviceptr memory = 0;  ///< 0: a level of a mipmapped array, whose memory it is
+    Bytes bytes = 0;
+};
+
+struct CUmipmappedArray_st {
+    CUcontext context = nullptr;
+    CUDA_ARRAY3D_DESCRIPTOR description = {};
+    sim::Image image;
+    CUdeviceptr memory = 0;
+    std::vector<std::unique_ptr<CUarray_st>> levels;
+};
+
+/// What a texture or surface object was made from.
+struct ImageObject {
+    CUDA_RESOURCE_DESC resource = {};
+    CUDA_TEXTURE_DESC texture = {};
+    std::optional<CUDA_RESOURCE_VIEW_DESC> view;
+};
+
 struct Device;
 
 struct CUctx_st {
@@ -104,6 +128,10 @@ struct CUctx_st {
     std::map<CUdeviceptr, Allocation> allocations;
     std::map<CUdeviceptr, Reservation> reservations;
     std::map<CUdeviceptr, std::shared_ptr<struct GraphMemory>> liveGraphMemory;  ///< allocated, and not freed yet
+    std::map<CUarray, std::unique_ptr<CUarray_st>> arrays;
+    std::map<CUmipmappedArray, std::unique_ptr<CUmipmappedArray_st>> mipmappedArrays;
+    std::map<CUtexObject, ImageObject> textures;
+    std::map<CUsurfObject, ImageObject> surfaces;
     sim::AllocationOptions placement;
     std::map<CUlimit, std::size_t> limits;
     CUfunc_cache cacheConfig = 0;
@@ -233,7 +261,9 @@ enum class HandleKind : std::uint8_t {
     graph,
     node,
     exec,
-    userObject
+    userObject,
+    array,
+    mipmappedArray,
 };
 
 template <class Handle>
@@ -252,6 +282,8 @@ constexpr HandleKind kindOf() {
     if constexpr (std::is_same_v<Handle, CUgraphNode>) return HandleKind::node;
     if constexpr (std::is_same_v<Handle, CUgraphExec>) return HandleKind::exec;
     if constexpr (std::is_same_v<Handle, CUuserObject>) return HandleKind::userObject;
+    if constexpr (std::is_same_v<Handle, CUarray>) return HandleKind::array;
+    if constexpr (std::is_same_v<Handle, CUmipmappedArray>) return HandleKind::mipmappedArray;
 }
 
 struct Driver {
@@ -501,6 +533,20 @@ void dropHostRangesOf(CUcontext);
 /// Lets every context reach a range, and no longer.
 void publishHostRange(CUdeviceptr, const HostRange&);
 void withdrawHostRange(CUdeviceptr);
+// Arrays, textures and surfaces.
+/// A box of an array's bytes: those of rows, whatever tiles they lie in.
+struct ArrayPart {
+    CUarray array = nullptr;
+    Bytes x = 0;
+    Bytes y = 0, z = 0;
+};
+void requireArrayPart(const ArrayPart&, Bytes width, Bytes height, Bytes depth);
+void readArrayRow(const ArrayPart&, Bytes y, Bytes z, void* to, Bytes bytes);
+void writeArrayRow(const ArrayPart&, Bytes y, Bytes z, const void* from, Bytes bytes);
+void forgetImagesOf(CUcontext);
+/// A device attribute that limits textures or surfaces.
+std::optional<int> imageLimit(CUdevice_attribute);
+
 double deviceSeconds(CUcontext, Bytes moved);
 double linkSeconds(CUcontext, Bytes moved);
 

@@ -38,13 +38,15 @@ Argument onThread(Argument argument) {
 Transfer transferOf(std::string_view call) {
     const auto says = [&](std::string_view part) { return call.find(part) != std::string_view::npos; };
     if (says("Memset")) return Transfer::fill;
-    if (says("HtoD")) return Transfer::hostToDevice;
-    if (says("DtoH")) return Transfer::deviceToHost;
-    if (says("DtoD") || says("Peer")) return Transfer::deviceToDevice;
+    if (says("HtoD") || says("HtoA")) return Transfer::hostToDevice;
+    if (says("DtoH") || says("AtoH")) return Transfer::deviceToHost;
+    if (says("DtoD") || says("Peer") || says("AtoD") || says("DtoA") || says("AtoA")) return Transfer::deviceToDevice;
     return Transfer::unified;
 }
 Transfer transferOf(int fromType, int toType) {
-    constexpr int host = 1, device = 2;  // CUmemorytype
+    constexpr int host = 1, device = 2, array = 3;  // CUmemorytype
+    if (fromType == array) fromType = device;
+    if (toType == array) toType = device;
     if (fromType == host && toType == device) return Transfer::hostToDevice;
     if (fromType == device && toType == host) return Transfer::deviceToHost;
     return fromType == device && toType == device ? Transfer::deviceToDevice : Transfer::unified;
@@ -61,6 +63,17 @@ void count(Transfer, const CUDA_MEMCPY3D* copy, CUstream = nullptr) {
 }
 template <class To, class From>
 void count(Transfer transfer, To, From, std::size_t bytes, CUstream = nullptr) {
+    Statistics::instance().transferred(transfer, bytes);
+}
+template <class From>
+void count(Transfer transfer, CUarray, std::size_t, From, std::size_t bytes, CUstream = nullptr) {
+    Statistics::instance().transferred(transfer, bytes);
+}
+template <class To>
+void count(Transfer transfer, To, CUarray, std::size_t, std::size_t bytes, CUstream = nullptr) {
+    Statistics::instance().transferred(transfer, bytes);
+}
+void count(Transfer transfer, CUarray, std::size_t, CUarray, std::size_t, std::size_t bytes) {
     Statistics::instance().transferred(transfer, bytes);
 }
 template <class Value>

@@ -176,7 +176,7 @@ TEST_F(Copies, aBoxIsCopiedSliceBySlice) {
     ASSERT_EQ(api.cuMemcpy3D(&copy), CUDA_SUCCESS) << simulatorApi().lastError();
     EXPECT_EQ(got, (std::vector<std::uint8_t>{1, 2, 5, 6, 13, 14, 17, 18}));
     copy.srcMemoryType = 3;
-    EXPECT_EQ(api.cuMemcpy3D(&copy), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_EQ(api.cuMemcpy3D(&copy), CUDA_ERROR_INVALID_HANDLE);
     copy.srcMemoryType = 4, copy.Height = std::size_t{1} << 60;
     EXPECT_EQ(api.cuMemcpy3D(&copy), CUDA_ERROR_INVALID_VALUE);
 }

@@ -60,7 +60,7 @@ Parser::Declarator Parser::declarator(Space space) {
                 }
             }
         } else if (isTextureWord(word)) {
-            fail("textures are not supported yet");
+            fail("references to textures and surfaces are not supported: use texture and surface objects");
         } else if (auto type = typeNamed(word)) {
             if (result.type != Type::none) fail("a second type");
             result.type = *type;

@@ -493,6 +493,8 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int gridX, unsi
                                    unsigned int blockX, unsigned int blockY, unsigned int blockZ,
                                    unsigned int sharedBytes, CUstream stream, void** parameters);
 
+#include "bulkhead_sdk/driver_arrays.h"
+
 #ifdef __cplusplus
 }
 #endif

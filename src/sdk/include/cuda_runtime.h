@@ -38,6 +38,9 @@
 #include "cuda_runtime_api.h"
 
 #ifdef __CUDA__
+#include "bulkhead_sdk/surface_functions.h"
+#include "bulkhead_sdk/texture_functions.h"
+
 // What clang turns <<<...>>> into; the second one where it has not been shown a toolkit, and only device code is
 // wanted.
 extern "C" unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t sharedBytes = 0,
@@ -46,5 +49,6 @@ extern "C" cudaError_t cudaConfigureCall(dim3 grid, dim3 block, size_t sharedByt
 #endif
 #ifdef __cplusplus
 #include "bulkhead_sdk/host_templates.h"
+#include "channel_descriptor.h"
 #include "vector_functions.h"
 #endif

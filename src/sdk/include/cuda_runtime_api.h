@@ -129,6 +129,14 @@ cudaError_t cudaMemset3D(struct cudaPitchedPtr pointer, int value, struct cudaEx
 cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr pointer, int value, struct cudaExtent extent,
                               cudaStream_t stream BULKHEAD_DEFAULT(0));
 
+#ifdef __cplusplus
+}
+#endif
+#include "bulkhead_sdk/array_api.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // Kernels.
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments);
 cudaError_t cudaFuncGetName(const char** name, const void* function);

@@ -144,6 +144,7 @@ class FunctionLowering final : public Operands {
 
     bool lowerAddress(Instr&);
     bool lowerMemory(Instr&);
+    bool lowerImage(Instr&);
     bool lowerControl(Instr&);
 
     // lower_address.cpp
@@ -171,6 +172,15 @@ class FunctionLowering final : public Operands {
     unsigned widthOf(const std::vector<Operand>& elements, ptx::Type);
     Slot dataSource(const Operand&, ptx::Type, unsigned registerBits);
     Slot dataResult(const Operand&);
+
+    // lower_image.cpp
+    void imageHandle(const Operand& address, ImageSite&);
+    void imageCoordinates(const Operand&, ptx::Type, ImageSite&);
+    void imageVector(const Operand&, unsigned count, ptx::Type, Slot*);
+    void lowerTexture(Instr&);
+    void lowerGather(Instr&);
+    void lowerImageQuery(Instr&);
+    void lowerSurface(Instr&);
 
     // lower_control.cpp
     void lowerBranch(Instr&);

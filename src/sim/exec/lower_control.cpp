@@ -18,7 +18,7 @@ struct Refusal {
     std::string_view opcode, why;
 };
 constexpr std::string_view kTensorCores = "tensor-core mma is not supported";
-constexpr std::string_view kTextures = "textures and surfaces are not supported";
+constexpr std::string_view kTextures = "reductions on surfaces and references to textures are not supported";
 constexpr std::string_view kBulk = "bulk asynchronous copies and tensor maps are not supported";
 constexpr std::string_view kClusters = "clusters of thread blocks are not supported";
 constexpr Refusal kRefusals[] = {
@@ -29,13 +29,7 @@ constexpr Refusal kRefusals[] = {
     {"ldmatrix", kTensorCores},
     {"stmatrix", kTensorCores},
     {"movmatrix", kTensorCores},
-    {"tex", kTextures},
-    {"tld4", kTextures},
-    {"txq", kTextures},
-    {"suld", kTextures},
-    {"sust", kTextures},
     {"sured", kTextures},
-    {"suq", kTextures},
     {"istypep", kTextures},
     {"cp", kBulk},
     {"tensormap", kBulk},

@@ -96,7 +96,7 @@ struct Instr {
     std::uint32_t extra = 0;       ///< index into a side table (call sites, printf...), meaning by kind
 
     // Scoreboard: registers written, then registers read (guard included), as scoreboard ids of this function.
-    std::uint16_t registers[12] = {};
+    std::uint16_t registers[16] = {};
     std::uint8_t writes = 0, dependencies = 0;  ///< registers[0, writes) are written; [0, dependencies) must be free
     /// Machine instructions that it counts for. 0: it is part of the next instruction and executed with it, which
     /// follows it directly and is issued when the registers of both are free.
@@ -129,6 +129,37 @@ struct CallSite {
     std::vector<Formal> formals;
 };
 
+/// What a texture or surface instruction asks for. Coordinates lie in slots of 32 bits.
+struct ImageSite {
+    enum class Detail : std::uint8_t { base, level, gradient };
+    enum class Outside : std::uint8_t { trap, clamp, zero };
+    enum class Query : std::uint8_t {
+        width,
+        height,
+        depth,
+        layers,
+        levels,
+        samples,
+        channelType,
+        channelOrder,
+        normalizedCoordinates,
+        filterMode,
+        addressMode,
+        memoryLayout,
+    };
+    Slot handle;
+    std::uint8_t dimensions = 1;
+    bool layered = false, cube = false;
+    bool realCoordinates = false;
+    bool formatted = false;  ///< sust.p
+    Detail detail = Detail::base;
+    Outside outside = Outside::trap;
+    Query query = Query::width;
+    bool ofSurface = false;
+    std::uint8_t which = 0;  ///< the channel of a gather, the dimension of an address mode
+    Slot layer, coordinate[3], level, alongX[3], alongY[3];
+};
+
 struct Code {
     std::string name;
     bool isKernel = false;
@@ -153,6 +184,7 @@ struct Code {
     bool readsTimeOrPlace = false;         ///< it, or a function that it can call, reads %clock, %smid or the like
     std::vector<Formal> formals;           ///< device functions: results, then parameters
     std::vector<CallSite> callSites;
+    std::vector<ImageSite> imageSites;    ///< of texture and surface instructions, by Instr::extra
     std::vector<std::string_view> texts;  ///< each instruction as written, for messages; views into Program::source
     std::vector<std::vector<std::uint32_t>> branchTables;  ///< brx.idx
 };

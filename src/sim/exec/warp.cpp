@@ -125,6 +125,23 @@ void Warp::growLocal(std::uint32_t end) {
     localTouched_ = std::max(localTouched_, whole);
 }
 
+std::span<Access> Warp::beginTexels(unsigned count, unsigned bytes) {
+    texels_.resize(kMaxTexels);
+    fetchesTexels_ = true;
+    accessCount_ = count;
+    for (unsigned t = 0; t < count; ++t) {
+        Access& a = texels_[t];
+        a = {};
+        a.space = ptx::Space::global;
+        a.kind = AccessKind::load;
+        a.cacheOp = CacheOp::none;
+        a.bytes = static_cast<std::uint8_t>(bytes);
+        a.pattern = AccessPattern::scattered;
+        a.texture = true;
+    }
+    return {texels_.data(), count};
+}
+
 /// What does more than to compute registers from registers.
 Step Warp::stepBeyondRegisters(const Instr& i) {
     const LaneMask mask = guarded(i);
@@ -134,7 +151,7 @@ Step Warp::stepBeyondRegisters(const Instr& i) {
             break;
         case Kind::memory:
             accessCount_ = 0;
-            loadIsDeferred_ = false;
+            loadIsDeferred_ = fetchesTexels_ = false;
             if (mask) i.run(i, *this, mask);
             advance();
             return {StepKind::memory, lanes};

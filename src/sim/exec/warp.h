@@ -56,6 +56,7 @@ struct Access {
     AccessPattern pattern;
     bool combines;    ///< atomics: lanes at one address can be made one operation before it is sent
     bool addsFloats;  ///< atomics
+    bool texture;     ///< goes by way of the texture unit, which takes longer
     LaneMask lanes;
     /// Global, constant: virtual address. Shared: offset in the block's shared memory. Local: offset in the
     /// thread's local memory. Param: offset in the kernel's parameter block. Lanes that are not active repeat the
@@ -183,7 +184,7 @@ class Warp {
     }
 
     /// Of the last memory step; empty when no lane was active. A generic access may touch several spaces.
-    std::span<const Access> accesses() const { return {accesses_, accessCount_}; }
+    std::span<const Access> accesses() const { return {fetchesTexels_ ? texels_.data() : accesses_, accessCount_}; }
 
     /// Everything that decides what the warp does next, except the memory it shares with others. A warp that comes
     /// back to the same state at the same place, while nobody else changes memory, is going round in circles.
@@ -216,10 +217,14 @@ class Warp {
         a.cacheOp = cacheOp;
         a.bytes = static_cast<std::uint8_t>(bytes);
         a.pattern = AccessPattern::scattered;
-        a.combines = a.addsFloats = false;
+        a.combines = a.addsFloats = a.texture = false;
         a.lanes = lanes;
         return a;
     }
+    /// Texture fetches touch up to 16 texels a lane: one access for each, `count` of them in use, all global loads of
+    /// `bytes` a lane. Who fills them sets lanes and addresses.
+    static constexpr unsigned kMaxTexels = 16;
+    std::span<Access> beginTexels(unsigned count, unsigned bytes);
     Access& lastAccess() { return accesses_[accessCount_ - 1]; }
     void dropAccess() { --accessCount_; }
 
@@ -363,6 +368,8 @@ class Warp {
     std::map<std::uint32_t, Call> setAside_;  ///< Entry::pc of those that wait for them: kSetAside + key
     std::uint32_t mappingHints_[kMappingHints] = {};
     std::uint32_t accessCount_ = 0;
+    bool fetchesTexels_ = false;
+    std::vector<Access> texels_;  ///< made by the first texture fetch
     alignas(64) std::uint32_t tid_[3][kLanes] = {};
     Access accesses_[4];
 };

@@ -6,6 +6,7 @@
 
 #include "arch/address_map.h"
 #include "base/units.h"
+#include "sim/mem/image.h"
 
 namespace bulkhead::sim {
 
@@ -50,6 +51,9 @@ class AddressSpace {
         if (hint < mappings_.size() && a - mappings_[hint].base < mappings_[hint].bytes) return &mappings_[hint];
         return findSlow(a, hint);
     }
+    /// Texture and surface objects that show parts of it.
+    ImageTable images;
+
     /// The mapping whose nearer end is nearest to this address, for messages; nullptr if there is none at all.
     const Mapping* nearest(VirtualAddress) const;
 

@@ -107,6 +107,15 @@ void Coalescer::gather(const Access& access, Transactions& out) const {
     finish(out, coverage, store);
 }
 
+void Coalescer::gatherTexels(std::span<const Access> accesses, Transactions& out) const {
+    out.count = 0;
+    out.highest = 0;
+    for (const Access& access : accesses)
+        for (LaneMask rest = access.lanes; rest; rest &= rest - 1)
+            add(out, nullptr, access.address[std::countr_zero(rest)], access.bytes, false);
+    finish(out, nullptr, false);
+}
+
 void Coalescer::gatherLocal(const Access& access, std::uint64_t base, Transactions& out) const {
     Coverage coverage[kMaxTransactions];
     const bool store = access.kind == AccessKind::store;

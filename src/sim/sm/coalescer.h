@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "sim/exec/warp.h"
 
@@ -32,6 +33,8 @@ class Coalescer {
     Coalescer(std::uint64_t lineBytes, std::uint64_t sectorBytes);
 
     void gather(const Access&, Transactions&) const;
+    /// The texels of a fetch, at most four of each lane.
+    void gatherTexels(std::span<const Access>, Transactions&) const;
     /// Local memory: word w of lane l lies at base + (w * 32 + l) * 4, so that lanes that use the same variable share
     /// lines.
     void gatherLocal(const Access&, std::uint64_t base, Transactions&) const;

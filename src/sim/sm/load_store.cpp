@@ -29,8 +29,8 @@ LoadStore::LoadStore(SimContext& sim, SmPort& port, Sm& sm, std::uint32_t portNu
       wide_(wideSectors(sim.config.l2.lineBytes / sim.config.l2.sectorBytes, config_.sectorsFetched)),
       constants_(sim.config.constant.sets, sim.config.constant.ways),
       prefetch_(makePrefetchPolicy(sim.profile.l1.prefetch, {config_.lineBytes, config_.prefetchDegree})),
-      queue_(config_.queue + 1),
-      operations_(config_.queue + 1) {
+      queue_(config_.queue + kMostOperations - 1),
+      operations_(config_.queue + kMostOperations - 1) {
     for (std::uint32_t i = 0; i < operations_.size(); ++i) freeOperations_.push_back(i);
 }
 
@@ -55,13 +55,22 @@ std::uint32_t LoadStore::takeLoad() {
 LoadStore::Issued LoadStore::issue(const Warp& warp, std::uint32_t slot, std::uint32_t launch, Route route) {
     Issued issued;
     issued.readyAt = sim_.now() + 1;
-    for (const Access& access : warp.accesses()) {
+    const std::span<const Access> accesses = warp.accesses();
+    if (!accesses.empty() && accesses.front().texture) {
+        enqueueTexels(warp, slot, launch, route, issued);
+        if (issued.load != kNoLoad)
+            loads_[issued.load].extra = kTextureLatency;
+        else
+            issued.readyAt = sim_.now() + kTextureLatency;
+        return issued;
+    }
+    for (const Access& access : accesses) {
         if (access.space == ptx::Space::shared) {
             useBanks(access, launch, issued);
         } else if (access.space == ptx::Space::param) {
             issued.readyAt = std::max(issued.readyAt, sim_.now() + sim_.config.constant.hitLatency);
         } else {
-            enqueue(warp, access, slot, launch, route, issued);
+            enqueue(warp, {&access, 1}, slot, launch, route, issued);
         }
     }
     if (warp.loadIsDeferred()) issued.readyAt = std::max(issued.readyAt, sim_.windowEnd());
@@ -79,22 +88,37 @@ void LoadStore::useBanks(const Access& access, std::uint32_t launch, Issued& iss
     issued.readyAt = std::max(issued.readyAt, sim_.now() + shared.latency + passes - 1);
 }
 
-void LoadStore::enqueue(const Warp& warp, const Access& access, std::uint32_t slot, std::uint32_t launch, Route route,
-                        Issued& issued) {
+/// Lines that several texels of a fetch share are touched once.
+void LoadStore::enqueueTexels(const Warp& warp, std::uint32_t slot, std::uint32_t launch, Route route, Issued& issued) {
+    constexpr std::size_t kTogether = kMaxTransactions / kLanes;
+    std::span<const Access> rest = warp.accesses();
+    if (rest.front().lanes == 0) return;  // all lanes are outside of their textures
+    while (!rest.empty()) {
+        const std::size_t count = std::min(kTogether, rest.size());
+        enqueue(warp, rest.first(count), slot, launch, route, issued);
+        rest = rest.subspan(count);
+    }
+}
+
+void LoadStore::enqueue(const Warp& warp, std::span<const Access> accesses, std::uint32_t slot, std::uint32_t launch,
+                        Route route, Issued& issued) {
+    const Access& access = accesses.front();
     const std::uint32_t index = freeOperations_.back();
     freeOperations_.pop_back();
     Operation& op = operations_[index];
     op.kind = access.kind;
     op.local = access.space == ptx::Space::local;
     op.constant = access.space == ptx::Space::constant;
-    op.bypass = !op.local && (!config_.cachesGlobal || access.cacheOp == CacheOp::cg || access.cacheOp == CacheOp::cv);
+    // Textures are cached also where global loads are not.
+    op.bypass = !op.local && !access.texture &&
+                (!config_.cachesGlobal || access.cacheOp == CacheOp::cg || access.cacheOp == CacheOp::cv);
     op.route = op.local ? Route::l1 : route;
     op.slot = slot;
     op.launch = launch;
     op.load = kNoLoad;
     op.next = op.cycle = 0;
     if (prefetch_) op.pc = warp.pc();
-    gather(warp, access, op);
+    gather(warp, accesses, op);
     op.cycles = cyclesOf(access, op);
     if (access.kind == AccessKind::store || access.kind == AccessKind::reduction) {
         // Local stores that stay in L1D need no acknowledgement.
@@ -112,19 +136,24 @@ std::size_t LoadStore::cyclesOf(const Access& access, const Operation& op) const
     const std::size_t lines = op.lines.count, tags = config_.tagsPerCycle;
     const bool mayHit = !op.bypass && (op.kind == AccessKind::load || op.kind == AccessKind::asyncCopy);
     if (tags == 1 || lines == 1 || !mayHit || op.local || op.constant) return lines;
+    if (access.texture) return (lines + tags - 1) / tags;
     const auto& shared = sim_.config.shared;
     return std::max<std::size_t>((lines + tags - 1) / tags, bankPasses(access, shared.banks, shared.bankBytes));
 }
 
 /// The lines that an access touches, by physical address.
-void LoadStore::gather(const Warp& warp, const Access& access, Operation& op) {
+void LoadStore::gather(const Warp& warp, std::span<const Access> accesses, Operation& op) {
+    const Access& access = accesses.front();
     const AddressSpace& memory = *warp.block().launch->memory;
     if (op.local) {
         coalescer_.gatherLocal(access, sm_.localBase(op.slot), op.lines);
     } else if (op.constant) {
         gatherConstant(access, memory, op.lines);
     } else {
-        coalescer_.gather(access, op.lines);
+        if (accesses.size() == 1)
+            coalescer_.gather(access, op.lines);
+        else
+            coalescer_.gatherTexels(accesses, op.lines);
         const auto& l2 = sim_.config.l2;
         const std::uint64_t turn = access.addsFloats ? l2.floatRepeatInterval : l2.repeatInterval;
         if (turn && (op.kind == AccessKind::atomic || op.kind == AccessKind::reduction))
@@ -467,10 +496,10 @@ void LoadStore::lineDone(std::uint32_t load, Cycles when) {
     Load& l = loads_[load];
     l.readyAt = std::max(l.readyAt, when);
     if (--l.remaining) return;
-    const Cycles readyAt = l.readyAt;
+    const Cycles readyAt = std::max(l.readyAt, sim_.now()) + l.extra;
     l.nextFree = freeLoad_;
     freeLoad_ = load;
-    sm_.loaded(load, std::max(readyAt, sim_.now()));
+    sm_.loaded(load, readyAt);
 }
 
 }  // namespace bulkhead::sim

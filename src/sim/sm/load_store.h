@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "sim/mem/cache_tags.h"
@@ -32,8 +33,9 @@ class LoadStore {
     LoadStore(SimContext&, SmPort&, Sm&, std::uint32_t port);
     virtual ~LoadStore() = default;
 
-    /// A generic access may need two places, one for global and one for local memory: the last one is kept for that.
-    bool full() const { return queue_.size() + 1 >= operations_.size(); }
+    /// An instruction may need several places: a generic access one for global and one for local memory, a texture
+    /// fetch one for each four of its texels. The last ones are kept for that.
+    bool full() const { return queue_.size() + kMostOperations > operations_.size(); }
     bool working() const { return !queue_.empty() && !blocked_; }
 
     /// Takes the accesses of one warp instruction. Returns a handle that `Sm::loaded` will name when all data are
@@ -91,6 +93,9 @@ class LoadStore {
     };
     /// A read's token names the load it answers, or L1D, which knows who waits.
     static constexpr std::uint32_t kForL1 = kNoLoad;
+    static constexpr std::size_t kMostOperations = 4;  ///< of one instruction
+    /// What a texture fetch takes longer than a load of its texels: coordinates, filter. Assumed.
+    static constexpr Cycles kTextureLatency = 60;
 
     virtual Passed passLoad(Operation&, const Transaction&);
     Passed passHit(Operation&, const Transaction&, Place);
@@ -133,12 +138,15 @@ class LoadStore {
     struct Load {
         std::uint32_t remaining = 0;  ///< transactions under way
         Cycles readyAt = 0;
+        Cycles extra = 0;  ///< after the last of its data
         std::uint32_t nextFree = 0;
     };
 
     void useBanks(const Access&, std::uint32_t launch, Issued&) const;
-    void enqueue(const Warp&, const Access&, std::uint32_t slot, std::uint32_t launch, Route, Issued&);
-    void gather(const Warp&, const Access&, Operation&);
+    /// An access, or several of one texture fetch that make one operation.
+    void enqueue(const Warp&, std::span<const Access>, std::uint32_t slot, std::uint32_t launch, Route, Issued&);
+    void enqueueTexels(const Warp&, std::uint32_t slot, std::uint32_t launch, Route, Issued&);
+    void gather(const Warp&, std::span<const Access>, Operation&);
     std::size_t cyclesOf(const Access&, const Operation&) const;
     void gatherConstant(const Access&, const AddressSpace&, Transactions&);
     std::uint32_t takeLoad();
