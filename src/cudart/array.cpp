@@ -163,6 +163,29 @@ void copyFromArray(void* to, cudaArray_const_t from, std::size_t x, std::size_t 
                 });
 }
 
+/// Bytes that run on from row to row on either side.
+void copyBetweenArrays(cudaArray_t to, std::size_t toX, std::size_t toY, cudaArray_const_t from, std::size_t fromX,
+                       std::size_t fromY, std::size_t bytes, cudaMemcpyKind kind) {
+    const auto rowOf = [](cudaArray_const_t array) {
+        const CUDA_ARRAY3D_DESCRIPTOR shape = shapeOf(arrayHandle(array));
+        return shape.Width * texelBytes(shape);
+    };
+    const std::size_t toRow = rowOf(to), fromRow = rowOf(from);
+    require(bytes == 0 || (toX < toRow && fromX < fromRow));
+    while (bytes > 0) {
+        const std::size_t part = std::min({bytes, toRow - toX, fromRow - fromX});
+        copyRowsOfArrays({to, nullptr, toX, toY, 0}, {from, nullptr, fromX, fromY, 0}, part, 1, kind, nullptr,
+                         Completion::done);
+        bytes -= part;
+        const auto advance = [part](std::size_t& x, std::size_t& y, std::size_t row) {
+            x += part;
+            if (x == row) x = 0, ++y;
+        };
+        advance(toX, toY, toRow);
+        advance(fromX, fromY, fromRow);
+    }
+}
+
 CUDA_RESOURCE_DESC driversOf(const cudaResourceDesc& r) {
     CUDA_RESOURCE_DESC result;
     std::memset(&result, 0, sizeof result);
@@ -406,6 +429,12 @@ BULKHEAD_EXPORT cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, std::size_t
         copyRowsOfArrays({to, nullptr, toX, toY, 0}, {from, nullptr, fromX, fromY, 0}, width, rows, kind, nullptr,
                          Completion::done);
     });
+}
+
+BULKHEAD_EXPORT cudaError_t cudaMemcpyArrayToArray(cudaArray_t to, std::size_t toX, std::size_t toY,
+                                                   cudaArray_const_t from, std::size_t fromX, std::size_t fromY,
+                                                   std::size_t bytes, cudaMemcpyKind kind) {
+    return call([&] { copyBetweenArrays(to, toX, toY, from, fromX, fromY, bytes, kind); });
 }
 
 BULKHEAD_EXPORT cudaError_t cudaMemcpyToArray(cudaArray_t to, std::size_t x, std::size_t y, const void* from,

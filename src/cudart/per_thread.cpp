@@ -84,6 +84,10 @@ BULKHEAD_PER_THREAD(cudaMemcpy2DArrayToArray, _ptds,
                     (cudaArray_t to, std::size_t toX, std::size_t toY, cudaArray_const_t from, std::size_t fromX,
                      std::size_t fromY, std::size_t width, std::size_t rows, cudaMemcpyKind kind),
                     (to, toX, toY, from, fromX, fromY, width, rows, kind))
+BULKHEAD_PER_THREAD(cudaMemcpyArrayToArray, _ptds,
+                    (cudaArray_t to, std::size_t toX, std::size_t toY, cudaArray_const_t from, std::size_t fromX,
+                     std::size_t fromY, std::size_t bytes, cudaMemcpyKind kind),
+                    (to, toX, toY, from, fromX, fromY, bytes, kind))
 BULKHEAD_PER_THREAD(cudaMemcpyToArray, _ptds,
                     (cudaArray_t to, std::size_t x, std::size_t y, const void* from, std::size_t bytes,
                      cudaMemcpyKind kind),

@@ -65,6 +65,12 @@ TEST_F(Arrays, BytesRunOnFromRowToRow) {
     for (std::size_t i = 0; i < 24; ++i) EXPECT_EQ(all[i], i >= 2 && i < 17 ? values[i - 2] : 0);
     ASSERT_EQ(cudaMemcpyFromArray(some.data(), array, 8, 0, 60, cudaMemcpyDeviceToHost), cudaSuccess);
     EXPECT_EQ(some, values);
+    cudaArray_t narrow = nullptr;
+    ASSERT_EQ(cudaMallocArray(&narrow, &words, 4, 4, 0), cudaSuccess);
+    ASSERT_EQ(cudaMemcpyArrayToArray(narrow, 4, 0, array, 8, 0, 60, cudaMemcpyDeviceToDevice), cudaSuccess);
+    ASSERT_EQ(cudaMemcpyFromArray(some.data(), narrow, 4, 0, 60, cudaMemcpyDeviceToHost), cudaSuccess);
+    EXPECT_EQ(some, values);
+    EXPECT_EQ(cudaFreeArray(narrow), cudaSuccess);
     EXPECT_EQ(cudaFreeArray(array), cudaSuccess);
 }
 

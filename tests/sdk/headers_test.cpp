@@ -39,6 +39,12 @@ int main() {
     SIZE(cudaLaunchConfig_t); OFFSET(cudaLaunchConfig_t, stream); OFFSET(cudaLaunchConfig_t, attrs); OFFSET(cudaLaunchConfig_t, numAttrs);
     SIZE(cudaLaunchAttribute); OFFSET(cudaLaunchAttribute, val);
     SIZE(cudaPitchedPtr); SIZE(cudaExtent); SIZE(cudaPos); SIZE(cudaMemLocation); SIZE(cudaChannelFormatDesc);
+    SIZE(cudaTextureDesc); OFFSET(cudaTextureDesc, borderColor); OFFSET(cudaTextureDesc, maxMipmapLevelClamp);
+    OFFSET(cudaResourceDesc, res); OFFSET(cudaResourceDesc, res.pitch2D.pitchInBytes); OFFSET(cudaResourceViewDesc, lastLayer);
+    SIZE(CUDA_ARRAY3D_DESCRIPTOR); SIZE(CUDA_RESOURCE_DESC); SIZE(CUDA_TEXTURE_DESC); SIZE(CUDA_RESOURCE_VIEW_DESC);
+    SIZE(CUDA_MEMCPY2D); SIZE(CUDA_MEMCPY3D); OFFSET(CUDA_MEMCPY3D, dstArray); OFFSET(CUDA_RESOURCE_DESC, flags);
+    NUMBER(cudaAddressModeMirror); NUMBER(cudaReadModeNormalizedFloat); NUMBER(cudaBoundaryModeTrap); NUMBER(cudaResViewFormatHalf1);
+    NUMBER(cudaArrayCubemap); NUMBER(cudaResourceTypePitch2D); NUMBER(CU_AD_FORMAT_HALF); NUMBER(CU_TRSF_SRGB);
     NUMBER(cudaErrorInvalidValue); NUMBER(cudaErrorIllegalAddress); NUMBER(cudaErrorCooperativeLaunchTooLarge); NUMBER(cudaErrorNotSupported);
     NUMBER(cudaErrorNotReady); NUMBER(cudaErrorUnknown); NUMBER(cudaErrorLaunchFailure); NUMBER(cudaErrorInvalidConfiguration);
     NUMBER(cudaErrorInvalidSymbol); NUMBER(cudaErrorInvalidPitchValue); NUMBER(cudaErrorInvalidMemcpyDirection);

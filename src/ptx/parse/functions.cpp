@@ -235,7 +235,8 @@ void Parser::bodyDirective() {
         section();
         return;
     }
-    if (isTextureWord(word)) fail("references to textures and surfaces are not supported: use texture and surface objects");
+    if (isTextureWord(word))
+        fail("references to textures and surfaces are not supported: use texture and surface objects");
     Linkage linkage;
     if (acceptDotWord("extern")) linkage.isExtern = true;
     if (token_.kind == Token::Kind::dotWord) {

@@ -93,7 +93,8 @@ void Parser::moduleStatement() {
         function(word == "entry", linkage);
         return;
     }
-    if (isTextureWord(word)) fail("references to textures and surfaces are not supported: use texture and surface objects");
+    if (isTextureWord(word))
+        fail("references to textures and surfaces are not supported: use texture and surface objects");
     auto space = variableSpaceNamed(word);
     if (!space || *space == Space::reg || *space == Space::param) {
         fail(fmt::format("unknown directive '.{}' at module scope", word));

@@ -23,6 +23,7 @@
 #define cudaMemcpy2DFromArray cudaMemcpy2DFromArray_ptds
 #define cudaMemcpy2DFromArrayAsync cudaMemcpy2DFromArrayAsync_ptsz
 #define cudaMemcpy2DArrayToArray cudaMemcpy2DArrayToArray_ptds
+#define cudaMemcpyArrayToArray cudaMemcpyArrayToArray_ptds
 #define cudaMemcpyToArray cudaMemcpyToArray_ptds
 #define cudaMemcpyToArrayAsync cudaMemcpyToArrayAsync_ptsz
 #define cudaMemcpyFromArray cudaMemcpyFromArray_ptds
