@@ -1,6 +1,7 @@
 #pragma once
 
 #include "../cuda.h"
+#include "driver_arrays.h"
 
 // Graphs in the driver's interface, as CUDA 13 has them. cuda.h includes this at its end.
 
@@ -13,14 +14,6 @@ typedef struct CUgraph_st* CUgraph;
 typedef struct CUgraphNode_st* CUgraphNode;
 typedef struct CUgraphExec_st* CUgraphExec;
 typedef struct CUuserObject_st* CUuserObject;
-typedef struct CUarray_st* CUarray;
-
-typedef enum CUmemorytype_enum {
-    CU_MEMORYTYPE_HOST = 1,
-    CU_MEMORYTYPE_DEVICE = 2,
-    CU_MEMORYTYPE_ARRAY = 3,
-    CU_MEMORYTYPE_UNIFIED = 4
-} CUmemorytype;
 
 typedef enum CUstreamCaptureStatus_enum {
     CU_STREAM_CAPTURE_STATUS_NONE = 0,
@@ -91,24 +84,6 @@ typedef struct CUmemPoolProps_st {
     unsigned short usage;
     unsigned char reserved[54];
 } CUmemPoolProps;
-
-typedef struct CUDA_MEMCPY3D_st {
-    size_t srcXInBytes, srcY, srcZ, srcLOD;
-    CUmemorytype srcMemoryType;
-    const void* srcHost;
-    CUdeviceptr srcDevice;
-    CUarray srcArray;
-    void* reserved0;
-    size_t srcPitch, srcHeight;
-    size_t dstXInBytes, dstY, dstZ, dstLOD;
-    CUmemorytype dstMemoryType;
-    void* dstHost;
-    CUdeviceptr dstDevice;
-    CUarray dstArray;
-    void* reserved1;
-    size_t dstPitch, dstHeight;
-    size_t WidthInBytes, Height, Depth;
-} CUDA_MEMCPY3D;
 
 typedef enum CUlaunchAttributeID_enum {
     CU_LAUNCH_ATTRIBUTE_IGNORE = 0,

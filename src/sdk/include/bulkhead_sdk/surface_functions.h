@@ -33,21 +33,21 @@ struct SurfaceBits<16> {
     typedef ulonglong2 Raw;
 };
 template <unsigned n>
-struct Bytes {};
+struct SurfaceBytes {};
 
 }  // namespace bulkhead_sdk
 
 #define BULKHEAD_UNPACK(...) __VA_ARGS__
 #define BULKHEAD_SURFACE_SIZE(name, geometry, outside, bytes, type, constraint, place1, parameters, ...)              \
-    BULKHEAD_DEVICE void name##_##outside(Bytes<bytes>, SurfaceBits<bytes>::Raw& r, cudaSurfaceObject_t surface,      \
-                                          BULKHEAD_UNPACK parameters) {                                               \
+    BULKHEAD_DEVICE void name##_##outside(SurfaceBytes<bytes>, SurfaceBits<bytes>::Raw& r,                            \
+                                          cudaSurfaceObject_t surface, BULKHEAD_UNPACK parameters) {                  \
         asm volatile("suld.b." geometry "." type "." #outside " %0, [%1, " place1 "];"                                \
                      : "=" constraint(r)                                                                              \
                      : "l"(surface), __VA_ARGS__                                                                      \
                      : "memory");                                                                                     \
     }                                                                                                                 \
-    BULKHEAD_DEVICE void name##Store_##outside(Bytes<bytes>, SurfaceBits<bytes>::Raw r, cudaSurfaceObject_t surface,  \
-                                               BULKHEAD_UNPACK parameters) {                                          \
+    BULKHEAD_DEVICE void name##Store_##outside(SurfaceBytes<bytes>, SurfaceBits<bytes>::Raw r,                        \
+                                               cudaSurfaceObject_t surface, BULKHEAD_UNPACK parameters) {             \
         asm volatile("sust.b." geometry "." type "." #outside " [%1, " place1 "], %0;" ::constraint(r), "l"(surface), \
                      __VA_ARGS__                                                                                      \
                      : "memory");                                                                                     \
@@ -57,14 +57,14 @@ struct Bytes {};
     BULKHEAD_SURFACE_SIZE(name, geometry, outside, 2, "b16", "h", place1, parameters, __VA_ARGS__)               \
     BULKHEAD_SURFACE_SIZE(name, geometry, outside, 4, "b32", "r", place1, parameters, __VA_ARGS__)               \
     BULKHEAD_SURFACE_SIZE(name, geometry, outside, 8, "b64", "l", place1, parameters, __VA_ARGS__)               \
-    BULKHEAD_DEVICE void name##_##outside(Bytes<16>, ulonglong2& r, cudaSurfaceObject_t surface,                 \
+    BULKHEAD_DEVICE void name##_##outside(SurfaceBytes<16>, ulonglong2& r, cudaSurfaceObject_t surface,          \
                                           BULKHEAD_UNPACK parameters) {                                          \
         asm volatile("suld.b." geometry ".v2.b64." #outside " {%0, %1}, [%2, " place2 "];"                       \
                      : "=l"(r.x), "=l"(r.y)                                                                      \
                      : "l"(surface), __VA_ARGS__                                                                 \
                      : "memory");                                                                                \
     }                                                                                                            \
-    BULKHEAD_DEVICE void name##Store_##outside(Bytes<16>, ulonglong2 r, cudaSurfaceObject_t surface,             \
+    BULKHEAD_DEVICE void name##Store_##outside(SurfaceBytes<16>, ulonglong2 r, cudaSurfaceObject_t surface,      \
                                                BULKHEAD_UNPACK parameters) {                                     \
         asm volatile("sust.b." geometry ".v2.b64." #outside " [%2, " place2 "], {%0, %1};" ::"l"(r.x), "l"(r.y), \
                      "l"(surface), __VA_ARGS__                                                                   \
@@ -82,7 +82,7 @@ struct Bytes {};
     BULKHEAD_DEVICE T read(cudaSurfaceObject_t surface, BULKHEAD_UNPACK parameters,              \
                            cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {                \
         typename bulkhead_sdk::SurfaceBits<sizeof(T)>::Raw r;                                    \
-        const bulkhead_sdk::Bytes<sizeof(T)> size;                                               \
+        const bulkhead_sdk::SurfaceBytes<sizeof(T)> size;                                        \
         if (mode == cudaBoundaryModeTrap)                                                        \
             bulkhead_sdk::read##_trap(size, r, surface, BULKHEAD_UNPACK arguments);              \
         else if (mode == cudaBoundaryModeClamp)                                                  \
@@ -102,7 +102,7 @@ struct Bytes {};
     BULKHEAD_DEVICE void write(T value, cudaSurfaceObject_t surface, BULKHEAD_UNPACK parameters, \
                                cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {            \
         typename bulkhead_sdk::SurfaceBits<sizeof(T)>::Raw r = {};                               \
-        const bulkhead_sdk::Bytes<sizeof(T)> size;                                               \
+        const bulkhead_sdk::SurfaceBytes<sizeof(T)> size;                                        \
         __builtin_memcpy(&r, &value, sizeof value);                                              \
         if (mode == cudaBoundaryModeTrap)                                                        \
             bulkhead_sdk::read##Store_trap(size, r, surface, BULKHEAD_UNPACK arguments);         \
