@@ -275,7 +275,9 @@ TEST(Spaces, StaticAndDynamicSharedMemory) {
 
 TEST(Shared, Of64BitAddresses32Count) {
     // a[t - 1] with an unsigned t: of thread 0, the address is 2^34 - 4 beyond a. Local memory is addressed alike.
-    const auto out = runBody<u32>(".shared .align 4 .b8 s[132]; .local .align 4 .b8 l[8];" R"(
+    const auto out = runBody<u32>(
+        ".shared .align 4 .b8 s[132]; .local .align 4 .b8 l[8];"
+        R"(
     mul.lo.u32 %r2, %t, 4;
     mov.u32 %r3, s;
     add.u32 %r3, %r3, %r2;
