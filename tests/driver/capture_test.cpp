@@ -133,7 +133,9 @@ TEST_F(Captures, aStreamMayBeDestroyedOnceItIsJoined) {
         ASSERT_EQ(api.cuStreamWaitEvent(other, fork, 0), CUDA_SUCCESS);
         ASSERT_EQ(launch("twice", word, 1, 1, other), CUDA_SUCCESS);
         ASSERT_EQ(api.cuEventRecord(join, other), CUDA_SUCCESS);
-        if (joined) ASSERT_EQ(api.cuStreamWaitEvent(s, join, 0), CUDA_SUCCESS);
+        if (joined) {
+            ASSERT_EQ(api.cuStreamWaitEvent(s, join, 0), CUDA_SUCCESS);
+        }
         ASSERT_EQ(api.cuStreamDestroy(other), CUDA_SUCCESS);
         ASSERT_EQ(api.cuEventDestroy(join), CUDA_SUCCESS);
         CUgraph g = nullptr;

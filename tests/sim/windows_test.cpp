@@ -71,6 +71,20 @@ Seen sameForAllThreads(const std::string& text, const Harness::Shape& shape) {
 const std::string kNumbers =
     "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r4, %ntid.x; mad.lo.u32 %r3, %r2, %r4, %r1;\n";
 
+TEST(Windows, AResultThatNobodyWaitsForReachesNoLaterWarp) {
+    // The last thing that each of 3,000 blocks does is an atomic whose result it drops; the next block in its place has
+    // its own value in that register, and uses it much later.
+    std::string wait = "mov.u32 %r8, 0;\n";
+    for (int i = 0; i < 40; ++i) wait += "add.u32 %r8, %r8, %r7;\n";
+    const Seen seen = sameForAllThreads(
+        kernelText("mov.u32 %r7, %nctaid.x;\n" + kNumbers + wait +
+                   "sub.u32 %r8, %r8, %r7; rem.u32 %r5, %r2, 120; mad.lo.u32 %r5, %r5, 32, %r1; mul.wide.u32 %rd4, "
+                   "%r5, 4;\nadd.u64 %rd5, %rd1, %rd4; st.global.u32 [%rd5+128], %r7;\n"
+                   "atom.global.add.u32 %r9, [%rd1], 1000;"),
+        {{3000}, {32}});
+    for (std::size_t i = 32; i < 32 + 120 * 32; ++i) ASSERT_EQ(seen.memory[i], 3000u) << i;
+}
+
 TEST(Windows, RacingStoresEndTheSameForAnyNumberOfThreads) {
     // Every thread of 80 blocks writes its number to the same 16 words, 20 times over.
     const Seen seen = sameForAllThreads(

@@ -90,11 +90,15 @@ struct Atomic {
     std::uint8_t* at[kLanes];
     Register operand[4][kLanes];
     Register second[kLanes];
+    const Warp* warp;      ///< whose registers take the results
+    std::uint32_t starts;  ///< its number then
 
     void take(const Instr& i, Warp& w, const Access& a, const Places& p) {
         lanes = a.lanes;
         elements = i.elements;
         returns = i.dstCount != 0;
+        warp = &w;
+        starts = w.starts();
         hasSecond = i.srcCount > 2;
         flush = a.space == ptx::Space::global;
         for (LaneMask m = lanes; m; m &= m - 1) {
@@ -111,6 +115,8 @@ struct Atomic {
 
     static bool run(void* what) {
         const auto& atomic = *static_cast<const Atomic*>(what);
+        // A warp need not wait for a result before it ends, and another may have begun in its place.
+        const bool returns = atomic.returns && atomic.warp->starts() == atomic.starts;
         bool changed = false;
         for (LaneMask m = atomic.lanes; m; m &= m - 1) {
             const auto lane = static_cast<unsigned>(std::countr_zero(m));
@@ -122,8 +128,7 @@ struct Atomic {
                     static_cast<T>(Operation(old, static_cast<T>(atomic.operand[e][lane]), second, atomic.flush));
                 writeAs(at, after);
                 changed |= after != old;
-                if (atomic.returns)
-                    atomic.old[e][lane] = static_cast<Register>(static_cast<std::make_unsigned_t<T>>(old));
+                if (returns) atomic.old[e][lane] = static_cast<Register>(static_cast<std::make_unsigned_t<T>>(old));
             }
         }
         return changed;

@@ -397,9 +397,12 @@ struct DeferredLoad {
     LaneMask lanes;
     Register* to[4];
     std::uint8_t* from[kLanes];
+    const Warp* warp;
+    std::uint32_t starts;
 
     static bool run(void* what) {
         const auto& load = *static_cast<const DeferredLoad*>(what);
+        if (load.warp->starts() != load.starts) return false;  // another warp has begun in its place
         for (unsigned e = 0; e < load.elements; ++e)
             for (LaneMask m = load.lanes; m; m &= m - 1)
                 load.to[e][firstOf(m)] =
@@ -425,6 +428,8 @@ void loadPending(const Instr& i, Warp& w, const Access& a, const Places& p, bool
     auto& load = w.effects().defer<Deferred>(a, Deferred::run);
     load.elements = i.elements;
     load.lanes = a.lanes;
+    load.warp = &w;
+    load.starts = w.starts();
     for (unsigned e = 0; e < i.elements; ++e) load.to[e] = w.lanes<Register>(i.dst[e]);
     for (LaneMask m = a.lanes; m; m &= m - 1) load.from[firstOf(m)] = p.of(a, firstOf(m));
     w.deferLoad();

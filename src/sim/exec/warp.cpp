@@ -70,6 +70,7 @@ Block::Block(const LaunchContext& context, Dim3 blockIndex, std::uint32_t sm, co
       members(warps) {}
 
 void Warp::start(Block& block, std::uint32_t indexInBlock, std::uint32_t hardwareSlot) {
+    ++starts_;
     block_ = &block;
     launch_ = block.launch;
     index_ = indexInBlock;

@@ -261,6 +261,8 @@ class Warp {
 
     /// Ends the launch: names kernel, PTX line, instruction, block and thread of the lane.
     [[noreturn]] void fail(LaunchError::Cause, const Instr&, unsigned lane, const std::string& what) const;
+    /// How often a block's warp has begun here: what is still to come for one before it finds other registers.
+    std::uint32_t starts() const { return starts_; }
     /// A read outside of allocations that goes on.
     void noteOverrun(const Instr&, const std::string& note) const;
     [[noreturn]] void failAddress(LaunchError::Cause, const Instr&, unsigned lane, std::uint64_t address,
@@ -354,7 +356,7 @@ class Warp {
     bool changedMemory_ = false, loadIsDeferred_ = false;
     Block* block_ = nullptr;
     const LaunchContext* launch_ = nullptr;
-    std::uint32_t index_ = 0, slot_ = 0;
+    std::uint32_t index_ = 0, slot_ = 0, starts_ = 0;
     std::uint32_t frameBase_ = 0, paramBase_ = 0, localBase_ = 0, localEnd_ = 0;
     std::uint32_t stackBase_ = 0;  ///< entries of stack_ below this belong to callers
     std::vector<Entry> stack_;
