@@ -93,14 +93,15 @@ ContextRef makeContext(std::shared_ptr<DeviceHold> device) {
 }
 
 /// A new device of the simulated driver: its ordinal.
-driver::CUdevice addSimulated(const std::string& name, const SimulationOptions& options) {
+driver::CUdevice addSimulated(const std::string& name, const SimulationOptions& options,
+                              std::function<void(const sim::Machine&)> heartbeat = {}) {
     arch::DeviceProfile profile = arch::findProfile(name);
     arch::applySettings(profile, options.settings);
     sim::Machine::Options simulation;
     simulation.scheduler = options.scheduler;
     simulation.observer = options.observer;
     simulation.sample = options.sample;
-    simulation.heartbeat = options.heartbeat;
+    simulation.heartbeat = std::move(heartbeat);
     const driver::CUdevice ordinal = driver::simulatorApi().addDevice(std::move(profile), std::move(simulation));
     driver::simulatorApi().setSharing(ordinal, options.concurrentContexts);
     return ordinal;
@@ -109,7 +110,10 @@ driver::CUdevice addSimulated(const std::string& name, const SimulationOptions& 
 }  // namespace
 
 LaunchCounters addDevice(const std::string& name, const SimulationOptions& options) {
-    return LaunchCounters(*driver::simulatorApi().machine(addSimulated(name, options)));
+    std::function<void(const sim::Machine&)> heartbeat;
+    if (options.heartbeat)
+        heartbeat = [tell = options.heartbeat](const sim::Machine& machine) { tell(LaunchCounters(machine)); };
+    return LaunchCounters(*driver::simulatorApi().machine(addSimulated(name, options, std::move(heartbeat))));
 }
 
 void relaxBounds(std::function<void(const std::string&)> tell) {

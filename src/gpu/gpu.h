@@ -234,7 +234,8 @@ struct SimulationOptions {
     std::vector<std::string> settings;  ///< KEY=VALUE, parameters of its profile
     sim::Observer* observer = nullptr;
     bool sample = false;  ///< times some launches and blocks only, and estimates the others
-    std::function<void(const sim::Machine&)> heartbeat;  ///< called now and then while it simulates
+    std::function<void(const class LaunchCounters&)>
+        heartbeat;  ///< addDevice(): called now and then while it simulates
     /// Contexts that are made by CUDA's own calls, the primary one included, run side by side as under MPS.
     bool concurrentContexts = false;
 };

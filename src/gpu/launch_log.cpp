@@ -15,6 +15,10 @@ double LaunchCounters::seconds(Cycles cycles) const {
     return machine_->seconds(cycles);
 }
 
+double LaunchCounters::fractionDone(std::uint32_t id) const {
+    return machine_->fractionDone(id);
+}
+
 Launch LaunchCounters::launch(std::uint32_t id) const {
     const sim::LaunchRecord& record = machine_->record(id);
     const double shared = static_cast<double>(record.occupancy.needs.shared) * record.occupancy.blocksPerSm;

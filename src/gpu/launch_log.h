@@ -33,6 +33,8 @@ class LaunchCounters {
     double seconds(Cycles) const;
     /// Of any context.
     Launch launch(std::uint32_t id) const;
+    /// Share of a launch's blocks that have ended.
+    double fractionDone(std::uint32_t id) const;
 
   private:
     friend class Gpu;

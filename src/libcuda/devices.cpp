@@ -46,7 +46,7 @@ void addDevice(const std::string& name, const std::string& scheduler, const std:
     options.settings = settings;
     options.sample = wantsSampling();
     options.observer = &Statistics::instance().watch(scheduler, options.sample);
-    options.heartbeat = [](const sim::Machine& gpu) {
+    options.heartbeat = [](const gpu::LaunchCounters& gpu) {
         Progress::instance().look(gpu);
         endIfInterrupted();
     };

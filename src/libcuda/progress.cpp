@@ -45,19 +45,19 @@ void Progress::launchEnded(std::uint32_t launch) {
 }
 
 /// "bulkhead: after 10 s, 2 kernels done and 1.25 ms simulated; matMul: 30 % of 4096 blocks, about 23 s left"
-std::string Progress::line(const sim::Machine& gpu) const {
+std::string Progress::line(const gpu::LaunchCounters& gpu) const {
     std::string text =
         fmt::format("bulkhead: after {}, {} kernel{} done and {:.3g} ms simulated", timeText(secondsSince(begun_)),
                     ended_, ended_ == 1 ? "" : "s", gpu.seconds(gpu.now()) * 1e3);
     if (running_.empty()) return text;
     const auto& [launch, since] = *running_.begin();
     const double done = gpu.fractionDone(launch);
-    text += fmt::format("; {}: {:.0f} % of its blocks", shortName(gpu.record(launch).kernel), 100 * done);
+    text += fmt::format("; {}: {:.0f} % of its blocks", shortName(gpu.launch(launch).kernel), 100 * done);
     if (done > 0) text += fmt::format(", about {} left for it", timeText(secondsSince(since) * (1 - done) / done));
     return text;
 }
 
-void Progress::look(const sim::Machine& gpu) {
+void Progress::look(const gpu::LaunchCounters& gpu) {
     if (!shown_ || secondsSince(begun_) < due_) return;
     fmt::print(stderr, "{}\n", line(gpu));
     due_ = terminal_ ? secondsSince(begun_) + kOnTerminal : 2 * due_;

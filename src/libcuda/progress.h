@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "sim/machine.h"
+#include "gpu/launch_log.h"
 
 namespace bulkhead::libcuda {
 
@@ -18,12 +18,12 @@ class Progress {
     void launchStarted(std::uint32_t launch);
     void launchEnded(std::uint32_t launch);
     /// Called by the simulation.
-    void look(const sim::Machine&);
+    void look(const gpu::LaunchCounters&);
 
   private:
     using Clock = std::chrono::steady_clock;
     Progress();
-    std::string line(const sim::Machine&) const;
+    std::string line(const gpu::LaunchCounters&) const;
     double secondsSince(Clock::time_point) const;
 
     const bool terminal_;

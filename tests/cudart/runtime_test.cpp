@@ -310,10 +310,10 @@ TEST_F(Runtime, KnowsEveryErrorByName) {
 
 TEST_F(Runtime, WhatIsMissingNamesItselfOnce) {
     testing::internal::CaptureStderr();
-    EXPECT_EQ(cudaFreeArray(nullptr), cudaErrorNotSupported);
-    EXPECT_EQ(cudaFreeArray(nullptr), cudaErrorNotSupported);
+    EXPECT_EQ(cudaIpcCloseMemHandle(nullptr), cudaErrorNotSupported);
+    EXPECT_EQ(cudaIpcCloseMemHandle(nullptr), cudaErrorNotSupported);
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
-              "bulkhead: cudaFreeArray is not supported by this CUDA runtime\n");
+              "bulkhead: cudaIpcCloseMemHandle is not supported by this CUDA runtime\n");
     EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
 }
 
