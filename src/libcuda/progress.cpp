@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cmath>
+
 #include "base/environment.h"
 #include "libcuda/kernel_name.h"
 
@@ -18,7 +20,7 @@ bool wanted(bool terminal) {
 
 /// "45 s", or "2 min 05 s".
 std::string timeText(double seconds) {
-    const auto whole = static_cast<std::uint64_t>(seconds + 0.5);
+    const auto whole = std::llround(seconds);
     return whole < 100 ? fmt::format("{} s", whole) : fmt::format("{} min {:02} s", whole / 60, whole % 60);
 }
 

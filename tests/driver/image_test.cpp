@@ -57,7 +57,8 @@ struct Reference {
             if (m == 2)
                 while (i < 0 || i >= n) i = i < 0 ? -1 - i : 2 * n - 1 - i;
         }
-        return texels[static_cast<std::size_t>((index[2] * size[1] + index[1]) * size[0] + index[0])];
+        const int place = (index[2] * size[1] + index[1]) * size[0] + index[0];
+        return texels[static_cast<std::size_t>(place)];
     }
     Texel fetch(const Place& place, int slice = 0) const {
         std::array<int, 3> first = {0, 0, slice};
@@ -175,7 +176,8 @@ TEST_F(Images, EveryAddressModeAndFilterInEveryDimension) {
         Reference reference;
         reference.dimensions = dimensions;
         reference.size = {13, dimensions > 1 ? 9 : 1, dimensions > 2 ? 5 : 1};
-        reference.texels = randomTexels(static_cast<std::size_t>(13 * reference.size[1] * reference.size[2]));
+        const int count = 13 * reference.size[1] * reference.size[2];
+        reference.texels = randomTexels(static_cast<std::size_t>(count));
         const CUarray array = makeArray(13, dimensions > 1 ? 9 : 0, dimensions > 2 ? 5 : 0, kFloat, 4);
         ASSERT_EQ(copyWhole(array, reference.texels.data(), 13 * 16, static_cast<std::size_t>(reference.size[1]),
                             static_cast<std::size_t>(reference.size[2]), true),
@@ -311,7 +313,10 @@ TEST_F(Images, GatherTakesTheFourTexelsOfAFilter) {
 
 TEST_F(Images, FacesOfACube) {
     std::vector<float> texels(6 * 4);
-    for (std::size_t i = 0; i < texels.size(); ++i) texels[i] = static_cast<float>(i / 4);
+    for (std::size_t i = 0; i < texels.size(); ++i) {
+        const std::size_t face = i / 4;
+        texels[i] = static_cast<float>(face);
+    }
     const CUarray array = makeArray(2, 2, 6, kFloat, 1, kArrayCubemap);
     ASSERT_EQ(copyWhole(array, texels.data(), 8, 2, 6, true), CUDA_SUCCESS);
     CUDA_TEXTURE_DESC d = {};
