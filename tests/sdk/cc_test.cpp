@@ -150,8 +150,9 @@ TEST_F(Cc, LinksDeviceCodeAcrossFiles) {
     ASSERT_EQ(cc({at("user.o"), at("maker.o"), "-o", at("linked")}).output, "");
     EXPECT_EQ(run({at("linked")}).output, expected);
     ASSERT_EQ(cc({"-dlink", at("user.o"), at("maker.o"), "-o", at("device.o")}).output, "");
-    ASSERT_EQ(run({"/usr/bin/g++", at("user.o"), at("maker.o"), at("device.o"), "-L" BULKHEAD_LIBRARY_FOLDER,
-                   "-Wl,-rpath," BULKHEAD_LIBRARY_FOLDER, "-lcudart", "-o", at("by g++")})
+    const std::string libraries = BULKHEAD_LIBRARY_FOLDER;
+    ASSERT_EQ(run({"/usr/bin/g++", at("user.o"), at("maker.o"), at("device.o"), "-L" + libraries,
+                   "-Wl,-rpath," + libraries, "-lcudart", "-o", at("by g++")})
                   .output,
               "");
     EXPECT_EQ(run({at("by g++")}).output, expected);
