@@ -89,12 +89,14 @@ void answer(const std::vector<Link>& links, CUgraphNode* from, CUgraphNode* to, 
 
 std::vector<Link> linksInto(CUgraphNode node) {
     std::vector<Link> links;
+    links.reserve(node->dependencies.size());
     for (const auto& edge : node->dependencies) links.push_back({edge.from, node, edge.data});
     return links;
 }
 
 void giveNodes(const std::vector<CUgraphNode>& found, CUgraphNode* nodes, std::size_t* count) {
     std::vector<Link> links;
+    links.reserve(found.size());
     for (CUgraphNode node : found) links.push_back({node, node, {}});
     answer(links, nodes, nullptr, nullptr, count);
 }
