@@ -71,49 +71,11 @@ std::size_t texelBytesOf(cudaArray_t array) {
     return texelBytes(shape);
 }
 
-/// With an array on a side, the extent counts its elements; positions count the elements of their own side, which of
-/// plain memory are bytes.
-void copyArrayBox(const cudaMemcpy3DParms& box, cudaStream_t stream, Completion completion) {
-    const std::size_t fromTexel = box.srcArray ? texelBytesOf(box.srcArray) : 1;
-    const std::size_t toTexel = box.dstArray ? texelBytesOf(box.dstArray) : 1;
-    require(!box.srcArray || !box.dstArray || fromTexel == toTexel);
-    const std::size_t width = box.extent.width * (box.srcArray ? fromTexel : toTexel);
-    if (width == 0 || box.extent.height == 0 || box.extent.depth == 0) return;
-    const Route route = routeOf(box.kind, box.dstPtr.ptr, box.srcPtr.ptr);
-    CUDA_MEMCPY3D copy;
-    std::memset(&copy, 0, sizeof copy);
-    copy.srcXInBytes = box.srcPos.x * fromTexel;
-    copy.srcY = box.srcPos.y;
-    copy.srcZ = box.srcPos.z;
-    copy.srcMemoryType = box.srcArray ? kArrayMemory : route.fromHost ? kHostMemory : kDeviceMemory;
-    copy.srcArray = arrayHandle(box.srcArray);
-    copy.srcHost = box.srcPtr.ptr;
-    copy.srcDevice = addressOf(box.srcPtr.ptr);
-    copy.srcPitch = box.srcPtr.pitch;
-    copy.srcHeight = box.srcPtr.ysize;
-    copy.dstXInBytes = box.dstPos.x * toTexel;
-    copy.dstY = box.dstPos.y;
-    copy.dstZ = box.dstPos.z;
-    copy.dstMemoryType = box.dstArray ? kArrayMemory : route.toHost ? kHostMemory : kDeviceMemory;
-    copy.dstArray = arrayHandle(box.dstArray);
-    copy.dstHost = box.dstPtr.ptr;
-    copy.dstDevice = addressOf(box.dstPtr.ptr);
-    copy.dstPitch = box.dstPtr.pitch;
-    copy.dstHeight = box.dstPtr.ysize;
-    copy.WidthInBytes = width;
-    copy.Height = box.extent.height;
-    copy.Depth = box.extent.depth;
-    copyInDriver(copy, stream, completion);
-}
-
 void copyBox(const cudaMemcpy3DParms& box, cudaStream_t stream, Completion completion) {
     ready();
-    if (box.srcArray || box.dstArray) return copyArrayBox(box, stream, completion);
     const CUDA_MEMCPY3D copy = driverCopy(box);
     if (copy.WidthInBytes == 0 || copy.Height == 0 || copy.Depth == 0) return;
-    carryOut(
-        stream, completion, [&] { return api().cuMemcpy3D(&copy); },
-        [&](cudaStream_t in) { return api().cuMemcpy3DAsync(&copy, in); });
+    copyInDriver(copy, stream, completion);
 }
 
 /// Unified addresses say which device each side lies on.
@@ -164,28 +126,36 @@ Route routeOf(cudaMemcpyKind kind, const void* to, const void* from) {
 }
 
 driver::CUDA_MEMCPY3D driverCopy(const cudaMemcpy3DParms& box) {
-    require(!box.srcArray && !box.dstArray, cudaErrorNotSupported);
-    checkPitches(box.extent.width, box.dstPtr.pitch, box.srcPtr.pitch, box.extent.height * box.extent.depth);
+    // With an array on a side, the extent counts its elements; positions count the elements of their own side, which of
+    // plain memory are bytes.
+    const bool hasArray = box.srcArray || box.dstArray;
+    const std::size_t fromTexel = box.srcArray ? texelBytesOf(box.srcArray) : 1;
+    const std::size_t toTexel = box.dstArray ? texelBytesOf(box.dstArray) : 1;
+    require(!box.srcArray || !box.dstArray || fromTexel == toTexel);
+    if (!hasArray)
+        checkPitches(box.extent.width, box.dstPtr.pitch, box.srcPtr.pitch, box.extent.height * box.extent.depth);
     const Route route = routeOf(box.kind, box.dstPtr.ptr, box.srcPtr.ptr);
     CUDA_MEMCPY3D copy;
     std::memset(&copy, 0, sizeof copy);
-    copy.srcXInBytes = box.srcPos.x;
+    copy.srcXInBytes = box.srcPos.x * fromTexel;
     copy.srcY = box.srcPos.y;
     copy.srcZ = box.srcPos.z;
-    copy.srcMemoryType = route.fromHost ? kHostMemory : kDeviceMemory;
+    copy.srcMemoryType = box.srcArray ? kArrayMemory : route.fromHost ? kHostMemory : kDeviceMemory;
+    copy.srcArray = arrayHandle(box.srcArray);
     copy.srcHost = box.srcPtr.ptr;
     copy.srcDevice = addressOf(box.srcPtr.ptr);
     copy.srcPitch = box.srcPtr.pitch;
     copy.srcHeight = box.srcPtr.ysize;
-    copy.dstXInBytes = box.dstPos.x;
+    copy.dstXInBytes = box.dstPos.x * toTexel;
     copy.dstY = box.dstPos.y;
     copy.dstZ = box.dstPos.z;
-    copy.dstMemoryType = route.toHost ? kHostMemory : kDeviceMemory;
+    copy.dstMemoryType = box.dstArray ? kArrayMemory : route.toHost ? kHostMemory : kDeviceMemory;
+    copy.dstArray = arrayHandle(box.dstArray);
     copy.dstHost = box.dstPtr.ptr;
     copy.dstDevice = addressOf(box.dstPtr.ptr);
     copy.dstPitch = box.dstPtr.pitch;
     copy.dstHeight = box.dstPtr.ysize;
-    copy.WidthInBytes = box.extent.width;
+    copy.WidthInBytes = box.extent.width * (box.srcArray ? fromTexel : toTexel);
     copy.Height = box.extent.height;
     copy.Depth = box.extent.depth;
     return copy;

@@ -15,9 +15,8 @@ Route routeOf(cudaMemcpyKind, const void* to, const void* from);
 /// When a call returns: with the copy done, or with it put into its stream.
 enum class Completion { done, enqueued };
 
-/// A box as the driver copies it. Throws Failure for arrays, and for pitches that are too small.
+/// A box as the driver copies it. Throws Failure for pitches that are too small, and for arrays of unlike elements.
 driver::CUDA_MEMCPY3D driverCopy(const cudaMemcpy3DParms&);
-/// A box as the driver takes it.
 void copyInDriver(const driver::CUDA_MEMCPY3D&, cudaStream_t, Completion);
 
 /// The driver's handle of an array.

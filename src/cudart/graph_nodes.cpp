@@ -59,6 +59,7 @@ cudaKernelNodeParams runtimeKernel(const CUDA_KERNEL_NODE_PARAMS& kernel) {
 CUDA_MEMCPY3D copyFor(const cudaMemcpy3DParms* box) {
     ready();
     require(box != nullptr);
+    require(!box->srcArray && !box->dstArray, cudaErrorNotSupported);
     return driverCopy(*box);
 }
 
