@@ -1,11 +1,11 @@
 #include "driver/background.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <chrono>
 #include <thread>
 
+#include "base/quiet_thread.h"
 #include "driver/host_watch.h"
 #include "driver/state.h"
 
@@ -41,13 +41,9 @@ void serve() {
     }
 }
 
-/// It lives as long as the process. Signals are for the program's own threads.
+/// It lives as long as the process.
 void start() {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread(serve).detach();
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    quietThread(serve).detach();
     // A child process has no such thread, and must not inherit a lock that it holds.
     pthread_atfork([] { state().mutex.lock(); }, [] { state().mutex.unlock(); }, [] { state().mutex.unlock(); });
 }

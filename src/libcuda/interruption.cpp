@@ -1,6 +1,5 @@
 #include "libcuda/interruption.h"
 
-#include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 
@@ -10,6 +9,7 @@
 #include <thread>
 
 #include "base/environment.h"
+#include "base/quiet_thread.h"
 #include "gpu/simulated_device.h"
 #include "libcuda/statistics.h"
 
@@ -54,11 +54,7 @@ void writeStatisticsWhenInterrupted() {
     struct sigaction before = {};
     if (!wantsStatistics() || sigaction(SIGINT, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) return;
     sem_init(&signalled, 0, 0);
-    sigset_t all, mask;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &mask);
-    std::thread(waitForInterruption).detach();
-    pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+    quietThread(waitForInterruption).detach();
     signal(SIGINT, handle);
 }
 

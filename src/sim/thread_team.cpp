@@ -1,9 +1,10 @@
 #include "sim/thread_team.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <new>
+
+#include "base/quiet_thread.h"
 
 namespace bulkhead::sim {
 namespace {
@@ -46,12 +47,7 @@ void ThreadTeam::start() {
     forks_ = forks();
     gate_.store(0, std::memory_order_relaxed);
     const std::uint32_t round = round_.load(std::memory_order_relaxed);
-    // Signals are for the program's own threads.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    for (unsigned i = 1; i < size_; ++i) threads_.emplace_back([this, round] { serve(round); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    for (unsigned i = 1; i < size_; ++i) threads_.push_back(quietThread([this, round] { serve(round); }));
 }
 
 void ThreadTeam::end() {
