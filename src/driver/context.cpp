@@ -5,9 +5,6 @@
 namespace bulkhead::driver {
 namespace {
 
-/// CUlimit: those that have a meaning here. What is set is remembered; device code's stack and printf have no fixed
-/// size in the simulator.
-constexpr CUlimit kStackBytes = 0, kPrintfBytes = 1, kHeapBytes = 2, kPersistingL2Bytes = 6;
 const std::map<CUlimit, std::size_t> kDefaultLimits = {
     {kStackBytes, 1024}, {kPrintfBytes, 1 << 20}, {kHeapBytes, 8 << 20}, {kPersistingL2Bytes, 0}};
 
@@ -281,7 +278,13 @@ CUresult cuCtxGetLimit(std::size_t* value, CUlimit limit) {
     });
 }
 CUresult cuCtxSetLimit(CUlimit limit, std::size_t value) {
-    return call([&] { limitOf(currentContext(), limit) = value; });
+    return call([&] {
+        std::size_t& set = limitOf(currentContext(), limit);
+        require(limit != kHeapBytes || !currentContext()->root->heap, CUDA_ERROR_INVALID_VALUE,
+                "the heap of device code is in use");
+        constexpr std::size_t kHeapStep = 64 << 10;  // as an H200 rounds it
+        set = limit == kHeapBytes ? (value + kHeapStep - 1) / kHeapStep * kHeapStep : value;
+    });
 }
 CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
     return call([&] {

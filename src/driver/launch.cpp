@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "driver/device_heap.h"
 #include "driver/state.h"
 
 namespace bulkhead::driver {
@@ -181,8 +182,10 @@ KernelWork kernelWork(CUcontext context, CUfunction function, sim::Dim3 grid, si
 
 void enqueueKernel(CUstream on, const KernelWork& work) {
     CUcontext root = on->context->root;
+    CUmodule module = work.function->module;
+    if (module->heapUsers.contains(work.function->code->name)) giveHeap(module);
     sim::LaunchSpec spec;
-    spec.program = work.function->module->loaded.program;
+    spec.program = module->loaded.program;
     spec.code = work.function->code;
     spec.grid = work.grid;
     spec.block = work.block;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "driver/device_heap.h"
 #include "driver/fatbin.h"
 #include "driver/jit_options.h"
 #include "driver/state.h"
@@ -108,7 +109,11 @@ CUresult cuLinkComplete(CUlinkState state, void** image, std::size_t* bytes) {
         require(!known(state)->failed, CUDA_ERROR_INVALID_SOURCE, "an input could not be linked");
         if (state->image.empty()) state->image = kEmptyModule;
         // Everything that one input needs must be in another.
-        logged(state, CUDA_ERROR_INVALID_SOURCE, [&] { sim::lower(ptx::link(modulesOf(state->image))); });
+        logged(state, CUDA_ERROR_INVALID_SOURCE, [&] {
+            const ptx::Module linked = ptx::link(modulesOf(state->image));
+            const std::optional<ptx::Module> withHeap = withDeviceHeap(linked);
+            sim::lower(withHeap ? *withHeap : linked);
+        });
         state->options.report("");
         *image = state->image.data();
         if (bytes) *bytes = state->image.size() + 1;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "driver/device_heap.h"
 #include "driver/fatbin.h"
 #include "driver/jit_options.h"
 #include "driver/state.h"
@@ -146,7 +147,9 @@ CUmodule loadModule(CUcontext root, const ptx::Module& parsed, CUlibrary library
     module->library = library;
     module->ptxVersion = parsed.versionMajor * 10 + parsed.versionMinor;
     module->target = targetOf(parsed.target);
-    module->loaded = gpuOf(root).load(root->id, parsed);
+    const std::optional<ptx::Module> withHeap = withDeviceHeap(parsed);
+    if (withHeap) module->heapUsers = heapUsers(*withHeap);
+    module->loaded = gpuOf(root).load(root->id, withHeap ? *withHeap : parsed);
     for (const sim::Program::Global& global : module->loaded.program->globals)
         if (global.isManaged)
             publishHostRange(global.address,

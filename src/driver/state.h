@@ -32,6 +32,10 @@ namespace bulkhead::driver {
 /// Shared memory that a block may have of which nobody has asked for more.
 constexpr std::int64_t kSharedWithoutOptIn = 48 << 10;
 
+/// CUlimit: those that have a meaning here. What is set of a stack or of printf is remembered; neither has a fixed size
+/// in the simulator.
+constexpr CUlimit kStackBytes = 0, kPrintfBytes = 1, kHeapBytes = 2, kPersistingL2Bytes = 6;
+
 constexpr CUmemLocationType kDeviceLocation = 1;
 constexpr CUmemAccess_flags kReadWrite = 3;
 
@@ -134,6 +138,7 @@ struct CUctx_st {
     std::map<CUsurfObject, ImageObject> surfaces;
     sim::AllocationOptions placement;
     std::map<CUlimit, std::size_t> limits;
+    CUdeviceptr heap = 0;  ///< of device code's malloc; 0: nobody has used it yet
     CUfunc_cache cacheConfig = 0;
     CUsharedconfig sharedConfig = 0;
     std::vector<sim::LaunchId> launches;   ///< all so far
@@ -154,6 +159,8 @@ struct CUmod_st {
     sim::LoadedModule loaded;
     int ptxVersion = 0, target = 0;  ///< 75 stands for 7.5, and for sm_75
     std::map<std::string, std::unique_ptr<CUfunc_st>> functions;
+    std::set<std::string> heapUsers;  ///< kernels that may allocate
+    bool hasHeap = false;             ///< its code knows where the context's heap is
 };
 
 /// What a program may set of a function, or of a kernel for all contexts.
