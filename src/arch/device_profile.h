@@ -153,6 +153,8 @@ struct DeviceProfile {
         L2Write writePolicy = L2Write::back;
         std::int64_t writeRetention = 0;  ///< a line brought in by a write counts as this many set accesses younger
         std::int64_t dirtyWays = 0;       ///< of a set, that may be dirty at a time; 0: all
+        std::int64_t persistingBytes =
+            0;  ///< at most, that programs may set aside for persisting lines; 0: no such lines
         std::int64_t responseQueue = 8;   ///< responses a slice can hold before its port
         std::int64_t atomicInterval = 1;  ///< L2 cycles a slice is busy with one atomic sector
         std::int64_t repeatInterval = 0;  ///< millionths of an L2 cycle for each lane at the same address: integers

@@ -159,6 +159,13 @@ BULKHEAD_PER_THREAD(cudaStreamGetCaptureInfo, _ptsz,
 BULKHEAD_PER_THREAD(cudaStreamGetDevice, _ptsz, (cudaStream_t stream, int* device), (stream, device))
 BULKHEAD_PER_THREAD(cudaStreamGetFlags, _ptsz, (cudaStream_t stream, unsigned* flags), (stream, flags))
 BULKHEAD_PER_THREAD(cudaStreamGetId, _ptsz, (cudaStream_t stream, unsigned long long* id), (stream, id))
+BULKHEAD_PER_THREAD(cudaStreamSetAttribute, _ptsz,
+                    (cudaStream_t stream, cudaLaunchAttributeID id, const cudaLaunchAttributeValue* value),
+                    (stream, id, value))
+BULKHEAD_PER_THREAD(cudaStreamGetAttribute, _ptsz,
+                    (cudaStream_t stream, cudaLaunchAttributeID id, cudaLaunchAttributeValue* value),
+                    (stream, id, value))
+BULKHEAD_PER_THREAD(cudaStreamCopyAttributes, _ptsz, (cudaStream_t to, cudaStream_t from), (to, from))
 BULKHEAD_PER_THREAD(cudaStreamGetPriority, _ptsz, (cudaStream_t stream, int* priority), (stream, priority))
 BULKHEAD_PER_THREAD(cudaStreamIsCapturing, _ptsz, (cudaStream_t stream, cudaStreamCaptureStatus* status),
                     (stream, status))

@@ -24,6 +24,26 @@ BULKHEAD_EXPORT cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* prio
     return call([&] { check(ready().cuStreamGetPriority(streamOf(stream), priority)); });
 }
 
+BULKHEAD_EXPORT cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaLaunchAttributeID id,
+                                                   const cudaLaunchAttributeValue* value) {
+    return call([&] {
+        check(newer(ready().cuStreamSetAttribute)(streamOf(stream), id,
+                                                  reinterpret_cast<const CUlaunchAttributeValue*>(value)));
+    });
+}
+
+BULKHEAD_EXPORT cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaLaunchAttributeID id,
+                                                   cudaLaunchAttributeValue* value) {
+    return call([&] {
+        check(newer(ready().cuStreamGetAttribute)(streamOf(stream), id,
+                                                  reinterpret_cast<CUlaunchAttributeValue*>(value)));
+    });
+}
+
+BULKHEAD_EXPORT cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
+    return call([&] { check(newer(ready().cuStreamCopyAttributes)(streamOf(to), streamOf(from))); });
+}
+
 BULKHEAD_EXPORT cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
     return call([&] { check(ready().cuStreamGetFlags(streamOf(stream), flags)); });
 }

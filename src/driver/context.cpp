@@ -1,12 +1,13 @@
 #include <algorithm>
 
+#include "driver/access_policy.h"
 #include "driver/state.h"
 
 namespace bulkhead::driver {
 namespace {
 
 const std::map<CUlimit, std::size_t> kDefaultLimits = {
-    {kStackBytes, 1024}, {kPrintfBytes, 1 << 20}, {kHeapBytes, 8 << 20}, {kPersistingL2Bytes, 0}};
+    {kStackBytes, 1024}, {kPrintfBytes, 1 << 20}, {kHeapBytes, 8 << 20}};
 
 constexpr unsigned kFlagMask = 0x7f;  ///< scheduling, host mapping, local memory, core dumps, synchronous copies
 constexpr unsigned kMapHost = 0x08;
@@ -274,11 +275,13 @@ CUresult cuCtxSynchronize_v2(CUcontext context) {
 CUresult cuCtxGetLimit(std::size_t* value, CUlimit limit) {
     return call([&] {
         requireOutput(value);
-        *value = limitOf(currentContext(), limit);
+        CUcontext context = currentContext();
+        *value = limit == kPersistingL2Bytes ? context->device->persistingL2 : limitOf(context, limit);
     });
 }
 CUresult cuCtxSetLimit(CUlimit limit, std::size_t value) {
     return call([&] {
+        if (limit == kPersistingL2Bytes) return setPersistingL2(*currentContext()->device, value);
         std::size_t& set = limitOf(currentContext(), limit);
         require(limit != kHeapBytes || !currentContext()->root->heap, CUDA_ERROR_INVALID_VALUE,
                 "the heap of device code is in use");
@@ -311,7 +314,11 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
     });
 }
 CUresult cuCtxResetPersistingL2Cache() {
-    return call([] { current(); });
+    return call([] {
+        CUcontext context = current();
+        waitForAll(context);
+        gpuOf(context).resetPersistingL2();
+    });
 }
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
     return call([&] {

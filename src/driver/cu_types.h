@@ -148,8 +148,17 @@ struct CUDA_MEMCPY3D {
 };
 
 /// A launch attribute's value is one of many things, 64 bytes long at most.
+using CUaccessProperty = int;
+struct CUaccessPolicyWindow {
+    void* base_ptr;
+    std::size_t num_bytes;
+    float hitRatio;
+    CUaccessProperty hitProp, missProp;
+};
+
 union CUlaunchAttributeValue {
     char pad[64];
+    CUaccessPolicyWindow accessPolicyWindow;
     int cooperative;
     struct {
         unsigned x, y, z;

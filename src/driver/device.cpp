@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "driver/access_policy.h"
 #include "driver/state.h"
 
 namespace bulkhead::driver {
@@ -45,6 +46,12 @@ std::int64_t figureOf(const Device& device, DeviceAttribute attribute) {
             return std::llround(p.dramGBps() * 1e3 * 8 / (2 * static_cast<double>(p.clock.memoryMHz)));
         case A::l2Bytes:
             return p.l2.bytes;
+        case A::maxPersistingL2Bytes:
+            return p.l2.persistingBytes;
+        case A::maxAccessPolicyWindow:
+            return static_cast<std::int64_t>(largestAccessWindow(device));
+        case A::compression:  // accepted since compute capability 8.0; nothing is compressed
+            return p.compute.major >= 8 ? 1 : 0;
         case A::maxThreadsPerSm:
             return p.sm.maxThreads;
         case A::maxBlocksPerSm:
@@ -114,9 +121,6 @@ constexpr Constant kConstants[] = {
     {DeviceAttribute::directManagedFromHost, 0},
     {DeviceAttribute::virtualMemory, 1},
     {DeviceAttribute::posixHandles, 0},
-    {DeviceAttribute::compression, 0},
-    {DeviceAttribute::maxPersistingL2Bytes, 0},
-    {DeviceAttribute::maxAccessPolicyWindow, 0},
     {DeviceAttribute::reservedSharedBytesPerBlock, 0},
     {DeviceAttribute::readOnlyHostRegister, 0},
     {DeviceAttribute::memoryPools, 1},

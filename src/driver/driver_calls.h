@@ -323,6 +323,11 @@
       (CUstream stream, CUstreamCallback callback, void* data, unsigned flags), (stream, callback, data, flags))       \
     X(cuStreamGetFlags, cuStreamGetFlags, ptsz, (CUstream stream, unsigned* flags), (stream, flags))                   \
     X(cuStreamGetPriority, cuStreamGetPriority, ptsz, (CUstream stream, int* priority), (stream, priority))            \
+    X(cuStreamSetAttribute, cuStreamSetAttribute, ptsz,                                                                \
+      (CUstream stream, CUlaunchAttributeID id, const CUlaunchAttributeValue* value), (stream, id, value))             \
+    X(cuStreamGetAttribute, cuStreamGetAttribute, ptsz,                                                                \
+      (CUstream stream, CUlaunchAttributeID id, CUlaunchAttributeValue * value), (stream, id, value))                  \
+    X(cuStreamCopyAttributes, cuStreamCopyAttributes, ptsz, (CUstream to, CUstream from), (to, from))                  \
     X(cuStreamGetCtx, cuStreamGetCtx, ptsz, (CUstream stream, CUcontext * context), (stream, context))                 \
     X(cuStreamAttachMemAsync, cuStreamAttachMemAsync, ptsz,                                                            \
       (CUstream stream, CUdeviceptr address, std::size_t length, unsigned flags), (stream, address, length, flags))    \

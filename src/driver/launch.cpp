@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "driver/access_policy.h"
 #include "driver/device_heap.h"
 #include "driver/state.h"
 
@@ -150,6 +151,8 @@ CUresult launchKernel(CUfunction function, sim::Dim3 grid, sim::Dim3 block, unsi
         CUcontext context = current();
         CUfunction resolved = resolveFunction(function);
         CUstream on = streamOf(context, stream);
+        if (const auto window = on->attributes.find(kAccessPolicyWindow); window != on->attributes.end())
+            attributes.insert(*window);
         const KernelWork work =
             kernelWork(on->context, resolved, grid, block, sharedBytes, parameters, extra, std::move(attributes));
         if (captureKernel(on, work)) return;
@@ -193,6 +196,7 @@ void enqueueKernel(CUstream on, const KernelWork& work) {
     spec.params = work.parameters;
     spec.sms = on->context->sms;
     spec.numberedAnew = state().numbersAnew;
+    spec.window = accessWindow(work.attributes);
     spec.overruns = state().overruns.get();
     spec.print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
     if (work.cooperative()) spec.gridWorkspace = gridWorkspace(root);

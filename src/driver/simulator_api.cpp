@@ -1,5 +1,6 @@
 #include "driver/simulator_api.h"
 
+#include "driver/access_policy.h"
 #include "driver/background.h"
 #include "driver/state.h"
 
@@ -9,6 +10,8 @@ namespace {
 int addDevice(arch::DeviceProfile profile, sim::Machine::Options options) {
     auto device = std::make_unique<Device>();
     device->gpu = std::make_unique<sim::Machine>(std::move(profile), std::move(options));
+    device->persistingL2 = persistingL2AtFirst(*device);
+    device->gpu->setPersistingL2(device->persistingL2);
     const std::lock_guard lock(state().mutex);
     device->ordinal = state().nextOrdinal++;
     const CUdevice ordinal = device->ordinal;

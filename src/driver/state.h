@@ -46,6 +46,8 @@ BULKHEAD_DRIVER_CALLS(BULKHEAD_DECLARE_CALL)
 #undef BULKHEAD_DECLARE_CALL
 }  // namespace simulated
 
+using CUlaunchAttributes = std::map<CUlaunchAttributeID, CUlaunchAttributeValue>;
+
 /// How a range of device addresses came to be.
 struct Allocation {
     enum class Kind : std::uint8_t { device, managed, pooled, graph } kind = Kind::device;
@@ -203,6 +205,7 @@ struct CUstream_st {
     bool blocking = true;  ///< waits for the default stream, and it for this one
     int priority = 0;
     unsigned long long number = 0;
+    CUlaunchAttributes attributes;  ///< of launches that have none of the kind themselves
     CapturedPlace captured;
 };
 
@@ -231,6 +234,7 @@ struct Device {
     CUcontext primary = nullptr;
     int retained = 0;
     unsigned primaryFlags = 0;
+    Bytes persistingL2 = 0;                           ///< set aside for lines that persist
     sim::Sharing sharing = sim::Sharing::timeSliced;  ///< of contexts that programs make
     std::unique_ptr<CUmemPoolHandle_st> defaultPool;
     CUmemoryPool pool = nullptr;
@@ -433,7 +437,6 @@ void poll(CUcontext);
 void runHostFunction(const std::function<void()>&);
 
 // Work that streams and graphs hold: checked when it was made, put into a stream when its turn comes.
-using CUlaunchAttributes = std::map<CUlaunchAttributeID, CUlaunchAttributeValue>;
 struct KernelWork {
     CUfunction function = nullptr;
     CUkernel kernel = nullptr;    ///< if the program named that

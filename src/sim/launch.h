@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/access_windows.h"
 #include "sim/counters.h"
 #include "sim/event_queue.h"
 #include "sim/exec/overruns.h"
@@ -32,6 +33,7 @@ struct LaunchSpec {
     bool numberedAnew = false;         ///< %smid counts these from 0
     Cycles maxCycles = 0;              ///< ended with an error after that long; 0 = no limit
     VirtualAddress gridWorkspace = 0;  ///< what cooperative groups synchronise a grid by; 0 = the grid cannot
+    AccessWindow window;               ///< how L2 is to keep what it accesses
     std::function<void(std::string_view)> print;
     Overruns* overruns = nullptr;  ///< null: reads outside of allocations are errors, wherever they are
 };

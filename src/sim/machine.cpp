@@ -222,7 +222,18 @@ void Machine::startLaunch(LaunchId id) {
     own.l2Sectors = sim_.config.launch.l2Reads;
     own.l2SectorHits = sim_.config.launch.l2Hits;
     units_.count(id, own);
+    shared_.windows.open(id, launch.spec.window, *launch.context.memory);
     if (sim_.observer) sim_.observer->launchStarted(sim_.now(), id);
+}
+
+void Machine::setPersistingL2(Bytes bytes) {
+    const Bytes ways = sim_.config.l2.ways, all = static_cast<Bytes>(profile_.l2.bytes);
+    // An H200 keeps a way of sixteen for them where nothing is set aside.
+    units_.setPersistingWays(static_cast<std::uint32_t>(std::max<Bytes>((bytes * ways + all / 2) / all, 1)));
+}
+
+void Machine::resetPersistingL2() {
+    units_.resetPersisting();
 }
 
 void Machine::startBlocks(LaunchId id) {
@@ -326,6 +337,7 @@ void Machine::endLaunch(Launch& launch, LaunchRecord::State state, Cycles when) 
     if (launch.holdsGpu) retryUntimed_ = kNever;
     if (sampler_) sampler_->forget(launch);
     limits_.ended(launch);
+    shared_.windows.close(launch.record.id);
     if (sim_.observer) sim_.observer->launchEnded(when, launch.record.id);
     launch.spec.program.reset();
     streams_.launchEnded(launch.stream, when);

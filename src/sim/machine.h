@@ -73,6 +73,9 @@ class Machine final {
     StreamId createStream(ContextId context) { return streams_.create(context); }
     /// Checked at once (throws Error); runs when what was put into the stream before it is done.
     LaunchId launch(StreamId, LaunchSpec);
+    /// How much of L2 may hold persisting lines (AccessWindow), of all contexts together.
+    void setPersistingL2(Bytes);
+    void resetPersistingL2();
     /// A copy or a fill, which competes with kernels for L2 and DRAM; `action` happens at its end.
     void enqueue(StreamId stream, const Transfer& transfer, std::function<void()> action);
     /// Something that takes a while; `action` happens at its end.

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "arch/device_profile.h"
+#include "sim/access_windows.h"
 #include "sim/clock.h"
 #include "sim/counters.h"
 #include "sim/event_queue.h"
@@ -37,6 +38,7 @@ struct SimShared {
     const MachineConfig config;
     const ClockDomain l2Clock, memoryClock;
     RequestStore requests;
+    AccessWindows windows;
     Traffic traffic;       ///< at the beginning of the window
     Cycles windowEnd = 0;  ///< when units that advance apart meet again
 };
@@ -72,6 +74,11 @@ class SimContext {
     const Traffic& traffic() const { return shared_.traffic; }
     void l2Answered(std::uint64_t bytes) { traffic_.l2 += bytes; }
     void dramMoved(std::uint64_t bytes) { traffic_.dram += bytes; }
+
+    /// How a launch wants a line to be kept.
+    Retention retentionOf(std::uint32_t launch, std::uint64_t line) const {
+        return shared_.windows.empty() ? Retention::normal : shared_.windows.of(launch, line);
+    }
 
     /// What others do shows from here on.
     Cycles windowEnd() const { return shared_.windowEnd; }

@@ -233,12 +233,20 @@ void Units::keepCopiedInL2(const Transaction& t) {
     partitions_[at.channel]->slice(at.slice).keepCopied(at.set, t.line, t.complete);
 }
 
+void Units::setPersistingWays(std::uint32_t ways) {
+    for (const auto& partition : partitions_) partition->forEachSlice([&](L2Slice& s) { s.setPersistingWays(ways); });
+}
+void Units::resetPersisting() {
+    for (const auto& partition : partitions_) partition->forEachSlice([](L2Slice& s) { s.resetPersisting(); });
+}
+
 void Units::touchL2(const Transaction& t, AccessKind kind, LaunchId launch) {
     const arch::AddressMap::Location at = shared_.profile.map.locate(t.line);
     const RequestKind request = kind == AccessKind::store                                     ? RequestKind::write
                                 : kind == AccessKind::atomic || kind == AccessKind::reduction ? RequestKind::atomic
                                                                                               : RequestKind::read;
-    partitions_[at.channel]->slice(at.slice).touch(request, at.set, t.line, t.sectors, t.complete, launch);
+    partitions_[at.channel]->slice(at.slice).touch(request, at.set, t.line, t.sectors, t.complete, launch,
+                                                   shared_.windows.of(launch, t.line));
 }
 
 }  // namespace bulkhead::sim

@@ -41,6 +41,9 @@ class Units {
     void touchL2(const Transaction&, AccessKind, LaunchId);
     /// What a copy from elsewhere, written to DRAM, leaves there.
     void keepCopiedInL2(const Transaction&);
+    /// How many ways of an L2 set may hold persisting lines; and these are like any other from now on.
+    void setPersistingWays(std::uint32_t ways);
+    void resetPersisting();
 
     /// A request of a copy reaches its slice then.
     void sendCopied(RequestId, Cycles when);

@@ -52,6 +52,7 @@ struct Harness {
         std::uint32_t shared = 0;
         std::vector<bool> sms = {};
         Cycles maxCycles = 0;
+        AccessWindow window = {};
     };
     LaunchId start(const std::string& text, const Shape& shape, const std::vector<std::uint64_t>& arguments = {},
                    StreamId on = ~StreamId{0}) {
@@ -65,6 +66,7 @@ struct Harness {
         spec.dynamicShared = shape.shared;
         spec.sms = shape.sms;
         spec.maxCycles = shape.maxCycles;
+        spec.window = shape.window;
         spec.params.resize(spec.code->kernelParamBytes);
         for (std::size_t i = 0; i < arguments.size(); ++i) std::memcpy(spec.params.data() + 8 * i, &arguments[i], 8);
         return gpu.launch(on, std::move(spec));

@@ -180,6 +180,7 @@ L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
             countSectors(counters, request, request.sectors);
         }
         tags_.use(request.set, way);
+        retain(request.set, way, request.retention);
         finish(id);
         return Served::yes;
     }
@@ -214,6 +215,7 @@ L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
     } else {
         tags_.use(request.set, way);
     }
+    retain(request.set, way, request.retention);
     tags_.state(way).pending |= missing;
     if (entry == MshrFile::kNone) entry = mshrs_.allocate(request.line);
     mshrs_[entry].pending |= missing;
@@ -387,7 +389,7 @@ std::uint16_t L2Slice::bytesOf(std::uint8_t sectors) const {
 }
 
 void L2Slice::touch(RequestKind kind, std::uint32_t set, std::uint64_t line, std::uint8_t sectors,
-                    std::uint8_t complete, std::uint32_t launch) {
+                    std::uint8_t complete, std::uint32_t launch, Retention retention) {
     const bool writes = kind == RequestKind::write;
     const bool through = writes && sim_.profile.l2.writePolicy == arch::DeviceProfile::L2Write::through;
     std::uint32_t way = tags_.find(set, line);
@@ -399,6 +401,7 @@ void L2Slice::touch(RequestKind kind, std::uint32_t set, std::uint64_t line, std
         if (way == CacheTags::kNoWay) return;
         tags_.place(set, way, line, launch, writes ? sim_.config.l2.writeRetention : 0);
     }
+    retain(set, way, retention);
     tags_.state(way).valid |= writes ? complete : sectors;
     if (kind != RequestKind::read && !through) tags_.state(way).dirty |= sectors;
     if (kind != RequestKind::read && sim_.config.l2.copiesFarLines) dropCopy(set, line);

@@ -36,10 +36,14 @@ class L2Slice {
     void dramHasRoom();                        ///< the channel's queue is no longer full
     /// What a request does to the tags, without time: for blocks that are executed without it.
     void touch(RequestKind, std::uint32_t set, std::uint64_t line, std::uint8_t sectors, std::uint8_t complete,
-               std::uint32_t launch);
+               std::uint32_t launch, Retention);
 
     /// What a copy from elsewhere leaves: it goes on to DRAM, and stays where a way is empty.
     void keepCopied(std::uint32_t set, std::uint64_t line, std::uint8_t complete);
+
+    /// How many ways of a set may hold persisting lines.
+    void setPersistingWays(std::uint32_t ways) { persistingWays_ = ways; }
+    void resetPersisting() { tags_.resetPersisting(); }
 
     /// Core cycles by which a miss takes longer than the DRAM's own timings: the memory controller's part of the
     /// profile's latency. It delays the answer, not the MSHR, which is free once the data are there.
@@ -60,6 +64,11 @@ class L2Slice {
     bool writeOldest(std::uint32_t set, std::uint32_t launch);
     std::uint32_t copySet(std::uint32_t set) const { return (set + tags_.sets() / 2) % tags_.sets(); }
     std::uint8_t widen(std::uint8_t sectors) const { return wide_[sectors]; }
+    /// A line was brought in or used by one who says how it is to be kept.
+    void retain(std::uint32_t set, std::uint32_t way, Retention retention) {
+        if (retention != Retention::normal) [[unlikely]]
+            tags_.retain(set, way, retention, persistingWays_);
+    }
     void noteStall(std::uint32_t launch);
     void finish(RequestId);
     void respond(RequestId);
@@ -88,6 +97,7 @@ class L2Slice {
     std::uint64_t portFree_ = 0;                        ///< L2 edge at which the response port is free
     std::uint64_t responseBacklog_;
     Cycles missLatency_ = 0;
+    std::uint32_t persistingWays_ = 1;
     Served stalled_ = Served::yes;
     Cycles stalledSince_ = 0;
     Cycles scheduled_ = kNever;

@@ -23,6 +23,10 @@ class MemoryPartition {
     /// Up to that time, and not what happens in it.
     void advanceTo(Cycles end);
     L2Slice& slice(std::uint32_t index) { return *slices_[index - firstSlice_]; }
+    template <class Visit>
+    void forEachSlice(Visit visit) {
+        for (const auto& slice : slices_) visit(*slice);
+    }
 
   private:
     L2Slice& sliceOf(RequestId request) { return *slices_[sim_.requests[request].slice - firstSlice_]; }

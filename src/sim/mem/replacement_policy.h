@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "arch/device_profile.h"
+#include "sim/mem/retention.h"
 
 namespace bulkhead::sim {
 
@@ -15,8 +16,9 @@ struct LineState {
     std::uint8_t dirty = 0;       ///< sectors newer than below; may be dirty without being valid (written in part)
     std::uint8_t pending = 0;     ///< sectors on their way
     std::uint8_t prefetched = 0;  ///< sectors that were fetched ahead, while none of them was used
-    std::uint32_t words = 0;      ///< L2: written in part, one by one
-    std::uint32_t owner = 0;      ///< who brought it in
+    Retention retention = Retention::normal;
+    std::uint32_t words = 0;  ///< L2: written in part, one by one
+    std::uint32_t owner = 0;  ///< who brought it in
 };
 
 /// Which line of a full set makes room for another. A cache has one of its own. Ways are counted over all sets.

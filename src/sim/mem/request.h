@@ -6,6 +6,7 @@
 
 #include "arch/address_map.h"
 #include "base/units.h"
+#include "sim/mem/retention.h"
 
 namespace bulkhead::sim {
 
@@ -39,10 +40,11 @@ struct Request {
     std::uint8_t sectors = 0;   ///< wanted or written
     std::uint8_t complete = 0;  ///< write: sectors written whole
     std::uint8_t warp = 0;
-    bool crosses = false;   ///< read: its answer comes from the other side
-    bool joins = false;     ///< ... for which another has crossed before
-    bool opensRow = false;  ///< in DRAM: its row was opened for it
-    bool inBatch = false;   ///< in DRAM: for schedulers that have batches
+    bool crosses = false;                     ///< read: its answer comes from the other side
+    bool joins = false;                       ///< ... for which another has crossed before
+    bool opensRow = false;                    ///< in DRAM: its row was opened for it
+    bool inBatch = false;                     ///< in DRAM: for schedulers that have batches
+    Retention retention = Retention::normal;  ///< of the line
     RequestKind kind = RequestKind::read;
 };
 

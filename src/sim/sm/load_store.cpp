@@ -459,6 +459,7 @@ void LoadStore::send(RequestKind kind, const Issuer& by, std::uint64_t line, std
         request.bytes += static_cast<std::uint16_t>(std::popcount(static_cast<std::uint8_t>(sectors & ~complete)) *
                                                     sim_.config.crossbar.maskExtra);
     request.warp = static_cast<std::uint8_t>(by.slot);
+    request.retention = sim_.retentionOf(by.launch, line);
     port_.send(id);
 }
 

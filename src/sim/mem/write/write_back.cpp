@@ -19,6 +19,7 @@ L2Slice::Served L2Slice::writeBack(RequestId id, std::uint32_t way) {
         ++counters.l2Hits;
         tags_.use(request.set, way);
     }
+    retain(request.set, way, request.retention);
     tags_.state(way).valid |= request.complete;
     if (sim_.config.l2.mergesWrites) mergeWords(tags_.state(way), request);
     markDirty(request.set, way, request.sectors, request.launch);
