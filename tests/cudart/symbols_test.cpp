@@ -44,6 +44,13 @@ TEST(Symbols, TheRuntimeExportsWhatCuda13Does) {
     EXPECT_EQ(exported("libcudart.so.13"), versioned);
 }
 
+TEST(Symbols, TheRuntimeForCuda12ExportsWhatCuda12Does) {
+    Names versioned;
+    for (const std::string& name : listed("cudart/cuda12")) versioned.insert(name + "@@libcudart.so.12");
+    EXPECT_EQ(versioned.size(), 435u);
+    EXPECT_EQ(exported("libcudart.so.12"), versioned);
+}
+
 TEST(Symbols, TheDriverExportsWhatNvidiasDoes) {
     EXPECT_EQ(exported("libcuda.so.1"), listed("libcuda"));
 }
