@@ -3,6 +3,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -23,6 +24,7 @@
 #include "metrics/output.h"
 #include "sim/sampler.h"
 #include "sim/sm/warp_scheduler.h"
+#include "static_runtime/static_runtime.h"
 
 namespace bulkhead::cli {
 namespace {
@@ -60,9 +62,11 @@ bool holdsNvidiaCode(const std::string& library) {
 }
 
 void checkLibrary(const std::string& program, const std::string& library) {
-    if (library.starts_with("libcudart.so.") && library != "libcudart.so.13")
-        throw Error("{}: needs {}, but only libcudart.so.13 is available: build it with CUDA 13 or bulkhead cc",
-                    program, library);
+    if (library.starts_with("libcudart.so.") && library != "libcudart.so.13" && library != "libcudart.so.12")
+        throw Error(
+            "{}: needs {}, but only libcudart.so.12 and libcudart.so.13 are available: build it with CUDA 12 or 13, or "
+            "bulkhead cc",
+            program, library);
     if (holdsNvidiaCode(library))
         throw Error("{}: needs {}, which has machine code for NVIDIA GPUs instead of PTX and cannot be simulated",
                     program, library);
@@ -98,19 +102,35 @@ void checkProgram(const fs::path& program) {
         checkLibrary(name, library);
         sharedRuntime |= library.starts_with("libcudart.so");
     }
-    // NVIDIA's runtime asks the driver for tables that no document describes, and has the names of all its errors.
+    // NVIDIA's runtime asks the driver for tables that no document describes, and has the names of all its errors. Ours
+    // takes its place by the names of its functions.
     const auto names = [&](const char* text) { return bytes.find(text) != std::string::npos; };
     if (elf->hasDeviceCode && !sharedRuntime && names("cuGetExportTable") &&
-        names("cudaErrorLaunchIncompatibleTexturing"))
+        names("cudaErrorLaunchIncompatibleTexturing") && !names(kNvidiaRuntimeSymbols))
         throw Error(
-            "{}: is linked statically with NVIDIA's CUDA runtime: link it with nvcc -cudart shared, or with -L{} "
-            "before "
-            "other -L options",
+            "{}: is linked statically with NVIDIA's CUDA runtime, and stripped of the symbols by which Bulkhead's "
+            "would take its place: keep them (no strip, no -s), or link it with nvcc -cudart shared, or with -L{} "
+            "before other -L options",
             name, libraryFolder());
 }
 
 void set(const char* name, const std::string& value) {
     if (::setenv(name, value.c_str(), 1) != 0) throw Error("the environment is full");
+}
+
+/// Whether it insists on being the first of a program's libraries.
+bool isSanitizer(const std::string& library) {
+    return library.starts_with("libasan.so");
+}
+
+/// Behind what is preloaded already. A path with a separator of that list in it is left to the search for libraries.
+void preloadStaticRuntime(const fs::path& program) {
+    const std::optional<ElfFile> elf = ElfFile::read(readFile(program, kMostProgramBytes));
+    if (elf && std::any_of(elf->needed.begin(), elf->needed.end(), isSanitizer)) return;
+    const std::string before = environment("LD_PRELOAD");
+    std::string library = libraryFolder() + "/" + kStaticRuntimeLibrary;
+    if (library.find_first_of(" :") != std::string::npos) library = kStaticRuntimeLibrary;
+    set("LD_PRELOAD", before.empty() ? library : before + ":" + library);
 }
 
 void prepareEnvironment(const ExecOptions& options) {
@@ -153,6 +173,7 @@ void becomeProgram(std::vector<std::string> words) {
     checkProgram(program);
     const std::string before = environment("LD_LIBRARY_PATH");
     set("LD_LIBRARY_PATH", libraryFolder() + (before.empty() ? "" : ":" + before));
+    preloadStaticRuntime(program);
     std::vector<char*> arguments;
     arguments.reserve(words.size() + 1);
     for (std::string& word : words) arguments.push_back(word.data());

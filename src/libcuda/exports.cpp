@@ -168,9 +168,8 @@ BULKHEAD_EXPORT CUresult cuGetExportTable(const void** table, const CUuuid* name
     static const bool said = [] {
         std::fputs(
             "bulkhead: cuGetExportTable is asked for a table that only NVIDIA's driver has. If NVIDIA's CUDA runtime "
-            "is "
-            "linked into this program, link with -cudart shared, or put the folder of Bulkhead's libcudart_static.a "
-            "first with -L\n",
+            "is inside a library of this program, link that with nvcc -cudart shared; if it is inside the program, "
+            "start it by bulkhead exec, and keep its symbols\n",
             stderr);
         return true;
     }();

@@ -74,7 +74,7 @@ TEST(Exec, SurvivesADamagedProgram) {
 }
 
 TEST(Exec, RefusesAnotherRuntimesSoname) {
-    expectRefused({"exec", "--", fixture("needs_cudart_12")}, "needs libcudart.so.12");
+    expectRefused({"exec", "--", fixture("needs_cudart_11")}, "needs libcudart.so.11");
 }
 
 TEST(Exec, RefusesNvidiasLibrariesOfKernels) {
@@ -83,6 +83,34 @@ TEST(Exec, RefusesNvidiasLibrariesOfKernels) {
 
 TEST(Exec, RefusesNvidiasRuntimeLinkedInAndSaysWhatToDo) {
     expectRefused({"exec", "--", fixture("nvidia_runtime_inside")}, "link it with nvcc -cudart shared");
+}
+
+TEST(Exec, LeadsARuntimeInsideAProgramToItsOwn) {
+    const Outcome alone = run({"exec", "--quiet", "--", "env", "-u", "LD_PRELOAD", fixture("runtime_inside")});
+    EXPECT_EQ(alone.out, "its own: -1 devices, error 999\n");
+    const Outcome led = run({"exec", "--quiet", "--", fixture("runtime_inside")});
+    EXPECT_EQ(led.out, "1 devices, error 0\n") << led.err;
+    EXPECT_EQ(led.err, "");
+}
+
+TEST(Exec, RunsAProgramOfCuda12) {
+    const Outcome o = run({"exec", "--gpu", "sim:h200", "--quiet", "--", fixture("cuda12_program")});
+    EXPECT_EQ(o.out,
+              "runtime 12090\n"
+              "properties: 132 SMs, compute 9.0, 132 by attribute, clock as the attribute, nothing beyond\n"
+              "properties of CUDA 11: 132 SMs, nothing beyond\n"
+              "chosen: 0\n"
+              "kernel: 0 3 6 9 12 15 18 21\n"
+              "pointer: device memory, nothing beyond\n"
+              "advice: 0, prefetch: 0 and 0\n"
+              "texture: the memory it was made of, nothing beyond\n"
+              "capture: active, 1 dependency, 1 after the update\n"
+              "graph: 3 nodes, 2 edges, 1 dependency, 1 dependent, 1 edge after one was removed\n"
+              "entry point: cuCtxCreate is that of CUDA 12\n"
+              "limits by the names of CUDA 3: equal\n")
+        << o.err;
+    EXPECT_EQ(o.exitCode, 0);
+    EXPECT_EQ(o.err, "");
 }
 
 TEST(Exec, RefusesOptionsThatNoGpuTakes) {
@@ -157,8 +185,24 @@ TEST_F(NvccProgram, OfMachineCodeAloneIsExplained) {
     EXPECT_NE(o.err.find("code=compute_"), std::string::npos) << o.err;
 }
 
-TEST_F(NvccProgram, WithNvidiasRuntimeIsRefused) {
-    expectRefused({"exec", "--", fixture("image_nvidia_static")}, "is linked statically with NVIDIA's CUDA runtime");
+TEST_F(NvccProgram, BehavesTheSameWithNvidiasRuntimeInside) {
+    const Outcome o = run({"exec", "--quiet", "--", fixture("behaviour_nvidia_static")});
+    EXPECT_EQ(o.out, expected("behaviour"));
+    EXPECT_EQ(o.err, "");
+    EXPECT_EQ(run({"exec", "--quiet", "--", fixture("behaviour_nvidia_static_per_thread")}).out, expected("behaviour"));
+    EXPECT_EQ(run({"exec", "--quiet", "--", fixture("graphs_nvidia_static")}).out, expected("graphs"));
+    EXPECT_EQ(run({"exec", "--quiet", "--", fixture("errors_nvidia_static")}).out, expected("errors"));
+}
+
+TEST_F(NvccProgram, WithNvidiasRuntimeInsideIsStartedByScripts) {
+    TemporaryDirectory folder;
+    const std::string script =
+        executable(folder, "script", "#!/bin/sh\necho begin\n" + fixture("behaviour_nvidia_static") + "\n");
+    EXPECT_EQ(run({"exec", "--quiet", "--", script}).out, "begin\n" + expected("behaviour"));
+}
+
+TEST_F(NvccProgram, WithNvidiasRuntimeInsideAndNoSymbolsIsRefused) {
+    expectRefused({"exec", "--", fixture("image_nvidia_stripped")}, "is linked statically with NVIDIA's CUDA runtime");
 }
 
 TEST_F(NvccProgram, EndsWithItsOwnExitCodeAndATableOfItsKernels) {

@@ -1,0 +1,111 @@
+// NVIDIA's compiler links NVIDIA's CUDA runtime into programs by default. That runtime works with NVIDIA's driver
+// alone: it asks for tables that no document describes, and has the driver prove its origin. So ours takes its place:
+// before the program's own code runs, every function of the runtime inside it is made to jump to the function of the
+// same name in libcudart.so. The program's symbols tell where they are.
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/auxv.h>
+
+#include <climits>
+#include <cstdio>
+#include <cstring>
+
+#include "static_runtime/jumps.h"
+#include "static_runtime/loaded_file.h"
+#include "static_runtime/static_runtime.h"
+
+namespace bulkhead::staticRuntime {
+namespace {
+
+bool beginsWith(const char* text, const char* prefix) {
+    return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
+}
+
+bool isFunction(const ElfW(Sym) & symbol) {
+    return ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF;
+}
+
+bool isCallOfRuntime(const char* name) {
+    return beginsWith(name, "cuda") || beginsWith(name, "__cuda");
+}
+
+/// What the symbols of an object say of a runtime that is linked into it.
+struct LinkedRuntime {
+    bool isNvidias = false;
+    bool isOf12 = false, isOf13 = false;  ///< by calls that only this major version has
+    std::size_t calls = 0;
+
+    explicit LinkedRuntime(const LoadedFile& file) {
+        for (std::size_t i = 0; i < file.symbols(); ++i) {
+            const ElfW(Sym)& symbol = file.symbol(i);
+            const char* const name = file.nameOf(symbol);
+            isNvidias |= beginsWith(name, kNvidiaRuntimeSymbols);
+            if (!isFunction(symbol) || !isCallOfRuntime(name)) continue;
+            ++calls;
+            isOf12 |= std::strcmp(name, "cudaGetDeviceProperties_v2") == 0;
+            isOf13 |= std::strcmp(name, "cudaDeviceGetHostAtomicCapabilities") == 0;
+        }
+    }
+};
+
+/// Our runtime for that version, from the folder of this library.
+void* openRuntime(const char* name) {
+    Dl_info own;
+    if (dladdr(reinterpret_cast<const void*>(&openRuntime), &own) == 0) return nullptr;
+    const char* const slash = std::strrchr(own.dli_fname, '/');
+    const int folder = slash ? static_cast<int>(slash + 1 - own.dli_fname) : 0;
+    char path[PATH_MAX];
+    if (std::snprintf(path, sizeof path, "%.*s%s", folder, own.dli_fname, name) >= PATH_MAX) return nullptr;
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+void warn(const char* object, const char* why) {
+    std::fprintf(stderr, "bulkhead: %s has NVIDIA's CUDA runtime inside, and %s: link with nvcc -cudart shared\n",
+                 object, why);
+}
+
+/// Of the program alone: its constructors, which register its kernels, come after this library's. Those of its
+/// libraries come before.
+void takeItsPlace(const dl_phdr_info& object, const char* path, bool isProgram) {
+    const LoadedFile file(path);
+    const LinkedRuntime linked(file);
+    if (!linked.isNvidias || linked.calls == 0) return;
+    if (!isProgram) return warn(path, "in a library of a program it cannot be replaced");
+    const char* const version = linked.isOf12 ? "libcudart.so.12" : linked.isOf13 ? "libcudart.so.13" : nullptr;
+    if (!version) return warn(path, "it is neither that of CUDA 12 nor of CUDA 13");
+    void* const ours = openRuntime(version);
+    if (!ours) return warn(path, dlerror());
+    for (unsigned i = 0; i < object.dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = object.dlpi_phdr[i];
+        if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+        const std::uintptr_t begin = object.dlpi_addr + segment.p_vaddr;
+        Jumps jumps(begin, begin + segment.p_memsz, linked.calls);
+        if (!jumps) return warn(path, "this system does not let its code be changed");
+        for (std::size_t s = 0; s < file.symbols(); ++s) {
+            const ElfW(Sym)& symbol = file.symbol(s);
+            const char* const name = file.nameOf(symbol);
+            if (!isFunction(symbol) || !isCallOfRuntime(name)) continue;
+            if (void* const call = dlsym(ours, name))
+                jumps.lead(object.dlpi_addr + symbol.st_value, symbol.st_size, call);
+        }
+    }
+}
+
+/// Called for each object that is loaded when the program starts; the first is the program.
+int look(dl_phdr_info* object, std::size_t, void* first) {
+    const bool isProgram = *static_cast<bool*>(first);
+    *static_cast<bool*>(first) = false;
+    const char* const path = isProgram ? "/proc/self/exe" : object->dlpi_name;
+    if (path && *path == '/') takeItsPlace(*object, path, isProgram);
+    return 0;
+}
+
+__attribute__((constructor)) void lookAtProgram() {
+    if (getauxval(AT_SECURE) != 0) return;
+    bool first = true;
+    dl_iterate_phdr(look, &first);
+}
+
+}  // namespace
+}  // namespace bulkhead::staticRuntime
