@@ -1,21 +1,14 @@
 #include <algorithm>
-#include <string_view>
 
-#include "driver/device_heap.h"
 #include "driver/fatbin.h"
 #include "driver/jit_options.h"
+#include "driver/linked_image.h"
 #include "driver/state.h"
-#include "ptx/link.h"
 
 namespace bulkhead::driver {
 namespace {
 
 constexpr CUjitInputType kInputCubin = 0, kInputPtx = 1, kInputFatbin = 2;
-
-/// Between the modules of a linked image, which is a text so that whoever looks at it can read it.
-constexpr std::string_view kNextModule = "\n//--- next module of a linked image ---\n";
-
-constexpr const char* kEmptyModule = ".version 7.0\n.target sm_50\n.address_size 64\n";
 
 /// A linker's input: so many bytes, or what they point to.
 std::span<const std::uint8_t> inputAt(const void* data, std::size_t bytes) {
@@ -27,12 +20,6 @@ void requireLinkable(CUjitInputType type) {
     require(type == kInputPtx || type == kInputFatbin,
             type == kInputCubin ? CUDA_ERROR_NO_BINARY_FOR_GPU : CUDA_ERROR_NOT_SUPPORTED,
             "only PTX and fatbins can be linked");
-}
-
-std::vector<ptx::Module> modulesOf(const std::string& image) {
-    std::vector<ptx::Module> modules;
-    for (const std::string& text : linkedTexts(image)) modules.push_back(ptx::parse(text, "<link>"));
-    return modules;
 }
 
 /// What is wrong goes to the program's log too.
@@ -48,25 +35,12 @@ void logged(CUlinkState state, CUresult code, Body&& body) {
 }
 
 /// Adds a text to what is to be linked.
-void addText(CUlinkState state, std::string text) {
-    text.resize(std::min(text.size(), text.find('\0')));
-    std::string image = state->image.empty() ? text : state->image + std::string(kNextModule) + text;
-    logged(state, CUDA_ERROR_INVALID_PTX, [&] { modulesOf(text); });
-    logged(state, CUDA_ERROR_INVALID_SOURCE, [&] { ptx::link(modulesOf(image)); });
-    state->image = std::move(image);
+void addText(CUlinkState state, const std::string& text) {
+    logged(state, CUDA_ERROR_INVALID_PTX, [&] { LinkedImage::expectPtx(text); });
+    logged(state, CUDA_ERROR_INVALID_SOURCE, [&] { state->image.add(text); });
 }
 
 }  // namespace
-
-std::vector<std::string> linkedTexts(const std::string& image) {
-    std::vector<std::string> texts;
-    for (std::size_t from = 0;;) {
-        const std::size_t end = std::min(image.find(kNextModule, from), image.size());
-        texts.push_back(image.substr(from, end - from));
-        if (end == image.size()) return texts;
-        from = end + kNextModule.size();
-    }
-}
 
 namespace simulated {
 
@@ -107,16 +81,10 @@ CUresult cuLinkComplete(CUlinkState state, void** image, std::size_t* bytes) {
         current();
         requireOutput(image);
         require(!known(state)->failed, CUDA_ERROR_INVALID_SOURCE, "an input could not be linked");
-        if (state->image.empty()) state->image = kEmptyModule;
-        // Everything that one input needs must be in another.
-        logged(state, CUDA_ERROR_INVALID_SOURCE, [&] {
-            const ptx::Module linked = ptx::link(modulesOf(state->image));
-            const std::optional<ptx::Module> withHeap = withDeviceHeap(linked);
-            sim::lower(withHeap ? *withHeap : linked);
-        });
+        logged(state, CUDA_ERROR_INVALID_SOURCE, [&] { state->image.complete(); });
         state->options.report("");
-        *image = state->image.data();
-        if (bytes) *bytes = state->image.size() + 1;
+        *image = const_cast<char*>(state->image.text().data());
+        if (bytes) *bytes = state->image.text().size() + 1;
     });
 }
 CUresult cuLinkDestroy(CUlinkState state) {

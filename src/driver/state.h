@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "driver/driver_api.h"
 #include "driver/jit_options.h"
+#include "driver/linked_image.h"
 #include "ptx/module.h"
 #include "sim/machine.h"
 
@@ -249,7 +250,7 @@ struct Device {
 };
 
 struct CUlinkState_st {
-    std::string image;
+    LinkedImage image;
     JitOptions options;
     bool failed = false;  ///< an input could not be linked with those before
 };
@@ -505,8 +506,6 @@ class PerThreadDefaultStream {
 std::string ptxOf(std::span<const std::uint8_t> image, const arch::DeviceProfile*);
 /// An image where a program points to it, linked if it holds several modules.
 ptx::Module parseImage(const void* image, const arch::DeviceProfile*);
-/// The modules that an image of the linker's is made of; a PTX text is one.
-std::vector<std::string> linkedTexts(const std::string& image);
 /// A file with an image, or the call's error.
 std::string imageIn(const char* path);
 CUmodule loadModule(CUcontext, const ptx::Module&, CUlibrary = nullptr);
