@@ -94,6 +94,7 @@ void destroyContext(CUcontext context) {
     drain(context);
     forgetEverything(context);
     if (context->root == context) {
+        forgetPeersOf(context);
         dropHostRangesOf(context);
         gpuOf(context).destroyContext(context->id);
     }
@@ -325,20 +326,6 @@ CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
         currentContext();
         if (least) *least = 0;
         if (greatest) *greatest = 0;
-    });
-}
-CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned) {
-    return call([&] {
-        current();
-        liveContext(peer);
-        throw Failure{CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "simulated GPUs cannot reach each other's memory"};
-    });
-}
-CUresult cuCtxDisablePeerAccess(CUcontext peer) {
-    return call([&] {
-        current();
-        liveContext(peer);
-        throw Failure{CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "peer access was never enabled"};
     });
 }
 

@@ -233,23 +233,6 @@ CUresult cuDeviceGetPCIBusId(char* pciBusId, int length, CUdevice device) {
     return call([&] { copyText(pciBusId, length, fmt::format("0000:{:02x}:00.0", deviceAt(device).ordinal + 1)); });
 }
 
-CUresult cuDeviceCanAccessPeer(int* possible, CUdevice device, CUdevice peer) {
-    return call([&] {
-        requireOutput(possible);
-        deviceAt(device), deviceAt(peer);
-        *possible = 0;
-    });
-}
-CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CUdevice from, CUdevice to) {
-    return call([&] {
-        requireOutput(value);
-        deviceAt(from), deviceAt(to);
-        require(attribute >= 1 && attribute <= 5, CUDA_ERROR_INVALID_VALUE, "no such attribute");
-        require(from != to, CUDA_ERROR_INVALID_DEVICE, "a device is not its own peer");
-        *value = 0;
-    });
-}
-
 CUresult cuProfilerStart() {
     return call([] { currentContext(); });
 }

@@ -172,7 +172,7 @@ CUresult cuMemFree(CUdeviceptr address) {
         requireSafe();
         if (address == 0 || freeGraphMemory(context, address, nullptr)) return;
         CUcontext owner = allocatedBy(context, address);
-        waitForAll(owner);
+        waitForUsersOf(owner);
         if (state().hostRanges.count(address)) withdrawHostRange(address);
         freeDevice(context, address);
     });

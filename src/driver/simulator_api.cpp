@@ -7,12 +7,22 @@
 namespace bulkhead::driver {
 namespace {
 
+/// The first that no device of now has: a device alone always has the same addresses.
+std::uint32_t freePlace() {
+    std::set<std::uint32_t> taken;
+    for (const auto& [ordinal, device] : state().devices) taken.insert(device->place);
+    std::uint32_t place = 0;
+    while (taken.count(place)) ++place;
+    return place;
+}
+
 int addDevice(arch::DeviceProfile profile, sim::Machine::Options options) {
     auto device = std::make_unique<Device>();
+    const std::lock_guard lock(state().mutex);
+    options.place = device->place = freePlace();
     device->gpu = std::make_unique<sim::Machine>(std::move(profile), std::move(options));
     device->persistingL2 = persistingL2AtFirst(*device);
     device->gpu->setPersistingL2(device->persistingL2);
-    const std::lock_guard lock(state().mutex);
     device->ordinal = state().nextOrdinal++;
     const CUdevice ordinal = device->ordinal;
     state().devices[ordinal] = std::move(device);

@@ -134,6 +134,7 @@ struct CUctx_st {
     // Of a root.
     std::map<CUdeviceptr, Allocation> allocations;
     std::map<CUdeviceptr, Reservation> reservations;
+    std::set<CUcontext> peers;  ///< whose memory its kernels may use: roots of other devices
     std::map<CUdeviceptr, std::shared_ptr<struct GraphMemory>> liveGraphMemory;  ///< allocated, and not freed yet
     std::map<CUarray, std::unique_ptr<CUarray_st>> arrays;
     std::map<CUmipmappedArray, std::unique_ptr<CUmipmappedArray_st>> mipmappedArrays;
@@ -231,6 +232,7 @@ struct HostFunction {
 
 struct Device {
     CUdevice ordinal = 0;
+    std::uint32_t place = 0;  ///< of its addresses, among the devices of now
     std::unique_ptr<sim::Machine> gpu;
     CUcontext primary = nullptr;
     int retained = 0;
@@ -555,6 +557,12 @@ void writeArrayRow(const ArrayPart&, Bytes y, Bytes z, const void* from, Bytes b
 void forgetImagesOf(CUcontext);
 /// A device attribute that limits textures or surfaces.
 std::optional<int> imageLimit(CUdevice_attribute);
+
+// Peers.
+/// Ends all access to its memory, and its own to others'.
+void forgetPeersOf(CUcontext root);
+/// Waits for the work of those that may use its memory, and for its own.
+void waitForUsersOf(CUcontext root);
 
 double deviceSeconds(CUcontext, Bytes moved);
 double linkSeconds(CUcontext, Bytes moved);

@@ -58,7 +58,8 @@ std::uint32_t Machine::newGroup() {
 
 ContextId Machine::createContext(Sharing sharing) {
     Context context;
-    context.memory = std::make_unique<ContextMemory>(physical_, profile_, static_cast<std::uint32_t>(contexts_.size()));
+    context.memory = std::make_unique<ContextMemory>(physical_, profile_, static_cast<std::uint32_t>(contexts_.size()),
+                                                     options_.place);
     if (sharing == Sharing::concurrent) {
         if (!concurrentGroup_) concurrentGroup_ = newGroup();
         context.group = *concurrentGroup_;

@@ -47,6 +47,7 @@ class Machine final {
         unsigned threads = 0;  ///< of the host; 0 = hostThreads()
         bool sample = false;   ///< times some launches and blocks only, and estimates the others
         std::function<void(const Machine&)> heartbeat;  ///< called now and then during long runs
+        std::uint32_t place = 0;                        ///< among GPUs whose memory is to have addresses of its own
     };
     Machine(arch::DeviceProfile, Options);
     explicit Machine(arch::DeviceProfile profile) : Machine(std::move(profile), Options()) {}

@@ -43,9 +43,17 @@ const Mapping* AddressSpace::findSlow(VirtualAddress a) const {
 
 const Mapping* AddressSpace::findSlow(VirtualAddress a, std::uint32_t& hint) const {
     const std::size_t at = firstEndingAfter(a);
-    if (at == mappings_.size() || a < mappings_[at].base) return nullptr;
+    if (at == mappings_.size() || a < mappings_[at].base) return findInPeers(a);
     hint = static_cast<std::uint32_t>(at);
     return &mappings_[at];
+}
+
+const Mapping* AddressSpace::findInPeers(VirtualAddress a) const {
+    for (const AddressSpace* peer : peers_) {
+        const std::size_t at = peer->firstEndingAfter(a);
+        if (at < peer->mappings_.size() && a >= peer->mappings_[at].base) return &peer->mappings_[at];
+    }
+    return nullptr;
 }
 
 const Mapping* AddressSpace::nearest(VirtualAddress a) const {

@@ -45,12 +45,17 @@ class AddressSpace {
         const Mapping* m = find(a);
         return m && m->contains(a, n) ? m->host + (a - m->base) : nullptr;
     }
-    /// As find(a), but remembers in `hint`, which belongs to the caller: accesses that alternate between arrays, or
-    /// come from several host threads, do not disturb each other. Any value is a valid hint.
+    /// As find(a), but for kernels, so memory of peers is found as well. Remembers in `hint`, which belongs to the
+    /// caller: accesses that alternate between arrays, or come from several host threads, do not disturb each other.
+    /// Any value is a valid hint.
     const Mapping* find(VirtualAddress a, std::uint32_t& hint) const {
         if (hint < mappings_.size() && a - mappings_[hint].base < mappings_[hint].bytes) return &mappings_[hint];
         return findSlow(a, hint);
     }
+    /// Lets kernels reach what another GPU's context has mapped, now and later, and no longer. It must outlive that.
+    void reach(const AddressSpace& peer) { peers_.push_back(&peer); }
+    void leave(const AddressSpace& peer) { std::erase(peers_, &peer); }
+
     /// Texture and surface objects that show parts of it.
     ImageTable images;
 
@@ -69,10 +74,12 @@ class AddressSpace {
   private:
     const Mapping* findSlow(VirtualAddress) const;
     const Mapping* findSlow(VirtualAddress, std::uint32_t& hint) const;
+    const Mapping* findInPeers(VirtualAddress) const;
     /// The first mapping that ends beyond this address.
     std::size_t firstEndingAfter(VirtualAddress) const;
     static const Mapping none_;
     std::vector<Mapping> mappings_;  ///< sorted by base
+    std::vector<const AddressSpace*> peers_;
     mutable std::size_t last_ = 0;
 };
 

@@ -51,11 +51,12 @@ PhysicalBlock::~PhysicalBlock() {
     physical_.release(pages_, pageBytes_);
 }
 
-ContextMemory::ContextMemory(PhysicalMemory& physical, const arch::DeviceProfile& profile, std::uint32_t index)
+ContextMemory::ContextMemory(PhysicalMemory& physical, const arch::DeviceProfile& profile, std::uint32_t index,
+                             std::uint32_t place)
     : physical_(physical),
       profile_(profile),
       pageBytes_(static_cast<Bytes>(profile.memory.pageBytes)),
-      nextBase_(kFirst + index * kPerContext) {}
+      nextBase_(kFirst + place * kPerGpu + index * kPerContext) {}
 
 VirtualAddress ContextMemory::reserve(Bytes bytes, Bytes alignment) {
     alignment = std::max(alignment, kLargePage);

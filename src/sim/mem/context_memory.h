@@ -58,8 +58,8 @@ class PhysicalBlock {
 /// has the host's addresses.
 class ContextMemory {
   public:
-    /// The addresses of context `index` of a GPU are no other's.
-    ContextMemory(PhysicalMemory&, const arch::DeviceProfile&, std::uint32_t index = 0);
+    /// The addresses of context `index` of a GPU are no other's, nor those of GPUs with another `place`.
+    ContextMemory(PhysicalMemory&, const arch::DeviceProfile&, std::uint32_t index = 0, std::uint32_t place = 0);
 
     VirtualAddress allocate(Bytes, const AllocationOptions& = {});
     /// Device memory whose bytes the host reads and writes at the same address.
@@ -92,7 +92,7 @@ class ContextMemory {
 
     static constexpr Bytes kAlignment = 512;
     static constexpr VirtualAddress kFirst = VirtualAddress{1} << 48;
-    static constexpr Bytes kPerContext = Bytes{1} << 40;
+    static constexpr Bytes kPerContext = Bytes{1} << 40, kPerGpu = Bytes{1} << 52;
 
     PhysicalMemory& physical_;
     const arch::DeviceProfile& profile_;

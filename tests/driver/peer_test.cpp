@@ -1,0 +1,130 @@
+#include "driver/support.h"
+
+namespace bulkhead::driver {
+namespace {
+
+/// A second GPU of the same kind, with its primary context.
+class Peers : public DriverTest {
+  protected:
+    CUdevice second = 0;
+    CUcontext peer = nullptr;
+
+    void SetUp() override {
+        DriverTest::SetUp();
+        second = simulatorApi().addDevice(profile(), {});
+        ASSERT_EQ(api.cuDevicePrimaryCtxRetain(&peer, second), CUDA_SUCCESS);
+    }
+    void TearDown() override {
+        DriverTest::TearDown();
+        simulatorApi().removeDevice(second);
+    }
+    /// Numbers in the second GPU's memory.
+    CUdeviceptr uploadThere(const std::vector<unsigned>& values) const {
+        EXPECT_EQ(api.cuCtxPushCurrent(peer), CUDA_SUCCESS);
+        const CUdeviceptr there = upload(values);
+        EXPECT_EQ(api.cuCtxPopCurrent(nullptr), CUDA_SUCCESS);
+        return there;
+    }
+    std::vector<unsigned> downloadThere(CUdeviceptr there, std::size_t count) const {
+        EXPECT_EQ(api.cuCtxPushCurrent(peer), CUDA_SUCCESS);
+        const std::vector<unsigned> values = download<unsigned>(there, count);
+        EXPECT_EQ(api.cuCtxPopCurrent(nullptr), CUDA_SUCCESS);
+        return values;
+    }
+};
+
+TEST_F(Peers, haveAddressesOfTheirOwn) {
+    EXPECT_NE(allocate(4096), uploadThere({1}));
+}
+
+TEST_F(Peers, reachMemoryOfEachOtherOnceEnabled) {
+    const CUdeviceptr before = uploadThere({1, 2, 3, 4});
+    ASSERT_EQ(api.cuCtxEnablePeerAccess(peer, 0), CUDA_SUCCESS) << simulatorApi().lastError();
+    const CUdeviceptr after = uploadThere({10, 20, 30, 40});
+    EXPECT_EQ(launch("twice", before, 1, 4), CUDA_SUCCESS);
+    EXPECT_EQ(launch("twice", after, 1, 4), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS) << simulatorApi().lastError();
+    EXPECT_EQ(downloadThere(before, 4), (std::vector<unsigned>{2, 4, 6, 8}));
+    EXPECT_EQ(downloadThere(after, 4), (std::vector<unsigned>{20, 40, 60, 80}));
+}
+
+TEST_F(Peers, reachItInOneDirectionOnly) {
+    ASSERT_EQ(api.cuCtxEnablePeerAccess(peer, 0), CUDA_SUCCESS);
+    const CUdeviceptr here = upload<unsigned>({1});
+    ASSERT_EQ(api.cuCtxSetCurrent(peer), CUDA_SUCCESS);
+    CUmodule there = nullptr;
+    CUfunction twice = nullptr;
+    ASSERT_EQ(api.cuModuleLoadData(&there, kKernels), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuModuleGetFunction(&twice, there, "twice"), CUDA_SUCCESS);
+    CUdeviceptr argument = here;
+    void* parameters[] = {&argument};
+    EXPECT_EQ(api.cuLaunchKernel(twice, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+TEST_F(Peers, areOutOfReachAfterTheyAreDisabled) {
+    const CUdeviceptr there = uploadThere({1});
+    ASSERT_EQ(api.cuCtxEnablePeerAccess(peer, 0), CUDA_SUCCESS);
+    EXPECT_EQ(launch("twice", there, 1, 1), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuCtxDisablePeerAccess(peer), CUDA_SUCCESS);
+    EXPECT_EQ(downloadThere(there, 1), std::vector<unsigned>{2});
+    EXPECT_EQ(launch("twice", there, 1, 1), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+TEST_F(Peers, memoryIsFreedAfterThoseThatUseIt) {
+    const CUdeviceptr there = uploadThere({0});
+    ASSERT_EQ(api.cuCtxEnablePeerAccess(peer, 0), CUDA_SUCCESS);
+    ASSERT_EQ(spin(there, 2000, nullptr), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuCtxPushCurrent(peer), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuMemFree(there), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuCtxPopCurrent(nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS) << simulatorApi().lastError();
+}
+
+TEST_F(Peers, endWithTheirContext) {
+    ASSERT_EQ(api.cuCtxEnablePeerAccess(peer, 0), CUDA_SUCCESS);
+    const CUdeviceptr there = uploadThere({0});
+    ASSERT_EQ(spin(there, 2000, nullptr), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuDevicePrimaryCtxReset(second), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS) << simulatorApi().lastError();
+    EXPECT_EQ(api.cuCtxDisablePeerAccess(peer), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+}
+
+TEST_F(Peers, tellWhatTheyOffer) {
+    int value = -1;
+    EXPECT_EQ(api.cuDeviceCanAccessPeer(&value, device, second), CUDA_SUCCESS);
+    EXPECT_EQ(value, 1);
+    EXPECT_EQ(api.cuDeviceCanAccessPeer(&value, device, device), CUDA_SUCCESS);
+    EXPECT_EQ(value, 0);
+    for (const auto& [attribute, expected] : {std::pair{1, 0}, {2, 1}, {3, 1}, {4, 1}, {5, 0}}) {
+        EXPECT_EQ(api.cuDeviceGetP2PAttribute(&value, attribute, device, second), CUDA_SUCCESS);
+        EXPECT_EQ(value, expected) << attribute;
+    }
+    EXPECT_EQ(api.cuDeviceGetP2PAttribute(&value, 2, device, device), CUDA_ERROR_INVALID_DEVICE);
+    EXPECT_EQ(api.cuDeviceGetP2PAttribute(&value, 6, device, second), CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Peers, areEnabledAndDisabledOnce) {
+    EXPECT_EQ(api.cuCtxEnablePeerAccess(context, 0), CUDA_ERROR_INVALID_DEVICE);
+    EXPECT_EQ(api.cuCtxEnablePeerAccess(peer, 1), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(api.cuCtxDisablePeerAccess(peer), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+    EXPECT_EQ(api.cuCtxEnablePeerAccess(peer, 0), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuCtxEnablePeerAccess(peer, 0), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+    EXPECT_EQ(api.cuCtxDisablePeerAccess(peer), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuCtxDisablePeerAccess(peer), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+}
+
+TEST_F(Peers, areOfOneKind) {
+    const CUdevice other = simulatorApi().addDevice(arch::findProfile("gtx480"), {});
+    CUcontext stranger = nullptr;
+    int possible = -1;
+    EXPECT_EQ(api.cuDeviceCanAccessPeer(&possible, device, other), CUDA_SUCCESS);
+    EXPECT_EQ(possible, 0);
+    ASSERT_EQ(api.cuDevicePrimaryCtxRetain(&stranger, other), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuCtxEnablePeerAccess(stranger, 0), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+    simulatorApi().removeDevice(other);
+}
+
+}  // namespace
+}  // namespace bulkhead::driver
