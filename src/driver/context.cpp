@@ -323,9 +323,9 @@ CUresult cuCtxResetPersistingL2Cache() {
 }
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
     return call([&] {
-        currentContext();
+        const Device& device = *currentContext()->device;
         if (least) *least = 0;
-        if (greatest) *greatest = 0;
+        if (greatest) *greatest = greatestPriority(device);
     });
 }
 

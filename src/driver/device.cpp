@@ -104,7 +104,6 @@ constexpr Constant kConstants[] = {
     {DeviceAttribute::copyEngines, 2},
     {DeviceAttribute::unifiedAddressing, 1},
     {DeviceAttribute::texturePitchAlignment, 32},
-    {DeviceAttribute::streamPriorities, 0},
     {DeviceAttribute::localL1, 1},
     {DeviceAttribute::managedMemory, 1},
     {DeviceAttribute::multiGpuBoard, 0},
@@ -142,6 +141,7 @@ int attributeOf(const Device& device, CUdevice_attribute attribute) {
     const auto wanted = static_cast<DeviceAttribute>(attribute);
     for (const Constant& constant : kConstants)
         if (constant.attribute == wanted) return constant.value;
+    if (wanted == DeviceAttribute::streamPriorities) return greatestPriority(device) < 0 ? 1 : 0;
     if (const std::optional<int> limit = imageLimit(attribute)) return *limit;
     return static_cast<int>(figureOf(device, wanted));
 }

@@ -108,6 +108,7 @@ struct CUgraph_st {
     std::vector<std::shared_ptr<Condition>> conditions;
     std::map<CUuserObject, std::uint64_t> objects;  ///< references that it holds
     bool instantiated = false;                      ///< of one with memory nodes: only one of it may be
+    bool usesNodePriorities = false;                ///< else all of it has the priority of the stream it is launched in
     Lanes lanes;
 
     ~CUgraph_st();

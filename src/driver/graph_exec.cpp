@@ -114,6 +114,7 @@ CUgraphExec instantiate(CUgraph graph, std::uint64_t flags, Obstacle* obstacle) 
     auto exec = std::make_shared<CUgraphExec_st>();
     exec->plan = cloneGraph(*graph, false);
     exec->flags = flags;
+    exec->plan->usesNodePriorities = (flags & kNodePriority) != 0;
     if (memory && state().graphs.count(graph)) {
         exec->source = state().graphs.at(graph);
         graph->instantiated = true;

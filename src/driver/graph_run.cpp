@@ -51,6 +51,7 @@ CUstream Run::laneFor(CUgraphNode node) {
     const std::size_t index = taken_[context]++;
     if (index == lanes.size()) lanes.push_back(newStream(context, false, 0));
     CUstream lane = lanes[index].get();
+    lane->priority = plan_->usesNodePriorities ? 0 : entry_->priority;
     gpu_.wait(lane->id, begin_);
     return lane;
 }
@@ -73,7 +74,8 @@ void Run::all() {
 }
 
 void Run::perform(CUgraphNode node, CUstream lane) {
-    if (const auto* work = std::get_if<KernelWork>(&node->operation)) enqueueKernel(lane, *work);
+    if (const auto* work = std::get_if<KernelWork>(&node->operation))
+        enqueueKernel(lane, *work, plan_->usesNodePriorities ? work->priorityIn(lane) : lane->priority);
     if (const auto* copy = std::get_if<CopyNode>(&node->operation)) enqueueCopy(copy->context, lane, copy->copy);
     if (const auto* fill = std::get_if<FillNode>(&node->operation)) enqueueFill(fill->context, lane, fill->fill);
     if (const auto* host = std::get_if<HostNode>(&node->operation))

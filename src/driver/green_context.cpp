@@ -233,11 +233,11 @@ CUresult cuCtxWaitEvent(CUcontext green, CUevent event) {
         waitAll(context, eventOf(context, event));
     });
 }
-CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx green, unsigned flags, int) {
+CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx green, unsigned flags, int priority) {
     return call([&] {
         requireOutput(stream);
         require(flags == 1, CUDA_ERROR_INVALID_VALUE, "streams of green contexts are non-blocking");
-        *stream = createStream(contextOf(green), flags, 0);
+        *stream = createStream(contextOf(green), flags, priority);
     });
 }
 CUresult cuGreenCtxGetId(CUgreenCtx green, unsigned long long* id) {

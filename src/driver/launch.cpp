@@ -73,6 +73,19 @@ bool KernelWork::cooperative() const {
     return found != attributes.end() && found->second.cooperative != 0;
 }
 
+void keepPriority(KernelWork& work, int priority) {
+    if (priority == 0) return;
+    CUlaunchAttributeValue value = {};
+    value.priority = priority;
+    work.attributes.try_emplace(static_cast<CUlaunchAttributeID>(LaunchAttribute::priority), value);
+}
+
+int KernelWork::priorityIn(CUstream stream) const {
+    const auto found = attributes.find(static_cast<CUlaunchAttributeID>(LaunchAttribute::priority));
+    if (found == attributes.end()) return stream->priority;
+    return std::clamp(found->second.priority, greatestPriority(*context->device), 0);
+}
+
 namespace {
 
 /// The parameter block from `extra`: a list of keys and values that ends with 0.
@@ -157,7 +170,7 @@ CUresult launchKernel(CUfunction function, sim::Dim3 grid, sim::Dim3 block, unsi
             kernelWork(on->context, resolved, grid, block, sharedBytes, parameters, extra, std::move(attributes));
         if (captureKernel(on, work)) return;
         order(on);
-        enqueueKernel(on, work);
+        enqueueKernel(on, work, work.priorityIn(on));
     });
 }
 
@@ -183,7 +196,7 @@ KernelWork kernelWork(CUcontext context, CUfunction function, sim::Dim3 grid, si
     return work;
 }
 
-void enqueueKernel(CUstream on, const KernelWork& work) {
+void enqueueKernel(CUstream on, const KernelWork& work, int priority) {
     CUcontext root = on->context->root;
     CUmodule module = work.function->module;
     if (module->heapUsers.contains(work.function->code->name)) giveHeap(module);
@@ -197,6 +210,7 @@ void enqueueKernel(CUstream on, const KernelWork& work) {
     spec.sms = on->context->sms;
     spec.numberedAnew = state().numbersAnew;
     spec.window = accessWindow(work.attributes);
+    spec.priority = priority;
     spec.overruns = state().overruns.get();
     spec.print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
     if (work.cooperative()) spec.gridWorkspace = gridWorkspace(root);

@@ -121,6 +121,7 @@ struct CUctx_st {
     unsigned long long number = 0;
     unsigned flags = 0;
     bool isPrimary = false, destroyed = false;
+    unsigned attached = 0;  ///< by cuCtxAttach, and not detached
     std::vector<bool> sms;  ///< which SMs it may use; empty = all
     CUgreenCtx green = nullptr;
 
@@ -179,6 +180,12 @@ struct CUfunc_st {
     const sim::Code* code = nullptr;
     CUkernel kernel = nullptr;
     FunctionSettings settings;
+    /// What the calls of CUDA 2 have set for the next launch.
+    struct {
+        sim::Dim3 block;
+        unsigned sharedBytes = 0;
+        std::vector<std::uint8_t> parameters;
+    } next;
 };
 
 struct CUkern_st {
@@ -417,6 +424,8 @@ CUstream streamOf(CUcontext, CUstream);
 CUstream defaultStream(CUcontext);
 std::unique_ptr<CUstream_st> newStream(CUcontext, bool blocking, int priority);
 CUstream createStream(CUcontext, unsigned flags, int priority);
+/// The most urgent priority of streams: a number below 0, which is that of all others.
+int greatestPriority(const Device&);
 /// The default stream and the blocking ones wait for each other: whatever is about to be put into the stream comes
 /// after what the other side holds now.
 void order(CUstream);
@@ -450,7 +459,11 @@ struct KernelWork {
     CUlaunchAttributes attributes;
 
     bool cooperative() const;
+    /// The one that its attributes give it, or that of its stream.
+    int priorityIn(CUstream) const;
 };
+/// Gives it a stream's priority for its own, if it has none and that is not the usual one.
+void keepPriority(KernelWork&, int priority);
 /// Throws Failure for an attribute that would change a kernel's meaning and has none here.
 void checkLaunchAttribute(CUlaunchAttributeID, const CUlaunchAttributeValue&);
 /// Throws Failure if the GPU cannot hold it.
@@ -458,7 +471,7 @@ void checkKernel(const KernelWork&);
 /// Checks sizes and takes the arguments over.
 KernelWork kernelWork(CUcontext, CUfunction, sim::Dim3 grid, sim::Dim3 block, unsigned sharedBytes, void** parameters,
                       void** extra, CUlaunchAttributes);
-void enqueueKernel(CUstream, const KernelWork&);
+void enqueueKernel(CUstream, const KernelWork&, int priority);
 void checkCopy(CUcontext, const CUDA_MEMCPY3D&);
 void enqueueCopy(CUcontext, CUstream, const CUDA_MEMCPY3D&);
 void checkFill(CUcontext, const CUDA_MEMSET_NODE_PARAMS&);

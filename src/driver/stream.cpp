@@ -97,9 +97,18 @@ std::unique_ptr<CUstream_st> newStream(CUcontext context, bool blocking, int pri
     return stream;
 }
 
+int greatestPriority(const Device& device) {
+    const auto& compute = device.gpu->profile().compute;
+    constexpr int kNone = 0, kOfKepler = -1, kOfVolta = -5;
+    if (compute.major >= 7) return kOfVolta;
+    return compute.major * 10 + compute.minor >= 35 ? kOfKepler : kNone;
+}
+
+/// Priorities beyond the range are taken for the nearest, as CUDA does.
 CUstream createStream(CUcontext context, unsigned flags, int priority) {
     require((flags & ~kNonBlocking) == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags of a stream");
-    context->streams.push_back(newStream(context, !(flags & kNonBlocking), priority));
+    context->streams.push_back(
+        newStream(context, !(flags & kNonBlocking), std::clamp(priority, greatestPriority(*context->device), 0)));
     return remember(context->streams.back().get());
 }
 
@@ -158,9 +167,7 @@ CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
 CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
     return call([&] {
         requireOutput(stream);
-        // One level of priorities: others are taken for the nearest, as CUDA does.
-        static_cast<void>(priority);
-        *stream = createStream(current(), flags, 0);
+        *stream = createStream(current(), flags, priority);
     });
 }
 CUresult cuStreamDestroy(CUstream stream) {

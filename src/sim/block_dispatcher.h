@@ -12,8 +12,8 @@
 namespace bulkhead::sim {
 
 /// Places blocks on SMs, one at a time, for a window ahead: room that a block leaves in a window is taken in the next.
-/// Launches are served in the order in which they started; a later one may only use SMs that no earlier one with blocks
-/// to place could use.
+/// Launches are served by priority, and in the order in which they started; one may only use SMs that none served
+/// before it with blocks to place could use.
 class BlockDispatcher {
   public:
     /// `passStop` is asked when there is room for a launch's block Launch::stopAt: false if it cannot be placed yet. It

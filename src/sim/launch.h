@@ -31,6 +31,7 @@ struct LaunchSpec {
     std::vector<std::uint8_t> params;
     std::vector<bool> sms;             ///< which SMs it may use; empty = all
     bool numberedAnew = false;         ///< %smid counts these from 0
+    int priority = 0;                  ///< its blocks are placed before those of launches with a higher number
     Cycles maxCycles = 0;              ///< ended with an error after that long; 0 = no limit
     VirtualAddress gridWorkspace = 0;  ///< what cooperative groups synchronise a grid by; 0 = the grid cannot
     AccessWindow window;               ///< how L2 is to keep what it accesses

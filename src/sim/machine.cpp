@@ -241,7 +241,11 @@ void Machine::startBlocks(LaunchId id) {
     Launch& launch = launches_[id];
     limits_.started(launch);
     SmGroup& group = groupOf(launch);
-    group.running.push_back(id);
+    // Not before one that has the GPU to itself.
+    const auto before = std::find_if(group.running.rbegin(), group.running.rend(), [&](LaunchId other) {
+        return launches_[other].spec.priority <= launch.spec.priority || launches_[other].holdsGpu;
+    });
+    group.running.insert(before.base(), id);
     for (std::size_t i = 0; i < group.sms().size(); ++i)
         if (launch.mayUse(i)) group.sms()[i]->beginLaunch(launch.record.occupancy.l1Bytes);
     bringCode(launch);

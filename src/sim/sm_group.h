@@ -18,7 +18,7 @@ class SmGroup {
     SmGroup(SimShared&, const CrossbarLatency&, const std::vector<ObserverLog*>& logs, std::uint32_t firstPort,
             const SchedulerChoice&);
 
-    std::vector<LaunchId> running;  ///< launches that have started, oldest first
+    std::vector<LaunchId> running;  ///< launches that have started, by priority, then oldest first
     std::uint32_t nextSm = 0;       ///< the first to be tried for the next block
 
     bool hasWork() const { return !running.empty(); }
