@@ -147,6 +147,12 @@ struct CUDA_MEMCPY3D {
     std::size_t WidthInBytes, Height, Depth;
 };
 
+/// What CUDA 2 told of a device.
+struct CUdevprop {
+    int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
+    int sharedMemPerBlock, totalConstantMemory, SIMDWidth, memPitch, regsPerBlock, clockRate, textureAlign;
+};
+
 /// A launch attribute's value is one of many things, 64 bytes long at most.
 using CUaccessProperty = int;
 struct CUaccessPolicyWindow {

@@ -686,6 +686,41 @@
       (CUstream stream, CUgraphNode * dependencies, const CUgraphEdgeData* data, std::size_t count, unsigned flags), \
       (stream, dependencies, data, count, flags))
 
+/// Calls of CUDA 2 to 4 that drivers still export. Of those that have a later version with the same parameters, the
+/// names end in _v1 here.
+#define BULKHEAD_OLD_CALLS(X)                                                                                          \
+    X(cuDeviceComputeCapability, cuDeviceComputeCapability, none, (int* major, int* minor, CUdevice device),           \
+      (major, minor, device))                                                                                          \
+    X(cuDeviceGetProperties, cuDeviceGetProperties, none, (CUdevprop * properties, CUdevice device),                   \
+      (properties, device))                                                                                            \
+    X(cuDeviceGetUuid_v1, cuDeviceGetUuid, none, (CUuuid * uuid, CUdevice device), (uuid, device))                     \
+    X(cuDevicePrimaryCtxRelease_v1, cuDevicePrimaryCtxRelease, none, (CUdevice device), (device))                      \
+    X(cuDevicePrimaryCtxReset_v1, cuDevicePrimaryCtxReset, none, (CUdevice device), (device))                          \
+    X(cuDevicePrimaryCtxSetFlags_v1, cuDevicePrimaryCtxSetFlags, none, (CUdevice device, unsigned flags),              \
+      (device, flags))                                                                                                 \
+    X(cuCtxCreate_v1, cuCtxCreate, none, (CUcontext * context, unsigned flags, CUdevice device),                       \
+      (context, flags, device))                                                                                        \
+    X(cuCtxDestroy_v1, cuCtxDestroy, none, (CUcontext context), (context))                                             \
+    X(cuCtxPushCurrent_v1, cuCtxPushCurrent, none, (CUcontext context), (context))                                     \
+    X(cuCtxPopCurrent_v1, cuCtxPopCurrent, none, (CUcontext * context), (context))                                     \
+    X(cuCtxAttach, cuCtxAttach, none, (CUcontext * context, unsigned flags), (context, flags))                         \
+    X(cuCtxDetach, cuCtxDetach, none, (CUcontext context), (context))                                                  \
+    X(cuStreamDestroy_v1, cuStreamDestroy, none, (CUstream stream), (stream))                                          \
+    X(cuEventDestroy_v1, cuEventDestroy, none, (CUevent event), (event))                                               \
+    X(cuMemHostRegister_v1, cuMemHostRegister, none, (void* pointer, std::size_t bytes, unsigned flags),               \
+      (pointer, bytes, flags))                                                                                         \
+    X(cuFuncSetBlockShape, cuFuncSetBlockShape, none, (CUfunction function, int x, int y, int z), (function, x, y, z)) \
+    X(cuFuncSetSharedSize, cuFuncSetSharedSize, none, (CUfunction function, unsigned bytes), (function, bytes))        \
+    X(cuParamSetSize, cuParamSetSize, none, (CUfunction function, unsigned bytes), (function, bytes))                  \
+    X(cuParamSeti, cuParamSeti, none, (CUfunction function, int offset, unsigned value), (function, offset, value))    \
+    X(cuParamSetf, cuParamSetf, none, (CUfunction function, int offset, float value), (function, offset, value))       \
+    X(cuParamSetv, cuParamSetv, none, (CUfunction function, int offset, void* value, unsigned bytes),                  \
+      (function, offset, value, bytes))                                                                                \
+    X(cuLaunch, cuLaunch, none, (CUfunction function), (function))                                                     \
+    X(cuLaunchGrid, cuLaunchGrid, none, (CUfunction function, int width, int height), (function, width, height))       \
+    X(cuLaunchGridAsync, cuLaunchGridAsync, none, (CUfunction function, int width, int height, CUstream stream),       \
+      (function, width, height, stream))
+
 /// Calls that any driver for CUDA 12 has.
 #define BULKHEAD_REQUIRED_CALLS(X)   \
     BULKHEAD_DEVICE_CALLS(X)         \
@@ -712,6 +747,7 @@
     BULKHEAD_GRAPH_CALLS(X)           \
     BULKHEAD_GRAPH_NODE_CALLS(X)      \
     BULKHEAD_GRAPH_EXECUTION_CALLS(X) \
-    BULKHEAD_CAPTURE_CALLS(X)
+    BULKHEAD_CAPTURE_CALLS(X)         \
+    BULKHEAD_OLD_CALLS(X)
 
 #define BULKHEAD_DRIVER_CALLS(X) BULKHEAD_REQUIRED_CALLS(X) BULKHEAD_OPTIONAL_CALLS(X)
