@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "driver/device_runtime.h"
 #include "driver/graph.h"
 
 namespace bulkhead::driver {
 namespace {
 
-/// Marks a condition's handle, which is its address else: device code tells by it whose handle it is (cuda_runtime.h).
-constexpr CUgraphConditionalHandle kConditionMark = CUgraphConditionalHandle{0xb0} << 56;
 constexpr unsigned kAssignInitial = 1;
 constexpr int kMoveGraph = 1;
 constexpr unsigned kMostBodies = 1024;

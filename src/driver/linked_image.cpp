@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "driver/device_heap.h"
+#include "driver/device_runtime.h"
 #include "ptx/link.h"
 #include "sim/exec/program.h"
 
@@ -38,7 +39,7 @@ void LinkedImage::add(std::string text) {
 
 void LinkedImage::complete() {
     if (text_.empty()) text_ = kEmptyModule;
-    const ptx::Module linked = ptx::link(modulesOf(text_));
+    const ptx::Module linked = linkWithDeviceRuntime(modulesOf(text_));
     const std::optional<ptx::Module> withHeap = withDeviceHeap(linked);
     sim::lower(withHeap ? *withHeap : linked);
 }

@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "driver/device_heap.h"
+#include "driver/device_runtime.h"
 #include "driver/fatbin.h"
 #include "driver/jit_options.h"
 #include "driver/state.h"
-#include "ptx/link.h"
 
 namespace bulkhead::driver {
 namespace {
@@ -127,7 +127,7 @@ ptx::Module parseImage(const void* image, const arch::DeviceProfile* profile) {
     for (const std::span<const std::uint8_t> one : images)
         for (const std::string& text : linkedTexts(ptxOf(one, profile)))
             modules.push_back(ptx::parse(text, "<module>"));
-    return ptx::link(std::move(modules));
+    return linkWithDeviceRuntime(std::move(modules));
 }
 
 std::string imageIn(const char* path) {

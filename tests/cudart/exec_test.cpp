@@ -178,6 +178,15 @@ TEST_F(NvccProgram, FailsAsOnARealGpu) {
     EXPECT_EQ(run({"exec", "--quiet", "--", fixture("errors")}).out, expected("errors"));
 }
 
+TEST_F(NvccProgram, SetsConditionsOfGraphs) {
+    const std::string said =
+        "node: cudaSuccess\nlaunches: cudaSuccess\ninstance: cudaSuccess\n"
+        "run: cudaSuccess, 5 rounds so far\nrun: cudaSuccess, 11 rounds so far\n";
+    const Outcome o = run({"exec", "--quiet", "--", fixture("conditional")});
+    EXPECT_EQ(o.out, said) << o.err;
+    EXPECT_EQ(run({"exec", "--quiet", "--", fixture("conditional_nvidia_static")}).out, said);
+}
+
 TEST_F(NvccProgram, OfMachineCodeAloneIsExplained) {
     const Outcome o = run({"exec", "--quiet", "--", fixture("image_sass")});
     EXPECT_EQ(o.out, "launch: cudaErrorNoKernelImageForDevice\nattributes: cudaErrorNoKernelImageForDevice\n");

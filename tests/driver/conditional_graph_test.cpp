@@ -137,5 +137,52 @@ TEST_F(ConditionalGraphs, theLawsOfConditionsAreKept) {
     EXPECT_EQ(api.cuGraphInstantiateWithFlags(&exec, g, 4), CUDA_ERROR_NOT_SUPPORTED);
 }
 
+/// As nvcc compiles a call of it: a function that its device runtime is to bring.
+const char* const kCalling = R"(.version 8.0
+.target sm_60
+.address_size 64
+.extern .func cudaGraphSetConditional
+(
+    .param .b64 cudaGraphSetConditional_param_0,
+    .param .b32 cudaGraphSetConditional_param_1
+)
+;
+.visible .entry countdown(.param .u64 p, .param .u64 handle)
+{
+    .reg .b32 %r<2>; .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [handle];
+    ld.global.u32 %r1, [%rd1]; sub.u32 %r1, %r1, 1; st.global.u32 [%rd1], %r1;
+    {
+        .param .b64 param0; st.param.b64 [param0+0], %rd2;
+        .param .b32 param1; st.param.b32 [param1+0], %r1;
+        call.uni cudaGraphSetConditional, (param0, param1);
+    }
+    ret;
+}
+)";
+
+TEST_F(ConditionalGraphs, takeTheValueThatCodeOfNvccSets) {
+    ASSERT_EQ(api.cuModuleLoadData(&setting, kCalling), CUDA_SUCCESS) << simulatorApi().lastError();
+    const CUdeviceptr left = upload<unsigned>({4}), numbers = upload<unsigned>({1});
+    CUgraph outer = graph();
+    const CUgraphConditionalHandle handle = condition(outer, 1, 1);
+    constexpr CUgraphConditionalNodeType kWhile = 1;
+    const Made loop = conditional(outer, handle, kWhile, 1);
+    calling(loop.bodies[0], "countdown", left, handle, {twice(loop.bodies[0], numbers, 1)});
+    launchAndWait(instantiate(outer));
+    EXPECT_EQ(download<unsigned>(left, 1)[0], 0u);
+    EXPECT_EQ(download<unsigned>(numbers, 1)[0], 16u);
+}
+
+TEST_F(ConditionalGraphs, endAKernelThatHasAnotherDriversHandle) {
+    ASSERT_EQ(api.cuModuleLoadData(&setting, kCalling), CUDA_SUCCESS) << simulatorApi().lastError();
+    CUfunction countdown = nullptr;
+    ASSERT_EQ(api.cuModuleGetFunction(&countdown, setting, "countdown"), CUDA_SUCCESS);
+    CUdeviceptr left = upload<unsigned>({4}), handle = 1;
+    void* parameters[] = {&left, &handle};
+    EXPECT_EQ(api.cuLaunchKernel(countdown, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+}
+
 }  // namespace
 }  // namespace bulkhead::driver

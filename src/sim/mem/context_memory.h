@@ -92,7 +92,7 @@ class ContextMemory {
 
     static constexpr Bytes kAlignment = 512;
     static constexpr VirtualAddress kFirst = VirtualAddress{1} << 48;
-    static constexpr Bytes kPerContext = Bytes{1} << 40, kPerGpu = Bytes{1} << 52;
+    static constexpr Bytes kPerContext = Bytes{1} << 40, kPerGpu = Bytes{1} << 50;
 
     PhysicalMemory& physical_;
     const arch::DeviceProfile& profile_;
