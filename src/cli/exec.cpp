@@ -114,6 +114,17 @@ void checkProgram(const fs::path& program) {
             name, libraryFolder());
 }
 
+/// Several, separated by commas, are several devices.
+std::vector<std::string> gpusIn(const std::string& list) {
+    std::vector<std::string> gpus;
+    for (std::size_t from = 0;;) {
+        const std::size_t comma = std::min(list.find(',', from), list.size());
+        gpus.push_back(list.substr(from, comma - from));
+        if (comma == list.size()) return gpus;
+        from = comma + 1;
+    }
+}
+
 void set(const char* name, const std::string& value) {
     if (::setenv(name, value.c_str(), 1) != 0) throw Error("the environment is full");
 }
@@ -146,12 +157,16 @@ void prepareEnvironment(const ExecOptions& options) {
     set("BULKHEAD_METRICS", counters.file.empty() ? options.metrics : "ncu:" + fs::absolute(counters.file).string());
 }
 
+/// Refuses a GPU that cannot be simulated with these settings.
+void expectGpu(const std::string& name, const std::vector<std::string>& settings) {
+    if (gpu::capabilitiesOf(name).sharedByProcesses)
+        throw Error("--gpu {}: exec is for simulated GPUs (sim:NAME); on a real GPU, start the program itself", name);
+    arch::DeviceProfile profile = arch::findProfile(name);
+    arch::applySettings(profile, settings);
+}
+
 int exec(const ExecOptions& options) {
-    if (gpu::capabilitiesOf(options.gpu).sharedByProcesses)
-        throw Error("--gpu {}: exec is for simulated GPUs (sim:NAME); on a real GPU, start the program itself",
-                    options.gpu);
-    arch::DeviceProfile profile = arch::findProfile(options.gpu);
-    arch::applySettings(profile, options.settings);
+    for (const std::string& gpu : gpusIn(options.gpu)) expectGpu(gpu, options.settings);
     sim::findScheduler(options.scheduler);
     if (options.bounds != "relaxed" && options.bounds != "strict")
         throw Error("--bounds {}: give relaxed or strict", options.bounds);
@@ -206,7 +221,9 @@ Action setUpExec(CommandLine line) {
     addMetricsOption(line, o->metrics);
     line.flag("--quiet", o->quiet, "print no progress, and no table of kernels at the end");
     return [o] {
-        o->gpu = gpgpusimVariant(o->gpu, o->gpgpusim);
+        std::vector<std::string> gpus = gpusIn(o->gpu);
+        for (std::string& gpu : gpus) gpu = gpgpusimVariant(gpu, o->gpgpusim);
+        o->gpu = fmt::format("{}", fmt::join(gpus, ","));
         return exec(*o);
     };
 }

@@ -168,8 +168,8 @@ BULKHEAD_EXPORT CUresult cuGetExportTable(const void** table, const CUuuid* name
     static const bool said = [] {
         std::fputs(
             "bulkhead: cuGetExportTable is asked for a table that only NVIDIA's driver has. If NVIDIA's CUDA runtime "
-            "is inside a library of this program, link that with nvcc -cudart shared; if it is inside the program, "
-            "start it by bulkhead exec, and keep its symbols\n",
+            "is inside this program or its libraries, start it by bulkhead exec and keep the symbols; if it is in a "
+            "library that is loaded later, link that with nvcc -cudart shared\n",
             stderr);
         return true;
     }();

@@ -1,7 +1,7 @@
 // NVIDIA's compiler links NVIDIA's CUDA runtime into programs by default. That runtime works with NVIDIA's driver
 // alone: it asks for tables that no document describes, and has the driver prove its origin. So ours takes its place:
-// before the program's own code runs, every function of the runtime inside it is made to jump to the function of the
-// same name in libcudart.so. The program's symbols tell where they are.
+// before the program's own code runs, every function of the runtime inside it or its libraries is made to jump to the
+// function of the same name in libcudart.so. Symbols tell where they are.
 
 #include <dlfcn.h>
 #include <link.h>
@@ -30,10 +30,16 @@ bool isCallOfRuntime(const char* name) {
     return beginsWith(name, "cuda") || beginsWith(name, "__cuda");
 }
 
+/// What nvcc names the constructor that registers a file's kernels, and the variable with what it got for them.
+constexpr char kRegister[] = "_ZL24__sti____cudaRegisterAllv", kRegistered[] = "_ZL20__cudaFatCubinHandle";
+/// Files compiled in pieces (-rdc=true) count how often they register.
+constexpr char kRegisterPiece[] = "__cudaRegisterLinkedBinary";
+
 /// What the symbols of an object say of a runtime that is linked into it.
 struct LinkedRuntime {
     bool isNvidias = false;
     bool isOf12 = false, isOf13 = false;  ///< by calls that only this major version has
+    bool isInPieces = false;
     std::size_t calls = 0;
 
     explicit LinkedRuntime(const LoadedFile& file) {
@@ -42,6 +48,7 @@ struct LinkedRuntime {
             const char* const name = file.nameOf(symbol);
             isNvidias |= beginsWith(name, kNvidiaRuntimeSymbols);
             if (!isFunction(symbol) || !isCallOfRuntime(name)) continue;
+            isInPieces |= beginsWith(name, kRegisterPiece);
             ++calls;
             isOf12 |= std::strcmp(name, "cudaGetDeviceProperties_v2") == 0;
             isOf13 |= std::strcmp(name, "cudaDeviceGetHostAtomicCapabilities") == 0;
@@ -65,23 +72,14 @@ void warn(const char* object, const char* why) {
                  object, why);
 }
 
-/// Of the program alone: its constructors, which register its kernels, come after this library's. Those of its
-/// libraries come before.
-void takeItsPlace(const dl_phdr_info& object, const char* path, bool isProgram) {
-    const LoadedFile file(path);
-    const LinkedRuntime linked(file);
-    if (!linked.isNvidias || linked.calls == 0) return;
-    if (!isProgram) return warn(path, "in a library of a program it cannot be replaced");
-    const char* const version = linked.isOf12 ? "libcudart.so.12" : linked.isOf13 ? "libcudart.so.13" : nullptr;
-    if (!version) return warn(path, "it is neither that of CUDA 12 nor of CUDA 13");
-    void* const ours = openRuntime(version);
-    if (!ours) return warn(path, dlerror());
+/// Makes the functions of the runtime in an object jump to ours. False if the system does not let them.
+bool leadCalls(const dl_phdr_info& object, const LoadedFile& file, std::size_t calls, void* ours) {
     for (unsigned i = 0; i < object.dlpi_phnum; ++i) {
         const ElfW(Phdr)& segment = object.dlpi_phdr[i];
         if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
         const std::uintptr_t begin = object.dlpi_addr + segment.p_vaddr;
-        Jumps jumps(begin, begin + segment.p_memsz, linked.calls);
-        if (!jumps) return warn(path, "this system does not let its code be changed");
+        Jumps jumps(begin, begin + segment.p_memsz, calls);
+        if (!jumps) return false;
         for (std::size_t s = 0; s < file.symbols(); ++s) {
             const ElfW(Sym)& symbol = file.symbol(s);
             const char* const name = file.nameOf(symbol);
@@ -90,6 +88,37 @@ void takeItsPlace(const dl_phdr_info& object, const char* path, bool isProgram) 
                 jumps.lead(object.dlpi_addr + symbol.st_value, symbol.st_size, call);
         }
     }
+    return true;
+}
+
+/// Calls body(address) for each symbol of that name.
+template <class Body>
+void forEach(const dl_phdr_info& object, const LoadedFile& file, const char* name, Body&& body) {
+    for (std::size_t i = 0; i < file.symbols(); ++i)
+        if (file.symbol(i).st_shndx != SHN_UNDEF && std::strcmp(file.nameOf(file.symbol(i)), name) == 0)
+            body(object.dlpi_addr + file.symbol(i).st_value);
+}
+
+/// Constructors of a library may have registered its kernels with the runtime inside it. They do so again with ours.
+void registerAgain(const dl_phdr_info& object, const LoadedFile& file) {
+    bool isRegistered = false;
+    forEach(object, file, kRegistered,
+            [&](std::uintptr_t handle) { isRegistered |= *reinterpret_cast<void* const*>(handle) != nullptr; });
+    if (!isRegistered) return;
+    forEach(object, file, kRegister, [](std::uintptr_t constructor) { reinterpret_cast<void (*)()>(constructor)(); });
+}
+
+void takeItsPlace(const dl_phdr_info& object, const char* path, bool isProgram) {
+    const LoadedFile file(path);
+    const LinkedRuntime linked(file);
+    if (!linked.isNvidias || linked.calls == 0) return;
+    if (!isProgram && linked.isInPieces) return warn(path, "in a library of relocatable code it cannot be replaced");
+    const char* const version = linked.isOf12 ? "libcudart.so.12" : linked.isOf13 ? "libcudart.so.13" : nullptr;
+    if (!version) return warn(path, "it is neither that of CUDA 12 nor of CUDA 13");
+    void* const ours = openRuntime(version);
+    if (!ours) return warn(path, dlerror());
+    if (!leadCalls(object, file, linked.calls, ours)) return warn(path, "this system does not let its code be changed");
+    if (!isProgram) registerAgain(object, file);
 }
 
 /// Called for each object that is loaded when the program starts; the first is the program.

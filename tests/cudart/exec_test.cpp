@@ -116,6 +116,8 @@ TEST(Exec, RunsAProgramOfCuda12) {
 TEST(Exec, RefusesOptionsThatNoGpuTakes) {
     expectRefused({"exec", "--gpu", "sim:nothing", "--", "true"}, "nothing");
     expectRefused({"exec", "--gpu", "cuda:0", "--", "true"}, "on a real GPU, start the program itself");
+    expectRefused({"exec", "--gpu", "sim:gtx1080,cuda:0", "--", "true"}, "--gpu cuda:0: exec is for simulated GPUs");
+    expectRefused({"exec", "--gpu", "sim:gtx1080,sim:nothing", "--", "true"}, "nothing");
     expectRefused({"exec", "--set", "l1.ways", "--", "true"}, "l1.ways");
     expectRefused({"exec", "--scheduler", "none-such", "--", "true"}, "none-such");
     expectRefused({"exec", "--stats", "/no/such/folder/file", "--", "true"}, "/no/such/folder");
@@ -187,6 +189,21 @@ TEST_F(NvccProgram, SetsConditionsOfGraphs) {
     EXPECT_EQ(run({"exec", "--quiet", "--", fixture("conditional_nvidia_static")}).out, said);
 }
 
+TEST_F(NvccProgram, UsesMemoryOfAPeer) {
+    const Outcome o = run({"exec", "--quiet", "--gpu", "sim:gtx1080,sim:gtx1080", "--", fixture("peers")});
+    EXPECT_EQ(o.out,
+              "devices: 2, peers: 1\n"
+              "own: cudaErrorInvalidDevice\n"
+              "enabled: cudaSuccess\n"
+              "again: cudaErrorPeerAccessAlreadyEnabled\n"
+              "kernel: cudaSuccess\n"
+              "numbers: 2 3 4 5\n"
+              "first is on device 0\n"
+              "disabled: cudaSuccess\n"
+              "again: cudaErrorPeerAccessNotEnabled\n")
+        << o.err;
+}
+
 TEST_F(NvccProgram, OfMachineCodeAloneIsExplained) {
     const Outcome o = run({"exec", "--quiet", "--", fixture("image_sass")});
     EXPECT_EQ(o.out, "launch: cudaErrorNoKernelImageForDevice\nattributes: cudaErrorNoKernelImageForDevice\n");
@@ -208,6 +225,12 @@ TEST_F(NvccProgram, WithNvidiasRuntimeInsideIsStartedByScripts) {
     const std::string script =
         executable(folder, "script", "#!/bin/sh\necho begin\n" + fixture("behaviour_nvidia_static") + "\n");
     EXPECT_EQ(run({"exec", "--quiet", "--", script}).out, "begin\n" + expected("behaviour"));
+}
+
+TEST_F(NvccProgram, HasLibrariesWithNvidiasRuntimeInside) {
+    const Outcome o = run({"exec", "--quiet", "--", fixture("triple")});
+    EXPECT_EQ(o.out, "cudaSuccess: 3 42\n") << o.err;
+    EXPECT_EQ(o.err, "");
 }
 
 TEST_F(NvccProgram, WithNvidiasRuntimeInsideAndNoSymbolsIsRefused) {
