@@ -120,23 +120,46 @@ TEST_F(WaysOut, TheDriverBehindIsNotFoundByItsName) {
     EXPECT_EQ(outcome.output.find(" SMs"), std::string::npos) << outcome.output;
 }
 
-/// NVIDIA's runtime, as PyTorch brings it along, asks the driver for tables that only NVIDIA's has.
-TEST_F(WaysOut, NvidiasRuntimeHasNoDevice) {
-    const std::string nvcc = findNvcc();
-    if (nvcc.empty()) GTEST_SKIP() << "there is no nvcc";
-    const std::string source = std::string(BULKHEAD_SOURCE_DIR) + "/tests/isolate/outside/device.cu";
-    for (const char* runtime : {"shared", "static"}) {
-        const std::string program = (folder / runtime).string();
-        const Outcome built = run({nvcc, "-cudart", runtime, source, "-o", program, "-Xlinker", "--disable-new-dtags",
-                                   "-Xlinker", "-rpath=" + nvcc.substr(0, nvcc.rfind("/bin/")) + "/lib64"});
-        ASSERT_EQ(built.exitCode, 0) << built.output;
-        // By way of a shell, which nobody can look into beforehand.
-        const Outcome outcome = run({BULKHEAD_PROGRAM, "isolate", "run", "--gpu", "sim:gtx1080", "--leases", leases(),
-                                     "--partition", "A", "--", "sh", "-c", "\"$0\"; \"$0\" alloc", program});
+/// A program of nvcc that says how many SMs it sees and allocates memory, started in a partition of 10 SMs by way of a
+/// shell, which nobody can look into beforehand. Its runtime is NVIDIA's.
+class NvidiasRuntime : public WaysOut {
+  protected:
+    Outcome started(const std::vector<std::string>& options) {
+        const std::string nvcc = findNvcc();
+        const std::string source = std::string(BULKHEAD_SOURCE_DIR) + "/tests/isolate/outside/device.cu";
+        const std::string program = (folder / "device").string();
+        std::vector<std::string> line = {nvcc,       source,
+                                         "-o",       program,
+                                         "-Xlinker", "--disable-new-dtags",
+                                         "-Xlinker", "-rpath=" + nvcc.substr(0, nvcc.rfind("/bin/")) + "/lib64"};
+        line.insert(line.end(), options.begin(), options.end());
+        const Outcome built = run(line);
+        EXPECT_EQ(built.exitCode, 0) << built.output;
+        return run({BULKHEAD_PROGRAM, "isolate", "run", "--gpu", "sim:gtx1080", "--leases", leases(), "--partition",
+                    "A", "--", "sh", "-c", "\"$0\"; \"$0\" alloc", program});
+    }
+    void SetUp() override {
+        if (findNvcc().empty()) GTEST_SKIP() << "there is no nvcc";
+        WaysOut::SetUp();
+    }
+};
+
+/// As PyTorch brings it along, it asks the driver for tables that only NVIDIA's has.
+TEST_F(NvidiasRuntime, HasNoDevice) {
+    const std::vector<std::vector<std::string>> ways = {{"-cudart", "shared"}, {"-cudart", "static", "-Xlinker", "-s"}};
+    for (const std::vector<std::string>& options : ways) {
+        const Outcome outcome = started(options);
         EXPECT_EQ(outcome.output.find(" SMs"), std::string::npos) << outcome.output;
         EXPECT_EQ(outcome.output.find("allocated"), std::string::npos) << outcome.output;
         EXPECT_NE(outcome.output.find("no device: "), std::string::npos) << outcome.output;
     }
+}
+
+/// Ours takes its place in a program with symbols, and has the walls.
+TEST_F(NvidiasRuntime, InsideAProgramIsReplacedByOneBehindWalls) {
+    const Outcome outcome = started({"-cudart", "static"});
+    EXPECT_NE(outcome.output.find("10 SMs"), std::string::npos) << outcome.output;
+    EXPECT_NE(outcome.output.find("allocated"), std::string::npos) << outcome.output;
 }
 
 }  // namespace
