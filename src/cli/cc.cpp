@@ -209,7 +209,8 @@ class Command {
     }
     Words cudaLine(const fs::path& sdk, const std::vector<Piece>& pieces, bool links) const {
         Words line = {std::string(kCompiler), "--cuda-path=" + (sdk / "toolkit").string(), "-nocudainc",
-                      "-nocudalib",           "-Wno-unused-command-line-argument",         "-Wno-unknown-cuda-version"};
+                      "-nocudalib",           "-Wno-unused-command-line-argument",         "-Wno-unknown-cuda-version",
+                      "-Wno-pass-failed"};  // #pragma unroll is a wish
         // Else code that is never reached is one more way out of a kernel, and warps come together again too late.
         line.insert(line.end(), {"-Xarch_device", "-mllvm=--trap-unreachable"});
         addHeaders(line, sdk);

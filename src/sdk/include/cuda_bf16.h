@@ -28,17 +28,20 @@ BULKHEAD_BOTH float bfloatValue(unsigned short bits) {
 }  // namespace bulkhead_sdk
 
 struct __align__(2) __nv_bfloat16 {
-    unsigned short bits;
+    unsigned short __x;
     __nv_bfloat16() = default;
-    __host__ __device__ __nv_bfloat16(float value) : bits(bulkhead_sdk::bfloatBits(value)) {}
-    __host__ __device__ __nv_bfloat16(double value) : bits((unsigned short)bulkhead_sdk::Bfloat::bits(value)) {}
+    __host__ __device__ __nv_bfloat16(float value) : __x(bulkhead_sdk::bfloatBits(value)) {}
+    __host__ __device__ __nv_bfloat16(double value) : __x((unsigned short)bulkhead_sdk::Bfloat::bits(value)) {}
     BULKHEAD_FROM_WHOLES(__nv_bfloat16, Bfloat)
-    __host__ __device__ __nv_bfloat16(__nv_bfloat16_raw raw) : bits(raw.x) {}
+    __host__ __device__ __nv_bfloat16(__nv_bfloat16_raw raw) : __x(raw.x) {}
     __host__ __device__ operator float() const {
-        return bulkhead_sdk::bfloatValue(bits);
+        return bulkhead_sdk::bfloatValue(__x);
     }
     __host__ __device__ operator __nv_bfloat16_raw() const {
-        return {bits};
+        return {__x};
+    }
+    __host__ __device__ operator __nv_bfloat16_raw() const volatile {
+        return {__x};
     }
 };
 typedef __nv_bfloat16 nv_bfloat16;
@@ -50,7 +53,7 @@ struct __align__(4) __nv_bfloat162 {
     __host__ __device__ __nv_bfloat162(const __nv_bfloat162_raw& raw)
         : x(__nv_bfloat16_raw{raw.x}), y(__nv_bfloat16_raw{raw.y}) {}
     __host__ __device__ operator __nv_bfloat162_raw() const {
-        return {x.bits, y.bits};
+        return {x.__x, y.__x};
     }
 };
 typedef __nv_bfloat162 nv_bfloat162;
@@ -64,10 +67,10 @@ typedef __nv_bfloat162 nv_bfloat162;
 #define CUDART_ONE_BF16 __ushort_as_bfloat16((unsigned short)0x3f80U)
 
 BULKHEAD_BOTH unsigned short __bfloat16_as_ushort(__nv_bfloat16 h) {
-    return h.bits;
+    return h.__x;
 }
 BULKHEAD_BOTH short __bfloat16_as_short(__nv_bfloat16 h) {
-    return (short)h.bits;
+    return (short)h.__x;
 }
 BULKHEAD_BOTH __nv_bfloat16 __ushort_as_bfloat16(unsigned short bits) {
     return __nv_bfloat16(__nv_bfloat16_raw{bits});
@@ -169,7 +172,7 @@ BULKHEAD_BFLOAT_ARITHMETIC(__hmul, *)
 BULKHEAD_BOTH __nv_bfloat16 __hfma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     __nv_bfloat16 result;
-    asm("fma.rn.bf16 %0, %1, %2, %3;" : "=h"(result.bits) : "h"(a.bits), "h"(b.bits), "h"(c.bits));
+    asm("fma.rn.bf16 %0, %1, %2, %3;" : "=h"(result.__x) : "h"(a.__x), "h"(b.__x), "h"(c.__x));
     return result;
 #else
     return __nv_bfloat16(fusedToOdd((float)a, (float)b, (float)c));

@@ -40,7 +40,7 @@ BULKHEAD_BOTH float halfValue(unsigned short bits) {
 
 #define BULKHEAD_FROM_WHOLE(T, name, Format) \
     __host__ __device__ name(T value)        \
-        : bits((unsigned short)bulkhead_sdk::Format::bits(bulkhead_sdk::wholeToOdd(value))) {}
+        : __x((unsigned short)bulkhead_sdk::Format::bits(bulkhead_sdk::wholeToOdd(value))) {}
 #define BULKHEAD_FROM_WHOLES(name, Format)            \
     BULKHEAD_FROM_WHOLE(short, name, Format)          \
     BULKHEAD_FROM_WHOLE(unsigned short, name, Format) \
@@ -52,17 +52,20 @@ BULKHEAD_BOTH float halfValue(unsigned short bits) {
     BULKHEAD_FROM_WHOLE(unsigned long long, name, Format)
 
 struct __align__(2) __half {
-    unsigned short bits;
+    unsigned short __x;
     __half() = default;
-    __host__ __device__ __half(float value) : bits(bulkhead_sdk::halfBits(value)) {}
-    __host__ __device__ __half(double value) : bits((unsigned short)bulkhead_sdk::Half::bits(value)) {}
+    __host__ __device__ __half(float value) : __x(bulkhead_sdk::halfBits(value)) {}
+    __host__ __device__ __half(double value) : __x((unsigned short)bulkhead_sdk::Half::bits(value)) {}
     BULKHEAD_FROM_WHOLES(__half, Half)
-    __host__ __device__ __half(__half_raw raw) : bits(raw.x) {}
+    __host__ __device__ __half(__half_raw raw) : __x(raw.x) {}
     __host__ __device__ operator float() const {
-        return bulkhead_sdk::halfValue(bits);
+        return bulkhead_sdk::halfValue(__x);
     }
     __host__ __device__ operator __half_raw() const {
-        return {bits};
+        return {__x};
+    }
+    __host__ __device__ operator __half_raw() const volatile {
+        return {__x};
     }
 };
 typedef __half half;
@@ -76,7 +79,7 @@ struct __align__(4) __half2 {
     __host__ __device__ __half2(const __half& low, const __half& high) : x(low), y(high) {}
     __host__ __device__ __half2(const __half2_raw& raw) : x(__half_raw{raw.x}), y(__half_raw{raw.y}) {}
     __host__ __device__ operator __half2_raw() const {
-        return {x.bits, y.bits};
+        return {x.__x, y.__x};
     }
 };
 typedef __half2 half2;
@@ -93,10 +96,10 @@ typedef __half2_raw __nv_half2_raw;
 #define CUDART_ONE_FP16 __ushort_as_half((unsigned short)0x3c00U)
 
 BULKHEAD_BOTH unsigned short __half_as_ushort(__half h) {
-    return h.bits;
+    return h.__x;
 }
 BULKHEAD_BOTH short __half_as_short(__half h) {
-    return (short)h.bits;
+    return (short)h.__x;
 }
 BULKHEAD_BOTH __half __ushort_as_half(unsigned short bits) {
     return __half(__half_raw{bits});
@@ -116,14 +119,14 @@ BULKHEAD_BOTH __half __double2half(double d) {
 }
 
 /// Conversions that say how they round, by the names of the types.
-#define BULKHEAD_SHORT_WHOLE(T, name, half, Half, Format, suffix, rounding)                             \
-    BULKHEAD_BOTH T __##half##2##name##_##suffix(Half h) {                                              \
-        return bulkhead_sdk::wholeOf<T>((float)h, rounding);                                            \
-    }                                                                                                   \
-    BULKHEAD_BOTH Half __##name##2##half##_##suffix(T whole) {                                          \
-        Half h;                                                                                         \
-        h.bits = (unsigned short)bulkhead_sdk::Format::bits(bulkhead_sdk::wholeToOdd(whole), rounding); \
-        return h;                                                                                       \
+#define BULKHEAD_SHORT_WHOLE(T, name, half, Half, Format, suffix, rounding)                            \
+    BULKHEAD_BOTH T __##half##2##name##_##suffix(Half h) {                                             \
+        return bulkhead_sdk::wholeOf<T>((float)h, rounding);                                           \
+    }                                                                                                  \
+    BULKHEAD_BOTH Half __##name##2##half##_##suffix(T whole) {                                         \
+        Half h;                                                                                        \
+        h.__x = (unsigned short)bulkhead_sdk::Format::bits(bulkhead_sdk::wholeToOdd(whole), rounding); \
+        return h;                                                                                      \
     }
 #define BULKHEAD_HALF_CONVERSIONS(suffix, rounding)                                             \
     BULKHEAD_SHORT_WHOLE(int, int, half, __half, Half, suffix, rounding)                        \
@@ -198,15 +201,15 @@ BULKHEAD_BOTH float __high2float(__half2 h) {
 namespace bulkhead_sdk {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 530
-#define BULKHEAD_HALF_ARITHMETIC(name, instruction, symbol)                             \
-    BULKHEAD_BOTH __half name(__half a, __half b) {                                     \
-        __half result;                                                                  \
-        asm(instruction " %0, %1, %2;" : "=h"(result.bits) : "h"(a.bits), "h"(b.bits)); \
-        return result;                                                                  \
+#define BULKHEAD_HALF_ARITHMETIC(name, instruction, symbol)                          \
+    BULKHEAD_BOTH __half name(__half a, __half b) {                                  \
+        __half result;                                                               \
+        asm(instruction " %0, %1, %2;" : "=h"(result.__x) : "h"(a.__x), "h"(b.__x)); \
+        return result;                                                               \
     }
 BULKHEAD_BOTH __half __hfma(__half a, __half b, __half c) {
     __half result;
-    asm("fma.rn.f16 %0, %1, %2, %3;" : "=h"(result.bits) : "h"(a.bits), "h"(b.bits), "h"(c.bits));
+    asm("fma.rn.f16 %0, %1, %2, %3;" : "=h"(result.__x) : "h"(a.__x), "h"(b.__x), "h"(c.__x));
     return result;
 }
 #else

@@ -4,9 +4,11 @@
 
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
+#include "device_types.h"
 
 // Numbers of 8 bits: e4m3, which has no infinity and reaches to 448, and e5m2, which reaches to 57344. Conversions to
-// them round once, to the nearest, ties to even; NaN is 0x7f in both.
+// them round once, to the nearest, ties to even; NaN is 0x7f in both. e8m0 has an exponent alone: the powers of two
+// from 2^-127 to 2^127, and NaN, 0xff.
 
 typedef unsigned char __nv_fp8_storage_t;
 typedef unsigned short __nv_fp8x2_storage_t;
@@ -75,6 +77,107 @@ BULKHEAD_BOTH __half2_raw __nv_cvt_fp8x2_to_halfraw2(__nv_fp8x2_storage_t x, __n
     return {__nv_cvt_fp8_to_halfraw((__nv_fp8_storage_t)x, format).x,
             __nv_cvt_fp8_to_halfraw((__nv_fp8_storage_t)(x >> 8), format).x};
 }
+
+namespace bulkhead_sdk {
+/// The power of two next to the number's size, downwards (cudaRoundZero) or upwards (cudaRoundPosInf).
+static __host__ __device__ __inline__ __nv_fp8_storage_t powerBits(double value, __nv_saturation_t saturation,
+                                                                   cudaRoundMode rounding) {
+    const unsigned long long size = __builtin_bit_cast(unsigned long long, value) << 1 >> 1;
+    if (size > 0x7ffull << 52) return 0xff;
+    const bool away = rounding == cudaRoundPosInf && (size & ((1ull << 52) - 1)) != 0;
+    const int code = (int)(size >> 52) - 1023 + 127 + (away ? 1 : 0);
+    if (code < 0) return 0;
+    return code <= 0xfe ? (__nv_fp8_storage_t)code : saturation == __NV_SATFINITE ? 0xfe : 0xff;
+}
+static __host__ __device__ __inline__ __nv_fp8x2_storage_t powerPair(double low, double high,
+                                                                     __nv_saturation_t saturation,
+                                                                     cudaRoundMode rounding) {
+    return (__nv_fp8x2_storage_t)(powerBits(low, saturation, rounding) | powerBits(high, saturation, rounding) << 8);
+}
+static __host__ __device__ __inline__ unsigned short powerAsBfloat(__nv_fp8_storage_t x) {
+    return x == 0xff ? 0x7fff : x == 0 ? 0x40 : (unsigned short)(x << 7);
+}
+static __host__ __device__ __inline__ float powerValue(__nv_fp8_storage_t x) {
+    return bfloatValue(powerAsBfloat(x));
+}
+}  // namespace bulkhead_sdk
+
+BULKHEAD_BOTH __nv_fp8_storage_t __nv_cvt_double_to_e8m0(double x, __nv_saturation_t saturation,
+                                                         cudaRoundMode rounding) {
+    return bulkhead_sdk::powerBits(x, saturation, rounding);
+}
+BULKHEAD_BOTH __nv_fp8_storage_t __nv_cvt_float_to_e8m0(float x, __nv_saturation_t saturation, cudaRoundMode rounding) {
+    return bulkhead_sdk::powerBits(x, saturation, rounding);
+}
+BULKHEAD_BOTH __nv_fp8_storage_t __nv_cvt_bfloat16raw_to_e8m0(__nv_bfloat16_raw x, __nv_saturation_t saturation,
+                                                              cudaRoundMode rounding) {
+    return bulkhead_sdk::powerBits(bulkhead_sdk::bfloatValue(x.x), saturation, rounding);
+}
+BULKHEAD_BOTH __nv_fp8x2_storage_t __nv_cvt_double2_to_e8m0x2(double2 x, __nv_saturation_t saturation,
+                                                              cudaRoundMode rounding) {
+    return bulkhead_sdk::powerPair(x.x, x.y, saturation, rounding);
+}
+BULKHEAD_BOTH __nv_fp8x2_storage_t __nv_cvt_float2_to_e8m0x2(float2 x, __nv_saturation_t saturation,
+                                                             cudaRoundMode rounding) {
+    return bulkhead_sdk::powerPair(x.x, x.y, saturation, rounding);
+}
+BULKHEAD_BOTH __nv_fp8x2_storage_t __nv_cvt_bfloat162raw_to_e8m0x2(__nv_bfloat162_raw x, __nv_saturation_t saturation,
+                                                                   cudaRoundMode rounding) {
+    return bulkhead_sdk::powerPair(bulkhead_sdk::bfloatValue(x.x), bulkhead_sdk::bfloatValue(x.y), saturation,
+                                   rounding);
+}
+BULKHEAD_BOTH __nv_bfloat16_raw __nv_cvt_e8m0_to_bf16raw(__nv_fp8_storage_t x) {
+    return {bulkhead_sdk::powerAsBfloat(x)};
+}
+BULKHEAD_BOTH __nv_bfloat162_raw __nv_cvt_e8m0x2_to_bf162raw(__nv_fp8x2_storage_t x) {
+    return {bulkhead_sdk::powerAsBfloat((__nv_fp8_storage_t)x),
+            bulkhead_sdk::powerAsBfloat((__nv_fp8_storage_t)(x >> 8))};
+}
+
+/// A power of two: of a number, the one next above its size.
+struct __nv_fp8_e8m0 {
+    __nv_fp8_storage_t __x;
+    __nv_fp8_e8m0() = default;
+    explicit __host__ __device__ __nv_fp8_e8m0(double value)
+        : __x(bulkhead_sdk::powerBits(value, __NV_SATFINITE, cudaRoundPosInf)) {}
+    explicit __host__ __device__ __nv_fp8_e8m0(float value) : __nv_fp8_e8m0((double)value) {}
+    explicit __host__ __device__ __nv_fp8_e8m0(__half value) : __nv_fp8_e8m0((float)value) {}
+    explicit __host__ __device__ __nv_fp8_e8m0(__nv_bfloat16 value) : __nv_fp8_e8m0((float)value) {}
+    explicit __host__ __device__ operator float() const { return bulkhead_sdk::powerValue(__x); }
+    explicit __host__ __device__ operator double() const { return bulkhead_sdk::powerValue(__x); }
+    explicit __host__ __device__ operator __half() const { return __half(bulkhead_sdk::powerValue(__x)); }
+    explicit __host__ __device__ operator __nv_bfloat16() const { return __nv_cvt_e8m0_to_bf16raw(__x); }
+    explicit __host__ __device__ operator bool() const { return true; }
+};
+struct __align__(2) __nv_fp8x2_e8m0 {
+    __nv_fp8x2_storage_t __x;
+    __nv_fp8x2_e8m0() = default;
+    explicit __host__ __device__ __nv_fp8x2_e8m0(double2 v)
+        : __x(bulkhead_sdk::powerPair(v.x, v.y, __NV_SATFINITE, cudaRoundPosInf)) {}
+    explicit __host__ __device__ __nv_fp8x2_e8m0(float2 v) : __nv_fp8x2_e8m0(double2{v.x, v.y}) {}
+    explicit __host__ __device__ __nv_fp8x2_e8m0(__nv_bfloat162 v) : __nv_fp8x2_e8m0(__bfloat1622float2(v)) {}
+    explicit __host__ __device__ operator float2() const {
+        return float2{bulkhead_sdk::powerValue((__nv_fp8_storage_t)__x),
+                      bulkhead_sdk::powerValue((__nv_fp8_storage_t)(__x >> 8))};
+    }
+    explicit __host__ __device__ operator __nv_bfloat162() const {
+        return __nv_cvt_e8m0x2_to_bf162raw(__x);
+    }
+};
+struct __align__(4) __nv_fp8x4_e8m0 {
+    __nv_fp8x4_storage_t __x;
+    __nv_fp8x4_e8m0() = default;
+    explicit __host__ __device__ __nv_fp8x4_e8m0(double4 v)
+        : __x((unsigned int)bulkhead_sdk::powerPair(v.x, v.y, __NV_SATFINITE, cudaRoundPosInf) |
+              (unsigned int)bulkhead_sdk::powerPair(v.z, v.w, __NV_SATFINITE, cudaRoundPosInf) << 16) {}
+    explicit __host__ __device__ __nv_fp8x4_e8m0(float4 v) : __nv_fp8x4_e8m0(double4{v.x, v.y, v.z, v.w}) {}
+    explicit __host__ __device__ operator float4() const {
+        return float4{bulkhead_sdk::powerValue((__nv_fp8_storage_t)__x),
+                      bulkhead_sdk::powerValue((__nv_fp8_storage_t)(__x >> 8)),
+                      bulkhead_sdk::powerValue((__nv_fp8_storage_t)(__x >> 16)),
+                      bulkhead_sdk::powerValue((__nv_fp8_storage_t)(__x >> 24))};
+    }
+};
 
 /// One number, two and four of a format. What is too large becomes the largest number.
 #define BULKHEAD_FP8_FROM(T, name, format, toDouble) \

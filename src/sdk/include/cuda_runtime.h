@@ -5,6 +5,7 @@
 // CUDA C++ for clang, with nothing of NVIDIA's toolkit: docs/cc.md says what is covered. Device code first: what it
 // declares must be seen before the standard library.
 
+#include "device_types.h"
 #include "host_defines.h"
 #include "vector_types.h"
 

@@ -4,7 +4,7 @@
 namespace bulkhead_sdk {
 BULKHEAD_BOTH BULKHEAD_T ofBits(unsigned int bits, const BULKHEAD_T&) {
     BULKHEAD_T result;
-    result.bits = (unsigned short)bits;
+    result.__x = (unsigned short)bits;
     return result;
 }
 /// Within [0, 1]; NaN becomes 0.
@@ -21,7 +21,7 @@ BULKHEAD_BOTH BULKHEAD_T smaller(BULKHEAD_T a, BULKHEAD_T b, bool larger) {
     const float x = (float)a, y = (float)b;
     if (x != x) return y != y ? ofBits(BULKHEAD_FORMAT::nan, a) : b;
     if (y != y) return a;
-    if (x == y) return ((a.bits & 0x8000u) != 0) != larger ? a : b;
+    if (x == y) return ((a.__x & 0x8000u) != 0) != larger ? a : b;
     return (x < y) != larger ? a : b;
 }
 }  // namespace bulkhead_sdk
@@ -92,14 +92,14 @@ BULKHEAD_LANES3_AS(__hfma_relu, __hfma2_relu)
 /// A pair as a complex number: a * b + c.
 BULKHEAD_BOTH BULKHEAD_T2 __hcmadd(BULKHEAD_T2 a, BULKHEAD_T2 b, BULKHEAD_T2 c) {
     const BULKHEAD_T real = __hfma(a.x, b.x, c.x), imaginary = __hfma(a.x, b.y, c.y);
-    return {__hfma(bulkhead_sdk::ofBits(a.y.bits ^ 0x8000u, a.y), b.y, real), __hfma(a.y, b.x, imaginary)};
+    return {__hfma(bulkhead_sdk::ofBits(a.y.__x ^ 0x8000u, a.y), b.y, real), __hfma(a.y, b.x, imaginary)};
 }
 
 BULKHEAD_BOTH BULKHEAD_T __hneg(BULKHEAD_T a) {
-    return bulkhead_sdk::ofBits(a.bits ^ 0x8000u, a);
+    return bulkhead_sdk::ofBits(a.__x ^ 0x8000u, a);
 }
 BULKHEAD_BOTH BULKHEAD_T __habs(BULKHEAD_T a) {
-    return bulkhead_sdk::ofBits(a.bits & 0x7fffu, a);
+    return bulkhead_sdk::ofBits(a.__x & 0x7fffu, a);
 }
 BULKHEAD_LANES1(__hneg)
 BULKHEAD_LANES1(__habs)
@@ -139,10 +139,10 @@ BULKHEAD_STEP(--, __hsub)
 #undef BULKHEAD_STEP
 
 BULKHEAD_BOTH bool __hisnan(BULKHEAD_T a) {
-    return (a.bits & 0x7fffu) > BULKHEAD_FORMAT::infinity;
+    return (a.__x & 0x7fffu) > BULKHEAD_FORMAT::infinity;
 }
 BULKHEAD_BOTH int __hisinf(BULKHEAD_T a) {
-    return (a.bits & 0x7fffu) != BULKHEAD_FORMAT::infinity ? 0 : (a.bits & 0x8000u) != 0 ? -1 : 1;
+    return (a.__x & 0x7fffu) != BULKHEAD_FORMAT::infinity ? 0 : (a.__x & 0x8000u) != 0 ? -1 : 1;
 }
 BULKHEAD_BOTH BULKHEAD_T2 __hisnan2(BULKHEAD_T2 a) {
     return {BULKHEAD_T(__hisnan(a.x) ? 1.0f : 0.0f), BULKHEAD_T(__hisnan(a.y) ? 1.0f : 0.0f)};
@@ -241,7 +241,7 @@ BULKHEAD_ELEMENTARY(rint, rintf(x))
 
 #define BULKHEAD_SHUFFLE(name, Lane)                                                                              \
     BULKHEAD_DEVICE BULKHEAD_T name(unsigned int mask, BULKHEAD_T value, Lane lane, int width = 32) {             \
-        return bulkhead_sdk::ofBits(name(mask, (unsigned int)value.bits, lane, width), value);                    \
+        return bulkhead_sdk::ofBits(name(mask, (unsigned int)value.__x, lane, width), value);                     \
     }                                                                                                             \
     BULKHEAD_DEVICE BULKHEAD_T2 name(unsigned int mask, BULKHEAD_T2 value, Lane lane, int width = 32) {           \
         return __builtin_bit_cast(BULKHEAD_T2, name(mask, __builtin_bit_cast(unsigned int, value), lane, width)); \
@@ -267,7 +267,7 @@ BULKHEAD_LOAD(__ldcv)
 #undef BULKHEAD_LOAD
 #define BULKHEAD_STORE(name)                                             \
     BULKHEAD_DEVICE void name(BULKHEAD_T* p, BULKHEAD_T value) {         \
-        name((unsigned short*)p, value.bits);                            \
+        name((unsigned short*)p, value.__x);                             \
     }                                                                    \
     BULKHEAD_DEVICE void name(BULKHEAD_T2* p, BULKHEAD_T2 value) {       \
         name((unsigned int*)p, __builtin_bit_cast(unsigned int, value)); \
@@ -286,7 +286,7 @@ BULKHEAD_DEVICE_LARGE BULKHEAD_T atomicAdd(BULKHEAD_T* address, BULKHEAD_T value
     unsigned int seen = *(volatile unsigned int*)word;
     while (true) {
         const BULKHEAD_T before = bulkhead_sdk::ofBits(seen >> shift & 0xffffu, value);
-        const unsigned int after = (seen & ~(0xffffu << shift)) | (unsigned int)__hadd(before, value).bits << shift;
+        const unsigned int after = (seen & ~(0xffffu << shift)) | (unsigned int)__hadd(before, value).__x << shift;
         const unsigned int found = atomicCAS(word, seen, after);
         if (found == seen) return before;
         seen = found;

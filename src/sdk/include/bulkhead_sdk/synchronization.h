@@ -89,6 +89,16 @@ BULKHEAD_DEVICE unsigned int __isGlobal(const void* p) {
 BULKHEAD_DEVICE unsigned int __isShared(const void* p) {
     return __nvvm_isspacep_shared(p);
 }
+/// Shared memory of any block of the cluster; before sm_90 there are no clusters, so of this block.
+BULKHEAD_DEVICE unsigned int __isClusterShared(const void* p) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    unsigned int is;
+    asm("{ .reg .pred p; isspacep.shared::cluster p, %1; selp.u32 %0, 1, 0, p; }" : "=r"(is) : "l"(p));
+    return is;
+#else
+    return __isShared(p);
+#endif
+}
 BULKHEAD_DEVICE unsigned int __isConstant(const void* p) {
     return __nvvm_isspacep_const(p);
 }
