@@ -110,6 +110,8 @@ class Command {
         const Words typed = withFiles(line);
         for (std::size_t i = 0; i < typed.size(); ++i) take(typed, i);
         if (inputs_.empty()) throw Error("cc: no input file; see bulkhead cc --help");
+        if (makesFatBinary_ && inputs_.size() != 1)
+            throw Error("cc: -fatbin is made of one file, not {}", inputs_.size());
         for (const std::string& input : inputs_) checkInput(input);
         if (!output_.empty() && output_ != "-") expectWritable(output_);
     }
@@ -127,13 +129,15 @@ class Command {
     }
 
     bool needsScratch() const {
-        return std::any_of(inputs_.begin(), inputs_.end(), [&](const std::string& input) { return isApart(input); });
+        return makesFatBinary_ ||
+               std::any_of(inputs_.begin(), inputs_.end(), [&](const std::string& input) { return isApart(input); });
     }
 
     /// One compilation, but where C is among the inputs, or device code in pieces: these are compiled apart, into
     /// objects in `scratch` if all is linked.
     std::vector<Compilation> compilations(const fs::path& sdk, const fs::path& scratch) const {
         if (linksDevice_) return {deviceLink()};
+        if (makesFatBinary_) return fatBinary(sdk, scratch);
         std::vector<Compilation> made;
         std::vector<Piece> ofC, others;
         bool hasOthers = false;
@@ -176,6 +180,26 @@ class Command {
         return {cudaLine(sdk, pieces, false), {object}};
     }
 
+    /// PTX for each architecture, and the file that holds them.
+    std::vector<Compilation> fatBinary(const fs::path& sdk, const fs::path& scratch) const {
+        const std::string& input = inputs_.front();
+        std::vector<Compilation> made;
+        Words create = {(sdk / "toolkit/bin/fatbinary").string(), "--create",
+                        output_.empty() ? fs::path(input).stem().string() + ".fatbin" : output_};
+        for (const std::string& arch : archs_.empty() ? Words{std::string(kDefaultArch)} : archs_) {
+            const std::string ptx = (scratch / (arch + ".ptx")).string();
+            Words line = cudaLine(sdk, {}, {arch}, false);
+            for (const Piece& piece : pieces_)
+                if (piece.kind == Piece::Kind::option || piece.kind == Piece::Kind::ofCxx)
+                    line.insert(line.end(), piece.words.begin(), piece.words.end());
+            line.insert(line.end(), {"--cuda-device-only", "-S", input, "-o", ptx});
+            made.push_back({line, {}});
+            create.push_back("--image=profile=compute_" + arch.substr(arch.find('_') + 1) + ",file=" + ptx);
+        }
+        made.push_back({create, {}});
+        return made;
+    }
+
     /// What linking device code leaves: the function that pieces register with. The rest happens when they are loaded.
     Compilation deviceLink() const {
         Words line = {std::string(kCCompiler),
@@ -208,16 +232,27 @@ class Command {
         return cudaLine(sdk, pieces, links_);
     }
     Words cudaLine(const fs::path& sdk, const std::vector<Piece>& pieces, bool links) const {
+        // Of a line without CUDA, clang would take an architecture for OpenMP's.
+        const bool hasCuda = hasLanguage_ || std::any_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
+                                 return std::any_of(piece.words.begin(), piece.words.end(),
+                                                    [&](const std::string& w) { return isCuda(w); });
+                             });
+        if (!hasCuda) return cudaLine(sdk, pieces, {}, links);
+        return cudaLine(sdk, pieces, archs_.empty() ? Words{std::string(kDefaultArch)} : archs_, links);
+    }
+    Words cudaLine(const fs::path& sdk, const std::vector<Piece>& pieces, const Words& archs, bool links) const {
         Words line = {std::string(kCompiler), "--cuda-path=" + (sdk / "toolkit").string(), "-nocudainc",
                       "-nocudalib",           "-Wno-unused-command-line-argument",         "-Wno-unknown-cuda-version",
                       "-Wno-pass-failed"};  // #pragma unroll is a wish
+        // Programs are written for gcc, which lets a sum of integers that overflows wrap where clang takes it for
+        // granted that none does.
+        line.insert(line.end(), {"-Xarch_host", "-fwrapv"});
         // Else code that is never reached is one more way out of a kernel, and warps come together again too late.
         line.insert(line.end(), {"-Xarch_device", "-mllvm=--trap-unreachable"});
         addHeaders(line, sdk);
         line.insert(line.end(), {"-include", "bulkhead_sdk/first.h"});
         if (!hasStandard_) line.emplace_back("-std=c++17");
-        if (archs_.empty()) line.push_back("--cuda-gpu-arch=" + std::string(kDefaultArch));
-        for (const std::string& arch : archs_) line.push_back("--cuda-gpu-arch=" + arch);
+        for (const std::string& arch : archs) line.push_back("--cuda-gpu-arch=" + arch);
         if (relocatable_) line.emplace_back("-fgpu-rdc");
         for (const Piece& piece : pieces) line.insert(line.end(), piece.words.begin(), piece.words.end());
         if (links) {
@@ -261,6 +296,7 @@ class Command {
         if (!option.arch.empty()) addArch(option.arch);
         relocatable_ = relocatable_ || option.relocatable;
         linksDevice_ = linksDevice_ || option.linksDevice;
+        makesFatBinary_ = makesFatBinary_ || option.makesFatBinary;
         for (std::size_t k = 0; k < option.passed.size(); ++k) takeClang(option.passed, k);
     }
 
@@ -309,7 +345,7 @@ class Command {
     Words archs_, inputs_;
     std::string output_;
     bool hasStandard_ = false, hasLanguage_ = false, links_ = true, makesObjects_ = false;
-    bool relocatable_ = false, linksDevice_ = false, verbose_ = false;
+    bool relocatable_ = false, linksDevice_ = false, makesFatBinary_ = false, verbose_ = false;
 };
 
 int runTool(const Words& line, const char* package) {

@@ -69,7 +69,7 @@ Words flushDenormals() {
 }
 
 Words refuseMachineCode(const std::string& /*value*/) {
-    throw Error("cc: -cubin, -fatbin: there is no machine code; device code is kept as PTX (-ptx)");
+    throw Error("cc: -cubin: there is no machine code; device code is kept as PTX (-ptx, -fatbin)");
 }
 
 const Rule kRules[] = {
@@ -78,7 +78,6 @@ const Rule kRules[] = {
          return Words{"--cuda-device-only", "-S"};
      }},
     {"cubin", "cubin", Value::none, refuseMachineCode},
-    {"fatbin", "fatbin", Value::none, refuseMachineCode},
     {"default-stream", "default-stream", Value::own, defaultStream},
 
     {"use_fast_math", "use_fast_math", Value::none, [](const std::string&) { return flushDenormals(); }},
@@ -231,6 +230,11 @@ NvccOption readNvccOption(const std::vector<std::string>& typed, std::size_t at)
         read.relocatable = true;
         read.linksDevice = option.name == "dlink" || option.name == "device-link";
         if (!read.linksDevice && option.name != "fgpu-rdc") read.passed = {"-c"};
+        return read;
+    }
+    if (option.name == "fatbin" && !option.hasValue) {
+        read.words = 1;
+        read.makesFatBinary = true;
         return read;
     }
     if (option.name == "Werror") {

@@ -13,6 +13,7 @@ struct NvccOption {
     std::string arch;                 ///< if it names one, as "sm_90"
     bool relocatable = false;         ///< device code is compiled in pieces, and linked
     bool linksDevice = false;         ///< nothing but that link is wanted
+    bool makesFatBinary = false;      ///< device code alone is wanted, in a file that the driver loads
 };
 
 /// The option that begins at a word, in any of nvcc's spellings: `-name value`, `--name=value`, and its long name. No
