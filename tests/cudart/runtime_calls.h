@@ -25,8 +25,4 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* sha
 cudaError_t cudaLaunchKernel_ptsz(const void* function, dim3 grid, dim3 block, void** arguments, std::size_t,
                                   cudaStream_t);
 cudaError_t cudaMemcpy_ptds(void*, const void*, std::size_t, cudaMemcpyKind);
-cudaError_t cudaIpcCloseMemHandle(void* address);
-cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned version,
-                                             unsigned long long flags, int* status);
-cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags, int* status);
 }

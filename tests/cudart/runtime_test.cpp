@@ -417,7 +417,7 @@ TEST_F(Runtime, GraphsAllocateAndFreeMemory) {
 
 TEST_F(Runtime, GivesOutTheVersionThatAProgramWasWrittenFor) {
     void *old = nullptr, *newer = nullptr, *named = nullptr;
-    int status = -1;
+    cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
     ASSERT_EQ(cudaGetDriverEntryPointByVersion("cuGraphAddNode", &old, 12020, 0, &status), cudaSuccess);
     ASSERT_EQ(cudaGetDriverEntryPointByVersion("cuGraphAddNode", &newer, 13000, 0, &status), cudaSuccess);
     ASSERT_EQ(cudaGetDriverEntryPointByVersion("cuGraphAddNode_v2", &named, 13000, 0, &status), cudaSuccess);
@@ -427,10 +427,11 @@ TEST_F(Runtime, GivesOutTheVersionThatAProgramWasWrittenFor) {
 
 TEST_F(Runtime, GivesOutTheDriversFunctions) {
     int (*driverGetVersion)(int*) = nullptr;
-    int status = -1, version = 0;
+    cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
+    int version = 0;
     ASSERT_EQ(cudaGetDriverEntryPoint("cuDriverGetVersion", reinterpret_cast<void**>(&driverGetVersion), 0, &status),
               cudaSuccess);
-    ASSERT_EQ(status, 0);
+    ASSERT_EQ(status, cudaDriverEntryPointSuccess);
     EXPECT_EQ(driverGetVersion(&version), 0);
     EXPECT_GE(version, 13000);
 }

@@ -331,6 +331,147 @@ TEST_F(Cc, CodeThatIsNeverReachedIsNoWayOutOfAKernel) {
     }
 }
 
+TEST_F(Cc, MacrosOfTheProgramDoNotReachTheHeaders) {
+    const std::string source = write("macros.cu",
+                                     "#include <cooperative_groups.h>\n#include <cooperative_groups/memcpy_async.h>\n"
+                                     "#include <cooperative_groups/reduce.h>\n#include <cooperative_groups/scan.h>\n"
+                                     "#include <cuComplex.h>\n#include <cuda.h>\n#include <cudaTypedefs.h>\n"
+                                     "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <cuda_fp8.h>\n"
+                                     "#include <curand_kernel.h>\n#include <math_constants.h>\nint main() {}\n");
+    std::vector<std::string> words = {"-fsyntax-only", source};
+    for (char letter = 'A'; letter <= 'Z'; ++letter) words.push_back(std::string("-D") + letter + "=7");
+    for (const char* name : {"SIZE", "BLOCK_SIZE", "WIDTH", "HEIGHT", "DIM", "ROWS", "COLS", "THREADS", "BLOCKS",
+                             "TYPE", "DATA_TYPE", "ITERATIONS", "DEBUG", "TILE", "RADIUS", "REAL"})
+        words.push_back(std::string("-D") + name + "=7");
+    EXPECT_EQ(cc(words).output, "");
+}
+
+TEST_F(Cc, AFatBinaryHoldsPtxThatTheDriverLoads) {
+    const std::string kernel = write("k.cu", "extern \"C\" __global__ void five(int* p) { *p = VALUE; }\n");
+    ASSERT_EQ(cc({"-fatbin", "-DVALUE=5", "-gencode", "arch=compute_60,code=sm_60", "-gencode",
+                  "arch=compute_75,code=sm_75", kernel, "-o", at("k.fatbin")})
+                  .output,
+              "");
+    const std::string bytes = readFile(folder / "k.fatbin");
+    EXPECT_NE(bytes.find(".target sm_60"), std::string::npos);
+    EXPECT_NE(bytes.find(".target sm_75"), std::string::npos);
+    const std::string host =
+        write("main.cpp",
+              "#include <cuda.h>\nint main(int, char** words) {\n    CUcontext context;\n    CUmodule module;\n"
+              "    CUfunction five;\n    CUdeviceptr p;\n    void* parameters[] = {&p};\n    int value = 0;\n"
+              "    cuInit(0);\n    cuDevicePrimaryCtxRetain(&context, 0);\n    cuCtxSetCurrent(context);\n"
+              "    if (cuModuleLoad(&module, words[1]) || cuModuleGetFunction(&five, module, \"five\")) return 1;\n"
+              "    cuMemAlloc(&p, 4);\n    cuLaunchKernel(five, 1, 1, 1, 1, 1, 1, 0, 0, parameters, 0);\n"
+              "    cuMemcpyDtoH(&value, p, 4);\n    return value == 5 ? 0 : 2;\n}\n");
+    ASSERT_EQ(cc({host, "-lcuda", "-o", at("program")}).output, "");
+    EXPECT_EQ(run({at("program"), at("k.fatbin")}).exitCode, 0);
+    expectRefused({"-fatbin", kernel, host}, "-fatbin is made of one file, not 2");
+}
+
+TEST_F(Cc, SumsThatOverflowOnTheHostWrapAsWithGcc) {
+    const std::string source = write("wrap.cu",
+                                     "int main(int count, char**) {\n    int* squares = new int[100000];\n"
+                                     "    for (int i = 0; i < 100000 * count; i += 1)\n"
+                                     "        squares[i] = (int)((unsigned)i * (unsigned)i);\n"
+                                     "    for (int i = 0; i < 100000 * count; i += 1)\n"
+                                     "        if (squares[i] != i * i) return 1;\n    return 0;\n}\n");
+    ASSERT_EQ(cc({"-O2", source, "-o", at("wrap")}).output, "");
+    EXPECT_EQ(run({at("wrap")}).exitCode, 0);
+    // What it rests on, should the compiler not make use of it here.
+    EXPECT_NE(cc({"-###", "-O2", source}).output.find("\"-fwrapv\""), std::string::npos);
+}
+
+TEST_F(Cc, AnArchitectureIsNotTakenForOneOfOpenMp) {
+    const std::string source = write("k.cu", std::string(kKernel) + "int main() { return launched(); }\n");
+    ASSERT_EQ(cc({"-c", "-DVALUE=3", source, "-o", at("k.o")}).output, "");
+    const Outcome o = cc({"-###", "-arch=sm_60", "-fopenmp", at("k.o"), "-o", at("program")});
+    EXPECT_EQ(o.output.find("linker-wrapper"), std::string::npos) << o.output;
+    EXPECT_EQ(o.output.find("sm_60"), std::string::npos) << o.output;
+}
+
+TEST_F(Cc, ClassesOfTheDeviceMayBeAbstract) {
+    const std::string source = write("shapes.cu",
+                                     "struct Shape { __device__ virtual int area() const = 0; };\n"
+                                     "struct Square : Shape { int side; __device__ Square(int s) : side(s) {}\n"
+                                     "    __device__ int area() const override { return side * side; } };\n"
+                                     "struct Strip : Shape { int length; __device__ Strip(int l) : length(l) {}\n"
+                                     "    __device__ int area() const override { return length; } };\n"
+                                     "__global__ void measure(int* p) {\n    Square square(5);\n    Strip strip(9);\n"
+                                     "    const Shape* const shape = p[threadIdx.x] ? (const Shape*)&square : &strip;\n"
+                                     "    p[threadIdx.x] = shape->area();\n}\n"
+                                     "int main() {\n    int* p;\n    cudaMallocManaged(&p, 8);\n    p[0] = 0;\n    "
+                                     "p[1] = 1;\n    measure<<<1, 2>>>(p);\n"
+                                     "    cudaDeviceSynchronize();\n    printf(\"%d %d\\n\", p[0], p[1]);\n}\n");
+    for (const char* level : {"-O0", "-O2"}) {
+        ASSERT_EQ(cc({level, source, "-o", at("shapes")}).output, "");
+        EXPECT_EQ(run({at("shapes")}).output, "9 25\n") << level;
+    }
+}
+
+TEST_F(Cc, HasBarriersByNumberAndAsksWhereAnAddressLies) {
+    const std::string source =
+        write("barriers.cu",
+              "__global__ void k(int* p) {\n    __shared__ int from[64];\n    int local = 0;\n    const int i = "
+              "threadIdx.x;\n"
+              "    from[i] = i;\n"
+              "    if (i < 32) { __barrier_sync_count(1, 32); p[i] = from[31 - i]; }\n"  // the others stay away
+              "    __barrier_sync(0);\n    if (i >= 32) p[i] = from[i - 32];\n"
+              "    if (i == 0) p[64] = __isClusterShared(from) * 8 + __isClusterShared(p) * 4 +\n"
+              "        __isClusterShared(&local) * 2 + __isGridConstant(p);\n}\n"
+              "int main() {\n    int* p;\n    cudaMallocManaged(&p, 260);\n    k<<<1, 64>>>(p);\n"
+              "    cudaDeviceSynchronize();\n    printf(\"%d %d %d\\n\", p[0], p[63], p[64]);\n}\n");
+    for (const char* arch : {"-arch=sm_75", "-arch=sm_90"}) {
+        ASSERT_EQ(cc({arch, source, "-o", at("barriers")}).output, "");
+        EXPECT_EQ(run({"/usr/bin/env", "BULKHEAD_GPU=sim:h200", at("barriers")}).output, "31 31 8\n") << arch;
+    }
+}
+
+TEST_F(Cc, GraphsAreChangedByTheCallsOfCuda11) {
+    const std::string source = write(
+        "graph.cu",
+        "__global__ void k(int* p) { *p += 1; }\n"
+        "int main() {\n    int* p;\n    cudaStream_t s;\n    cudaGraph_t g;\n    cudaGraphExec_t e = nullptr;\n"
+        "    cudaMallocManaged(&p, 4);\n    *p = 0;\n    cudaStreamCreate(&s);\n"
+        "    for (int round = 0; round < 3; ++round) {\n"
+        "        cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);\n"
+        "        for (int i = 0; i < (round < 2 ? 2 : 3); ++i) k<<<1, 1, 0, s>>>(p);\n"
+        "        cudaStreamEndCapture(s, &g);\n"
+        "        cudaGraphExecUpdateResult result = cudaGraphExecUpdateSuccess;\n        cudaGraphNode_t node = "
+        "nullptr;\n"
+        "        if (e == nullptr) cudaGraphInstantiate(&e, g, nullptr, nullptr, 0);\n"
+        "        else cudaGraphExecUpdate(e, g, &node, &result);\n"
+        "        printf(\"%d\", result == cudaGraphExecUpdateSuccess);\n"
+        "        cudaGraphLaunch(e, s);\n        cudaStreamSynchronize(s);\n    }\n    printf(\" %d\\n\", *p);\n}\n");
+    ASSERT_EQ(cc({source, "-o", at("graph")}).output, "");
+    EXPECT_EQ(run({at("graph")}).output, "110 6\n");  // the third has another shape, and is not taken
+}
+
+TEST_F(Cc, CudasLibrariesOfTemplatesCompileUnchanged) {
+    const std::string nvcc = findNvcc();
+    const std::filesystem::path libraries =
+        nvcc.empty() ? "" : std::filesystem::canonical(nvcc).parent_path().parent_path() / "include/cccl";
+    if (!std::filesystem::exists(libraries / "cub/cub.cuh")) GTEST_SKIP() << "there is no CCCL beside nvcc";
+    const std::string source = write(
+        "templates.cu",
+        "#include <cub/block/block_reduce.cuh>\n#include <cuda/atomic>\n#include <cuda/std/tuple>\n"
+        "#include <thrust/device_vector.h>\n#include <thrust/reduce.h>\n"
+        "__global__ void sums(const int* in, cuda::atomic<int, cuda::thread_scope_device>* total) {\n"
+        "    using Reduce = cub::BlockReduce<int, 64>;\n    __shared__ typename Reduce::TempStorage memory;\n"
+        "    const int sum = Reduce(memory).Sum(in[blockIdx.x * 64 + threadIdx.x]);\n"
+        "    const cuda::std::tuple<int, bool> mine(sum, threadIdx.x == 0);\n"
+        "    if (cuda::std::get<1>(mine)) total->fetch_add(cuda::std::get<0>(mine));\n}\n"
+        "int main() {\n    thrust::device_vector<int> v(256);\n    int expected = 0;\n"
+        "    for (int i = 0; i < 256; ++i) v[i] = i * i % 37;\n"
+        "    for (int i = 0; i < 256; ++i) expected += i * i % 37;\n"
+        "    cuda::atomic<int, cuda::thread_scope_device>* total;\n    cudaMallocManaged(&total, sizeof *total);\n"
+        "    new (total) cuda::atomic<int, cuda::thread_scope_device>(0);\n"
+        "    sums<<<4, 64>>>(thrust::raw_pointer_cast(v.data()), total);\n    cudaDeviceSynchronize();\n"
+        "    return total->load() == expected && thrust::reduce(v.begin(), v.end()) == expected ? 0 : 1;\n}\n");
+    const Outcome built = cc({"-O1", "-I" + libraries.string(), source, "-o", at("templates")});
+    ASSERT_EQ(built.exitCode, 0) << built.output;
+    EXPECT_EQ(run({at("templates")}).exitCode, 0);
+}
+
 TEST_F(Cc, NoInputIsRefused) {
     expectRefused({"-O2"}, "no input file");
     expectRefused({"-o"}, "-o needs a value");

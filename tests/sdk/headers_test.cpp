@@ -85,6 +85,21 @@ int main() {
     NUMBER(CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE); NUMBER(CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH);
     NUMBER(CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED); NUMBER(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH);
     NUMBER(CU_STREAM_CAPTURE_MODE_RELAXED); NUMBER(CU_STREAM_CAPTURE_STATUS_INVALIDATED); NUMBER(CU_MEMORYTYPE_UNIFIED);
+    SIZE(cudaAccessPolicyWindow); OFFSET(cudaAccessPolicyWindow, missProp); SIZE(cudaLaunchAttributeValue);
+    OFFSET(cudaLaunchAttributeValue, launchCompletionEvent.flags); SIZE(cudaIpcMemHandle_t); SIZE(cudaIpcEventHandle_t);
+    SIZE(cudaMemPoolPtrExportData); SIZE(cudaMemcpyAttributes); OFFSET(cudaMemcpyAttributes, flags); SIZE(cudaUUID_t);
+    NUMBER(cudaAccessPropertyPersisting); NUMBER(cudaSyncPolicyBlockingSync); NUMBER(cudaClusterSchedulingPolicyLoadBalancing);
+    NUMBER(cudaStreamAttributePriority); NUMBER(cudaMemRangeAttributeLastPrefetchLocationId); NUMBER(cudaLibraryBinaryIsPreserved);
+    NUMBER(cudaJitCacheMode); NUMBER(cudaJitOverrideDirectiveValues); NUMBER(cudaEnablePerThreadDefaultStream);
+    NUMBER(cudaDriverEntryPointVersionNotSufficent); NUMBER(cudaDeviceMask); NUMBER(cudaIpcMemLazyEnablePeerAccess);
+    NUMBER(cudaMemcpySrcAccessOrderAny); NUMBER(cudaRoundMinInf); SIZE(CUlaunchConfig); OFFSET(CUlaunchConfig, attrs);
+    SIZE(CUlaunchAttribute); OFFSET(CUlaunchAttribute, value); SIZE(CUaccessPolicyWindow); SIZE(CUdevResource);
+    OFFSET(CUdevResource, sm); SIZE(CUtensorMap); SIZE(CUipcMemHandle); SIZE(CUmemcpyAttributes); SIZE(CUuuid);
+    SIZE(CUmemPoolPtrExportData); NUMBER(CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE); NUMBER(CU_MEMPOOL_ATTR_USED_MEM_HIGH);
+    NUMBER(CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED); NUMBER(CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B);
+    NUMBER(CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B); NUMBER(CU_FUNC_ATTRIBUTE_MAX); NUMBER(CU_STREAM_WAIT_VALUE_FLUSH);
+    NUMBER(CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT); NUMBER(CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING);
+    NUMBER(CU_SYNC_POLICY_BLOCKING_SYNC); NUMBER(CU_MODULE_LAZY_LOADING); NUMBER(CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID);
     NUMBER(CU_LAUNCH_ATTRIBUTE_PRIORITY); NUMBER(CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE); NUMBER(CU_MEM_LOCATION_TYPE_DEVICE);
 }
 )";

@@ -8,7 +8,7 @@
 
 #ifdef __cplusplus
 
-template <class T>
+template <class T_>
 inline cudaChannelFormatDesc cudaCreateChannelDesc(void) {
     return cudaCreateChannelDesc(0, 0, 0, 0, cudaChannelFormatKindNone);
 }

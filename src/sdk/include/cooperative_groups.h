@@ -4,7 +4,9 @@
 
 // Groups of threads that work together: a block, a grid, a cluster, a tile, and the threads that happen to be active.
 
+// Other libraries name the groups by this namespace within.
 namespace cooperative_groups {
+namespace __v1 {
 
 namespace details {
 
@@ -16,15 +18,15 @@ BULKHEAD_DEVICE unsigned int lanesBelow() {
 }
 
 /// Any value of whole bytes travels through shuffles of 32 bits.
-template <class T, class Shuffle>
-__device__ __forceinline__ T shuffled(const T& value, Shuffle shuffle) {
-    static_assert(__is_trivially_copyable(T), "only values that can be copied byte by byte travel between threads");
-    constexpr int words = (sizeof(T) + 3) / 4;
+template <class T_, class Shuffle>
+__device__ __forceinline__ T_ shuffled(const T_& value, Shuffle shuffle) {
+    static_assert(__is_trivially_copyable(T_), "only values that can be copied byte by byte travel between threads");
+    constexpr int words = (sizeof(T_) + 3) / 4;
     unsigned int parts[words] = {};
-    __builtin_memcpy(parts, &value, sizeof(T));
+    __builtin_memcpy(parts, &value, sizeof(T_));
     for (int i = 0; i < words; ++i) parts[i] = shuffle(parts[i]);
-    T result;
-    __builtin_memcpy(&result, parts, sizeof(T));
+    T_ result;
+    __builtin_memcpy(&result, parts, sizeof(T_));
     return result;
 }
 
@@ -171,8 +173,8 @@ class cluster_group {
     __device__ static dim3 thread_index() { return thread_block::thread_index(); }
     __device__ static dim3 dim_blocks() { return dim3(1, 1, 1); }
     __device__ static dim3 dim_threads() { return thread_block::dim_threads(); }
-    template <class T>
-    __device__ static T* map_shared_rank(T* address, int) {
+    template <class T_>
+    __device__ static T_* map_shared_rank(T_* address, int) {
         return address;
     }
     __device__ static unsigned int query_shared_rank(const void*) { return 0; }
@@ -208,31 +210,31 @@ class WarpTile : public Tile<Size> {
     __device__ void sync() const { __syncwarp(mask()); }
     __device__ static unsigned int thread_rank() { return laneId() & (Size - 1); }
 
-    template <class T>
-    __device__ T shfl(T value, int rank) const {
+    template <class T_>
+    __device__ T_ shfl(T_ value, int rank) const {
         return shuffled(value, [=](unsigned int part) { return __shfl_sync(mask(), part, rank, Size); });
     }
-    template <class T>
-    __device__ T shfl_up(T value, unsigned int distance) const {
+    template <class T_>
+    __device__ T_ shfl_up(T_ value, unsigned int distance) const {
         return shuffled(value, [=](unsigned int part) { return __shfl_up_sync(mask(), part, distance, Size); });
     }
-    template <class T>
-    __device__ T shfl_down(T value, unsigned int distance) const {
+    template <class T_>
+    __device__ T_ shfl_down(T_ value, unsigned int distance) const {
         return shuffled(value, [=](unsigned int part) { return __shfl_down_sync(mask(), part, distance, Size); });
     }
-    template <class T>
-    __device__ T shfl_xor(T value, unsigned int bits) const {
+    template <class T_>
+    __device__ T_ shfl_xor(T_ value, unsigned int bits) const {
         return shuffled(value, [=](unsigned int part) { return __shfl_xor_sync(mask(), part, (int)bits, Size); });
     }
     __device__ int any(int predicate) const { return __any_sync(mask(), predicate); }
     __device__ int all(int predicate) const { return __all_sync(mask(), predicate); }
     __device__ unsigned int ballot(int predicate) const { return __ballot_sync(mask(), predicate) >> firstLane(); }
-    template <class T>
-    __device__ unsigned int match_any(T value) const {
+    template <class T_>
+    __device__ unsigned int match_any(T_ value) const {
         return __match_any_sync(mask(), value) >> firstLane();
     }
-    template <class T>
-    __device__ unsigned int match_all(T value, int& predicate) const {
+    template <class T_>
+    __device__ unsigned int match_all(T_ value, int& predicate) const {
         return __match_all_sync(mask(), value, &predicate) >> firstLane();
     }
 
@@ -265,22 +267,22 @@ class BlockTile : public Tile<Size> {
         }
         __syncwarp();
     }
-    template <class T>
-    __device__ T shfl(T value, int rank) const {
+    template <class T_>
+    __device__ T_ shfl(T_ value, int rank) const {
         return shuffled(value, [=](unsigned int part) { return exchanged(part, (unsigned int)rank & (Size - 1)); });
     }
-    template <class T>
-    __device__ T shfl_up(T value, unsigned int distance) const {
+    template <class T_>
+    __device__ T_ shfl_up(T_ value, unsigned int distance) const {
         const unsigned int rank = thread_rank();
         return shfl(value, (int)(rank < distance ? rank : rank - distance));
     }
-    template <class T>
-    __device__ T shfl_down(T value, unsigned int distance) const {
+    template <class T_>
+    __device__ T_ shfl_down(T_ value, unsigned int distance) const {
         const unsigned int rank = thread_rank();
         return shfl(value, (int)(rank + distance < Size ? rank + distance : rank));
     }
-    template <class T>
-    __device__ T shfl_xor(T value, unsigned int bits) const {
+    template <class T_>
+    __device__ T_ shfl_xor(T_ value, unsigned int bits) const {
         return shfl(value, (int)(thread_rank() ^ bits));
     }
     __device__ int any(int predicate) const { return count(__any_sync(0xffffffffu, predicate)) != 0; }
@@ -310,13 +312,13 @@ class BlockTile : public Tile<Size> {
     TileMemory memory_;
 };
 
-template <bool condition, class A, class B>
+template <bool condition, class A_, class B_>
 struct Either {
-    typedef A type;
+    typedef A_ type;
 };
-template <class A, class B>
-struct Either<false, A, B> {
-    typedef B type;
+template <class A_, class B_>
+struct Either<false, A_, B_> {
+    typedef B_ type;
 };
 template <unsigned int Size>
 using TileOf = typename Either<(Size <= 32), WarpTile<Size>, BlockTile<Size>>::type;
@@ -373,30 +375,30 @@ class coalesced_group {
     __device__ unsigned int meta_group_rank() const { return metaRank_; }
     __device__ unsigned int meta_group_size() const { return metaSize_; }
 
-    template <class T>
-    __device__ T shfl(T value, unsigned int rank) const {
+    template <class T_>
+    __device__ T_ shfl(T_ value, unsigned int rank) const {
         const int lane = details::laneOfRank(lanes_, rank);
         return details::shuffled(value, [=](unsigned int part) { return __shfl_sync(lanes_, part, lane); });
     }
-    template <class T>
-    __device__ T shfl_up(T value, unsigned int distance) const {
+    template <class T_>
+    __device__ T_ shfl_up(T_ value, unsigned int distance) const {
         const unsigned int rank = thread_rank();
         return shfl(value, rank < distance ? rank : rank - distance);
     }
-    template <class T>
-    __device__ T shfl_down(T value, unsigned int distance) const {
+    template <class T_>
+    __device__ T_ shfl_down(T_ value, unsigned int distance) const {
         const unsigned int rank = thread_rank();
         return shfl(value, rank + distance < size() ? rank + distance : rank);
     }
     __device__ int any(int predicate) const { return __any_sync(lanes_, predicate); }
     __device__ int all(int predicate) const { return __all_sync(lanes_, predicate); }
     __device__ unsigned int ballot(int predicate) const { return byRank(__ballot_sync(lanes_, predicate)); }
-    template <class T>
-    __device__ unsigned int match_any(T value) const {
+    template <class T_>
+    __device__ unsigned int match_any(T_ value) const {
         return byRank(__match_any_sync(lanes_, value));
     }
-    template <class T>
-    __device__ unsigned int match_all(T value, int& predicate) const {
+    template <class T_>
+    __device__ unsigned int match_all(T_ value, int& predicate) const {
         return byRank(__match_all_sync(lanes_, value, &predicate));
     }
     __device__ unsigned int mask() const { return lanes_; }
@@ -508,4 +510,6 @@ __device__ __forceinline__ auto invoke_one_broadcast(const Group& group, Functio
     return group.shfl(result, 0);
 }
 
+}  // namespace __v1
+using namespace __v1;
 }  // namespace cooperative_groups

@@ -13,14 +13,14 @@ typedef float2 cuFloatComplex;
 typedef double2 cuDoubleComplex;
 typedef cuFloatComplex cuComplex;
 
-#define BULKHEAD_COMPLEX(T, Complex, make, s)                                                  \
-    static __inline__ __host__ __device__ T cuCreal##s(Complex z) {                            \
+#define BULKHEAD_COMPLEX(T_, Complex, make, s)                                                 \
+    static __inline__ __host__ __device__ T_ cuCreal##s(Complex z) {                           \
         return z.x;                                                                            \
     }                                                                                          \
-    static __inline__ __host__ __device__ T cuCimag##s(Complex z) {                            \
+    static __inline__ __host__ __device__ T_ cuCimag##s(Complex z) {                           \
         return z.y;                                                                            \
     }                                                                                          \
-    static __inline__ __host__ __device__ Complex make(T real, T imaginary) {                  \
+    static __inline__ __host__ __device__ Complex make(T_ real, T_ imaginary) {                \
         Complex z;                                                                             \
         z.x = real;                                                                            \
         z.y = imaginary;                                                                       \
@@ -39,16 +39,16 @@ typedef cuFloatComplex cuComplex;
         return make(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);                             \
     }                                                                                          \
     static __inline__ __host__ __device__ Complex cuCdiv##s(Complex a, Complex b) {            \
-        const T scale = (T)1 / (fabs##s(b.x) + fabs##s(b.y));                                  \
-        const T ax = a.x * scale, ay = a.y * scale, bx = b.x * scale, by = b.y * scale;        \
-        const T square = (T)1 / (bx * bx + by * by);                                           \
+        const T_ scale = (T_)1 / (fabs##s(b.x) + fabs##s(b.y));                                \
+        const T_ ax = a.x * scale, ay = a.y * scale, bx = b.x * scale, by = b.y * scale;       \
+        const T_ square = (T_)1 / (bx * bx + by * by);                                         \
         return make((ax * bx + ay * by) * square, (ay * bx - ax * by) * square);               \
     }                                                                                          \
-    static __inline__ __host__ __device__ T cuCabs##s(Complex z) {                             \
+    static __inline__ __host__ __device__ T_ cuCabs##s(Complex z) {                            \
         return hypot##s(z.x, z.y);                                                             \
     }                                                                                          \
     static __inline__ __host__ __device__ Complex cuCfma##s(Complex a, Complex b, Complex c) { \
-        const T real = a.x * b.x + c.x, imaginary = a.x * b.y + c.y;                           \
+        const T_ real = a.x * b.x + c.x, imaginary = a.x * b.y + c.y;                          \
         return make(real - a.y * b.y, imaginary + a.y * b.x);                                  \
     }
 BULKHEAD_COMPLEX(float, cuFloatComplex, make_cuFloatComplex, f)

@@ -8,6 +8,13 @@
 
 #define CUDA_VERSION 13000
 
+#ifndef CUDAAPI
+#define CUDAAPI
+#endif
+#ifndef CUDA_CB
+#define CUDA_CB
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -303,7 +310,14 @@ typedef enum CUfunction_attribute_enum {
     CU_FUNC_ATTRIBUTE_BINARY_VERSION = 6,
     CU_FUNC_ATTRIBUTE_CACHE_MODE_CA = 7,
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
-    CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 9
+    CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 9,
+    CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET = 10,
+    CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH = 11,
+    CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT = 12,
+    CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH = 13,
+    CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14,
+    CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE = 15,
+    CU_FUNC_ATTRIBUTE_MAX
 } CUfunction_attribute;
 
 typedef enum CUjit_option_enum {
@@ -499,6 +513,9 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int gridX, unsi
 }
 #endif
 
+#include "bulkhead_sdk/driver_device_api.h"
+#include "bulkhead_sdk/driver_function_api.h"
 #include "bulkhead_sdk/driver_graph_api.h"
 #include "bulkhead_sdk/driver_linker_api.h"
+#include "bulkhead_sdk/driver_memory_api.h"
 #include "bulkhead_sdk/driver_virtual_memory_api.h"

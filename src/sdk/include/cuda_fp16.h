@@ -38,8 +38,8 @@ BULKHEAD_BOTH float halfValue(unsigned short bits) {
 
 }  // namespace bulkhead_sdk
 
-#define BULKHEAD_FROM_WHOLE(T, name, Format) \
-    __host__ __device__ name(T value)        \
+#define BULKHEAD_FROM_WHOLE(T_, name, Format) \
+    __host__ __device__ name(T_ value)        \
         : __x((unsigned short)bulkhead_sdk::Format::bits(bulkhead_sdk::wholeToOdd(value))) {}
 #define BULKHEAD_FROM_WHOLES(name, Format)            \
     BULKHEAD_FROM_WHOLE(short, name, Format)          \
@@ -119,11 +119,11 @@ BULKHEAD_BOTH __half __double2half(double d) {
 }
 
 /// Conversions that say how they round, by the names of the types.
-#define BULKHEAD_SHORT_WHOLE(T, name, half, Half, Format, suffix, rounding)                            \
-    BULKHEAD_BOTH T __##half##2##name##_##suffix(Half h) {                                             \
-        return bulkhead_sdk::wholeOf<T>((float)h, rounding);                                           \
+#define BULKHEAD_SHORT_WHOLE(T_, name, half, Half, Format, suffix, rounding)                           \
+    BULKHEAD_BOTH T_ __##half##2##name##_##suffix(Half h) {                                            \
+        return bulkhead_sdk::wholeOf<T_>((float)h, rounding);                                          \
     }                                                                                                  \
-    BULKHEAD_BOTH Half __##name##2##half##_##suffix(T whole) {                                         \
+    BULKHEAD_BOTH Half __##name##2##half##_##suffix(T_ whole) {                                        \
         Half h;                                                                                        \
         h.__x = (unsigned short)bulkhead_sdk::Format::bits(bulkhead_sdk::wholeToOdd(whole), rounding); \
         return h;                                                                                      \

@@ -180,11 +180,11 @@ struct __align__(4) __nv_fp8x4_e8m0 {
 };
 
 /// One number, two and four of a format. What is too large becomes the largest number.
-#define BULKHEAD_FP8_FROM(T, name, format, toDouble) \
-    explicit __host__ __device__ name(T value) : __x(bulkhead_sdk::fp8Bits(toDouble(value), __NV_SATFINITE, format)) {}
-#define BULKHEAD_FP8_TO(T, format)                                                                          \
-    explicit __host__ __device__ operator T() const {                                                       \
-        return bulkhead_sdk::wholeOf<T>(bulkhead_sdk::fp8Value(__x, format), bulkhead_sdk::Rounding::zero); \
+#define BULKHEAD_FP8_FROM(T_, name, format, toDouble) \
+    explicit __host__ __device__ name(T_ value) : __x(bulkhead_sdk::fp8Bits(toDouble(value), __NV_SATFINITE, format)) {}
+#define BULKHEAD_FP8_TO(T_, format)                                                                          \
+    explicit __host__ __device__ operator T_() const {                                                       \
+        return bulkhead_sdk::wholeOf<T_>(bulkhead_sdk::fp8Value(__x, format), bulkhead_sdk::Rounding::zero); \
     }
 #define BULKHEAD_FP8(name, format)                                                                                     \
     struct __nv_fp8_##name {                                                                                           \

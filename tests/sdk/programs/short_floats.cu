@@ -456,7 +456,66 @@ void checkExchange() {
     }
 }
 
+/// Powers of two: the code of a number, down and up, without and with a largest one.
+__host__ __device__ void powersOf(double x, unsigned* row) {
+    row[0] = __nv_cvt_double_to_e8m0(x, __NV_NOSAT, cudaRoundZero);
+    row[1] = __nv_cvt_double_to_e8m0(x, __NV_SATFINITE, cudaRoundPosInf);
+    row[2] = __nv_cvt_float_to_e8m0((float)x, __NV_NOSAT, cudaRoundPosInf);
+    row[3] = __nv_fp8_e8m0(x).__x;
+    row[4] = __nv_fp8x2_e8m0(double2{0, x}).__x >> 8;
+    row[5] = __nv_fp8x4_e8m0(double4{x, 0, 0, 0}).__x & 0xff;
+}
+
+__global__ void powers(const double* x, unsigned* out, float* values) {
+    powersOf(x[threadIdx.x], out + 6 * threadIdx.x);
+    __nv_fp8_e8m0 power;
+    power.__x = (unsigned char)threadIdx.x;
+    values[threadIdx.x] = (float)power;
+    values[256 + threadIdx.x] = (float)(__nv_bfloat16)power;
+}
+
+void checkPowers() {
+    double* const x = shared<double>(256);
+    unsigned* const out = shared<unsigned>(6 * 256);
+    float* const values = shared<float>(512);
+    Random random;
+    for (int i = 0; i < 256; ++i) {
+        const double mantissa = i % 3 == 0 ? 1 : 1 + ldexp((double)(random.next() >> 40), -24);
+        x[i] = ldexp(i % 2 == 0 ? mantissa : -mantissa, i - 128);
+    }
+    x[250] = 0;
+    x[251] = INFINITY;
+    x[252] = NAN;
+    powers<<<1, 256>>>(x, out, values);
+    synchronize();
+    for (int i = 0; i < 256; ++i) {
+        // A number is a part of [1/2, 1) times a power of two.
+        int exponent = 0;
+        const double part = frexp(fabs(x[i]), &exponent);
+        const auto code = [&](bool up, unsigned beyond) {
+            if (x[i] != x[i]) return 0xffu;
+            if (std::isinf(x[i])) return beyond;
+            const int power = (part == 0 ? -1000 : exponent - 1 + (up && part != 0.5 ? 1 : 0)) + 127;
+            return power < 0 ? 0u : power > 254 ? beyond : (unsigned)power;
+        };
+        const unsigned down = code(false, 0xff), up = code(true, 0xfe);
+        unsigned host[6];
+        powersOf(x[i], host);
+        const unsigned expected[] = {down, up, code(true, 0xff), up, up, up};
+        for (int k = 0; k < 6; ++k) {
+            expect(out[6 * i + k] == expected[k], "power %d of %g: %02x, not %02x", k, x[i], out[6 * i + k],
+                   expected[k]);
+            expect(host[k] == expected[k], "power %d of %g on the host: %02x, not %02x", k, x[i], host[k], expected[k]);
+        }
+        for (int k = 0; k < 2; ++k) {
+            const float value = values[256 * k + i];
+            expect(i == 255 ? value != value : value == ldexpf(1, i - 127), "e8m0 %02x is %g", i, value);
+        }
+    }
+}
+
 int main() {
+    checkPowers();
     checkValues();
     checkConversions();
     checkWholes();

@@ -51,7 +51,7 @@ BULKHEAD_ATOMIC(atomicDec, dec, unsigned int, ui, unsigned int)
 
 #undef BULKHEAD_ATOMIC
 
-#define BULKHEAD_ATOMIC_SUFFIXES(X) X() X(_block) X(_system)
+#define BULKHEAD_ATOMIC_SUFFIXES(X_) X_() X_(_block) X_(_system)
 
 #define BULKHEAD_ATOMIC_SUB(suffix)                                                              \
     BULKHEAD_DEVICE int atomicSub##suffix(int* address, int value) {                             \

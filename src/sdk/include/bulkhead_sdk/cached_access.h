@@ -7,9 +7,9 @@
 
 namespace bulkhead_sdk {
 /// The compiler's own vectors, which its builtins take.
-template <class T, int n>
+template <class T_, int n>
 struct Raw {
-    typedef T Vector __attribute__((ext_vector_type(n)));
+    typedef T_ Vector __attribute__((ext_vector_type(n)));
 };
 }  // namespace bulkhead_sdk
 

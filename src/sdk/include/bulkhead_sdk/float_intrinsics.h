@@ -6,9 +6,9 @@
 
 // Sums and products that are never fused with one another. In assembly, because the compiler takes its own functions
 // for these as plain operators where they round to nearest.
-#define BULKHEAD_EXACT(name, instruction, T, constraint)                                         \
-    BULKHEAD_DEVICE T name(T a, T b) {                                                           \
-        T result;                                                                                \
+#define BULKHEAD_EXACT(name, instruction, T_, constraint)                                        \
+    BULKHEAD_DEVICE T_ name(T_ a, T_ b) {                                                        \
+        T_ result;                                                                               \
         asm(instruction " %0, %1, %2;" : "=" constraint(result) : constraint(a), constraint(b)); \
         return result;                                                                           \
     }
@@ -21,8 +21,8 @@ BULKHEAD_EXACT(__dmul_rn, "mul.rn.f64", double, "d")
 #undef BULKHEAD_EXACT
 
 /// X(CUDA's suffix, PTX's) for every rounding but the one to nearest.
-#define BULKHEAD_OTHER_ROUNDINGS(X) X(rz, rz) X(rd, rm) X(ru, rp)
-#define BULKHEAD_ROUNDINGS(X) X(rn, rn) BULKHEAD_OTHER_ROUNDINGS(X)
+#define BULKHEAD_OTHER_ROUNDINGS(X_) X_(rz, rz) X_(rd, rm) X_(ru, rp)
+#define BULKHEAD_ROUNDINGS(X_) X_(rn, rn) BULKHEAD_OTHER_ROUNDINGS(X_)
 
 #define BULKHEAD_SUMS(cuda, ptx)                               \
     BULKHEAD_DEVICE float __fadd_##cuda(float a, float b) {    \

@@ -104,8 +104,8 @@ BULKHEAD_DOT(__dp2a_hi, "dp2a.hi.u32.u32", unsigned int)
 #undef BULKHEAD_DOT
 
 // The same with the bytes and halfwords as vectors.
-#define BULKHEAD_DOT(name, word, A, B)                                              \
-    BULKHEAD_DEVICE word name(A a, B b, word sum) {                                 \
+#define BULKHEAD_DOT(name, word, A_, B_)                                            \
+    BULKHEAD_DEVICE word name(A_ a, B_ b, word sum) {                               \
         return name(__builtin_bit_cast(word, a), __builtin_bit_cast(word, b), sum); \
     }
 BULKHEAD_DOT(__dp4a, int, char4, char4)

@@ -20,13 +20,13 @@
 /// X(name) for functions of one argument that have a version for each real type.
 // It would be formatted anew each time.
 // clang-format off
-#define BULKHEAD_ONE_ARGUMENT(X)                                                                                \
-    X(fabs) X(floor) X(ceil) X(trunc) X(rint) X(nearbyint) X(round) X(sqrt) X(logb) X(exp) X(exp2) X(log)       \
-    X(log2) X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(tanh) X(erf) X(expm1) X(log1p) X(sinh)      \
-    X(cosh) X(asinh) X(acosh) X(atanh) X(cbrt) X(erfc) X(tgamma) X(lgamma)
+#define BULKHEAD_ONE_ARGUMENT(X_)                                                                                \
+    X_(fabs) X_(floor) X_(ceil) X_(trunc) X_(rint) X_(nearbyint) X_(round) X_(sqrt) X_(logb) X_(exp) X_(exp2) X_(log)       \
+    X_(log2) X_(log10) X_(sin) X_(cos) X_(tan) X_(asin) X_(acos) X_(atan) X_(tanh) X_(erf) X_(expm1) X_(log1p) X_(sinh)      \
+    X_(cosh) X_(asinh) X_(acosh) X_(atanh) X_(cbrt) X_(erfc) X_(tgamma) X_(lgamma)
 // clang-format on
-#define BULKHEAD_TWO_ARGUMENTS(X) \
-    X(fmin) X(fmax) X(copysign) X(fdim) X(nextafter) X(fmod) X(remainder) X(pow) X(atan2) X(hypot)
+#define BULKHEAD_TWO_ARGUMENTS(X_) \
+    X_(fmin) X_(fmax) X_(copysign) X_(fdim) X_(nextafter) X_(fmod) X_(remainder) X_(pow) X_(atan2) X_(hypot)
 
 BULKHEAD_ONE_ARGUMENT(BULKHEAD_OVERLOAD1)
 BULKHEAD_TWO_ARGUMENTS(BULKHEAD_OVERLOAD2)
@@ -161,28 +161,28 @@ BULKHEAD_DEVICE long long llabs(long long x) {
 
 // Whole arguments count as double, as in <cmath>.
 namespace bulkhead_sdk {
-template <bool condition, class T>
+template <bool condition, class T_>
 struct When {};
-template <class T>
-struct When<true, T> {
-    typedef T type;
+template <class T_>
+struct When<true, T_> {
+    typedef T_ type;
 };
-template <class A, class B>
-inline constexpr bool kMixed = __is_arithmetic(A) && __is_arithmetic(B) &&
-                               !(__is_same(A, float) && __is_same(B, float)) &&
-                               !(__is_same(A, double) && __is_same(B, double)) && !__is_same(A, long double) &&
-                               !__is_same(B, long double);
+template <class A_, class B_>
+inline constexpr bool kMixed = __is_arithmetic(A_) && __is_arithmetic(B_) &&
+                               !(__is_same(A_, float) && __is_same(B_, float)) &&
+                               !(__is_same(A_, double) && __is_same(B_, double)) && !__is_same(A_, long double) &&
+                               !__is_same(B_, long double);
 }  // namespace bulkhead_sdk
 
-#define BULKHEAD_WHOLE1(name)                                                               \
-    template <class T>                                                                      \
-    BULKHEAD_DEVICE typename bulkhead_sdk::When<__is_integral(T), double>::type name(T x) { \
-        return name((double)x);                                                             \
+#define BULKHEAD_WHOLE1(name)                                                                 \
+    template <class T_>                                                                       \
+    BULKHEAD_DEVICE typename bulkhead_sdk::When<__is_integral(T_), double>::type name(T_ x) { \
+        return name((double)x);                                                               \
     }
-#define BULKHEAD_MIXED2(name)                                                                              \
-    template <class A, class B>                                                                            \
-    BULKHEAD_DEVICE typename bulkhead_sdk::When<bulkhead_sdk::kMixed<A, B>, double>::type name(A x, B y) { \
-        return name((double)x, (double)y);                                                                 \
+#define BULKHEAD_MIXED2(name)                                                                                  \
+    template <class A_, class B_>                                                                              \
+    BULKHEAD_DEVICE typename bulkhead_sdk::When<bulkhead_sdk::kMixed<A_, B_>, double>::type name(A_ x, B_ y) { \
+        return name((double)x, (double)y);                                                                     \
     }
 BULKHEAD_ONE_ARGUMENT(BULKHEAD_WHOLE1)
 BULKHEAD_TWO_ARGUMENTS(BULKHEAD_MIXED2)

@@ -4,18 +4,18 @@
 
 // min and max of numbers, on both sides. Mixed signs count as unsigned.
 
-#define BULKHEAD_MIN_MAX(A, B, R)         \
-    BULKHEAD_BOTH R min(A a, B b) {       \
-        return (R)a < (R)b ? (R)a : (R)b; \
-    }                                     \
-    BULKHEAD_BOTH R max(A a, B b) {       \
-        return (R)a > (R)b ? (R)a : (R)b; \
+#define BULKHEAD_MIN_MAX(A_, B_, R_)          \
+    BULKHEAD_BOTH R_ min(A_ a, B_ b) {        \
+        return (R_)a < (R_)b ? (R_)a : (R_)b; \
+    }                                         \
+    BULKHEAD_BOTH R_ max(A_ a, B_ b) {        \
+        return (R_)a > (R_)b ? (R_)a : (R_)b; \
     }
-#define BULKHEAD_MIN_MAX_WHOLE(S)                        \
-    BULKHEAD_MIN_MAX(S, S, S)                            \
-    BULKHEAD_MIN_MAX(unsigned S, unsigned S, unsigned S) \
-    BULKHEAD_MIN_MAX(S, unsigned S, unsigned S)          \
-    BULKHEAD_MIN_MAX(unsigned S, S, unsigned S)
+#define BULKHEAD_MIN_MAX_WHOLE(S_)                          \
+    BULKHEAD_MIN_MAX(S_, S_, S_)                            \
+    BULKHEAD_MIN_MAX(unsigned S_, unsigned S_, unsigned S_) \
+    BULKHEAD_MIN_MAX(S_, unsigned S_, unsigned S_)          \
+    BULKHEAD_MIN_MAX(unsigned S_, S_, unsigned S_)
 BULKHEAD_MIN_MAX_WHOLE(int)
 BULKHEAD_MIN_MAX_WHOLE(long)
 BULKHEAD_MIN_MAX_WHOLE(long long)
@@ -23,12 +23,12 @@ BULKHEAD_MIN_MAX_WHOLE(long long)
 #undef BULKHEAD_MIN_MAX
 
 // A number wins over NaN, as in fmin and fmax.
-#define BULKHEAD_MIN_MAX_REAL(A, B, R, s)     \
-    BULKHEAD_BOTH R min(A a, B b) {           \
-        return __builtin_fmin##s((R)a, (R)b); \
-    }                                         \
-    BULKHEAD_BOTH R max(A a, B b) {           \
-        return __builtin_fmax##s((R)a, (R)b); \
+#define BULKHEAD_MIN_MAX_REAL(A_, B_, R_, s)    \
+    BULKHEAD_BOTH R_ min(A_ a, B_ b) {          \
+        return __builtin_fmin##s((R_)a, (R_)b); \
+    }                                           \
+    BULKHEAD_BOTH R_ max(A_ a, B_ b) {          \
+        return __builtin_fmax##s((R_)a, (R_)b); \
     }
 BULKHEAD_MIN_MAX_REAL(float, float, float, f)
 BULKHEAD_MIN_MAX_REAL(double, double, double, )

@@ -31,56 +31,56 @@ BULKHEAD_DEVICE double exactDivide(double a, double b) {
 }
 
 /// c0 + c1 x + c2 x^2 + ...
-template <class T>
-__device__ __forceinline__ T polynomial(T, T last) {
+template <class T_>
+__device__ __forceinline__ T_ polynomial(T_, T_ last) {
     return last;
 }
-template <class T, class... Rest>
-__device__ __forceinline__ T polynomial(T x, T first, Rest... rest) {
+template <class T_, class... Rest>
+__device__ __forceinline__ T_ polynomial(T_ x, T_ first, Rest... rest) {
     return fused(polynomial(x, rest...), x, first);
 }
 
 /// A number of twice the precision: high has the leading bits, low what they leave out.
-template <class T>
+template <class T_>
 struct Pair {
-    T high, low;
+    T_ high, low;
 };
-template <class T>
-__device__ __forceinline__ Pair<T> sum(T a, T b) {
-    const T s = exactAdd(a, b), part = exactAdd(s, -a);
+template <class T_>
+__device__ __forceinline__ Pair<T_> sum(T_ a, T_ b) {
+    const T_ s = exactAdd(a, b), part = exactAdd(s, -a);
     return {s, exactAdd(exactAdd(a, -exactAdd(s, -part)), exactAdd(b, -part))};
 }
 /// For |a| >= |b|.
-template <class T>
-__device__ __forceinline__ Pair<T> quickSum(T a, T b) {
-    const T s = exactAdd(a, b);
+template <class T_>
+__device__ __forceinline__ Pair<T_> quickSum(T_ a, T_ b) {
+    const T_ s = exactAdd(a, b);
     return {s, exactAdd(b, -exactAdd(s, -a))};
 }
-template <class T>
-__device__ __forceinline__ Pair<T> product(T a, T b) {
-    const T p = exactMultiply(a, b);
+template <class T_>
+__device__ __forceinline__ Pair<T_> product(T_ a, T_ b) {
+    const T_ p = exactMultiply(a, b);
     return {p, fused(a, b, -p)};
 }
-template <class T>
-__device__ __forceinline__ Pair<T> product(Pair<T> a, Pair<T> b) {
-    const Pair<T> p = product(a.high, b.high);
+template <class T_>
+__device__ __forceinline__ Pair<T_> product(Pair<T_> a, Pair<T_> b) {
+    const Pair<T_> p = product(a.high, b.high);
     return quickSum(p.high, fused(a.high, b.low, fused(a.low, b.high, p.low)));
 }
 /// For |a| >= |b|.
-template <class T>
-__device__ __forceinline__ Pair<T> quickSum(Pair<T> a, Pair<T> b) {
-    const Pair<T> s = quickSum(a.high, b.high);
+template <class T_>
+__device__ __forceinline__ Pair<T_> quickSum(Pair<T_> a, Pair<T_> b) {
+    const Pair<T_> s = quickSum(a.high, b.high);
     return quickSum(s.high, exactAdd(s.low, exactAdd(a.low, b.low)));
 }
 
 /// (m - 1) / (m + 1). The numerator is exact for m in [1/2, 2]; the denominator's rounding is made up for in the
 /// remainder of the division.
-template <class T>
-__device__ __forceinline__ Pair<T> logRatio(T m) {
-    const T numerator = exactAdd(m, (T)-1);
-    const Pair<T> denominator = sum(m, (T)1);
-    const T s = exactDivide(numerator, denominator.high);
-    T rest = fused(-s, denominator.high, numerator);
+template <class T_>
+__device__ __forceinline__ Pair<T_> logRatio(T_ m) {
+    const T_ numerator = exactAdd(m, (T_)-1);
+    const Pair<T_> denominator = sum(m, (T_)1);
+    const T_ s = exactDivide(numerator, denominator.high);
+    T_ rest = fused(-s, denominator.high, numerator);
     rest = fused(-s, denominator.low, rest);
     return quickSum(s, exactDivide(rest, denominator.high));
 }

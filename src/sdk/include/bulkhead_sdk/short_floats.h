@@ -84,8 +84,8 @@ BULKHEAD_BOTH double fusedToOdd(float a, float b, float c) {
 }
 
 /// A whole number as a double, to odd where it has too many bits.
-template <class T>
-BULKHEAD_BOTH double wholeToOdd(T whole) {
+template <class T_>
+BULKHEAD_BOTH double wholeToOdd(T_ whole) {
     const bool negative = whole < 0;
     unsigned long long size = negative ? 0ull - (unsigned long long)whole : (unsigned long long)whole;
     if (size >> 52 != 0) size = (size & ~0xfffull) | ((size & 0xfffull) != 0 ? 0x1000u : 0);
@@ -93,25 +93,25 @@ BULKHEAD_BOTH double wholeToOdd(T whole) {
 }
 
 /// A number as a whole one, saturated.
-template <class T>
-BULKHEAD_BOTH T wholeOf(float value, Rounding rounding) {
-    constexpr bool isSigned = (T)-1 < (T)0;
-    constexpr T top = (T)(isSigned ? ((T)1 << (8 * sizeof(T) - 2)) - 1 + ((T)1 << (8 * sizeof(T) - 2)) : (T)-1);
-    constexpr T bottom = (T)(isSigned ? -top - 1 : 0);
-    if (value != value) return sizeof(T) == 8 ? (T)(1ull << 63) : (T)0;
+template <class T_>
+BULKHEAD_BOTH T_ wholeOf(float value, Rounding rounding) {
+    constexpr bool isSigned = (T_)-1 < (T_)0;
+    constexpr T_ top = (T_)(isSigned ? ((T_)1 << (8 * sizeof(T_) - 2)) - 1 + ((T_)1 << (8 * sizeof(T_) - 2)) : (T_)-1);
+    constexpr T_ bottom = (T_)(isSigned ? -top - 1 : 0);
+    if (value != value) return sizeof(T_) == 8 ? (T_)(1ull << 63) : (T_)0;
     const float whole = rounding == Rounding::nearest ? __builtin_rintf(value)
                         : rounding == Rounding::zero  ? __builtin_truncf(value)
                         : rounding == Rounding::down  ? __builtin_floorf(value)
                                                       : __builtin_ceilf(value);
     if (whole >= (float)top) return top;
-    return whole <= (float)bottom ? bottom : (T)whole;
+    return whole <= (float)bottom ? bottom : (T_)whole;
 }
 
 /// X(suffix of the function, rounding)
-#define BULKHEAD_SHORT_ROUNDINGS(X)        \
-    X(rn, bulkhead_sdk::Rounding::nearest) \
-    X(rz, bulkhead_sdk::Rounding::zero)    \
-    X(rd, bulkhead_sdk::Rounding::down)    \
-    X(ru, bulkhead_sdk::Rounding::up)
+#define BULKHEAD_SHORT_ROUNDINGS(X_)        \
+    X_(rn, bulkhead_sdk::Rounding::nearest) \
+    X_(rz, bulkhead_sdk::Rounding::zero)    \
+    X_(rd, bulkhead_sdk::Rounding::down)    \
+    X_(ru, bulkhead_sdk::Rounding::up)
 
 }  // namespace bulkhead_sdk

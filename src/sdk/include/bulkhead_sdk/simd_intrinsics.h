@@ -79,62 +79,62 @@ BULKHEAD_DEVICE unsigned int __vhaddu4(unsigned int a, unsigned int b) {
 
 // Minima and maxima in chains, for dynamic programming; on both sides.
 namespace bulkhead_sdk {
-template <class T>
+template <class T_>
 struct Least {
-    static __host__ __device__ __forceinline__ T of(T a, T b) { return b < a ? b : a; }
-    static __host__ __device__ __forceinline__ bool takesFirst(T a, T b) { return a <= b; }
+    static __host__ __device__ __forceinline__ T_ of(T_ a, T_ b) { return b < a ? b : a; }
+    static __host__ __device__ __forceinline__ bool takesFirst(T_ a, T_ b) { return a <= b; }
 };
-template <class T>
+template <class T_>
 struct Most {
-    static __host__ __device__ __forceinline__ T of(T a, T b) { return a < b ? b : a; }
-    static __host__ __device__ __forceinline__ bool takesFirst(T a, T b) { return a >= b; }
+    static __host__ __device__ __forceinline__ T_ of(T_ a, T_ b) { return a < b ? b : a; }
+    static __host__ __device__ __forceinline__ bool takesFirst(T_ a, T_ b) { return a >= b; }
 };
-template <class T>
-__host__ __device__ __forceinline__ T wrappedSum(T a, T b) {
-    return (T)((unsigned int)a + (unsigned int)b);
+template <class T_>
+__host__ __device__ __forceinline__ T_ wrappedSum(T_ a, T_ b) {
+    return (T_)((unsigned int)a + (unsigned int)b);
 }
-template <class T>
-__host__ __device__ __forceinline__ T low(unsigned int word) {
-    return (T)(word & 0xffffu);
+template <class T_>
+__host__ __device__ __forceinline__ T_ low(unsigned int word) {
+    return (T_)(word & 0xffffu);
 }
-template <class T>
-__host__ __device__ __forceinline__ T high(unsigned int word) {
-    return (T)(word >> 16);
+template <class T_>
+__host__ __device__ __forceinline__ T_ high(unsigned int word) {
+    return (T_)(word >> 16);
 }
-template <class T>
-__host__ __device__ __forceinline__ unsigned int joined(T low, T high) {
+template <class T_>
+__host__ __device__ __forceinline__ unsigned int joined(T_ low, T_ high) {
     return (unsigned int)(unsigned short)low | (unsigned int)(unsigned short)high << 16;
 }
 }  // namespace bulkhead_sdk
 
-#define BULKHEAD_CHAINS(which, Which, suffix, Word, T)                           \
-    BULKHEAD_BOTH Word __vi##which##3_##suffix(Word a, Word b, Word c) {         \
-        return bulkhead_sdk::Which<T>::of(bulkhead_sdk::Which<T>::of(a, b), c);  \
-    }                                                                            \
-    BULKHEAD_BOTH Word __viadd##which##_##suffix(Word a, Word b, Word c) {       \
-        return bulkhead_sdk::Which<T>::of(bulkhead_sdk::wrappedSum<T>(a, b), c); \
-    }                                                                            \
-    BULKHEAD_BOTH Word __vib##which##_##suffix(Word a, Word b, bool* first) {    \
-        *first = bulkhead_sdk::Which<T>::takesFirst(a, b);                       \
-        return bulkhead_sdk::Which<T>::of(a, b);                                 \
+#define BULKHEAD_CHAINS(which, Which, suffix, Word, T_)                            \
+    BULKHEAD_BOTH Word __vi##which##3_##suffix(Word a, Word b, Word c) {           \
+        return bulkhead_sdk::Which<T_>::of(bulkhead_sdk::Which<T_>::of(a, b), c);  \
+    }                                                                              \
+    BULKHEAD_BOTH Word __viadd##which##_##suffix(Word a, Word b, Word c) {         \
+        return bulkhead_sdk::Which<T_>::of(bulkhead_sdk::wrappedSum<T_>(a, b), c); \
+    }                                                                              \
+    BULKHEAD_BOTH Word __vib##which##_##suffix(Word a, Word b, bool* first) {      \
+        *first = bulkhead_sdk::Which<T_>::takesFirst(a, b);                        \
+        return bulkhead_sdk::Which<T_>::of(a, b);                                  \
     }
-#define BULKHEAD_CHAINS_OF_PAIRS(which, Which, suffix, T)                                                  \
+#define BULKHEAD_CHAINS_OF_PAIRS(which, Which, suffix, T_)                                                 \
     BULKHEAD_BOTH unsigned int __vi##which##3_##suffix(unsigned int a, unsigned int b, unsigned int c) {   \
         using namespace bulkhead_sdk;                                                                      \
-        return joined<T>(Which<T>::of(Which<T>::of(low<T>(a), low<T>(b)), low<T>(c)),                      \
-                         Which<T>::of(Which<T>::of(high<T>(a), high<T>(b)), high<T>(c)));                  \
+        return joined<T_>(Which<T_>::of(Which<T_>::of(low<T_>(a), low<T_>(b)), low<T_>(c)),                \
+                          Which<T_>::of(Which<T_>::of(high<T_>(a), high<T_>(b)), high<T_>(c)));            \
     }                                                                                                      \
     BULKHEAD_BOTH unsigned int __viadd##which##_##suffix(unsigned int a, unsigned int b, unsigned int c) { \
         using namespace bulkhead_sdk;                                                                      \
-        return joined<T>(Which<T>::of(wrappedSum<T>(low<T>(a), low<T>(b)), low<T>(c)),                     \
-                         Which<T>::of(wrappedSum<T>(high<T>(a), high<T>(b)), high<T>(c)));                 \
+        return joined<T_>(Which<T_>::of(wrappedSum<T_>(low<T_>(a), low<T_>(b)), low<T_>(c)),               \
+                          Which<T_>::of(wrappedSum<T_>(high<T_>(a), high<T_>(b)), high<T_>(c)));           \
     }                                                                                                      \
     BULKHEAD_BOTH unsigned int __vib##which##_##suffix(unsigned int a, unsigned int b, bool* firstHigh,    \
                                                        bool* firstLow) {                                   \
         using namespace bulkhead_sdk;                                                                      \
-        *firstHigh = Which<T>::takesFirst(high<T>(a), high<T>(b));                                         \
-        *firstLow = Which<T>::takesFirst(low<T>(a), low<T>(b));                                            \
-        return joined<T>(Which<T>::of(low<T>(a), low<T>(b)), Which<T>::of(high<T>(a), high<T>(b)));        \
+        *firstHigh = Which<T_>::takesFirst(high<T_>(a), high<T_>(b));                                      \
+        *firstLow = Which<T_>::takesFirst(low<T_>(a), low<T_>(b));                                         \
+        return joined<T_>(Which<T_>::of(low<T_>(a), low<T_>(b)), Which<T_>::of(high<T_>(a), high<T_>(b))); \
     }
 // A result that is negative becomes 0.
 #define BULKHEAD_CHAINS_ABOVE_ZERO(which)                                                                    \

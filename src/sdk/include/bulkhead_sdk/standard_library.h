@@ -15,6 +15,14 @@ extern "C" __device__ __attribute__((noreturn)) void __assertfail(const char* me
                                                                   unsigned int line, const char* function,
                                                                   size_t characterSize);
 
+// What the table of virtual functions of an abstract class holds.
+extern "C" inline __device__ void __cxa_pure_virtual() {
+    __builtin_trap();
+}
+extern "C" inline __device__ void __cxa_deleted_virtual() {
+    __builtin_trap();
+}
+
 // The compiler writes these out as loops.
 extern "C" {
 BULKHEAD_DEVICE void* memcpy(void* to, const void* from, size_t bytes) {

@@ -72,44 +72,44 @@ struct SurfaceBytes {};
     }
 
 // BULKHEAD_SURFACE(read, write, geometry, place, the same one operand further, (parameters), (arguments), inputs...)
-#define BULKHEAD_SURFACE(read, write, geometry, place1, place2, parameters, arguments, ...)      \
-    namespace bulkhead_sdk {                                                                     \
-    BULKHEAD_SURFACE_OUTSIDE(read, geometry, trap, place1, place2, parameters, __VA_ARGS__)      \
-    BULKHEAD_SURFACE_OUTSIDE(read, geometry, clamp, place1, place2, parameters, __VA_ARGS__)     \
-    BULKHEAD_SURFACE_OUTSIDE(read, geometry, zero, place1, place2, parameters, __VA_ARGS__)      \
-    }                                                                                            \
-    template <class T>                                                                           \
-    BULKHEAD_DEVICE T read(cudaSurfaceObject_t surface, BULKHEAD_UNPACK parameters,              \
-                           cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {                \
-        typename bulkhead_sdk::SurfaceBits<sizeof(T)>::Raw r;                                    \
-        const bulkhead_sdk::SurfaceBytes<sizeof(T)> size;                                        \
-        if (mode == cudaBoundaryModeTrap)                                                        \
-            bulkhead_sdk::read##_trap(size, r, surface, BULKHEAD_UNPACK arguments);              \
-        else if (mode == cudaBoundaryModeClamp)                                                  \
-            bulkhead_sdk::read##_clamp(size, r, surface, BULKHEAD_UNPACK arguments);             \
-        else                                                                                     \
-            bulkhead_sdk::read##_zero(size, r, surface, BULKHEAD_UNPACK arguments);              \
-        T value;                                                                                 \
-        __builtin_memcpy(&value, &r, sizeof value);                                              \
-        return value;                                                                            \
-    }                                                                                            \
-    template <class T>                                                                           \
-    BULKHEAD_DEVICE void read(T* to, cudaSurfaceObject_t surface, BULKHEAD_UNPACK parameters,    \
-                              cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {             \
-        *to = read<T>(surface, BULKHEAD_UNPACK arguments, mode);                                 \
-    }                                                                                            \
-    template <class T>                                                                           \
-    BULKHEAD_DEVICE void write(T value, cudaSurfaceObject_t surface, BULKHEAD_UNPACK parameters, \
-                               cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {            \
-        typename bulkhead_sdk::SurfaceBits<sizeof(T)>::Raw r = {};                               \
-        const bulkhead_sdk::SurfaceBytes<sizeof(T)> size;                                        \
-        __builtin_memcpy(&r, &value, sizeof value);                                              \
-        if (mode == cudaBoundaryModeTrap)                                                        \
-            bulkhead_sdk::read##Store_trap(size, r, surface, BULKHEAD_UNPACK arguments);         \
-        else if (mode == cudaBoundaryModeClamp)                                                  \
-            bulkhead_sdk::read##Store_clamp(size, r, surface, BULKHEAD_UNPACK arguments);        \
-        else                                                                                     \
-            bulkhead_sdk::read##Store_zero(size, r, surface, BULKHEAD_UNPACK arguments);         \
+#define BULKHEAD_SURFACE(read, write, geometry, place1, place2, parameters, arguments, ...)       \
+    namespace bulkhead_sdk {                                                                      \
+    BULKHEAD_SURFACE_OUTSIDE(read, geometry, trap, place1, place2, parameters, __VA_ARGS__)       \
+    BULKHEAD_SURFACE_OUTSIDE(read, geometry, clamp, place1, place2, parameters, __VA_ARGS__)      \
+    BULKHEAD_SURFACE_OUTSIDE(read, geometry, zero, place1, place2, parameters, __VA_ARGS__)       \
+    }                                                                                             \
+    template <class T_>                                                                           \
+    BULKHEAD_DEVICE T_ read(cudaSurfaceObject_t surface, BULKHEAD_UNPACK parameters,              \
+                            cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {                \
+        typename bulkhead_sdk::SurfaceBits<sizeof(T_)>::Raw r;                                    \
+        const bulkhead_sdk::SurfaceBytes<sizeof(T_)> size;                                        \
+        if (mode == cudaBoundaryModeTrap)                                                         \
+            bulkhead_sdk::read##_trap(size, r, surface, BULKHEAD_UNPACK arguments);               \
+        else if (mode == cudaBoundaryModeClamp)                                                   \
+            bulkhead_sdk::read##_clamp(size, r, surface, BULKHEAD_UNPACK arguments);              \
+        else                                                                                      \
+            bulkhead_sdk::read##_zero(size, r, surface, BULKHEAD_UNPACK arguments);               \
+        T_ value;                                                                                 \
+        __builtin_memcpy(&value, &r, sizeof value);                                               \
+        return value;                                                                             \
+    }                                                                                             \
+    template <class T_>                                                                           \
+    BULKHEAD_DEVICE void read(T_* to, cudaSurfaceObject_t surface, BULKHEAD_UNPACK parameters,    \
+                              cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {              \
+        *to = read<T_>(surface, BULKHEAD_UNPACK arguments, mode);                                 \
+    }                                                                                             \
+    template <class T_>                                                                           \
+    BULKHEAD_DEVICE void write(T_ value, cudaSurfaceObject_t surface, BULKHEAD_UNPACK parameters, \
+                               cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {             \
+        typename bulkhead_sdk::SurfaceBits<sizeof(T_)>::Raw r = {};                               \
+        const bulkhead_sdk::SurfaceBytes<sizeof(T_)> size;                                        \
+        __builtin_memcpy(&r, &value, sizeof value);                                               \
+        if (mode == cudaBoundaryModeTrap)                                                         \
+            bulkhead_sdk::read##Store_trap(size, r, surface, BULKHEAD_UNPACK arguments);          \
+        else if (mode == cudaBoundaryModeClamp)                                                   \
+            bulkhead_sdk::read##Store_clamp(size, r, surface, BULKHEAD_UNPACK arguments);         \
+        else                                                                                      \
+            bulkhead_sdk::read##Store_zero(size, r, surface, BULKHEAD_UNPACK arguments);          \
     }
 
 BULKHEAD_SURFACE(surf1Dread, surf1Dwrite, "1d", "{%2}", "{%3}", (int x), (x), "r"(x))

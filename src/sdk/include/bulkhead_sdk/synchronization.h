@@ -11,6 +11,14 @@ BULKHEAD_DEVICE void bulkheadSyncthreads() {
 }
 #define __syncthreads bulkheadSyncthreads
 
+/// Barriers by number, of the whole block or of as many threads as say so.
+BULKHEAD_DEVICE void __barrier_sync(unsigned int barrier) {
+    asm volatile("barrier.sync %0;" ::"r"(barrier) : "memory");
+}
+BULKHEAD_DEVICE void __barrier_sync_count(unsigned int barrier, unsigned int threads) {
+    asm volatile("barrier.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
 BULKHEAD_DEVICE int __syncthreads_count(int predicate) {
     int count;
     asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; bar.red.popc.u32 %0, 0, p; }"
@@ -98,6 +106,10 @@ BULKHEAD_DEVICE unsigned int __isClusterShared(const void* p) {
 #else
     return __isShared(p);
 #endif
+}
+/// clang copies a kernel's parameter before it takes its address, so no address is one of a parameter.
+BULKHEAD_DEVICE unsigned int __isGridConstant(const void*) {
+    return 0;
 }
 BULKHEAD_DEVICE unsigned int __isConstant(const void* p) {
     return __nvvm_isspacep_const(p);

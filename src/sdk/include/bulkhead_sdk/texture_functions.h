@@ -10,7 +10,7 @@
 namespace bulkhead_sdk {
 
 /// How a texel type is fetched, and made of what was fetched.
-template <class T>
+template <class T_>
 struct Texel;
 
 #define BULKHEAD_TEXEL(type, raw, ...)                                    \
@@ -52,15 +52,15 @@ BULKHEAD_TEXELS(float, float, float4)
     BULKHEAD_FETCH(name, opcode, coordinates, place, int4, "s32", "r", parameters, __VA_ARGS__)   \
     BULKHEAD_FETCH(name, opcode, coordinates, place, uint4, "u32", "r", parameters, __VA_ARGS__)  \
     }                                                                                             \
-    template <class T>                                                                            \
-    BULKHEAD_DEVICE T name(cudaTextureObject_t texture, BULKHEAD_UNPACK parameters) {             \
-        typename bulkhead_sdk::Texel<T>::Raw r;                                                   \
+    template <class T_>                                                                           \
+    BULKHEAD_DEVICE T_ name(cudaTextureObject_t texture, BULKHEAD_UNPACK parameters) {            \
+        typename bulkhead_sdk::Texel<T_>::Raw r;                                                  \
         bulkhead_sdk::name(r, texture, BULKHEAD_UNPACK arguments);                                \
-        return bulkhead_sdk::Texel<T>::from(r);                                                   \
+        return bulkhead_sdk::Texel<T_>::from(r);                                                  \
     }                                                                                             \
-    template <class T>                                                                            \
-    BULKHEAD_DEVICE void name(T* to, cudaTextureObject_t texture, BULKHEAD_UNPACK parameters) {   \
-        *to = name<T>(texture, BULKHEAD_UNPACK arguments);                                        \
+    template <class T_>                                                                           \
+    BULKHEAD_DEVICE void name(T_* to, cudaTextureObject_t texture, BULKHEAD_UNPACK parameters) {  \
+        *to = name<T_>(texture, BULKHEAD_UNPACK arguments);                                       \
     }
 
 BULKHEAD_TEXTURE(tex1Dfetch, "tex.1d", "s32", "{%5}]", (int x), (x), "r"(x))
@@ -130,9 +130,9 @@ BULKHEAD_GATHER(gatherBlue, "b")
 BULKHEAD_GATHER(gatherAlpha, "a")
 #undef BULKHEAD_GATHER
 
-template <class T>
-BULKHEAD_DEVICE T tex2Dgather(cudaTextureObject_t texture, float x, float y, int channel = 0) {
-    typename bulkhead_sdk::Texel<T>::Raw r;
+template <class T_>
+BULKHEAD_DEVICE T_ tex2Dgather(cudaTextureObject_t texture, float x, float y, int channel = 0) {
+    typename bulkhead_sdk::Texel<T_>::Raw r;
     if (channel == 1)
         bulkhead_sdk::gatherGreen(r, texture, x, y);
     else if (channel == 2)
@@ -141,11 +141,11 @@ BULKHEAD_DEVICE T tex2Dgather(cudaTextureObject_t texture, float x, float y, int
         bulkhead_sdk::gatherAlpha(r, texture, x, y);
     else
         bulkhead_sdk::gatherRed(r, texture, x, y);
-    return bulkhead_sdk::Texel<T>::from(r);
+    return bulkhead_sdk::Texel<T_>::from(r);
 }
-template <class T>
-BULKHEAD_DEVICE void tex2Dgather(T* to, cudaTextureObject_t texture, float x, float y, int channel = 0) {
-    *to = tex2Dgather<T>(texture, x, y, channel);
+template <class T_>
+BULKHEAD_DEVICE void tex2Dgather(T_* to, cudaTextureObject_t texture, float x, float y, int channel = 0) {
+    *to = tex2Dgather<T_>(texture, x, y, channel);
 }
 
 #undef BULKHEAD_TEXTURE

@@ -5,6 +5,7 @@
 // Copies by all threads of a group. They are done when the call returns; that others see them, wait makes sure.
 
 namespace cooperative_groups {
+namespace __v1 {
 
 namespace details {
 
@@ -28,8 +29,8 @@ __device__ __forceinline__ void copyBytes(const Group& group, void* to, const vo
 
 }  // namespace details
 
-template <class Group, class T, class Shape>
-__device__ __forceinline__ void memcpy_async(const Group& group, T* to, const T* from, const Shape& bytes) {
+template <class Group, class T_, class Shape>
+__device__ __forceinline__ void memcpy_async(const Group& group, T_* to, const T_* from, const Shape& bytes) {
     details::copyBytes(group, to, from, (size_t)bytes);
 }
 template <class Group, class Shape>
@@ -37,11 +38,11 @@ __device__ __forceinline__ void memcpy_async(const Group& group, void* to, const
     details::copyBytes(group, to, from, (size_t)bytes);
 }
 /// In elements: as many as both have.
-template <class Group, class T, class ToShape, class FromShape>
-__device__ __forceinline__ void memcpy_async(const Group& group, T* to, const ToShape& toCount, const T* from,
+template <class Group, class T_, class ToShape, class FromShape>
+__device__ __forceinline__ void memcpy_async(const Group& group, T_* to, const ToShape& toCount, const T_* from,
                                              const FromShape& fromCount) {
     const size_t count = (size_t)toCount < (size_t)fromCount ? (size_t)toCount : (size_t)fromCount;
-    details::copyBytes(group, to, from, count * sizeof(T));
+    details::copyBytes(group, to, from, count * sizeof(T_));
 }
 
 template <class Group>
@@ -53,4 +54,5 @@ __device__ __forceinline__ void wait_prior(const Group& group) {
     group.sync();
 }
 
+}  // namespace __v1
 }  // namespace cooperative_groups
