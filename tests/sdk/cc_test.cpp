@@ -389,6 +389,24 @@ TEST_F(Cc, AnArchitectureIsNotTakenForOneOfOpenMp) {
     EXPECT_EQ(o.output.find("sm_60"), std::string::npos) << o.output;
 }
 
+TEST_F(Cc, AStaticVariableOfLinkedCodeIsTheOneThatTheHostNames) {
+    // The kernel uses it before the host does; another file has one of the same name.
+    const char* const text =
+        "static __constant__ int table[2];\nstatic __device__ int sum = 1;\n"
+        "static __global__ void k() { sum += table[threadIdx.x + 1]; }\n"
+        "int NAME() {\n    const int values[2] = {3, VALUE};\n    int result = 0;\n"
+        "    cudaMemcpyToSymbol(table, values, 8);\n    k<<<1, 1>>>();\n"
+        "    cudaMemcpyFromSymbol(&result, sum, 4);\n    return result;\n}\n";
+    const std::string one = write("one.cu", "#define NAME first\n#define VALUE 20\n" + std::string(text));
+    const std::string two = write("two.cu", "#define NAME second\n#define VALUE 300\n" + std::string(text));
+    const std::string host =
+        write("main.cpp",
+              "#include <cstdio>\n#include <initializer_list>\nint first();\nint second();\n"
+              "int main() {\n    for (auto call : {first, second, first}) std::printf(\"%d\\n\", call());\n}\n");
+    ASSERT_EQ(cc({"-rdc=true", one, two, host, "-o", at("statics")}).output, "");
+    EXPECT_EQ(run({at("statics")}).output, "21\n301\n41\n");
+}
+
 TEST_F(Cc, ClassesOfTheDeviceMayBeAbstract) {
     const std::string source = write("shapes.cu",
                                      "struct Shape { __device__ virtual int area() const = 0; };\n"

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "static_variables.h"
 
 namespace {
 
@@ -54,6 +55,7 @@ std::string entry(const Image& image) {
     constexpr std::uint32_t kHeaderBytes = 80;
     constexpr std::uint64_t kHost64Linux = 0x11;
     std::string ptx = bulkhead::readFile(image.file);
+    joinStaticVariables(ptx);
     const auto [major, minor] = raiseVersion(ptx);
     ptx.append(8 - ptx.size() % 8, '\0');
 
