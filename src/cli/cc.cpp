@@ -244,6 +244,8 @@ class Command {
         Words line = {std::string(kCompiler), "--cuda-path=" + (sdk / "toolkit").string(), "-nocudainc",
                       "-nocudalib",           "-Wno-unused-command-line-argument",         "-Wno-unknown-cuda-version",
                       "-Wno-pass-failed"};  // #pragma unroll is a wish
+        // What gcc only warns of.
+        line.insert(line.end(), {"-Wno-register", "-Wno-error=c++11-narrowing"});
         // Programs are written for gcc, which lets a sum of integers that overflows wrap where clang takes it for
         // granted that none does.
         line.insert(line.end(), {"-Xarch_host", "-fwrapv"});
@@ -265,7 +267,10 @@ class Command {
 
     /// The options that concern C, and what is added.
     Words cLine(const fs::path& sdk, const std::vector<Piece>& added) const {
-        Words line = {std::string(kCCompiler)};
+        Words line = {std::string(kCCompiler), "-fwrapv"};
+        for (const char* kind :
+             {"implicit-function-declaration", "implicit-int", "int-conversion", "incompatible-function-pointer-types"})
+            line.push_back(std::string("-Wno-error=") + kind);  // as gcc, which warns of them
         addHeaders(line, sdk);
         for (const Piece& piece : pieces_)
             if (piece.kind == Piece::Kind::option) line.insert(line.end(), piece.words.begin(), piece.words.end());

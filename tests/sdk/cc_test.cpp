@@ -381,6 +381,18 @@ TEST_F(Cc, SumsThatOverflowOnTheHostWrapAsWithGcc) {
     EXPECT_NE(cc({"-###", "-O2", source}).output.find("\"-fwrapv\""), std::string::npos);
 }
 
+TEST_F(Cc, WhatGccOnlyWarnsOfIsNoError) {
+    const std::string c = write("old.c", "count(int n) { return strlen(\"abc\") + n; }\nint strlen();\n");
+    const std::string cuda =
+        write("old.cu",
+              "extern \"C\" int count(int);\n"
+              "int main(int argc, char**) {\n    register int n = argc;\n"
+              "    const float values[] = {n};\n    if (cudaThreadSynchronize()) return 1;\n"
+              "    return cudaThreadExit() == cudaSuccess && count((int)values[0]) == 4 ? 0 : 2;\n}\n");
+    EXPECT_EQ(cc({c, cuda, "-w", "-o", at("old")}).output, "");
+    EXPECT_EQ(run({at("old")}).exitCode, 0);
+}
+
 TEST_F(Cc, AnArchitectureIsNotTakenForOneOfOpenMp) {
     const std::string source = write("k.cu", std::string(kKernel) + "int main() { return launched(); }\n");
     ASSERT_EQ(cc({"-c", "-DVALUE=3", source, "-o", at("k.o")}).output, "");

@@ -195,6 +195,7 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void*
 
 // The runtime library itself has the driver's types in place of these.
 #ifndef BULKHEAD_CUDART
+#include "bulkhead_sdk/earlier_names.h"
 #include "bulkhead_sdk/interprocess_api.h"
 #include "bulkhead_sdk/library_api.h"
 #include "bulkhead_sdk/memory_pool_api.h"
