@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/environment.h"
@@ -18,6 +19,7 @@
 #include "base/scratch_folder.h"
 #include "base/shell_words.h"
 #include "cli/nvcc_options.h"
+#include "cli/nvcc_spellings.h"
 #include "cli/verbs.h"
 
 extern char** environ;
@@ -112,7 +114,13 @@ class Command {
         if (inputs_.empty()) throw Error("cc: no input file; see bulkhead cc --help");
         if (makesFatBinary_ && inputs_.size() != 1)
             throw Error("cc: -fatbin is made of one file, not {}", inputs_.size());
-        for (const std::string& input : inputs_) checkInput(input);
+        for (const std::string& input : inputs_) {
+            checkInput(input);
+            if (!isCuda(input)) continue;
+            const std::string source = readFile(input);
+            std::string read = withClangSpellings(source);
+            if (read != source) respelled_.emplace_back(input, std::move(read));
+        }
         if (!output_.empty() && output_ != "-") expectWritable(output_);
     }
 
@@ -129,7 +137,7 @@ class Command {
     }
 
     bool needsScratch() const {
-        return makesFatBinary_ ||
+        return makesFatBinary_ || !respelled_.empty() ||
                std::any_of(inputs_.begin(), inputs_.end(), [&](const std::string& input) { return isApart(input); });
     }
 
@@ -137,6 +145,43 @@ class Command {
     /// objects in `scratch` if all is linked.
     std::vector<Compilation> compilations(const fs::path& sdk, const fs::path& scratch) const {
         if (linksDevice_) return {deviceLink()};
+        std::vector<Compilation> made = compilationsOfSources(sdk, scratch);
+        if (respelled_.empty()) return made;
+        const std::string overlay = "-ivfsoverlay" + writeOverlay(scratch);
+        for (Compilation& compilation : made)
+            if (compilation.line.front() == kCompiler) compilation.line.insert(compilation.line.begin() + 1, overlay);
+        return made;
+    }
+
+  private:
+    /// Words that belong together.
+    struct Piece {
+        enum class Kind { option, ofCxx, ofLinker, output, input };
+        Kind kind;
+        Words words;
+    };
+
+    /// The file by which clang reads, in place of sources, these as it spells them.
+    std::string writeOverlay(const fs::path& scratch) const {
+        const std::string name = (scratch / "spellings.yaml").string();
+        std::string roots;
+        for (std::size_t i = 0; i < respelled_.size(); ++i) {
+            const std::string copy = (scratch / ("spelling" + std::to_string(i) + ".cu")).string();
+            writeFile(copy, respelled_[i].second);
+            roots += fmt::format("{}{{\"type\": \"file\", \"name\": {}, \"external-contents\": {}}}", i > 0 ? ", " : "",
+                                 quoted(fs::absolute(respelled_[i].first).lexically_normal().string()), quoted(copy));
+        }
+        writeFile(name, fmt::format("{{\"version\": 0, \"use-external-names\": false, \"roots\": [{}]}}\n", roots));
+        return name;
+    }
+
+    static std::string quoted(const std::string& text) {
+        std::string made = "\"";
+        for (const char c : text) made += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+        return made + "\"";
+    }
+
+    std::vector<Compilation> compilationsOfSources(const fs::path& sdk, const fs::path& scratch) const {
         if (makesFatBinary_) return fatBinary(sdk, scratch);
         std::vector<Compilation> made;
         std::vector<Piece> ofC, others;
@@ -161,14 +206,6 @@ class Command {
         if (links_ || hasOthers) made.push_back({cudaLine(sdk, others), piecesMade()});
         return made;
     }
-
-  private:
-    /// Words that belong together.
-    struct Piece {
-        enum class Kind { option, ofCxx, ofLinker, output, input };
-        Kind kind;
-        Words words;
-    };
 
     Compilation objectOf(const fs::path& sdk, const std::string& input, const std::string& object) const {
         const Piece added = {Piece::Kind::option, {"-c", input, "-o", object}};
@@ -348,6 +385,7 @@ class Command {
 
     std::vector<Piece> pieces_;
     Words archs_, inputs_;
+    std::vector<std::pair<std::string, std::string>> respelled_;  ///< sources that clang is to read otherwise
     std::string output_;
     bool hasStandard_ = false, hasLanguage_ = false, links_ = true, makesObjects_ = false;
     bool relocatable_ = false, linksDevice_ = false, makesFatBinary_ = false, verbose_ = false;

@@ -393,6 +393,43 @@ TEST_F(Cc, WhatGccOnlyWarnsOfIsNoError) {
     EXPECT_EQ(run({at("old")}).exitCode, 0);
 }
 
+TEST_F(Cc, TakesTheSpellingsOfNvcc) {
+    const std::string source = write("spelling.cu", R"(#include <vector>
+// no launch: k<< <1, 1>> >
+template <class T> struct Box { T x; };
+template <int n>
+__global__ void k(int* p) {
+    __shared__ alignas(16) float tile[16];
+    extern __shared__ alignas(8) char more[];
+    unsigned sm, lane, sum;
+    asm volatile("mov.u32 %0, %smid;" : "=r"(sm));
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    asm("{ .reg .u32 t; mov.u32 t, %laneid; add.u32 %0, t, %1; }" : "=r"(sum) : "r"(5));
+    tile[threadIdx.x] = lane;
+    more[0] = (char)(sm < 1000);
+    __syncthreads();
+    p[threadIdx.x] = n + (int)tile[threadIdx.x] + 100 * sum + 10000 * more[0];
+}
+int main() {
+    std::vector<Box<Box<int>> > boxes(1);
+    int* p;
+    cudaMallocManaged(&p, 64);
+    k<7> << <1, 16, 16 >> > (p);
+    cudaMemPrefetchAsync(p, 64, cudaCpuDeviceId);
+    cudaDeviceSynchronize();
+    printf("%d %d %s\n", p[0], p[3], "a << < b");
+}
+)");
+    for (const char* kind : {"-O2", "-rdc=true"}) {
+        ASSERT_EQ(cc({kind, source, "-o", at("spelling")}).output, "");
+        EXPECT_EQ(run({at("spelling")}).output, "10507 10810 a << < b\n") << kind;
+    }
+    // Errors are told of the file as it is.
+    const Outcome o = cc({"-c", write("bad.cu", "int main() { return bad; }\n" + readFile(source)), "-o", at("bad.o")});
+    EXPECT_EQ(o.exitCode, 1);
+    EXPECT_NE(o.output.find(at("bad.cu") + ":1:21: error"), std::string::npos) << o.output;
+}
+
 TEST_F(Cc, AnArchitectureIsNotTakenForOneOfOpenMp) {
     const std::string source = write("k.cu", std::string(kKernel) + "int main() { return launched(); }\n");
     ASSERT_EQ(cc({"-c", "-DVALUE=3", source, "-o", at("k.o")}).output, "");

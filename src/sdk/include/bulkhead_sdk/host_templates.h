@@ -73,6 +73,18 @@ inline cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T_& symbol, size_t 
     return ::cudaMemcpyFromSymbolAsync(to, (const void*)&symbol, bytes, offset, kind, stream);
 }
 
+/// The forms of CUDA 12: a device, or cudaCpuDeviceId, in place of a location.
+inline cudaMemLocation bulkheadLocation(int device) {
+    return {device == cudaCpuDeviceId ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice,
+            device == cudaCpuDeviceId ? 0 : device};
+}
+inline cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, int device, cudaStream_t stream = 0) {
+    return ::cudaMemPrefetchAsync(pointer, bytes, bulkheadLocation(device), 0, stream);
+}
+inline cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise advice, int device) {
+    return ::cudaMemAdvise(pointer, bytes, advice, bulkheadLocation(device));
+}
+
 /// The form of CUDA 11: nothing is told of what went wrong.
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, cudaGraphNode_t*, char*, size_t) {
     return ::cudaGraphInstantiate(exec, graph, 0);
