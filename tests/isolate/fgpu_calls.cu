@@ -1,15 +1,20 @@
 // Every call and macro of FGPU that vector_add.cu does without, under the names of its own headers.
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fractional_gpu.hpp>
 #include <fractional_gpu_cuda.cuh>
 #include <vector>
 
 __device__ unsigned visits;
+__device__ unsigned astray;  ///< blocks on an SM that is not the color's
 
 FGPU_DEFINE_VOID_KERNEL(count) {
-    FGPU_DEVICE_INIT();
+    const fgpu_dev_ctx_t* ctx = FGPU_DEVICE_INIT();
+    int sm;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    if (sm < ctx->start_sm || sm > ctx->end_sm) atomicAdd(&astray, 1u);
     uint3 _blockIdx;
     FGPU_FOR_EACH_DEVICE_BLOCK(_blockIdx) {
         if (threadIdx.x != 0) continue;
@@ -49,9 +54,12 @@ int main() {
     CHECK(fgpu_server_init() == 0 && fgpu_init() == 0 && fgpu_is_init_complete());
     CHECK(fgpu_num_colors() == 2);
     void* memory = nullptr;
-    if (fgpu_get_env_color() < 0) {
+    if (std::getenv(FGPU_COLOR_ENV) == nullptr) {
+        CHECK(fgpu_get_env_color() == 0);
         CHECK(fgpu_memory_allocate(&memory, 1) < 0);  // before a color
         CHECK(fgpu_set_color_prop(1, 1 << 20) == 0);
+    } else {
+        CHECK(fgpu_set_color_prop(fgpu_get_env_color(), 1 << 20) == 0);  // says what the environment has said
     }
     CHECK(fgpu_is_color_prop_set() && fgpu_set_color_prop(0, 0) < 0);
 
@@ -71,7 +79,7 @@ int main() {
     CHECK(fgpu_memory_get_phy_address(out) != fgpu_memory_get_phy_address(copy));
     CHECK(fgpu_memory_memset_async(out, 0xff, bytes) == 0);
     CHECK(FGPU_LAUNCH_KERNEL(place<kThreads>, grid, kThreads, kThreads * sizeof(unsigned), out) >= 0);
-    CHECK(FGPU_LAUNCH_KERNEL_VOID(::count, 7, 32, 0) >= 0);
+    CHECK(FGPU_LAUNCH_KERNEL_VOID(::count, 70, 32, 0) >= 0);
     CHECK(fgpu_memory_copy_async(copy, out, bytes, FGPU_COPY_GPU_TO_GPU) == 0);
     std::vector<unsigned> found(count), again(count);
     CHECK(fgpu_memory_copy_async(found.data(), copy, bytes, FGPU_COPY_DEFAULT) == 0);
@@ -80,7 +88,8 @@ int main() {
     CHECK(fgpu_color_stream_synchronize() == 0);
     for (unsigned i = 0; i < count; ++i) CHECK(again[i] == i / kThreads * kThreads + (kThreads - 1 - i % kThreads));
     unsigned seen = 0;
-    CHECK(cudaMemcpyFromSymbol(&seen, visits, sizeof seen) == cudaSuccess && seen == 7);
+    CHECK(cudaMemcpyFromSymbol(&seen, visits, sizeof seen) == cudaSuccess && seen == 70);
+    CHECK(cudaMemcpyFromSymbol(&seen, astray, sizeof seen) == cudaSuccess && seen == 0);
     CHECK(fgpu_memory_free(out) == 0 && fgpu_memory_free(copy) == 0);
     fgpu_deinit();
     fgpu_server_deinit();

@@ -25,14 +25,22 @@ enum fgpu_memory_copy_type {
     FGPU_COPY_DEFAULT,
 };
 
-/// What device code passes around; walls need nothing of it.
-struct fgpu_dev_ctx_t {};
+/// What device code passes around. Walls need nothing of it; programs print the SMs of their color.
+struct fgpu_dev_ctx_t {
+    int color;
+    int start_sm, end_sm;  ///< the lowest and the highest
+};
+
+// Calls that must succeed, and calls whose failure is reported.
+#define gpuErrAssert(call) fgpu_detail::expectSuccess((call), __FILE__, __LINE__, true)
+#define gpuErrCheck(call) fgpu_detail::expectSuccess((call), __FILE__, __LINE__, false)
 
 namespace fgpu_detail {
 
 struct State {
     bool initialised = false;
     bool joined = false;
+    bool joinedByEnvironment = false;  ///< and the program has not said yet which color it wants
     int color = -1;
     cudaStream_t stream = nullptr;
 };
@@ -51,6 +59,13 @@ inline int check(cudaError_t error) {
     if (error == cudaSuccess) return 0;
     cudaGetLastError();  // or the next launch would be taken for the one that failed
     return fail(cudaGetErrorString(error));
+}
+
+inline int expectSuccess(cudaError_t error, const char* file, int line, bool ends) {
+    if (error == cudaSuccess) return 0;
+    std::fprintf(stderr, "fgpu: %s:%d: %s\n", file, line, cudaGetErrorString(error));
+    if (ends) std::exit(1);
+    return -1;
 }
 
 inline cudaStream_t streamOr(cudaStream_t given) {
@@ -74,10 +89,10 @@ inline int fgpu_num_colors() {
     return bulkhead_partitions(&count) == 0 ? static_cast<int>(count) : fgpu_detail::fail(bulkhead_error());
 }
 
-/// From the environment; -1 where it says nothing.
+/// From the environment; 0 where it says nothing.
 inline int fgpu_get_env_color() {
     const char* text = ::secure_getenv(FGPU_COLOR_ENV);
-    return text && *text ? std::atoi(text) : -1;
+    return text && *text ? std::atoi(text) : 0;
 }
 inline std::size_t fgpu_get_env_color_mem_size() {
     const char* text = ::secure_getenv(FGPU_COLOR_MEM_SIZE_ENV);
@@ -88,6 +103,9 @@ inline std::size_t fgpu_get_env_color_mem_size() {
 inline int fgpu_set_color_prop(int color, std::size_t mem) {
     fgpu_detail::State& state = fgpu_detail::state();
     if (!state.initialised) return fgpu_detail::fail("fgpu_init comes first");
+    const bool confirmed = state.joinedByEnvironment && color == state.color;
+    state.joinedByEnvironment = false;
+    if (confirmed) return 0;
     if (state.joined) return fgpu_detail::fail("the color was set before");
     bulkhead_place place = {};
     if (color < 0 || bulkhead_partition(static_cast<unsigned>(color), &place) != 0)
@@ -108,8 +126,11 @@ inline bool fgpu_is_color_prop_set() {
 inline int fgpu_init() {
     if (fgpu_server_init() != 0) return -1;
     fgpu_detail::state().initialised = true;
-    const int color = fgpu_get_env_color();
-    return color < 0 ? 0 : fgpu_set_color_prop(color, fgpu_get_env_color_mem_size());
+    const char* text = ::secure_getenv(FGPU_COLOR_ENV);
+    if (!text || !*text) return 0;
+    const int status = fgpu_set_color_prop(fgpu_get_env_color(), fgpu_get_env_color_mem_size());
+    fgpu_detail::state().joinedByEnvironment = status == 0;
+    return status;
 }
 /// The paper's: the partition in which the program is to run.
 inline int fgpu_init(int partition) {
@@ -176,6 +197,38 @@ inline int fgpu_color_stream_synchronize() {
     return fgpu_detail::check(cudaStreamSynchronize(fgpu_detail::state().stream));
 }
 
+#ifdef __CUDACC__
+/// Of each file of a program.
+static __constant__ fgpu_dev_ctx_t fgpu_context;
+
+/// The lowest and the highest SM that blocks run on.
+static __global__ void fgpu_find_sms(int* range) {
+    int sm;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    atomicMin(&range[0], sm);
+    atomicMax(&range[1], sm);
+}
+
+/// Before the file's first launch: a plan deals the SMs as it likes, so blocks are asked where they are.
+static inline void fgpu_describe_color() {
+    static bool described = false;
+    if (described || !fgpu_is_color_prop_set()) return;
+    int sms = 0, range[2] = {1 << 30, -1}, *place = nullptr;
+    const auto failed = [](cudaError_t error) { return fgpu_detail::check(error) != 0; };
+    if (failed(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0)) ||
+        failed(cudaMalloc(&place, sizeof range)))
+        return;
+    if (!failed(cudaMemcpy(place, range, sizeof range, cudaMemcpyHostToDevice))) {
+        fgpu_find_sms<<<8 * sms, 32>>>(place);
+        if (!failed(cudaMemcpy(range, place, sizeof range, cudaMemcpyDeviceToHost))) {
+            const fgpu_dev_ctx_t context = {fgpu_detail::state().color, range[0], range[1]};
+            described = !failed(cudaMemcpyToSymbol(fgpu_context, &context, sizeof context));
+        }
+    }
+    cudaFree(place);
+}
+#endif
+
 #ifdef FGPU_PAPER_NAMES
 #define FGPU_DEFINE_KERNEL(function, ...) function(__VA_ARGS__)
 #define FGPU_LAUNCH_KERNEL(function, grid, block, ...) FGPU_LAUNCH_(function, grid, block, 0, __VA_ARGS__)
@@ -189,11 +242,11 @@ inline int fgpu_color_stream_synchronize() {
 #endif
 
 /// An expression that is 0, or -1 where the launch was refused.
-#define FGPU_LAUNCH_(function, grid, block, shared, ...)                                \
-    (function<<<(grid), (block), (shared), fgpu_detail::state().stream>>>(__VA_ARGS__), \
+#define FGPU_LAUNCH_(function, grid, block, shared, ...)                                                       \
+    (fgpu_describe_color(), function<<<(grid), (block), (shared), fgpu_detail::state().stream>>>(__VA_ARGS__), \
      fgpu_detail::check(cudaGetLastError()))
 
-#define FGPU_DEVICE_INIT() (static_cast<fgpu_dev_ctx_t*>(nullptr))
+#define FGPU_DEVICE_INIT() (static_cast<fgpu_dev_ctx_t*>(&fgpu_context))
 #define FGPU_GET_GRIDDIM(ctx) ((void)(ctx), dim3(gridDim.x, gridDim.y, gridDim.z))
 
 /// One round, in which `block` is the index of this block.
