@@ -68,6 +68,33 @@ TEST_F(Programs, WrittenForFgpuHaveAllItsCallsAndMacros) {
     EXPECT_NE(exec({program}, {"FGPU_COLOR_ENV=0"}).output.find("passed with 5 and 15 SMs\n"), std::string::npos);
 }
 
+TEST_F(Programs, OfFgpusOwnTestsHaveTheirOptionsAndTimes) {
+    const std::string program = build("tests/isolate/fgpu_test_program.cu");
+    const Outcome outcome = exec({program, "-i", "4", "-c", "1", "-m", "1048576", "-k"});
+    EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+    EXPECT_EQ(outcome.output,
+              "Color:\t1\nMemory:\t1048576\nIterations:\t4\nafter\nafter\nafter\nafter\n"
+              "STATS: Avg:1.500000, Median:1.500000, Min:0.000000, Max:3.000000, 5 percentile:0.000000, "
+              "95 percentile:3.000000, Count:4\nsum 20 by kernels alone\n");
+    EXPECT_EQ(exec({program, "-x"}).exitCode, 1);
+}
+
+TEST_F(Programs, WrittenForFgpuDoNotMeetOnSimulatedGpus) {
+    // One that holds color 0 starts another that asks for it. Neither has a folder for leases, or leaves one behind.
+    const std::string program = build("tests/isolate/fgpu_test_program.cu");
+    for (const char* name : {"once", "twice"}) std::filesystem::copy_file(program, folder / name);
+    const std::filesystem::path own = folder / "runtime";
+    std::filesystem::create_directory(own);
+    std::filesystem::permissions(own, std::filesystem::perms::owner_all);
+    const Outcome outcome =
+        run({"env", "-u", "BULKHEAD_LEASES", "XDG_RUNTIME_DIR=" + own.string(), BULKHEAD_PROGRAM, "exec", "--quiet",
+             "--gpu", "sim:gtx1080", "--", (folder / "twice").string(), "-i", "2"});
+    EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+    EXPECT_NE(outcome.output.find("sum 10\n"), std::string::npos) << outcome.output;
+    EXPECT_NE(outcome.output.find("sum 5\n"), std::string::npos) << outcome.output;
+    EXPECT_TRUE(std::filesystem::is_empty(own));
+}
+
 TEST_F(Programs, WrittenForFgpuAreRefusedMoreMemoryThanTheirColorHas) {
     const Outcome outcome =
         exec({build("examples/fgpu/vector_add.cu")}, {"FGPU_COLOR_ENV=0", "FGPU_COLOR_MEM_SIZE_ENV=0x10000000000"});

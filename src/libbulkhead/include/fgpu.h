@@ -12,7 +12,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #define FGPU_COLOR_ENV "FGPU_COLOR_ENV"
 #define FGPU_COLOR_MEM_SIZE_ENV "FGPU_COLOR_MEM_SIZE_ENV"
@@ -74,12 +76,34 @@ inline cudaStream_t streamOr(cudaStream_t given) {
 
 constexpr std::size_t kDefaultMemory = std::size_t{1} << 30;
 
+inline std::string& ownFolder() {
+    static std::string folder;
+    return folder;
+}
+
+/// Each process with a simulated GPU has one to itself, and divides it alone: its leases are nobody else's, unless the
+/// environment names a folder.
+inline void divideAlone() {
+    const char* const gpu = ::secure_getenv("BULKHEAD_GPU");
+    const char* const named = ::secure_getenv("BULKHEAD_LEASES");
+    if (!gpu || std::string(gpu).rfind("sim:", 0) != 0 || (named && *named)) return;
+    char folder[] = "/tmp/fgpu-XXXXXX";
+    if (!::mkdtemp(folder)) return;
+    ownFolder() = folder;
+    ::setenv("BULKHEAD_LEASES", folder, 1);
+    std::atexit([] {
+        std::error_code ignored;
+        std::filesystem::remove_all(ownFolder(), ignored);
+    });
+}
+
 }  // namespace fgpu_detail
 
 /// Makes two halves where nobody has set partitions; never touches partitions that are there.
 inline int fgpu_server_init() {
     unsigned count = 0;
     if (bulkhead_partitions(&count) == 0) return 0;
+    fgpu_detail::divideAlone();
     return bulkhead_set_partitions("P1=50%,P2=50%") == 0 ? 0 : fgpu_detail::fail(bulkhead_error());
 }
 inline void fgpu_server_deinit() {}
