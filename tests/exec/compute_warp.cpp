@@ -15,6 +15,20 @@ TEST(Collective, shuffleReadsOtherLanesBeforeAnyIsWritten) {
         EXPECT_EQ(snippet.get("%a", lane), static_cast<std::uint64_t>(lane ^ 1) * 10);
 }
 
+TEST(Collective, shuffleTakesZeroFromLanesThatTakeNoPart) {
+    // Measured on an H200: a warp of which eight lanes execute, and name themselves alone.
+    Snippet snippet(".reg .b32 %a, %m, %down, %index, %near;",
+                    "mov.u32 %m, 255; shfl.sync.down.b32 %down, %a, 16, 31, %m;"
+                    "shfl.sync.idx.b32 %index, %a, 20, 31, %m; shfl.sync.down.b32 %near, %a, 4, 31, %m;");
+    for (int lane = 0; lane < kLanes; ++lane) snippet.set("%a", lane, static_cast<std::uint64_t>(lane) + 100);
+    snippet.run(0xff);
+    for (int lane = 0; lane < 8; ++lane) {
+        EXPECT_EQ(snippet.get("%down", lane), 0u);
+        EXPECT_EQ(snippet.get("%index", lane), 0u);
+        EXPECT_EQ(snippet.get("%near", lane), lane < 4 ? static_cast<std::uint64_t>(lane) + 104 : 0u);
+    }
+}
+
 TEST(Collective, legacyShuffleStaysInItsSegment) {
     // Width 8: c holds 0 for up, and the segment mask 0x18 in bits 8 to 12.
     Snippet snippet(".reg .b32 %a, %o; .reg .pred %p;", "shfl.up.b32 %o|%p, %a, 3, 0x1800;");

@@ -17,11 +17,14 @@ using U64 = std::uint64_t;
 
 enum class Shuffle : std::uint8_t { up, down, butterfly, index };
 
-/// src: value, b, c. dst[1], where present, tells whether the source lane was within the segment.
-template <Shuffle kMode>
+/// src: value, b, c and, of shfl.sync, the member mask. dst[1], where present, tells whether the source lane was within
+/// the segment. PTX leaves open what a lane that takes no part gives; an H200 gives 0, and programs rest on it.
+template <Shuffle kMode, bool kSync>
 void runShuffle(const Instr& instr, Warp& warp, LaneMask mask) {
     const U32 *value = warp.lanes<U32>(instr.src[0]), *b = warp.lanes<U32>(instr.src[1]),
               *c = warp.lanes<U32>(instr.src[2]);
+    const U32* const members = kSync ? warp.lanes<U32>(instr.src[3]) : nullptr;
+    const LaneMask elsewhere = warp.live() & ~mask;
     U32 result[kLanes];
     LaneMask within = 0;
     forLanes(mask, [&](int lane) {
@@ -48,7 +51,8 @@ void runShuffle(const Instr& instr, Warp& warp, LaneMask mask) {
                 ok = from <= limit;
                 break;
         }
-        result[lane] = value[ok ? from : lane];
+        const LaneMask giving = mask | (kSync ? elsewhere & members[lane] : 0);
+        result[lane] = !ok ? value[lane] : (giving >> from & 1) != 0 ? value[from] : 0;
         within |= LaneMask{ok} << lane;
     });
     U32* const out = warp.lanes<U32>(instr.dst[0]);
@@ -222,8 +226,10 @@ void lowerElect(const ptx::Instruction& instruction, Operands& operands, Instr& 
 
 template <Shuffle kMode>
 void addShuffle(Forms& forms, const std::string& mode) {
-    forms.add("shfl." + mode + ".b32", &runShuffle<kMode>, OpClass::shuffle, Type::b32, {}, &lowerShuffle<false>);
-    forms.add("shfl.sync." + mode + ".b32", &runShuffle<kMode>, OpClass::shuffle, Type::b32, {}, &lowerShuffle<true>);
+    forms.add("shfl." + mode + ".b32", &runShuffle<kMode, false>, OpClass::shuffle, Type::b32, {},
+              &lowerShuffle<false>);
+    forms.add("shfl.sync." + mode + ".b32", &runShuffle<kMode, true>, OpClass::shuffle, Type::b32, {},
+              &lowerShuffle<true>);
 }
 
 }  // namespace
