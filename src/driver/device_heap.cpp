@@ -5,16 +5,11 @@
 #include "device_heap.ptx.h"
 #include "driver/device_heap_layout.h"
 #include "ptx/call_graph.h"
-#include "ptx/link.h"
 
 namespace bulkhead::driver {
 namespace {
 
 constexpr std::string_view kHeapVariable = "bulkhead_device_heap";
-
-bool isOfHeap(const ptx::Function& function) {
-    return function.name == "malloc" || function.name == "free";
-}
 
 /// DeviceHeap as device code sees it: addresses are the GPU's.
 struct HeapImage {
@@ -22,6 +17,10 @@ struct HeapImage {
     CUdeviceptr pages, bits, rooms, hints, data;
 };
 static_assert(sizeof(HeapImage) == sizeof(DeviceHeap));
+
+bool isOfHeap(const ptx::Function& function) {
+    return function.name == "malloc" || function.name == "free";
+}
 
 CUdeviceptr makeHeap(CUcontext root) {
     const auto pages = static_cast<std::uint32_t>(
@@ -49,15 +48,14 @@ CUdeviceptr makeHeap(CUcontext root) {
 
 }  // namespace
 
-std::optional<ptx::Module> withDeviceHeap(const ptx::Module& module) {
-    const bool declares = std::any_of(module.functions.begin(), module.functions.end(),
-                                      [](const ptx::Function& f) { return f.isExtern && isOfHeap(f); });
-    if (!declares) return {};
-    return ptx::link({module, ptx::parse(kDeviceHeapPtx, "malloc and free")});
+ptx::Module deviceHeapCode() {
+    return ptx::parse(kDeviceHeapPtx, "malloc and free");
 }
 
 std::set<std::string> heapUsers(const ptx::Module& module) {
     std::set<std::string> users;
+    const auto isHeap = [](const ptx::Variable& v) { return v.name == kHeapVariable; };
+    if (std::none_of(module.variables.begin(), module.variables.end(), isHeap)) return users;
     const ptx::CallGraph calls(module);
     for (const ptx::Function& kernel : module.functions) {
         if (!kernel.isKernel) continue;

@@ -7,9 +7,9 @@
 
 namespace bulkhead::driver {
 
-/// The module with malloc and free in it; none if it declares neither.
-std::optional<ptx::Module> withDeviceHeap(const ptx::Module&);
-/// Kernels of such a module that may come to call them.
+/// malloc and free, to be linked.
+ptx::Module deviceHeapCode();
+/// Kernels that may come to call them where they were linked.
 std::set<std::string> heapUsers(const ptx::Module&);
 /// Before a launch of one of them: the heap of the module's context, made by the first one.
 void giveHeap(CUmodule);

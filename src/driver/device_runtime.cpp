@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "driver/device_heap.h"
 #include "ptx/link.h"
 
 namespace bulkhead::driver {
@@ -34,7 +35,7 @@ std::string setConditional() {
                        (CUgraphConditionalHandle{1} << kConditionMarkBit) - 1);
 }
 
-bool lacks(const std::vector<ptx::Module>& modules, const std::string& name) {
+bool lacks(const std::vector<ptx::Module>& modules, std::string_view name) {
     bool isDeclared = false, isDefined = false;
     for (const ptx::Module& module : modules)
         for (const ptx::Function& function : module.functions)
@@ -46,6 +47,7 @@ bool lacks(const std::vector<ptx::Module>& modules, const std::string& name) {
 
 ptx::Module linkWithDeviceRuntime(std::vector<ptx::Module> modules) {
     if (lacks(modules, kSetConditional)) modules.push_back(ptx::parse(setConditional(), "<device runtime>"));
+    if (lacks(modules, "malloc") || lacks(modules, "free")) modules.push_back(deviceHeapCode());
     return ptx::link(std::move(modules));
 }
 

@@ -11,8 +11,8 @@ namespace bulkhead::driver {
 constexpr unsigned kConditionMarkBit = 56;
 constexpr CUgraphConditionalHandle kConditionMark = CUgraphConditionalHandle{0xb0} << kConditionMarkBit;
 
-/// One module of several, and of the functions of CUDA's device runtime that they call: nvcc leaves these to its
-/// libcudadevrt, which has machine code alone. Throws Error as ptx::link does.
+/// One module of several, and of the functions that they call and CUDA provides on the device: malloc and free, and
+/// what nvcc leaves to its libcudadevrt, which has machine code alone. Throws Error as ptx::link does.
 ptx::Module linkWithDeviceRuntime(std::vector<ptx::Module>);
 
 }  // namespace bulkhead::driver

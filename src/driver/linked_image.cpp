@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "driver/device_heap.h"
 #include "driver/device_runtime.h"
 #include "ptx/link.h"
 #include "sim/exec/program.h"
@@ -39,9 +38,7 @@ void LinkedImage::add(std::string text) {
 
 void LinkedImage::complete() {
     if (text_.empty()) text_ = kEmptyModule;
-    const ptx::Module linked = linkWithDeviceRuntime(modulesOf(text_));
-    const std::optional<ptx::Module> withHeap = withDeviceHeap(linked);
-    sim::lower(withHeap ? *withHeap : linked);
+    sim::lower(linkWithDeviceRuntime(modulesOf(text_)));
 }
 
 std::vector<std::string> linkedTexts(const std::string& image) {

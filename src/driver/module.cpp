@@ -147,9 +147,8 @@ CUmodule loadModule(CUcontext root, const ptx::Module& parsed, CUlibrary library
     module->library = library;
     module->ptxVersion = parsed.versionMajor * 10 + parsed.versionMinor;
     module->target = targetOf(parsed.target);
-    const std::optional<ptx::Module> withHeap = withDeviceHeap(parsed);
-    if (withHeap) module->heapUsers = heapUsers(*withHeap);
-    module->loaded = gpuOf(root).load(root->id, withHeap ? *withHeap : parsed);
+    module->heapUsers = heapUsers(parsed);
+    module->loaded = gpuOf(root).load(root->id, parsed);
     for (const sim::Program::Global& global : module->loaded.program->globals)
         if (global.isManaged)
             publishHostRange(global.address,

@@ -15,11 +15,34 @@ std::string signatureOf(const std::string& kernel) {
     return status == 0 && text ? text.get() : kernel;
 }
 
+namespace {
+
+/// Where the parameters begin, or the template's arguments: not inside of other arguments.
+std::size_t endOf(const std::string& name, char bracket) {
+    int depth = 0;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        if (name[i] == bracket && depth == 0) return i;
+        if (name[i] == '<') ++depth;
+        if (name[i] == '>') --depth;
+    }
+    return name.size();
+}
+
+}  // namespace
+
 std::string shortName(const std::string& kernel) {
     constexpr std::string_view nothing = "void ";
+    constexpr std::size_t kWidest = 60;
     std::string name = signatureOf(kernel);
     if (name.starts_with(nothing)) name.erase(0, nothing.size());
-    return name.substr(0, name.find('('));
+    name.resize(endOf(name, '('));
+    if (name.size() <= kWidest) return name;
+    // Libraries of templates have names of a thousand letters: the function's own, and how its arguments begin.
+    const std::size_t arguments = endOf(name, '<');
+    const std::size_t scope = name.rfind("::", arguments);
+    if (scope != std::string::npos) name.erase(0, scope + 2);
+    if (name.size() > kWidest) name = name.substr(0, kWidest - 3) + "...";
+    return name;
 }
 
 }  // namespace bulkhead::libcuda
