@@ -34,9 +34,6 @@ cudaError_t cudaStreamGetCaptureInfo_v3(cudaStream_t, cudaStreamCaptureStatus*, 
                                         const cudaGraphNode_t**, const cudaGraphEdgeData**, std::size_t* count);
 cudaError_t cudaStreamUpdateCaptureDependencies_v2(cudaStream_t, cudaGraphNode_t*, const cudaGraphEdgeData*,
                                                    std::size_t count, unsigned flags);
-
-// The same in both, and not in the headers.
-cudaError_t cudaGetDriverEntryPointByVersion(const char*, void**, unsigned version, unsigned long long flags, int*);
 }
 
 /// Defines a call of CUDA 12. The headers declare what CUDA 13 has by that name, so the function has another, and its

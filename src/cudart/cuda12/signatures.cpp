@@ -25,11 +25,12 @@ BULKHEAD_CUDA12(cudaRuntimeGetVersion, (int* version)) {
     });
 }
 
-BULKHEAD_CUDA12(cudaGetDriverEntryPoint, (const char* symbol, void** function, unsigned long long flags, int* status)) {
+BULKHEAD_CUDA12(cudaGetDriverEntryPoint, (const char* symbol, void** function, unsigned long long flags,
+                                          cudaDriverEntryPointQueryResult* status)) {
     return cudaGetDriverEntryPointByVersion(symbol, function, kVersion, flags, status);
 }
-BULKHEAD_CUDA12(cudaGetDriverEntryPoint_ptsz,
-                (const char* symbol, void** function, unsigned long long flags, int* status)) {
+BULKHEAD_CUDA12(cudaGetDriverEntryPoint_ptsz, (const char* symbol, void** function, unsigned long long flags,
+                                               cudaDriverEntryPointQueryResult* status)) {
     const PerThreadDefault scope;
     return cudaGetDriverEntryPoint_12(symbol, function, flags, status);
 }

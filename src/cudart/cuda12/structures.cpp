@@ -56,33 +56,32 @@ static_assert(sizeof(DeviceProperties12) == 1032 && kBytesOf11 == 728);
     X(name)                                                                                                            \
     X(uuid)                                                                                                            \
     X(luid)                                                                                                            \
-    X(luidDeviceNodeMask) X(totalGlobalMem) X(sharedMemPerBlock) X(regsPerBlock) X(warpSize) X(memPitch)               \
-        X(maxThreadsPerBlock) X(maxThreadsDim) X(maxGridSize) X(totalConstMem) X(major) X(minor) X(textureAlignment)   \
-            X(texturePitchAlignment) X(multiProcessorCount) X(integrated) X(canMapHostMemory) X(maxTexture1D) X(       \
-                maxTexture1DMipmap) X(maxTexture2D) X(maxTexture2DMipmap) X(maxTexture2DLinear) X(maxTexture2DGather)  \
-                X(maxTexture3D) X(maxTexture3DAlt) X(maxTextureCubemap) X(maxTexture1DLayered) X(maxTexture2DLayered)  \
-                    X(maxTextureCubemapLayered) X(maxSurface1D) X(maxSurface2D) X(maxSurface3D) X(maxSurface1DLayered) \
-                        X(maxSurface2DLayered) X(maxSurfaceCubemap) X(maxSurfaceCubemapLayered) X(surfaceAlignment) X( \
-                            concurrentKernels) X(ECCEnabled) X(pciBusID) X(pciDeviceID) X(pciDomainID) X(tccDriver)    \
-                            X(asyncEngineCount) X(unifiedAddressing) X(memoryBusWidth) X(l2CacheSize) X(               \
-                                persistingL2CacheMaxSize) X(maxThreadsPerMultiProcessor) X(streamPrioritiesSupported)  \
-                                X(globalL1CacheSupported) X(localL1CacheSupported) X(sharedMemPerMultiprocessor) X(    \
-                                    regsPerMultiprocessor) X(managedMemory) X(isMultiGpuBoard) X(multiGpuBoardGroupID) \
-                                    X(hostNativeAtomicSupported) X(pageableMemoryAccess) X(concurrentManagedAccess) X( \
-                                        computePreemptionSupported) X(canUseHostPointerForRegisteredMem)               \
-                                        X(cooperativeLaunch) X(sharedMemPerBlockOptin) X(                              \
-                                            pageableMemoryAccessUsesHostPageTables) X(directManagedMemAccessFromHost)  \
-                                            X(maxBlocksPerMultiProcessor) X(accessPolicyMaxWindowSize)                 \
-                                                X(reservedSharedMemPerBlock) X(hostRegisterSupported)                  \
-                                                    X(sparseCudaArraySupported) X(hostRegisterReadOnlySupported)       \
-                                                        X(timelineSemaphoreInteropSupported) X(memoryPoolsSupported)   \
-                                                            X(gpuDirectRDMASupported)                                  \
-                                                                X(gpuDirectRDMAFlushWritesOptions)                     \
-                                                                    X(gpuDirectRDMAWritesOrdering)                     \
-                                                                        X(memoryPoolSupportedHandleTypes)              \
-                                                                            X(deferredMappingCudaArraySupported)       \
-                                                                                X(ipcEventSupported) X(clusterLaunch)  \
-                                                                                    X(unifiedFunctionPointers)
+    X(luidDeviceNodeMask)                                                                                              \
+    X(totalGlobalMem) X(sharedMemPerBlock) X(regsPerBlock) X(warpSize) X(memPitch) X(maxThreadsPerBlock) X(            \
+        maxThreadsDim) X(maxGridSize) X(totalConstMem) X(major) X(minor) X(textureAlignment) X(texturePitchAlignment)  \
+        X(multiProcessorCount) X(integrated) X(canMapHostMemory) X(maxTexture1D) X(maxTexture1DMipmap) X(maxTexture2D) \
+            X(maxTexture2DMipmap) X(maxTexture2DLinear) X(maxTexture2DGather) X(maxTexture3D) X(maxTexture3DAlt)       \
+                X(maxTextureCubemap) X(maxTexture1DLayered) X(maxTexture2DLayered) X(maxTextureCubemapLayered) X(      \
+                    maxSurface1D) X(maxSurface2D) X(maxSurface3D) X(maxSurface1DLayered) X(maxSurface2DLayered)        \
+                    X(maxSurfaceCubemap) X(maxSurfaceCubemapLayered) X(surfaceAlignment) X(concurrentKernels) X(       \
+                        ECCEnabled) X(pciBusID) X(pciDeviceID) X(pciDomainID) X(tccDriver) X(asyncEngineCount)         \
+                        X(unifiedAddressing) X(memoryBusWidth) X(l2CacheSize) X(persistingL2CacheMaxSize) X(           \
+                            maxThreadsPerMultiProcessor) X(streamPrioritiesSupported) X(globalL1CacheSupported)        \
+                            X(localL1CacheSupported) X(sharedMemPerMultiprocessor) X(regsPerMultiprocessor) X(         \
+                                managedMemory) X(isMultiGpuBoard) X(multiGpuBoardGroupID) X(hostNativeAtomicSupported) \
+                                X(pageableMemoryAccess) X(concurrentManagedAccess) X(computePreemptionSupported) X(    \
+                                    canUseHostPointerForRegisteredMem) X(cooperativeLaunch) X(sharedMemPerBlockOptin)  \
+                                    X(pageableMemoryAccessUsesHostPageTables) X(directManagedMemAccessFromHost)        \
+                                        X(maxBlocksPerMultiProcessor) X(accessPolicyMaxWindowSize)                     \
+                                            X(reservedSharedMemPerBlock) X(hostRegisterSupported)                      \
+                                                X(sparseCudaArraySupported) X(hostRegisterReadOnlySupported)           \
+                                                    X(timelineSemaphoreInteropSupported) X(memoryPoolsSupported)       \
+                                                        X(gpuDirectRDMASupported) X(gpuDirectRDMAFlushWritesOptions)   \
+                                                            X(gpuDirectRDMAWritesOrdering)                             \
+                                                                X(memoryPoolSupportedHandleTypes)                      \
+                                                                    X(deferredMappingCudaArraySupported)               \
+                                                                        X(ipcEventSupported) X(clusterLaunch)          \
+                                                                            X(unifiedFunctionPointers)
 
 template <class Member>
 void copyMember(Member& to, const Member& from) {
