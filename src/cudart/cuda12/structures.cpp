@@ -51,41 +51,99 @@ struct DeviceProperties12 {
 constexpr std::size_t kBytesOf11 = offsetof(DeviceProperties12, hostRegisterSupported);
 static_assert(sizeof(DeviceProperties12) == 1032 && kBytesOf11 == 728);
 
-/// Members that both structures have.
-#define BULKHEAD_SAME_PROPERTIES(X)                                                                                    \
-    X(name)                                                                                                            \
-    X(uuid)                                                                                                            \
-    X(luid)                                                                                                            \
-    X(luidDeviceNodeMask)                                                                                              \
-    X(totalGlobalMem) X(sharedMemPerBlock) X(regsPerBlock) X(warpSize) X(memPitch) X(maxThreadsPerBlock) X(            \
-        maxThreadsDim) X(maxGridSize) X(totalConstMem) X(major) X(minor) X(textureAlignment) X(texturePitchAlignment)  \
-        X(multiProcessorCount) X(integrated) X(canMapHostMemory) X(maxTexture1D) X(maxTexture1DMipmap) X(maxTexture2D) \
-            X(maxTexture2DMipmap) X(maxTexture2DLinear) X(maxTexture2DGather) X(maxTexture3D) X(maxTexture3DAlt)       \
-                X(maxTextureCubemap) X(maxTexture1DLayered) X(maxTexture2DLayered) X(maxTextureCubemapLayered) X(      \
-                    maxSurface1D) X(maxSurface2D) X(maxSurface3D) X(maxSurface1DLayered) X(maxSurface2DLayered)        \
-                    X(maxSurfaceCubemap) X(maxSurfaceCubemapLayered) X(surfaceAlignment) X(concurrentKernels) X(       \
-                        ECCEnabled) X(pciBusID) X(pciDeviceID) X(pciDomainID) X(tccDriver) X(asyncEngineCount)         \
-                        X(unifiedAddressing) X(memoryBusWidth) X(l2CacheSize) X(persistingL2CacheMaxSize) X(           \
-                            maxThreadsPerMultiProcessor) X(streamPrioritiesSupported) X(globalL1CacheSupported)        \
-                            X(localL1CacheSupported) X(sharedMemPerMultiprocessor) X(regsPerMultiprocessor) X(         \
-                                managedMemory) X(isMultiGpuBoard) X(multiGpuBoardGroupID) X(hostNativeAtomicSupported) \
-                                X(pageableMemoryAccess) X(concurrentManagedAccess) X(computePreemptionSupported) X(    \
-                                    canUseHostPointerForRegisteredMem) X(cooperativeLaunch) X(sharedMemPerBlockOptin)  \
-                                    X(pageableMemoryAccessUsesHostPageTables) X(directManagedMemAccessFromHost)        \
-                                        X(maxBlocksPerMultiProcessor) X(accessPolicyMaxWindowSize)                     \
-                                            X(reservedSharedMemPerBlock) X(hostRegisterSupported)                      \
-                                                X(sparseCudaArraySupported) X(hostRegisterReadOnlySupported)           \
-                                                    X(timelineSemaphoreInteropSupported) X(memoryPoolsSupported)       \
-                                                        X(gpuDirectRDMASupported) X(gpuDirectRDMAFlushWritesOptions)   \
-                                                            X(gpuDirectRDMAWritesOrdering)                             \
-                                                                X(memoryPoolSupportedHandleTypes)                      \
-                                                                    X(deferredMappingCudaArraySupported)               \
-                                                                        X(ipcEventSupported) X(clusterLaunch)          \
-                                                                            X(unifiedFunctionPointers)
-
 template <class Member>
 void copyMember(Member& to, const Member& from) {
     std::memcpy(&to, &from, sizeof to);
+}
+
+/// Members that both structures have.
+template <class To, class From>
+void copyMembers(To& to, const From& from) {
+    copyMember(to.name, from.name);
+    copyMember(to.uuid, from.uuid);
+    copyMember(to.luid, from.luid);
+    copyMember(to.luidDeviceNodeMask, from.luidDeviceNodeMask);
+    copyMember(to.totalGlobalMem, from.totalGlobalMem);
+    copyMember(to.sharedMemPerBlock, from.sharedMemPerBlock);
+    copyMember(to.regsPerBlock, from.regsPerBlock);
+    copyMember(to.warpSize, from.warpSize);
+    copyMember(to.memPitch, from.memPitch);
+    copyMember(to.maxThreadsPerBlock, from.maxThreadsPerBlock);
+    copyMember(to.maxThreadsDim, from.maxThreadsDim);
+    copyMember(to.maxGridSize, from.maxGridSize);
+    copyMember(to.totalConstMem, from.totalConstMem);
+    copyMember(to.major, from.major);
+    copyMember(to.minor, from.minor);
+    copyMember(to.textureAlignment, from.textureAlignment);
+    copyMember(to.texturePitchAlignment, from.texturePitchAlignment);
+    copyMember(to.multiProcessorCount, from.multiProcessorCount);
+    copyMember(to.integrated, from.integrated);
+    copyMember(to.canMapHostMemory, from.canMapHostMemory);
+    copyMember(to.maxTexture1D, from.maxTexture1D);
+    copyMember(to.maxTexture1DMipmap, from.maxTexture1DMipmap);
+    copyMember(to.maxTexture2D, from.maxTexture2D);
+    copyMember(to.maxTexture2DMipmap, from.maxTexture2DMipmap);
+    copyMember(to.maxTexture2DLinear, from.maxTexture2DLinear);
+    copyMember(to.maxTexture2DGather, from.maxTexture2DGather);
+    copyMember(to.maxTexture3D, from.maxTexture3D);
+    copyMember(to.maxTexture3DAlt, from.maxTexture3DAlt);
+    copyMember(to.maxTextureCubemap, from.maxTextureCubemap);
+    copyMember(to.maxTexture1DLayered, from.maxTexture1DLayered);
+    copyMember(to.maxTexture2DLayered, from.maxTexture2DLayered);
+    copyMember(to.maxTextureCubemapLayered, from.maxTextureCubemapLayered);
+    copyMember(to.maxSurface1D, from.maxSurface1D);
+    copyMember(to.maxSurface2D, from.maxSurface2D);
+    copyMember(to.maxSurface3D, from.maxSurface3D);
+    copyMember(to.maxSurface1DLayered, from.maxSurface1DLayered);
+    copyMember(to.maxSurface2DLayered, from.maxSurface2DLayered);
+    copyMember(to.maxSurfaceCubemap, from.maxSurfaceCubemap);
+    copyMember(to.maxSurfaceCubemapLayered, from.maxSurfaceCubemapLayered);
+    copyMember(to.surfaceAlignment, from.surfaceAlignment);
+    copyMember(to.concurrentKernels, from.concurrentKernels);
+    copyMember(to.ECCEnabled, from.ECCEnabled);
+    copyMember(to.pciBusID, from.pciBusID);
+    copyMember(to.pciDeviceID, from.pciDeviceID);
+    copyMember(to.pciDomainID, from.pciDomainID);
+    copyMember(to.tccDriver, from.tccDriver);
+    copyMember(to.asyncEngineCount, from.asyncEngineCount);
+    copyMember(to.unifiedAddressing, from.unifiedAddressing);
+    copyMember(to.memoryBusWidth, from.memoryBusWidth);
+    copyMember(to.l2CacheSize, from.l2CacheSize);
+    copyMember(to.persistingL2CacheMaxSize, from.persistingL2CacheMaxSize);
+    copyMember(to.maxThreadsPerMultiProcessor, from.maxThreadsPerMultiProcessor);
+    copyMember(to.streamPrioritiesSupported, from.streamPrioritiesSupported);
+    copyMember(to.globalL1CacheSupported, from.globalL1CacheSupported);
+    copyMember(to.localL1CacheSupported, from.localL1CacheSupported);
+    copyMember(to.sharedMemPerMultiprocessor, from.sharedMemPerMultiprocessor);
+    copyMember(to.regsPerMultiprocessor, from.regsPerMultiprocessor);
+    copyMember(to.managedMemory, from.managedMemory);
+    copyMember(to.isMultiGpuBoard, from.isMultiGpuBoard);
+    copyMember(to.multiGpuBoardGroupID, from.multiGpuBoardGroupID);
+    copyMember(to.hostNativeAtomicSupported, from.hostNativeAtomicSupported);
+    copyMember(to.pageableMemoryAccess, from.pageableMemoryAccess);
+    copyMember(to.concurrentManagedAccess, from.concurrentManagedAccess);
+    copyMember(to.computePreemptionSupported, from.computePreemptionSupported);
+    copyMember(to.canUseHostPointerForRegisteredMem, from.canUseHostPointerForRegisteredMem);
+    copyMember(to.cooperativeLaunch, from.cooperativeLaunch);
+    copyMember(to.sharedMemPerBlockOptin, from.sharedMemPerBlockOptin);
+    copyMember(to.pageableMemoryAccessUsesHostPageTables, from.pageableMemoryAccessUsesHostPageTables);
+    copyMember(to.directManagedMemAccessFromHost, from.directManagedMemAccessFromHost);
+    copyMember(to.maxBlocksPerMultiProcessor, from.maxBlocksPerMultiProcessor);
+    copyMember(to.accessPolicyMaxWindowSize, from.accessPolicyMaxWindowSize);
+    copyMember(to.reservedSharedMemPerBlock, from.reservedSharedMemPerBlock);
+    copyMember(to.hostRegisterSupported, from.hostRegisterSupported);
+    copyMember(to.sparseCudaArraySupported, from.sparseCudaArraySupported);
+    copyMember(to.hostRegisterReadOnlySupported, from.hostRegisterReadOnlySupported);
+    copyMember(to.timelineSemaphoreInteropSupported, from.timelineSemaphoreInteropSupported);
+    copyMember(to.memoryPoolsSupported, from.memoryPoolsSupported);
+    copyMember(to.gpuDirectRDMASupported, from.gpuDirectRDMASupported);
+    copyMember(to.gpuDirectRDMAFlushWritesOptions, from.gpuDirectRDMAFlushWritesOptions);
+    copyMember(to.gpuDirectRDMAWritesOrdering, from.gpuDirectRDMAWritesOrdering);
+    copyMember(to.memoryPoolSupportedHandleTypes, from.memoryPoolSupportedHandleTypes);
+    copyMember(to.deferredMappingCudaArraySupported, from.deferredMappingCudaArraySupported);
+    copyMember(to.ipcEventSupported, from.ipcEventSupported);
+    copyMember(to.clusterLaunch, from.clusterLaunch);
+    copyMember(to.unifiedFunctionPointers, from.unifiedFunctionPointers);
 }
 
 /// Members that CUDA 13 dropped are attributes of a device still.
@@ -108,9 +166,7 @@ cudaError_t getProperties(DeviceProperties12* to, int device) {
     cudaDeviceProp from;
     if (const cudaError_t error = cudaGetDeviceProperties_13(&from, device)) return error;
     std::memset(to, 0, sizeof *to);
-#define BULKHEAD_COPY_MEMBER(member) copyMember(to->member, from.member);
-    BULKHEAD_SAME_PROPERTIES(BULKHEAD_COPY_MEMBER)
-#undef BULKHEAD_COPY_MEMBER
+    copyMembers(*to, from);
     for (const DroppedProperty& dropped : kDropped) {
         int value = 0;
         if (api().cuDeviceGetAttribute(&value, dropped.attribute, device) == cudaSuccess) to->*dropped.member = value;
@@ -175,9 +231,7 @@ BULKHEAD_CUDA12(cudaChooseDevice, (int* device, const DeviceProperties12* wanted
     if (!wanted) return cudaChooseDevice_13(device, nullptr);
     cudaDeviceProp of13;
     std::memset(&of13, 0, sizeof of13);
-#define BULKHEAD_COPY_MEMBER(member) copyMember(of13.member, wanted->member);
-    BULKHEAD_SAME_PROPERTIES(BULKHEAD_COPY_MEMBER)
-#undef BULKHEAD_COPY_MEMBER
+    copyMembers(of13, *wanted);
     return cudaChooseDevice_13(device, &of13);
 }
 
