@@ -87,10 +87,11 @@ TEST(Exec, RefusesNvidiasRuntimeLinkedInAndSaysWhatToDo) {
 
 TEST(Exec, LeadsARuntimeInsideAProgramToItsOwn) {
     const Outcome alone = run({"exec", "--quiet", "--", "env", "-u", "LD_PRELOAD", fixture("runtime_inside")});
-    EXPECT_EQ(alone.out, "its own: -1 devices, error 999\n");
+    EXPECT_EQ(alone.out, "its own: -1 devices, error 999, version -1\n");
     const Outcome led = run({"exec", "--quiet", "--", fixture("runtime_inside")});
-    EXPECT_EQ(led.out, "1 devices, error 0\n") << led.err;
+    EXPECT_EQ(led.out, "1 devices, error 0, version 13000\n") << led.err;
     EXPECT_EQ(led.err, "");
+    EXPECT_EQ(run({"exec", "--quiet", "--", fixture("runtime12_inside")}).out, "1 devices, error 0, version 12090\n");
 }
 
 TEST(Exec, RunsAProgramOfCuda12) {
