@@ -113,6 +113,7 @@ void destroyContext(CUcontext context) {
 
 void destroyDevice(Device& device) {
     device.gpu->discardWork();
+    unmapMemoryOf(device);
     for (const auto& green : state().greens)
         if (!green->context->destroyed && green->context->device == &device) destroyContext(green->context.get());
     for (const auto& context : state().contexts)

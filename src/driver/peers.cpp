@@ -6,16 +6,39 @@
 namespace bulkhead::driver {
 namespace {
 
-bool canReach(const Device& device, const Device& peer) {
-    return &device != &peer && device.gpu->profile().name == peer.gpu->profile().name;
-}
-
 void endAccess(CUcontext root, CUcontext peer) {
     memoryOf(root).space().leave(memoryOf(peer).space());
     root->peers.erase(peer);
 }
 
+/// Waits for what is left of its work, whatever became of it.
+void finishWorkOf(CUcontext root) {
+    for (const sim::StreamId id : streamsOf(root)) finishStream(*root->device, id);
+}
+
+/// Calls body(context, reservation, address, piece) for each piece of reserved addresses that has memory.
+template <class Body>
+void forEachMapped(Body&& body) {
+    for (const auto& context : state().contexts)
+        for (auto& [base, reservation] : context->reservations)
+            for (auto& [address, piece] : reservation.pieces) body(context.get(), reservation, address, piece);
+}
+
 }  // namespace
+
+bool canReach(const Device& device, const Device& peer) {
+    return &device != &peer && device.gpu->profile().name == peer.gpu->profile().name;
+}
+
+void unmapMemoryOf(const Device& device) {
+    std::vector<std::pair<Reservation*, CUdeviceptr>> gone;
+    forEachMapped([&](CUcontext, Reservation& reservation, CUdeviceptr address, Reservation::Piece& piece) {
+        if (piece.memory->device != device.ordinal) return;
+        for (const auto& [root, writable] : piece.access) finishWorkOf(root), memoryOf(root).unmap(address);
+        gone.emplace_back(&reservation, address);
+    });
+    for (const auto& [reservation, address] : gone) reservation->pieces.erase(address);
+}
 
 void waitForUsersOf(CUcontext root) {
     waitForAll(root);
@@ -26,9 +49,15 @@ void waitForUsersOf(CUcontext root) {
 void forgetPeersOf(CUcontext root) {
     for (const auto& other : state().contexts) {
         if (other->destroyed || !other->peers.count(root)) continue;
-        for (const sim::StreamId id : streamsOf(other.get())) finishStream(*other->device, id);
+        finishWorkOf(other.get());
         endAccess(other.get(), root);
     }
+    forEachMapped([&](CUcontext owner, Reservation&, CUdeviceptr address, Reservation::Piece& piece) {
+        piece.access.erase(root);
+        if (owner != root) return;
+        for (const auto& [other, writable] : piece.access) finishWorkOf(other), memoryOf(other).unmap(address);
+        piece.access.clear();
+    });
     while (!root->peers.empty()) endAccess(root, *root->peers.begin());
 }
 

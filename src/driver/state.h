@@ -62,8 +62,8 @@ struct Allocation {
 struct Reservation {
     struct Piece {
         Bytes bytes = 0, offset = 0;
-        std::shared_ptr<struct PhysicalHandle> memory;
-        bool accessible = false, writable = false;
+        std::shared_ptr<struct PhysicalHandle> memory;  ///< of any device
+        std::map<CUcontext, bool> access;               ///< roots whose kernels may use it, and whether they may write
     };
     Bytes bytes = 0;
     std::map<CUdeviceptr, Piece> pieces;
@@ -572,8 +572,12 @@ void forgetImagesOf(CUcontext);
 std::optional<int> imageLimit(CUdevice_attribute);
 
 // Peers.
+/// Whether kernels of one can use memory of the other.
+bool canReach(const Device&, const Device& peer);
 /// Ends all access to its memory, and its own to others'.
 void forgetPeersOf(CUcontext root);
+/// Takes memory of a device that is going away from wherever it is mapped.
+void unmapMemoryOf(const Device&);
 /// Waits for the work of those that may use its memory, and for its own.
 void waitForUsersOf(CUcontext root);
 

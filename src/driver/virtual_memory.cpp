@@ -49,6 +49,24 @@ std::vector<CUdeviceptr> piecesIn(const Reservation& reservation, CUdeviceptr ad
     return found;
 }
 
+/// The contexts of a device that get access: the one that the addresses are reserved in, or all of another device's.
+std::vector<CUcontext> rootsOn(const Device& device, CUcontext reserving) {
+    if (reserving->device == &device) return {reserving};
+    std::vector<CUcontext> roots;
+    for (const auto& context : state().contexts)
+        if (!context->destroyed && context->root == context.get() && context->device == &device)
+            roots.push_back(context.get());
+    return roots;
+}
+
+void grant(CUcontext root, CUdeviceptr address, Reservation::Piece& piece, CUmemAccess_flags flags) {
+    if (piece.access.count(root)) memoryOf(root).unmap(address);
+    piece.access.erase(root);
+    if (flags == kNone) return;
+    memoryOf(root).map(address, *piece.memory->block, piece.offset, piece.bytes, flags == kReadWrite);
+    piece.access[root] = flags == kReadWrite;
+}
+
 void requireMultiple(Bytes bytes) {
     require(bytes > 0 && bytes % kGranularity == 0, CUDA_ERROR_INVALID_VALUE, "sizes are multiples of 2 MB");
 }
@@ -158,14 +176,13 @@ CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset, CU
         require(address % kGranularity == 0 && offset % kGranularity == 0 && flags == 0, CUDA_ERROR_INVALID_VALUE,
                 "addresses and offsets are multiples of 2 MB");
         const std::shared_ptr<PhysicalHandle>& memory = physicalAt(handle);
-        require(memory->device == root->device->ordinal, CUDA_ERROR_INVALID_DEVICE, "memory of another device");
         require(offset <= memory->block->bytes() && bytes <= memory->block->bytes() - offset, CUDA_ERROR_INVALID_VALUE,
                 "more than was created");
         Reservation& reservation = reservationOf(root, address, bytes);
         for (const auto& [base, piece] : reservation.pieces)
             require(address + bytes <= base || base + piece.bytes <= address, CUDA_ERROR_INVALID_VALUE,
                     "something is mapped there already");
-        reservation.pieces[address] = {bytes, offset, memory, false, false};
+        reservation.pieces[address] = {bytes, offset, memory, {}};
     });
 }
 CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
@@ -175,7 +192,10 @@ CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
         const std::vector<CUdeviceptr> pieces = piecesIn(reservation, address, bytes);
         waitForAll(root);
         for (const CUdeviceptr base : pieces) {
-            if (reservation.pieces.at(base).accessible) memoryOf(root).unmap(base);
+            for (const auto& [user, writable] : reservation.pieces.at(base).access) {
+                if (user != root && !user->failed) waitForAll(user);
+                memoryOf(user).unmap(base);
+            }
             reservation.pieces.erase(base);
         }
     });
@@ -188,18 +208,17 @@ CUresult cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAcces
         const std::vector<CUdeviceptr> pieces = piecesIn(reservation, address, bytes);
         for (std::size_t i = 0; i < count; ++i) {
             const CUmemAccess_flags flags = description[i].flags;
-            require(
-                description[i].location.type == kDeviceLocation && description[i].location.id == root->device->ordinal,
-                CUDA_ERROR_INVALID_DEVICE, "only the memory's own device can reach it");
+            require(description[i].location.type == kDeviceLocation, CUDA_ERROR_INVALID_DEVICE,
+                    "only devices are given access");
             require(flags == kNone || flags == kRead || flags == kReadWrite, CUDA_ERROR_INVALID_VALUE,
                     "no such kind of access");
+            const Device& user = deviceAt(description[i].location.id);
             for (const CUdeviceptr base : pieces) {
                 Reservation::Piece& piece = reservation.pieces.at(base);
-                if (piece.accessible) memoryOf(root).unmap(base);
-                piece.accessible = flags != kNone;
-                piece.writable = flags == kReadWrite;
-                if (piece.accessible)
-                    memoryOf(root).map(base, *piece.memory->block, piece.offset, piece.bytes, piece.writable);
+                const Device& owner = deviceAt(piece.memory->device);
+                require(&user == &owner || canReach(user, owner), CUDA_ERROR_INVALID_DEVICE,
+                        "a device that cannot reach the memory's");
+                for (CUcontext given : rootsOn(user, root)) grant(given, base, piece, flags);
             }
         }
     });
@@ -211,12 +230,12 @@ CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location
         Reservation& reservation = reservationOf(root, address, 1);
         const auto after = reservation.pieces.upper_bound(address);
         *flags = kNone;
-        if (after == reservation.pieces.begin() || location->type != kDeviceLocation ||
-            location->id != root->device->ordinal)
-            return;
+        if (after == reservation.pieces.begin() || location->type != kDeviceLocation) return;
         const auto& [base, piece] = *std::prev(after);
-        if (address - base < piece.bytes && piece.accessible)
-            *flags = static_cast<unsigned long long>(piece.writable ? kReadWrite : kRead);
+        if (address - base >= piece.bytes) return;
+        for (const auto& [user, writable] : piece.access)
+            if (user->device->ordinal == location->id)
+                *flags = static_cast<unsigned long long>(writable ? kReadWrite : kRead);
     });
 }
 

@@ -126,5 +126,69 @@ TEST_F(Peers, areOfOneKind) {
     simulatorApi().removeDevice(other);
 }
 
+constexpr Bytes kPiece = 2 << 20;
+
+/// Addresses with a piece of memory of each GPU, one behind the other.
+class StripedMemory : public Peers {
+  protected:
+    CUdeviceptr base = 0;
+
+    void SetUp() override {
+        Peers::SetUp();
+        ASSERT_EQ(api.cuMemAddressReserve(&base, 2 * kPiece, 0, 0, 0), CUDA_SUCCESS);
+        for (const CUdevice on : {device, second}) {
+            CUmemAllocationProp properties = {};
+            properties.type = 1;
+            properties.location = {1, on};
+            CUmemGenericAllocationHandle handle = 0;
+            ASSERT_EQ(api.cuMemCreate(&handle, kPiece, &properties, 0), CUDA_SUCCESS);
+            ASSERT_EQ(api.cuMemMap(base + (on == second ? kPiece : 0), kPiece, 0, handle, 0), CUDA_SUCCESS)
+                << simulatorApi().lastError();
+            ASSERT_EQ(api.cuMemRelease(handle), CUDA_SUCCESS);
+        }
+    }
+    CUresult give(CUdevice to, CUmemAccess_flags flags) const {
+        const CUmemAccessDesc access = {{1, to}, flags};
+        return api.cuMemSetAccess(base, 2 * kPiece, &access, 1);
+    }
+};
+
+TEST_F(StripedMemory, isOneRangeToThoseWhoAreGivenIt) {
+    constexpr CUmemAccess_flags kReadAndWrite = 3;
+    ASSERT_EQ(give(device, kReadAndWrite), CUDA_SUCCESS) << simulatorApi().lastError();
+    ASSERT_EQ(give(second, kReadAndWrite), CUDA_SUCCESS) << simulatorApi().lastError();
+    const unsigned three = 3, five = 5;
+    const CUdeviceptr here = base + kPiece - 4, there = base + kPiece;
+    ASSERT_EQ(api.cuMemcpyHtoD(here, &three, 4), CUDA_SUCCESS) << simulatorApi().lastError();
+    ASSERT_EQ(api.cuMemcpyHtoD(there, &five, 4), CUDA_SUCCESS) << simulatorApi().lastError();
+    ASSERT_EQ(launch("twice", here, 1, 2), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS) << simulatorApi().lastError();
+    EXPECT_EQ(downloadThere(here, 2), (std::vector<unsigned>{6, 10}));
+    unsigned long long flags = 0;
+    const CUmemLocation location = {1, second};
+    EXPECT_EQ(api.cuMemGetAccess(&flags, &location, there), CUDA_SUCCESS);
+    EXPECT_EQ(flags, 3u);
+    EXPECT_EQ(give(second, 0), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuMemGetAccess(&flags, &location, there), CUDA_SUCCESS);
+    EXPECT_EQ(flags, 0u);
+    EXPECT_EQ(api.cuMemUnmap(base, 2 * kPiece), CUDA_SUCCESS) << simulatorApi().lastError();
+    EXPECT_EQ(api.cuMemAddressFree(base, 2 * kPiece), CUDA_SUCCESS);
+}
+
+TEST_F(StripedMemory, endsWithTheDeviceThatHasIt) {
+    ASSERT_EQ(give(device, 3), CUDA_SUCCESS);
+    simulatorApi().removeDevice(second);
+    EXPECT_EQ(launch("twice", base, 1, 1), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS) << simulatorApi().lastError();
+    EXPECT_EQ(launch("twice", base + kPiece, 1, 1), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+TEST_F(StripedMemory, isNotGivenToAnotherKindOfGpu) {
+    const CUdevice other = simulatorApi().addDevice(arch::findProfile("gtx480"), {});
+    EXPECT_EQ(give(other, 3), CUDA_ERROR_INVALID_DEVICE);
+    simulatorApi().removeDevice(other);
+}
+
 }  // namespace
 }  // namespace bulkhead::driver
