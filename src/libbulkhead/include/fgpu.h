@@ -82,11 +82,13 @@ inline std::string& ownFolder() {
 }
 
 /// Each process with a simulated GPU has one to itself, and divides it alone: its leases are nobody else's, unless the
-/// environment names a folder.
+/// environment names a folder. Where a driver of NVIDIA's is behind Bulkhead's, the environment says which.
 inline void divideAlone() {
-    const char* const gpu = ::secure_getenv("BULKHEAD_GPU");
-    const char* const named = ::secure_getenv("BULKHEAD_LEASES");
-    if (!gpu || std::string(gpu).rfind("sim:", 0) != 0 || (named && *named)) return;
+    const auto says = [](const char* name) {
+        const char* const text = ::secure_getenv(name);
+        return text && *text;
+    };
+    if (!says("BULKHEAD_GPU") || says("BULKHEAD_LIBCUDA") || says("BULKHEAD_LEASES")) return;
     char folder[] = "/tmp/fgpu-XXXXXX";
     if (!::mkdtemp(folder)) return;
     ownFolder() = folder;
