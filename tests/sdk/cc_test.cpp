@@ -475,6 +475,38 @@ TEST_F(Cc, ClassesOfTheDeviceMayBeAbstract) {
     }
 }
 
+TEST_F(Cc, KernelsTakeLambdasAndIntegersOf128Bits) {
+    const std::string source = write("lambdas.cu", R"(
+template <class F>
+__global__ void apply(int* p, F f) { p[threadIdx.x] = f(threadIdx.x); }
+__global__ void wide(unsigned long long* o, unsigned long long a, unsigned long long b) {
+    const unsigned __int128 x = (unsigned __int128)a * b + 7;
+    const __int128 y = -(__int128)x;
+    o[0] = (unsigned long long)(x >> 64);
+    o[1] = (unsigned long long)x;
+    o[2] = (unsigned long long)(x / b);
+    o[3] = (unsigned long long)(x % b);
+    o[4] = y < 0;
+}
+int main() {
+    int *p, k = 5;
+    unsigned long long *o, a = 0xfedcba9876543210ull, b = 0x123456789abcdefull;
+    cudaMallocManaged(&p, 16);
+    cudaMallocManaged(&o, 40);
+    apply<<<1, 4>>>(p, [=] __device__(int i) { return i * k; });
+    cudaDeviceSynchronize();
+    printf("%d ", p[3]);
+    apply<<<1, 4>>>(p, [=] __host__ __device__(int i) { return i + k; });
+    wide<<<1, 1>>>(o, a, b);
+    cudaDeviceSynchronize();
+    const unsigned __int128 x = (unsigned __int128)a * b + 7;
+    printf("%d %d %d%d\n", p[3], o[0] == (unsigned long long)(x >> 64) && o[1] == (unsigned long long)x, o[2] == a && o[3] == 7, (int)o[4]);
+}
+)");
+    ASSERT_EQ(cc({"--extended-lambda", "-O2", source, "-o", at("lambdas")}).output, "");
+    EXPECT_EQ(run({at("lambdas")}).output, "15 8 1 11\n");
+}
+
 TEST_F(Cc, HasBarriersByNumberAndAsksWhereAnAddressLies) {
     const std::string source =
         write("barriers.cu",
