@@ -152,9 +152,16 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned fla
 // Where managed memory lies does not change; advice is checked and has no effect.
 namespace {
 
-CUresult acceptAdvice(CUdeviceptr address, std::size_t bytes) {
+/// As calls of CUDA 12 say it: by a device, or a negative number for the host.
+CUmemLocation placeOf(CUdevice device) {
+    return device < 0 ? CUmemLocation{} : CUmemLocation{kDeviceLocation, device};
+}
+
+/// `unknown`: what an H200's driver calls a device that is not there.
+CUresult acceptAdvice(CUdeviceptr address, std::size_t bytes, CUmemLocation about, CUresult unknown) {
     return call([&] {
         CUcontext context = current();
+        require(about.type != kDeviceLocation || state().devices.count(about.id), unknown, "no such device");
         const Location at = locate(context, address);
         require(at.kind == MemoryKind::managed && bytes > 0 && address + bytes <= at.base + at.bytes,
                 CUDA_ERROR_INVALID_VALUE, "not managed memory");
@@ -163,17 +170,17 @@ CUresult acceptAdvice(CUdeviceptr address, std::size_t bytes) {
 
 }  // namespace
 
-CUresult cuMemAdvise(CUdeviceptr address, std::size_t count, CUmem_advise, CUdevice) {
-    return acceptAdvice(address, count);
+CUresult cuMemAdvise(CUdeviceptr address, std::size_t count, CUmem_advise, CUdevice device) {
+    return acceptAdvice(address, count, placeOf(device), CUDA_ERROR_INVALID_VALUE);
 }
-CUresult cuMemAdvise_v2(CUdeviceptr address, std::size_t count, CUmem_advise, CUmemLocation) {
-    return acceptAdvice(address, count);
+CUresult cuMemAdvise_v2(CUdeviceptr address, std::size_t count, CUmem_advise, CUmemLocation about) {
+    return acceptAdvice(address, count, about, CUDA_ERROR_INVALID_VALUE);
 }
-CUresult cuMemPrefetchAsync(CUdeviceptr address, std::size_t count, CUdevice, CUstream) {
-    return acceptAdvice(address, count);
+CUresult cuMemPrefetchAsync(CUdeviceptr address, std::size_t count, CUdevice device, CUstream) {
+    return acceptAdvice(address, count, placeOf(device), CUDA_ERROR_INVALID_DEVICE);
 }
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t count, CUmemLocation, unsigned, CUstream) {
-    return acceptAdvice(address, count);
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t count, CUmemLocation to, unsigned, CUstream) {
+    return acceptAdvice(address, count, to, CUDA_ERROR_INVALID_DEVICE);
 }
 
 }  // namespace simulated

@@ -127,7 +127,11 @@ ptx::Module parseImage(const void* image, const arch::DeviceProfile* profile) {
     for (const std::span<const std::uint8_t> one : images)
         for (const std::string& text : linkedTexts(ptxOf(one, profile)))
             modules.push_back(ptx::parse(text, "<module>"));
-    return linkWithDeviceRuntime(std::move(modules));
+    try {
+        return linkWithDeviceRuntime(std::move(modules));
+    } catch (const Error& error) {
+        throw Failure{CUDA_ERROR_INVALID_SOURCE, error.what()};
+    }
 }
 
 std::string imageIn(const char* path) {

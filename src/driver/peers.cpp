@@ -87,7 +87,7 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
     return call([&] {
         CUcontext root = current()->root, other = liveContext(peer)->root;
         require(flags == 0, CUDA_ERROR_INVALID_VALUE, "unknown flags");
-        require(root->device != other->device, CUDA_ERROR_INVALID_DEVICE, "a device is not its own peer");
+        require(root->device != other->device, CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "a device is not its own peer");
         require(canReach(*root->device, *other->device), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED,
                 "only simulated GPUs of one kind reach each other's memory");
         require(!root->peers.count(other), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "it was enabled before");

@@ -127,8 +127,12 @@ class Linker {
     Names ownNames(const Module& module, std::size_t number) const {
         Names names;
         const auto consider = [&](const auto& item) {
-            if (!item.isVisible && !item.isExtern && uses_.at(item.name) > 1)
-                names[item.name] = item.name + "$" + std::to_string(number);
+            if (item.isVisible || item.isExtern || uses_.at(item.name) < 2) return;
+            // Compilers number their own names in the same way.
+            std::string name = item.name;
+            do name += "$" + std::to_string(number);
+            while (uses_.contains(name));
+            names[item.name] = name;
         };
         for (const Variable& v : module.variables) consider(v);
         for (const Function& f : module.functions) consider(f);

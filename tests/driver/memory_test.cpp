@@ -161,6 +161,9 @@ TEST_F(Memory, adviceIsForManagedMemoryOnly) {
     EXPECT_EQ(api.cuMemAdvise(managed, 4096, 1, device), CUDA_SUCCESS);
     EXPECT_EQ(api.cuMemPrefetchAsync(managed, 4096, device, nullptr), CUDA_SUCCESS);
     EXPECT_EQ(api.cuMemAdvise(allocate(4096), 4096, 1, device), CUDA_ERROR_INVALID_VALUE);
+    // As on an H200.
+    EXPECT_EQ(api.cuMemAdvise(managed, 4096, 1, 77), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(api.cuMemPrefetchAsync(managed, 4096, 77, nullptr), CUDA_ERROR_INVALID_DEVICE);
     EXPECT_EQ(api.cuMemFree(managed), CUDA_SUCCESS);
 }
 

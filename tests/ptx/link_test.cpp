@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 namespace bulkhead::ptx {
@@ -62,6 +63,16 @@ TEST(Link, NamesThatAreNotVisibleStayApart) {
     EXPECT_EQ(m.find("k")->body[0].operands[1].name, first);
     EXPECT_EQ(m.find("j")->body[0].operands[1].name, second);
     EXPECT_EQ(m.find("j")->body[1].operands[1].name, m.find("j")->variables.at(0).name);
+}
+
+TEST(Link, NamesThatAreMadeMeetNoOther) {
+    // nvcc calls its strings $str, $str$1 and so on, in every module.
+    const std::string strings = ".global .b8 $str[4] = {1};\n.global .b8 $str$1[4] = {2};\n";
+    const Module m = linkedOf(strings, strings);
+    std::set<std::string> names;
+    for (const Variable& v : m.variables) names.insert(v.name);
+    EXPECT_EQ(m.variables.size(), 4u);
+    EXPECT_EQ(names.size(), 4u);
 }
 
 TEST(Link, WeakDefinitionsGiveWay) {

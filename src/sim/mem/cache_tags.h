@@ -80,13 +80,13 @@ class CacheTags {
     void place(std::uint32_t set, std::uint32_t way, std::uint64_t line, std::uint32_t owner,
                std::uint64_t younger = 0) {
         line_[way] = line;
-        state_[way] = {};
+        state_[way] = State{};
         state_[way].owner = owner;
         lru_ ? lru_->bring(set, way, younger) : replacement_->bring(set, way, younger);
     }
     void drop(std::uint32_t way) {
         line_[way] = kNoLine;
-        state_[way] = {};
+        state_[way] = State{};
         lru_ ? lru_->forget(way) : replacement_->forget(way);
     }
 

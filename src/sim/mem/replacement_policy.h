@@ -12,14 +12,15 @@ namespace bulkhead::sim {
 
 /// What a cache knows of a line, beside its address.
 struct LineState {
-    std::uint8_t valid = 0;       ///< sectors present
-    std::uint8_t dirty = 0;       ///< sectors newer than below; may be dirty without being valid (written in part)
-    std::uint8_t pending = 0;     ///< sectors on their way
-    std::uint8_t prefetched = 0;  ///< sectors that were fetched ahead, while none of them was used
-    Retention retention = Retention::normal;
-    std::uint32_t words = 0;  ///< L2: written in part, one by one
-    std::uint32_t owner = 0;  ///< who brought it in
+    std::uint8_t valid = 0;        ///< sectors present
+    std::uint8_t dirty = 0;        ///< sectors newer than below; may be dirty without being valid (written in part)
+    std::uint8_t pending = 0;      ///< sectors on their way
+    std::uint8_t prefetched = 0;   ///< sectors that were fetched ahead, while none of them was used
+    std::uint32_t words = 0;       ///< L2: written in part, one by one
+    std::uint32_t owner : 30 = 0;  ///< who brought it in
+    Retention retention : 2 = Retention::normal;
 };
+static_assert(sizeof(LineState) == 12);
 
 /// Which line of a full set makes room for another. A cache has one of its own. Ways are counted over all sets.
 class ReplacementPolicy {
