@@ -69,6 +69,17 @@ __global__ void leftovers(unsigned* out, char* scratch, const char* text, int le
     out[1] = bit;
 }
 
+/// A kernel that waits for the one ahead of it sees what that one wrote.
+__global__ void add(int* sum, int what) {
+#if __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+#endif
+    *sum = 10 * *sum + what;
+#if __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
 int main() {
     unsigned* const out = shared<unsigned>(2);
     char* const scratch = shared<char>(256);
@@ -77,5 +88,9 @@ int main() {
     leftovers<<<1, 1>>>(out, scratch, text, 22);
     synchronize();
     expect(out[0] == (1u << out[1]) - 1, "right: %08x of %u", out[0], out[1]);
+    int* const sum = shared<int>(1);
+    for (int i = 1; i <= 4; ++i) add<<<1, 1>>>(sum, i);
+    synchronize();
+    expect(*sum == 1234, "one after the other: %d", *sum);
     return finished();
 }

@@ -57,6 +57,16 @@ BULKHEAD_DEVICE void __threadfence_system() {
     asm volatile("membar.sys;" ::: "memory");
 }
 
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+/// Launches that may begin before the one ahead of them in their stream has ended: wait for it, and let the next begin.
+BULKHEAD_DEVICE void cudaGridDependencySynchronize() {
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+BULKHEAD_DEVICE void cudaTriggerProgrammaticLaunchCompletion() {
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+#endif
+
 BULKHEAD_DEVICE void __trap() {
     __builtin_trap();
 }
