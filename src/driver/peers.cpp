@@ -34,7 +34,10 @@ void unmapMemoryOf(const Device& device) {
     std::vector<std::pair<Reservation*, CUdeviceptr>> gone;
     forEachMapped([&](CUcontext, Reservation& reservation, CUdeviceptr address, Reservation::Piece& piece) {
         if (piece.memory->device != device.ordinal) return;
-        for (const auto& [root, writable] : piece.access) finishWorkOf(root), memoryOf(root).unmap(address);
+        for (const auto& [root, writable] : piece.access) {
+            finishWorkOf(root);
+            memoryOf(root).unmap(address);
+        }
         gone.emplace_back(&reservation, address);
     });
     for (const auto& [reservation, address] : gone) reservation->pieces.erase(address);
@@ -55,7 +58,10 @@ void forgetPeersOf(CUcontext root) {
     forEachMapped([&](CUcontext owner, Reservation&, CUdeviceptr address, Reservation::Piece& piece) {
         piece.access.erase(root);
         if (owner != root) return;
-        for (const auto& [other, writable] : piece.access) finishWorkOf(other), memoryOf(other).unmap(address);
+        for (const auto& [other, writable] : piece.access) {
+            finishWorkOf(other);
+            memoryOf(other).unmap(address);
+        }
         piece.access.clear();
     });
     while (!root->peers.empty()) endAccess(root, *root->peers.begin());
