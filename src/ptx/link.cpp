@@ -124,14 +124,14 @@ class Linker {
     }
 
     /// New names for those of the module's own that another module has as well.
-    Names ownNames(const Module& module, std::size_t number) const {
+    Names ownNames(const Module& module, std::size_t number) {
         Names names;
         const auto consider = [&](const auto& item) {
             if (item.isVisible || item.isExtern || uses_.at(item.name) < 2) return;
             // Compilers number their own names in the same way.
             std::string name = item.name;
             do name += "$" + std::to_string(number);
-            while (uses_.contains(name));
+            while (!uses_.try_emplace(name, 1).second);
             names[item.name] = name;
         };
         for (const Variable& v : module.variables) consider(v);

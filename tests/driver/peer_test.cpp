@@ -106,7 +106,7 @@ TEST_F(Peers, tellWhatTheyOffer) {
 }
 
 TEST_F(Peers, areEnabledAndDisabledOnce) {
-    EXPECT_EQ(api.cuCtxEnablePeerAccess(context, 0), CUDA_ERROR_INVALID_DEVICE);
+    EXPECT_EQ(api.cuCtxEnablePeerAccess(context, 0), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     EXPECT_EQ(api.cuCtxEnablePeerAccess(peer, 1), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(api.cuCtxDisablePeerAccess(peer), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
     EXPECT_EQ(api.cuCtxEnablePeerAccess(peer, 0), CUDA_SUCCESS);
