@@ -30,7 +30,6 @@ TEST(Refused, WhatTheSimulatorDoesNotHave) {
         {"wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd1];",
          "tensor-core mma is not supported"},
         {"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];", "tensor-core mma is not supported"},
-        {"mbarrier.init.shared.b64 [%r1], %r2;", "mbarrier objects are not supported"},
         {"cp.async.bulk.commit_group;", "bulk asynchronous copies"},
         {"barrier.cluster.arrive;", "clusters of thread blocks are not supported"},
         {"alloca.u64 %rd1, %rd2;", "alloca is not supported"},

@@ -173,6 +173,13 @@ class FunctionLowering final : public Operands {
     Slot dataSource(const Operand&, ptx::Type, unsigned registerBits);
     Slot dataResult(const Operand&);
 
+    // lower_mbarrier.cpp
+    bool lowerMbarrier(Instr&);
+    void mbarrierObject(Instr&, const Operand&);
+    void lowerMbarrierTest(Instr&);
+    void lowerMbarrierArrival(Instr&);
+    void lowerArrivalOfCopies(Instr&);
+
     // lower_image.cpp
     void imageHandle(const Operand& address, ImageSite&);
     void imageCoordinates(const Operand&, ptx::Type, ImageSite&);

@@ -37,7 +37,6 @@ constexpr Refusal kRefusals[] = {
     {"multimem", kBulk},
     {"st", "asynchronous stores are not supported"},
     {"red", "asynchronous reductions are not supported"},
-    {"mbarrier", "mbarrier objects are not supported"},
     {"mapa", kClusters},
     {"getctarank", kClusters},
     {"clusterlaunchcontrol", kClusters},

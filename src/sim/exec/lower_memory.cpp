@@ -192,8 +192,9 @@ bool FunctionLowering::lowerMemory(Instr& i) {
     } else if (opcode == "atom" || opcode == "red") {
         if (current_->has("async")) return false;
         lowerAtomic(i);
-    } else if (opcode == "cp" && current_->has("async") && !current_->has("bulk") && !current_->has("mbarrier") &&
-               !current_->has("reduce")) {
+    } else if (opcode == "mbarrier") {
+        return lowerMbarrier(i);
+    } else if (opcode == "cp" && current_->has("async") && !current_->has("bulk") && !current_->has("reduce")) {
         lowerAsync(i);
     } else if (opcode == "prefetch" || opcode == "prefetchu" || opcode == "discard" || opcode == "applypriority") {
         // Hints about lines that hold no data of their own in the functional model.
@@ -299,6 +300,7 @@ void FunctionLowering::lowerAtomic(Instr& i) {
 }
 
 void FunctionLowering::lowerAsync(Instr& i) {
+    if (current_->has("mbarrier")) return lowerArrivalOfCopies(i);
     i.opClass = arch::OpClass::control;
     if (current_->has("commit_group")) {
         i.kind = Kind::asyncCommit;
