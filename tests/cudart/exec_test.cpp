@@ -194,7 +194,7 @@ TEST_F(NvccProgram, UsesMemoryOfAPeer) {
     const Outcome o = run({"exec", "--quiet", "--gpu", "sim:gtx1080,sim:gtx1080", "--", fixture("peers")});
     EXPECT_EQ(o.out,
               "devices: 2, peers: 1\n"
-              "own: cudaErrorInvalidDevice\n"
+              "own: cudaErrorPeerAccessUnsupported\n"
               "enabled: cudaSuccess\n"
               "again: cudaErrorPeerAccessAlreadyEnabled\n"
               "kernel: cudaSuccess\n"
