@@ -27,8 +27,8 @@ BULKHEAD_EXPORT cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* prio
 BULKHEAD_EXPORT cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaLaunchAttributeID id,
                                                    const cudaLaunchAttributeValue* value) {
     return call([&] {
-        check(newer(ready().cuStreamSetAttribute)(streamOf(stream), id,
-                                                  reinterpret_cast<const CUlaunchAttributeValue*>(value)));
+        check(newer(ready().cuStreamSetAttribute)(
+            streamOf(stream), id, reinterpret_cast<const bulkhead::driver::CUlaunchAttributeValue*>(value)));
     });
 }
 
@@ -36,7 +36,7 @@ BULKHEAD_EXPORT cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaLaun
                                                    cudaLaunchAttributeValue* value) {
     return call([&] {
         check(newer(ready().cuStreamGetAttribute)(streamOf(stream), id,
-                                                  reinterpret_cast<CUlaunchAttributeValue*>(value)));
+                                                  reinterpret_cast<bulkhead::driver::CUlaunchAttributeValue*>(value)));
     });
 }
 
