@@ -46,7 +46,8 @@ int main() {
     for (int run = 0; run < 2; ++run) {
         *left = 5 + run;
         cudaGraphLaunch(exec, stream);
-        printf("run: %s, %d rounds so far\n", cudaGetErrorName(cudaStreamSynchronize(stream)), *rounds);
+        const cudaError_t ended = cudaStreamSynchronize(stream);
+        printf("run: %s, %d rounds so far\n", cudaGetErrorName(ended), *rounds);
     }
     return 0;
 }
