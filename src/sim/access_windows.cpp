@@ -36,7 +36,7 @@ void AccessWindows::open(std::uint32_t launch, const AccessWindow& window, const
     windows_[launch] = std::move(made);
 }
 
-Retention AccessWindows::of(std::uint32_t launch, arch::PhysicalAddress line) const {
+Retention AccessWindows::find(std::uint32_t launch, arch::PhysicalAddress line) const {
     const auto found = windows_.find(launch);
     if (found == windows_.end()) return Retention::normal;
     const Open& window = found->second;

@@ -20,10 +20,12 @@ struct AccessWindow {
 /// The windows of launches that run, by physical address.
 class AccessWindows {
   public:
-    bool empty() const { return windows_.empty(); }
     void open(std::uint32_t launch, const AccessWindow&, const AddressSpace&);
     void close(std::uint32_t launch) { windows_.erase(launch); }
-    Retention of(std::uint32_t launch, arch::PhysicalAddress line) const;
+    /// How a launch wants a line to be kept. Every request asks, and hardly ever is there a window.
+    Retention of(std::uint32_t launch, arch::PhysicalAddress line) const {
+        return windows_.empty() ? Retention::normal : find(launch, line);
+    }
 
   private:
     struct Range {
@@ -34,6 +36,8 @@ class AccessWindows {
         std::uint32_t hits = 0;     ///< of 65,536 lines
         Retention hit, miss;
     };
+    Retention find(std::uint32_t launch, arch::PhysicalAddress line) const;
+
     std::unordered_map<std::uint32_t, Open> windows_;
 };
 

@@ -76,9 +76,7 @@ class SimContext {
     void dramMoved(std::uint64_t bytes) { traffic_.dram += bytes; }
 
     /// How a launch wants a line to be kept.
-    Retention retentionOf(std::uint32_t launch, std::uint64_t line) const {
-        return shared_.windows.empty() ? Retention::normal : shared_.windows.of(launch, line);
-    }
+    Retention retentionOf(std::uint32_t launch, std::uint64_t line) const { return shared_.windows.of(launch, line); }
 
     /// What others do shows from here on.
     Cycles windowEnd() const { return shared_.windowEnd; }
