@@ -281,7 +281,7 @@ void FunctionLowering::lowerInstruction(int index) {
     temporaries_ = 0;
     consumed_ = false;
     Instr i = begin(instruction);
-    if (!lowerAddress(i) && !lowerMemory(i) && !lowerImage(i) && !lowerControl(i) &&
+    if (!lowerAddress(i) && !lowerMemory(i) && !lowerImage(i) && !lowerMatrix(i) && !lowerControl(i) &&
         !lowerCompute(instruction, *this, i))
         refuseUnsupported();
     if (!consumed_) finish(instruction, i);
@@ -301,12 +301,30 @@ void FunctionLowering::finish(const Instruction& instruction, Instr i) {
     emit(instruction, i, writes_, reads_);
 }
 
+/// Matrix instructions read more registers than an instruction has room for: what is beyond goes into parts before it,
+/// which do nothing but wait for them.
+void FunctionLowering::awaitRegisters(const Instruction& instruction, std::vector<std::uint16_t>& ids,
+                                      std::size_t kept) {
+    Instr part = begin(instruction);
+    part.run = [](const Instr&, Warp&, LaneMask) {};
+    part.slots = 0;
+    while (ids.size() > kept) {
+        const std::size_t count = std::min(ids.size() - kept, std::size(part.registers));
+        std::copy_n(ids.end() - static_cast<std::ptrdiff_t>(count), count, part.registers);
+        part.dependencies = static_cast<std::uint8_t>(count);
+        ids.resize(ids.size() - count);
+        code_.instrs.push_back(part);
+        code_.texts.push_back(instruction.text);
+    }
+}
+
 void FunctionLowering::emit(const Instruction& instruction, Instr i, const std::vector<std::uint16_t>& writes,
                             const std::vector<std::uint16_t>& reads) {
     std::vector<std::uint16_t> ids;
     for (const std::uint16_t id : writes) addUnique(ids, id);
     i.writes = static_cast<std::uint8_t>(ids.size());
     for (const std::uint16_t id : reads) addUnique(ids, id);
+    if (ids.size() >= std::size(i.registers)) awaitRegisters(instruction, ids, i.writes);
     if (instruction.guard >= 0) {
         const std::uint16_t guard = registers_->of(instruction.guard).id;
         addUnique(ids, guard);

@@ -138,6 +138,7 @@ class FunctionLowering final : public Operands {
     void finish(const Instruction&, Instr);
     void emit(const Instruction&, Instr, const std::vector<std::uint16_t>& writes,
               const std::vector<std::uint16_t>& reads);
+    void awaitRegisters(const Instruction&, std::vector<std::uint16_t>& ids, std::size_t kept);
     [[noreturn]] void refuse(std::string_view why) { refuse(*current_, why); }
     void expectOperands(std::size_t least, std::size_t most);
     void separateParts();
@@ -179,6 +180,22 @@ class FunctionLowering final : public Operands {
     void lowerMbarrierTest(Instr&);
     void lowerMbarrierArrival(Instr&);
     void lowerArrivalOfCopies(Instr&);
+
+    // lower_matrix.cpp
+    struct MatrixModifiers;
+    bool lowerMatrix(Instr&);
+    MatrixModifiers matrixModifiers();
+    std::vector<Slot> fragmentSources(const Operand&, MatrixType, unsigned count);
+    std::vector<Slot> fragmentResults(const Operand&, MatrixType, unsigned count);
+    void addMatrixSite(Instr&, MatrixSite);
+    MatrixSite productSite(const MatrixModifiers&);
+    void readSparsity(MatrixSite&, const Operand& metadata, const Operand& selector);
+    void lowerMma(Instr&);
+    void lowerWmma(Instr&);
+    void lowerFragment(Instr&);
+    void lowerMatrices(Instr&);
+    void lowerWarpgroup(Instr&);
+    void lowerWarpgroupProduct(Instr&);
 
     // lower_image.cpp
     void imageHandle(const Operand& address, ImageSite&);

@@ -17,18 +17,12 @@ namespace {
 struct Refusal {
     std::string_view opcode, why;
 };
-constexpr std::string_view kTensorCores = "tensor-core mma is not supported";
+constexpr std::string_view kTensorCores = "the tensor cores of sm_100 are not supported";
 constexpr std::string_view kTextures = "reductions on surfaces and references to textures are not supported";
 constexpr std::string_view kBulk = "bulk asynchronous copies and tensor maps are not supported";
 constexpr std::string_view kClusters = "clusters of thread blocks are not supported";
 constexpr Refusal kRefusals[] = {
-    {"wmma", kTensorCores},
-    {"mma", kTensorCores},
-    {"wgmma", kTensorCores},
     {"tcgen05", kTensorCores},
-    {"ldmatrix", kTensorCores},
-    {"stmatrix", kTensorCores},
-    {"movmatrix", kTensorCores},
     {"sured", kTextures},
     {"istypep", kTextures},
     {"cp", kBulk},

@@ -24,11 +24,13 @@ LaneMask globalLanes(const Access&);
 LaneMask takeOneSpace(const Instr&, Warp&, const std::uint64_t* generic, LaneMask lanes, Access& a);
 
 /// Runs body(access, places) on each space an instruction touches: one, unless it is generic and its lanes differ.
-template <class Body>
-inline void accessMemory(const Instr& i, Warp& w, LaneMask mask, AccessKind kind, Body body) {
+/// adjust(access) may change the addresses that the operand gave.
+template <class Adjust, class Body>
+inline void accessMemoryAt(const Instr& i, Warp& w, LaneMask mask, AccessKind kind, Adjust adjust, Body body) {
     const bool writes = kind != AccessKind::load;
     Access& a = w.beginAccess(i.space, kind, i.cacheOp, static_cast<unsigned>(i.elementBytes) * i.elements, mask);
     fillAddresses(i, w, i.src[0], i.addressIs32, i.immediate, a);
+    adjust(a);
     if (i.space == ptx::Space::none) {
         if (globalLanes(a) != kAllLanes) [[unlikely]] {
             std::uint64_t generic[kLanes];
@@ -49,6 +51,11 @@ inline void accessMemory(const Instr& i, Warp& w, LaneMask mask, AccessKind kind
     Places places;
     locate(i, w, a, places, writes);
     body(a, places);
+}
+template <class Body>
+inline void accessMemory(const Instr& i, Warp& w, LaneMask mask, AccessKind kind, Body body) {
+    accessMemoryAt(
+        i, w, mask, kind, [](Access&) {}, body);
 }
 
 template <class T>

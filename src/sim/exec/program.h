@@ -10,6 +10,7 @@
 
 #include "arch/device_profile.h"
 #include "ptx/module.h"
+#include "sim/exec/matrix_type.h"
 
 namespace bulkhead::sim {
 
@@ -160,6 +161,31 @@ struct ImageSite {
     Slot layer, coordinate[3], level, alongX[3], alongY[3];
 };
 
+/// What a matrix instruction multiplies, loads or stores, and where its fragments lie.
+struct MatrixSite {
+    std::uint16_t m = 0, n = 0, k = 0;
+    MatrixType a{}, b{}, c{}, d{};
+    bool aByColumn = false, bByRow = false;  ///< mma.m8n8k4 in f16
+    bool saturates = false, intersects = false;
+    bool isSparse = false;
+    std::uint8_t selector = 0;  ///< of the lanes that hold the metadata
+    Slot metadata;
+    std::vector<Slot> aRegisters, bRegisters, cRegisters, dRegisters;
+
+    // wgmma: operands in shared memory. A may lie in registers.
+    bool ofWarpgroup = false;
+    Slot aDescriptor, bDescriptor;
+    Slot accumulates;  ///< a predicate; false: C is zero
+    bool accumulatesNegated = false, alwaysAccumulates = false;
+    bool negatesA = false, negatesB = false, aTransposed = false, bTransposed = false;
+
+    // wmma.load and wmma.store: `d` is the type.
+    enum class Role : std::uint8_t { a, b, accumulators };
+    Role role = Role::accumulators;
+    bool byColumn = false;
+    Slot stride;  ///< elements from one row or column to the next
+};
+
 struct Code {
     std::string name;
     bool isKernel = false;
@@ -185,6 +211,7 @@ struct Code {
     std::vector<Formal> formals;           ///< device functions: results, then parameters
     std::vector<CallSite> callSites;
     std::vector<ImageSite> imageSites;    ///< of texture and surface instructions, by Instr::extra
+    std::vector<MatrixSite> matrixSites;  ///< of matrix instructions, by Instr::extra
     std::vector<std::string_view> texts;  ///< each instruction as written, for messages; views into Program::source
     std::vector<std::vector<std::uint32_t>> branchTables;  ///< brx.idx
 };

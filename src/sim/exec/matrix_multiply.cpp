@@ -1,0 +1,442 @@
+#include "sim/exec/matrix_multiply.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sim/exec/compute_float.h"
+#include "sim/exec/matrix_fragment.h"
+#include "sim/exec/matrix_numbers.h"
+#include "sim/exec/matrix_operand.h"
+#include "sim/exec/warp.h"
+
+namespace bulkhead::sim {
+
+namespace {
+
+constexpr int kMostIntegerTerms = 128;
+
+/// Elements of the matrices of one instruction, as patterns.
+struct Accumulators {
+    alignas(64) std::uint32_t rows[kMostRows][kMostColumns];
+};
+
+std::uint32_t elementOf(std::uint32_t word, MatrixType type, int index) {
+    const unsigned bits = bitsOf(type);
+    return bits == 32 ? word : word >> (bits * static_cast<unsigned>(index)) & ((1u << bits) - 1);
+}
+
+int rowsOf(const MatrixSite& site) {
+    return site.ofWarpgroup ? 16 : site.m;
+}
+
+/// Fragments may hold every element twice (wmma in f16).
+template <class Place, class Take>
+void readFragment(Warp& w, const std::vector<Slot>& registers, MatrixType type, int distinct, Place place, Take take) {
+    const int elements = packed(type);
+    for (std::size_t r = 0; r < static_cast<std::size_t>(distinct); ++r) {
+        const std::uint32_t* const words = w.lanes<const std::uint32_t>(registers[r]);
+        for (int lane = 0; lane < kLanes; ++lane)
+            for (int e = 0; e < elements; ++e)
+                take(place(lane, static_cast<int>(r), e), elementOf(words[lane], type, e));
+    }
+}
+
+const std::uint8_t* sharedPiece(const Instr& i, Warp& w, std::uint32_t address) {
+    const auto& shared = w.block().shared;
+    if (std::size_t{address} + 16 > shared.size())
+        w.failAddress(LaunchError::Cause::illegalAddress, i, 0, address, "a matrix reaches beyond shared memory");
+    return shared.data() + address;
+}
+
+std::uint32_t elementAt(const std::uint8_t* piece, MatrixType type, unsigned index) {
+    const unsigned bits = bitsOf(type), at = index * bits;
+    std::uint32_t word;
+    std::memcpy(&word, piece + at / 32 * 4, sizeof word);
+    return elementOf(word, type, static_cast<int>(at % 32 / bits));
+}
+
+/// Calls take(across, depth, pattern) for elements [from, from + count) across and all of the depth.
+template <class Take>
+void readOperand(const Instr& i, Warp& w, Slot descriptor, bool isTransposed, MatrixType type, unsigned from,
+                 unsigned count, unsigned depth, Take take) {
+    const MatrixOperand operand(w.lanes<const std::uint64_t>(descriptor)[0], isTransposed);
+    const unsigned inPiece = 128 / bitsOf(type);
+    if (isTransposed) {
+        for (unsigned d = 0; d < depth; ++d)
+            for (unsigned across = from; across < from + count; across += inPiece) {
+                const std::uint8_t* const piece = sharedPiece(i, w, operand.acrossDepth(d, across / inPiece));
+                for (unsigned e = 0; e < inPiece; ++e) take(across - from + e, d, elementAt(piece, type, e));
+            }
+        return;
+    }
+    for (unsigned across = from; across < from + count; ++across)
+        for (unsigned p = 0; p < depth / inPiece; ++p) {
+            const std::uint8_t* const piece = sharedPiece(i, w, operand.alongDepth(across, p));
+            for (unsigned e = 0; e < inPiece; ++e) take(across - from, p * inPiece + e, elementAt(piece, type, e));
+        }
+}
+
+/// Which of B's rows the stored elements of a row of a sparse A multiply: of each four elements two are stored, of two
+/// of tf32 one, of eight of 4 bits two pairs.
+class Sparsity {
+  public:
+    Sparsity(const MatrixSite& site, Warp& w) : site_(site), words_(w.lanes<const std::uint32_t>(site.metadata)) {}
+
+    int depthOf(int row, int stored) const {
+        switch (bitsOf(site_.a)) {
+            case 32:
+                return 2 * stored + (indexOf(row, 2 * stored) >> 1);
+            case 4:
+                return stored / 4 * 8 + 2 * indexOf(row, stored / 2) + stored % 2;
+            default:
+                return stored / 2 * 4 + indexOf(row, stored);
+        }
+    }
+
+  private:
+    /// The two bits of an index. A lane has 16 bits for a row and 16 for the one eight below.
+    int indexOf(int row, int index) const {
+        const int bits = site_.k * (bitsOf(site_.a) == 32 ? 2 : 1) / (bitsOf(site_.a) == 4 ? 2 : 1);
+        const int first = bits == 16 ? site_.selector : bits == 32 ? 2 * site_.selector : 0;
+        const std::uint32_t word = words_[row % 8 * 4 + first + index / 8];
+        return static_cast<int>(word >> ((row % 16 >= 8 ? 16 : 0) + 2 * (index % 8)) & 3);
+    }
+
+    const MatrixSite& site_;
+    const std::uint32_t* words_;
+};
+
+/// Calls take(row, stored, pattern) for A, stored elements being all of them or half of a sparse row.
+template <class Take>
+void readA(const Instr& i, Warp& w, const MatrixSite& site, Take take) {
+    const int rows = rowsOf(site), stored = site.k / (site.isSparse ? 2 : 1);
+    if (!site.aRegisters.empty()) {
+        readFragment(
+            w, site.aRegisters, site.a, distinctRegisters(rows * stored, site.a),
+            [&](int lane, int reg, int e) { return placeOfA(rows, site.a, lane, reg, e); },
+            [&](MatrixPlace p, std::uint32_t bits) { take(p.row, p.column, bits); });
+        return;
+    }
+    readOperand(i, w, site.aDescriptor, site.aTransposed, site.a, w.indexInBlock() % 4 * 16, 16,
+                static_cast<unsigned>(stored), [&](unsigned row, unsigned depth, std::uint32_t bits) {
+                    take(static_cast<int>(row), static_cast<int>(depth), bits);
+                });
+}
+
+/// Calls take(depth, column, pattern).
+template <class Take>
+void readB(const Instr& i, Warp& w, const MatrixSite& site, Take take) {
+    if (site.ofWarpgroup) {
+        readOperand(i, w, site.bDescriptor, site.bTransposed, site.b, 0, site.n, site.k,
+                    [&](unsigned column, unsigned depth, std::uint32_t bits) {
+                        take(static_cast<int>(depth), static_cast<int>(column), bits);
+                    });
+        return;
+    }
+    readFragment(
+        w, site.bRegisters, site.b, distinctRegisters(site.k * site.n, site.b),
+        [&](int lane, int reg, int e) { return placeOfB(site.k, site.b, lane, reg, e); },
+        [&](MatrixPlace p, std::uint32_t bits) { take(p.row, p.column, bits); });
+}
+
+bool accumulates(Warp& w, const MatrixSite& site) {
+    if (!site.ofWarpgroup || site.alwaysAccumulates) return true;
+    return ((w.predicate(site.accumulates) & 1) != 0) != site.accumulatesNegated;
+}
+
+void readC(Warp& w, const MatrixSite& site, Accumulators& c) {
+    const int rows = rowsOf(site);
+    if (!accumulates(w, site)) {
+        for (int row = 0; row < rows; ++row) std::fill_n(c.rows[row], site.n, 0);
+        return;
+    }
+    const MatrixType type = site.c;
+    const int elements = type == MatrixType::f16 ? 2 : 1;
+    for (std::size_t r = 0; r < site.cRegisters.size(); ++r) {
+        const std::uint32_t* const words = w.lanes<const std::uint32_t>(site.cRegisters[r]);
+        for (int lane = 0; lane < kLanes; ++lane)
+            for (int e = 0; e < elements; ++e) {
+                const MatrixPlace p = placeOfD(rows, type, lane, static_cast<int>(r), e);
+                c.rows[p.row][p.column] = elementOf(words[lane], type, e);
+            }
+    }
+}
+
+void writeD(Warp& w, const MatrixSite& site, const Accumulators& d) {
+    const int rows = rowsOf(site);
+    for (std::size_t r = 0; r < site.dRegisters.size(); ++r) {
+        std::uint32_t* const words = w.lanes<std::uint32_t>(site.dRegisters[r]);
+        for (int lane = 0; lane < kLanes; ++lane) {
+            const MatrixPlace p = placeOfD(rows, site.d, lane, static_cast<int>(r), 0);
+            const std::uint32_t* const at = d.rows[p.row] + p.column;
+            words[lane] = site.d == MatrixType::f16 ? at[0] | at[1] << 16 : at[0];
+        }
+    }
+}
+
+/// Scratch of a host thread.
+TensorProduct& tensorProduct() {
+    static thread_local TensorProduct product;
+    return product;
+}
+Accumulators& accumulators() {
+    static thread_local Accumulators matrix;
+    return matrix;
+}
+
+/// Accumulators of the other type than the result's are converted first.
+void convertAccumulators(const MatrixSite& site, Accumulators& c) {
+    if (site.c == site.d) return;
+    for (int row = 0; row < rowsOf(site); ++row)
+        for (int column = 0; column < site.n; ++column) {
+            std::uint32_t& bits = c.rows[row][column];
+            bits = site.d == MatrixType::f32 ? bitsOf(canonical(halfToFloat(bits))) : floatToHalf(floatOf(bits));
+        }
+}
+
+TensorNumber signedNumber(MatrixType type, std::uint32_t bits, bool negates) {
+    TensorNumber number = tensorNumber(type, bits);
+    if (negates) number.value = -number.value;
+    return number;
+}
+
+/// The whole depth at once.
+void multiplyFloats(const Instr& i, Warp& w, const MatrixSite& site) {
+    TensorProduct& product = tensorProduct();
+    Accumulators& c = accumulators();
+    const int rows = rowsOf(site), stored = site.k / (site.isSparse ? 2 : 1);
+    product.resize(rows, site.n, site.k, stored);
+    if (site.isSparse) {
+        const Sparsity sparsity(site, w);
+        readA(i, w, site, [&](int row, int term, std::uint32_t bits) {
+            product.setA(row, term, signedNumber(site.a, bits, site.negatesA), sparsity.depthOf(row, term));
+        });
+    } else {
+        readA(i, w, site, [&](int row, int term, std::uint32_t bits) {
+            product.setA(row, term, signedNumber(site.a, bits, site.negatesA), term);
+        });
+    }
+    readB(i, w, site, [&](int depth, int column, std::uint32_t bits) {
+        product.setB(depth, column, signedNumber(site.b, bits, site.negatesB));
+    });
+    product.prepare();
+    readC(w, site, c);
+    convertAccumulators(site, c);
+    TensorSum how;
+    if (bitsOf(site.a) == 8) {
+        how.fractionBits = 13;
+        how.resultBits = 13;
+    }
+    for (int row = 0; row < rows; ++row)
+        product.multiplyRow(row, c.rows[row], c.rows[row], how, site.d == MatrixType::f16);
+    writeD(w, site, c);
+}
+
+/// mma of 8-bit floats: they are converted to f16 and multiplied in two parts, the first with the first two of every
+/// four, and the accumulators are added at the end, rounded as any addition.
+void multiplyQuarters(const Instr& i, Warp& w, const MatrixSite& site) {
+    TensorProduct& product = tensorProduct();
+    Accumulators& c = accumulators();
+    const bool half = site.d == MatrixType::f16;
+    const int rows = site.m, terms = site.k / (site.isSparse ? 4 : 2);
+    static thread_local Accumulators sum;
+    for (int row = 0; row < rows; ++row) std::fill_n(sum.rows[row], site.n, 0);
+    product.resize(rows, site.n, site.k, terms);
+    readB(i, w, site, [&](int depth, int column, std::uint32_t bits) {
+        product.setB(depth, column, normalized(tensorNumber(site.b, bits)));
+    });
+    for (int part = 0; part < 2; ++part) {
+        const auto take = [&](int row, int stored, std::uint32_t bits, int depth) {
+            if (stored % 4 / 2 == part)
+                product.setA(row, stored / 4 * 2 + stored % 2, normalized(tensorNumber(site.a, bits)), depth);
+        };
+        if (site.isSparse) {
+            const Sparsity sparsity(site, w);
+            readA(i, w, site, [&](int row, int stored, std::uint32_t bits) {
+                take(row, stored, bits, sparsity.depthOf(row, stored));
+            });
+        } else {
+            readA(i, w, site, [&](int row, int stored, std::uint32_t bits) { take(row, stored, bits, stored); });
+        }
+        product.prepare();
+        for (int row = 0; row < rows; ++row) product.multiplyRow(row, sum.rows[row], sum.rows[row], {}, half);
+    }
+    readC(w, site, c);
+    for (int row = 0; row < rows; ++row)
+        for (int column = 0; column < site.n; ++column) {
+            std::uint32_t& bits = c.rows[row][column];
+            const std::uint32_t added = sum.rows[row][column];
+            bits = half ? floatToHalf(halfToFloat(bits) + halfToFloat(added))
+                        : bitsOf(canonical(floatOf(bits) + floatOf(added)));
+        }
+    writeD(w, site, c);
+}
+
+/// mma.m8n8k4 in f16, which tensor cores since Turing's do not have: eight lanes each make a product of their own, out
+/// of multiplications and additions in f32.
+void multiplyOctets(Warp& w, const MatrixSite& site) {
+    const auto halfAt = [&](const std::vector<Slot>& registers, int lane, int element) {
+        const std::uint32_t word = w.lanes<const std::uint32_t>(registers[static_cast<std::size_t>(element / 2)])[lane];
+        return halfToFloat(elementOf(word, MatrixType::f16, element % 2));
+    };
+    const auto accumulatorPlace = [](MatrixType type, int lane, int element) -> MatrixPlace {
+        const int lower = lane >= 16 ? 4 : 0;
+        if (type == MatrixType::f16) return {lane % 4 + lower, element};
+        return {(lane & 1) + (element & 2) + lower, (element & 4) + (lane & 2) + (element & 1)};
+    };
+    for (int octet = 0; octet < 4; ++octet) {
+        float a[8][4], b[4][8], c[8][8], d[8][8];
+        for (int member = 0; member < 8; ++member) {
+            const int lane = 4 * octet + member % 4 + (member >= 4 ? 16 : 0), lower = member >= 4 ? 4 : 0;
+            for (int e = 0; e < 4; ++e) {
+                const float left = halfAt(site.aRegisters, lane, e), right = halfAt(site.bRegisters, lane, e);
+                (site.aByColumn ? a[e + lower][lane % 4] : a[lane % 4 + lower][e]) = left;
+                (site.bByRow ? b[lane % 4][e + lower] : b[e][lane % 4 + lower]) = right;
+            }
+            for (int e = 0; e < 8; ++e) {
+                const MatrixPlace p = accumulatorPlace(site.c, lane, e);
+                c[p.row][p.column] = site.c == MatrixType::f16
+                                         ? halfAt(site.cRegisters, lane, e)
+                                         : w.lanes<const float>(site.cRegisters[static_cast<std::size_t>(e)])[lane];
+            }
+        }
+        for (int row = 0; row < 8; ++row)
+            for (int column = 0; column < 8; ++column) {
+                const auto then = [&](int k, float sum) { return std::fma(a[row][k], b[k][column], sum); };
+                const auto first = [&](int k) { return a[row][k] * b[k][column]; };
+                d[row][column] = site.d == MatrixType::f16 ? (c[row][column] + then(1, first(0))) + then(3, first(2))
+                                                           : then(3, then(2, then(1, first(0)))) + c[row][column];
+            }
+        for (int member = 0; member < 8; ++member) {
+            const int lane = 4 * octet + member % 4 + (member >= 4 ? 16 : 0);
+            for (int e = 0; e < 8; ++e) {
+                const MatrixPlace p = accumulatorPlace(site.d, lane, e);
+                const float value = canonical(d[p.row][p.column]);
+                if (site.d == MatrixType::f32) {
+                    w.lanes<float>(site.dRegisters[static_cast<std::size_t>(e)])[lane] = value;
+                    continue;
+                }
+                std::uint32_t& word = w.lanes<std::uint32_t>(site.dRegisters[static_cast<std::size_t>(e / 2)])[lane];
+                word = e % 2 ? (word & 0xffff) | floatToHalf(value) << 16 : (word & 0xffff0000) | floatToHalf(value);
+            }
+        }
+    }
+}
+
+/// One fused multiplication and addition after the other.
+void multiplyDoubles(Warp& w, const MatrixSite& site) {
+    double a[16][16], b[16][8], d[16][8];
+    for (std::size_t r = 0; r < site.aRegisters.size(); ++r)
+        for (int lane = 0; lane < kLanes; ++lane) {
+            const MatrixPlace p = placeOfA(site.m, site.a, lane, static_cast<int>(r), 0);
+            a[p.row][p.column] = w.lanes<const double>(site.aRegisters[r])[lane];
+        }
+    for (std::size_t r = 0; r < site.bRegisters.size(); ++r)
+        for (int lane = 0; lane < kLanes; ++lane) {
+            const MatrixPlace p = placeOfB(site.k, site.b, lane, static_cast<int>(r), 0);
+            b[p.row][p.column] = w.lanes<const double>(site.bRegisters[r])[lane];
+        }
+    for (std::size_t r = 0; r < site.cRegisters.size(); ++r)
+        for (int lane = 0; lane < kLanes; ++lane) {
+            const MatrixPlace p = placeOfD(site.m, site.c, lane, static_cast<int>(r), 0);
+            d[p.row][p.column] = w.lanes<const double>(site.cRegisters[r])[lane];
+        }
+    for (int row = 0; row < site.m; ++row)
+        for (int column = 0; column < site.n; ++column)
+            for (int k = 0; k < site.k; ++k) d[row][column] = std::fma(a[row][k], b[k][column], d[row][column]);
+    for (std::size_t r = 0; r < site.dRegisters.size(); ++r)
+        for (int lane = 0; lane < kLanes; ++lane) {
+            const MatrixPlace p = placeOfD(site.m, site.d, lane, static_cast<int>(r), 0);
+            const double value = d[p.row][p.column];
+            w.lanes<std::uint64_t>(site.dRegisters[r])[lane] = value != value ? 0x7fffffffffffffff : bitsOf(value);
+        }
+}
+
+std::int16_t integerOf(MatrixType type, std::uint32_t bits) {
+    switch (type) {
+        case MatrixType::s8:
+            return static_cast<std::int8_t>(bits);
+        case MatrixType::s4:
+            return static_cast<std::int16_t>(static_cast<std::int16_t>(bits ^ 8) - 8);
+        default:
+            return static_cast<std::int16_t>(bits);
+    }
+}
+
+/// Integers are exact; their sum wraps round, or is as near as 32 bits can be.
+std::uint32_t accumulate(const MatrixSite& site, std::uint32_t c, std::int64_t sum) {
+    const std::int64_t exact = static_cast<std::int32_t>(c) + sum;
+    using Limits = std::numeric_limits<std::int32_t>;
+    if (!site.saturates) return static_cast<std::uint32_t>(exact);
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(exact, Limits::min(), Limits::max()));
+}
+
+void multiplyIntegers(const Instr& i, Warp& w, const MatrixSite& site) {
+    static thread_local std::int16_t a[kMostRows][kMostIntegerTerms], b[kMostIntegerTerms][kMostColumns];
+    static thread_local std::uint8_t depths[kMostRows][kMostIntegerTerms];
+    Accumulators& c = accumulators();
+    const int rows = rowsOf(site), stored = site.k / (site.isSparse ? 2 : 1);
+    readA(i, w, site, [&](int row, int term, std::uint32_t bits) {
+        a[row][term] = integerOf(site.a, bits);
+        depths[row][term] = static_cast<std::uint8_t>(term);
+    });
+    if (site.isSparse) {
+        const Sparsity sparsity(site, w);
+        for (int row = 0; row < rows; ++row)
+            for (int term = 0; term < stored; ++term)
+                depths[row][term] = static_cast<std::uint8_t>(sparsity.depthOf(row, term));
+    }
+    readB(i, w, site, [&](int depth, int column, std::uint32_t bits) { b[depth][column] = integerOf(site.b, bits); });
+    readC(w, site, c);
+    for (int row = 0; row < rows; ++row) {
+        std::int32_t sums[kMostColumns] = {};
+        for (int term = 0; term < stored; ++term) {
+            const std::int16_t left = a[row][term];
+            const std::int16_t* const right = b[depths[row][term]];
+            for (int column = 0; column < site.n; ++column) sums[column] += left * right[column];
+        }
+        for (int column = 0; column < site.n; ++column)
+            c.rows[row][column] = accumulate(site, c.rows[row][column], sums[column]);
+    }
+    writeD(w, site, c);
+}
+
+/// Bits, as words of 32: a matrix of words whose depth is a 32nd.
+void multiplyBits(const Instr& i, Warp& w, const MatrixSite& site) {
+    static thread_local std::uint32_t a[kMostRows][8], b[8][kMostColumns];
+    Accumulators& c = accumulators();
+    MatrixSite words = site;
+    words.a = words.b = MatrixType::s32;
+    words.k = static_cast<std::uint16_t>(site.k / 32);
+    readA(i, w, words, [&](int row, int word, std::uint32_t bits) { a[row][word] = bits; });
+    readB(i, w, words, [&](int word, int column, std::uint32_t bits) { b[word][column] = bits; });
+    readC(w, site, c);
+    for (int row = 0; row < rowsOf(site); ++row)
+        for (int column = 0; column < site.n; ++column) {
+            int sum = 0;
+            for (int word = 0; word < words.k; ++word) {
+                const std::uint32_t left = a[row][word], right = b[word][column];
+                sum += std::popcount(site.intersects ? left & right : left ^ right);
+            }
+            c.rows[row][column] = accumulate(site, c.rows[row][column], sum);
+        }
+    writeD(w, site, c);
+}
+
+}  // namespace
+
+void runMatrixMultiply(const Instr& i, Warp& w, LaneMask mask) {
+    if (mask != kAllLanes)
+        w.fail(LaunchError::Cause::illegalInstruction, i, 0,
+               "not all threads of the warp execute a matrix instruction");
+    const MatrixSite& site = w.code().matrixSites[i.extra];
+    if (site.a == MatrixType::f64) return multiplyDoubles(w, site);
+    if (site.a == MatrixType::b1) return multiplyBits(i, w, site);
+    if (!isTensorFloat(site.a)) return multiplyIntegers(i, w, site);
+    if (site.m == 8 && site.n == 8) return multiplyOctets(w, site);
+    if (bitsOf(site.a) == 8 && !site.ofWarpgroup) return multiplyQuarters(i, w, site);
+    multiplyFloats(i, w, site);
+}
+
+}  // namespace bulkhead::sim
