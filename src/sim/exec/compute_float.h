@@ -41,6 +41,30 @@ inline float canonical(float value) {
     return value != value ? floatOf(0x7fffffff) : value;
 }
 
+// Double-precision hardware passes a NaN operand on, made quiet and otherwise as it is; of several one has precedence.
+// What is no number out of numbers is kInvalid.
+constexpr std::uint64_t kInvalid = 0xfff8000000000000, kQuiet = 0x0008000000000000;
+
+inline double quiet(double nan) {
+    return doubleOf(bitsOf(nan) | kQuiet);
+}
+/// The result, or if that is NaN, the first of the operands that is one.
+inline double orNan(double result, double first) {
+    const double nan = first != first ? quiet(first) : doubleOf(kInvalid);
+    return result != result ? nan : result;
+}
+inline double orNan(double result, double first, double second) {
+    const double nan = first != first ? quiet(first) : second != second ? quiet(second) : doubleOf(kInvalid);
+    return result != result ? nan : result;
+}
+inline double orNan(double result, double first, double second, double third) {
+    const double nan = first != first     ? quiet(first)
+                       : second != second ? quiet(second)
+                       : third != third   ? quiet(third)
+                                          : doubleOf(kInvalid);
+    return result != result ? nan : result;
+}
+
 /// .sat: to [+0, 1]; NaN becomes +0.
 template <bool kSaturate>
 inline float saturateUnit(float value) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "sim/exec/compute_float.h"
 #include "sim/exec/matrix_fragment.h"
@@ -95,12 +96,16 @@ class Sparsity {
     }
 
   private:
-    /// The two bits of an index. A lane has 16 bits for a row and 16 for the one eight below.
+    /// The two bits of an index. A pair of lanes, or one, has those of a row and of the one eight below: 16 bits each
+    /// in one word, or of narrow types a word each. A second pair goes on where there are more.
     int indexOf(int row, int index) const {
-        const int bits = site_.k * (bitsOf(site_.a) == 32 ? 2 : 1) / (bitsOf(site_.a) == 4 ? 2 : 1);
-        const int first = bits == 16 ? site_.selector : bits == 32 ? 2 * site_.selector : 0;
-        const std::uint32_t word = words_[row % 8 * 4 + first + index / 8];
-        return static_cast<int>(word >> ((row % 16 >= 8 ? 16 : 0) + 2 * (index % 8)) & 3);
+        const bool isLower = row % 16 >= 8;
+        const std::uint32_t* const words = words_ + row % 8 * 4;
+        if (bitsOf(site_.a) <= 8)
+            return static_cast<int>(words[2 * (site_.selector + index / 16) + isLower] >> (2 * (index % 16)) & 3);
+        const int bits = site_.k * (bitsOf(site_.a) == 32 ? 2 : 1);
+        const int first = bits == 16 ? site_.selector : 2 * site_.selector;
+        return static_cast<int>(words[first + index / 8] >> ((isLower ? 16 : 0) + 2 * (index % 8)) & 3);
     }
 
     const MatrixSite& site_;
@@ -176,97 +181,82 @@ void writeD(Warp& w, const MatrixSite& site, const Accumulators& d) {
 }
 
 /// Scratch of a host thread.
-TensorProduct& tensorProduct() {
-    static thread_local TensorProduct product;
-    return product;
-}
 Accumulators& accumulators() {
     static thread_local Accumulators matrix;
     return matrix;
 }
 
-/// Accumulators of the other type than the result's are converted first.
-void convertAccumulators(const MatrixSite& site, Accumulators& c) {
-    if (site.c == site.d) return;
-    for (int row = 0; row < rowsOf(site); ++row)
-        for (int column = 0; column < site.n; ++column) {
-            std::uint32_t& bits = c.rows[row][column];
-            bits = site.d == MatrixType::f32 ? bitsOf(canonical(halfToFloat(bits))) : floatToHalf(floatOf(bits));
-        }
-}
+/// Which products are summed up together. Most instructions form one sum; some are two, one after the other.
+struct Parts {
+    int count = 1;
+    bool byPairs = false;  ///< the first part has the first two of every four stored elements
 
-TensorNumber signedNumber(MatrixType type, std::uint32_t bits, bool negates) {
-    TensorNumber number = tensorNumber(type, bits);
-    if (negates) number.value = -number.value;
-    return number;
-}
+    int of(int stored, int all) const { return count == 1 ? 0 : byPairs ? stored % 4 / 2 : stored / (all / 2); }
+    int termOf(int stored, int all) const {
+        return count == 1 ? stored : byPairs ? stored / 4 * 2 + stored % 2 : stored % (all / 2);
+    }
+};
 
-/// The whole depth at once.
-void multiplyFloats(const Instr& i, Warp& w, const MatrixSite& site) {
-    TensorProduct& product = tensorProduct();
-    Accumulators& c = accumulators();
+/// sums = A B + sums, rows of them. `widens`: 8-bit floats are converted to f16 first, where none of them is subnormal.
+void addProducts(const Instr& i, Warp& w, const MatrixSite& site, const Parts& parts, const TensorSum& how, bool half,
+                 bool widens, Accumulators& sums) {
+    static thread_local TensorProduct product;
     const int rows = rowsOf(site), stored = site.k / (site.isSparse ? 2 : 1);
-    product.resize(rows, site.n, site.k, stored);
-    if (site.isSparse) {
-        const Sparsity sparsity(site, w);
-        readA(i, w, site, [&](int row, int term, std::uint32_t bits) {
-            product.setA(row, term, signedNumber(site.a, bits, site.negatesA), sparsity.depthOf(row, term));
-        });
-    } else {
-        readA(i, w, site, [&](int row, int term, std::uint32_t bits) {
-            product.setA(row, term, signedNumber(site.a, bits, site.negatesA), term);
-        });
-    }
+    const auto number = [&](MatrixType type, std::uint32_t bits, bool negates) {
+        TensorNumber n = tensorNumber(type, bits);
+        if (widens) n = normalized(n);
+        if (negates) n.value = -n.value;
+        return n;
+    };
+    product.resize(rows, site.n, site.k, stored / parts.count);
     readB(i, w, site, [&](int depth, int column, std::uint32_t bits) {
-        product.setB(depth, column, signedNumber(site.b, bits, site.negatesB));
+        product.setB(depth, column, number(site.b, bits, site.negatesB));
     });
-    product.prepare();
-    readC(w, site, c);
-    convertAccumulators(site, c);
-    TensorSum how;
-    if (bitsOf(site.a) == 8) {
-        how.fractionBits = 13;
-        how.resultBits = 13;
+    const std::optional<Sparsity> sparsity = site.isSparse ? std::optional<Sparsity>({site, w}) : std::nullopt;
+    for (int part = 0; part < parts.count; ++part) {
+        readA(i, w, site, [&](int row, int column, std::uint32_t bits) {
+            if (parts.of(column, stored) != part) return;
+            const int depth = sparsity ? sparsity->depthOf(row, column) : column;
+            product.setA(row, parts.termOf(column, stored), number(site.a, bits, site.negatesA), depth);
+        });
+        product.prepare();
+        for (int row = 0; row < rows; ++row) product.multiplyRow(row, sums.rows[row], sums.rows[row], how, half);
     }
-    for (int row = 0; row < rows; ++row)
-        product.multiplyRow(row, c.rows[row], c.rows[row], how, site.d == MatrixType::f16);
+}
+
+void multiplyFloats(const Instr& i, Warp& w, const MatrixSite& site) {
+    Accumulators& c = accumulators();
+    readC(w, site, c);
+    const int rows = rowsOf(site);
+    const bool half = site.d == MatrixType::f16, isWmma = site.n > 8 && !site.ofWarpgroup;
+    TensorSum how;
+    if (bitsOf(site.a) == 8) how = {13, 13};
+    Parts parts;
+    if (site.a == MatrixType::tf32 && isWmma) parts.count = 2;
+    // wmma may have accumulators of the other type: sums are formed in f32.
+    const bool converts = site.c != site.d;
+    const auto convert = [&](auto conversion) {
+        for (int row = 0; row < rows; ++row) std::transform(c.rows[row], c.rows[row] + site.n, c.rows[row], conversion);
+    };
+    if (converts && !half) convert([](std::uint32_t bits) { return bitsOf(canonical(halfToFloat(bits))); });
+    addProducts(i, w, site, parts, how, half && !converts, false, c);
+    if (converts && half) convert([](std::uint32_t bits) { return floatToHalf(floatOf(bits)); });
     writeD(w, site, c);
 }
 
-/// mma of 8-bit floats: they are converted to f16 and multiplied in two parts, the first with the first two of every
-/// four, and the accumulators are added at the end, rounded as any addition.
+/// mma of 8-bit floats: they are converted to f16 and multiplied in two parts, and the accumulators are added at the
+/// end, rounded as any addition.
 void multiplyQuarters(const Instr& i, Warp& w, const MatrixSite& site) {
-    TensorProduct& product = tensorProduct();
-    Accumulators& c = accumulators();
+    static thread_local Accumulators products;
     const bool half = site.d == MatrixType::f16;
-    const int rows = site.m, terms = site.k / (site.isSparse ? 4 : 2);
-    static thread_local Accumulators sum;
-    for (int row = 0; row < rows; ++row) std::fill_n(sum.rows[row], site.n, 0);
-    product.resize(rows, site.n, site.k, terms);
-    readB(i, w, site, [&](int depth, int column, std::uint32_t bits) {
-        product.setB(depth, column, normalized(tensorNumber(site.b, bits)));
-    });
-    for (int part = 0; part < 2; ++part) {
-        const auto take = [&](int row, int stored, std::uint32_t bits, int depth) {
-            if (stored % 4 / 2 == part)
-                product.setA(row, stored / 4 * 2 + stored % 2, normalized(tensorNumber(site.a, bits)), depth);
-        };
-        if (site.isSparse) {
-            const Sparsity sparsity(site, w);
-            readA(i, w, site, [&](int row, int stored, std::uint32_t bits) {
-                take(row, stored, bits, sparsity.depthOf(row, stored));
-            });
-        } else {
-            readA(i, w, site, [&](int row, int stored, std::uint32_t bits) { take(row, stored, bits, stored); });
-        }
-        product.prepare();
-        for (int row = 0; row < rows; ++row) product.multiplyRow(row, sum.rows[row], sum.rows[row], {}, half);
-    }
+    for (int row = 0; row < site.m; ++row) std::fill_n(products.rows[row], site.n, 0);
+    addProducts(i, w, site, {2, true}, {}, half, true, products);
+    Accumulators& c = accumulators();
     readC(w, site, c);
-    for (int row = 0; row < rows; ++row)
+    for (int row = 0; row < site.m; ++row)
         for (int column = 0; column < site.n; ++column) {
             std::uint32_t& bits = c.rows[row][column];
-            const std::uint32_t added = sum.rows[row][column];
+            const std::uint32_t added = products.rows[row][column];
             bits = half ? floatToHalf(halfToFloat(bits) + halfToFloat(added))
                         : bitsOf(canonical(floatOf(bits) + floatOf(added)));
         }
@@ -324,6 +314,10 @@ void multiplyOctets(Warp& w, const MatrixSite& site) {
     }
 }
 
+double fusedDouble(double a, double b, double c) {
+    return orNan(std::fma(a, b, c), b, c, a);
+}
+
 /// One fused multiplication and addition after the other.
 void multiplyDoubles(Warp& w, const MatrixSite& site) {
     double a[16][16], b[16][8], d[16][8];
@@ -344,12 +338,11 @@ void multiplyDoubles(Warp& w, const MatrixSite& site) {
         }
     for (int row = 0; row < site.m; ++row)
         for (int column = 0; column < site.n; ++column)
-            for (int k = 0; k < site.k; ++k) d[row][column] = std::fma(a[row][k], b[k][column], d[row][column]);
+            for (int k = 0; k < site.k; ++k) d[row][column] = fusedDouble(a[row][k], b[k][column], d[row][column]);
     for (std::size_t r = 0; r < site.dRegisters.size(); ++r)
         for (int lane = 0; lane < kLanes; ++lane) {
             const MatrixPlace p = placeOfD(site.m, site.d, lane, static_cast<int>(r), 0);
-            const double value = d[p.row][p.column];
-            w.lanes<std::uint64_t>(site.dRegisters[r])[lane] = value != value ? 0x7fffffffffffffff : bitsOf(value);
+            w.lanes<double>(site.dRegisters[r])[lane] = d[p.row][p.column];
         }
 }
 

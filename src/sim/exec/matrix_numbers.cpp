@@ -52,7 +52,8 @@ std::uint32_t halfOf(double value) {
     const std::uint64_t bits = bitsOf(value);
     constexpr std::uint64_t kDropped = (std::uint64_t{1} << 29) - 1;
     const std::uint64_t odd = (bits & ~kDropped) | ((bits & kDropped) != 0 ? kDropped + 1 : 0);
-    return floatToHalf(static_cast<float>(doubleOf(odd)));
+    const std::uint32_t half = floatToHalf(static_cast<float>(doubleOf(odd)));
+    return half == 0x8000 ? 0 : half;  // what is too small becomes +0
 }
 
 std::uint32_t cutOff(double value, int resultBits) {
@@ -193,6 +194,7 @@ std::uint32_t cutOffFloat(std::int64_t sum, int exponent, int resultBits) {
     const std::uint64_t kept = shift <= 0 ? magnitude << -shift : shift > 63 ? 0 : magnitude >> shift;
     if (top > 127) return sign | 0x7f800000;
     const std::uint64_t fraction = kept << (23 - resultBits);
+    if (fraction == 0) return 0;  // what is too small becomes +0
     if (top < -126) return sign | static_cast<std::uint32_t>(fraction);
     return sign | static_cast<std::uint32_t>(top + 127) << 23 | (static_cast<std::uint32_t>(fraction) & 0x7fffff);
 }
