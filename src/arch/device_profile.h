@@ -92,6 +92,12 @@ struct DeviceProfile {
     std::int64_t interval[kOpClasses] = {};
     std::int64_t latency[kOpClasses] = {};
 
+    /// Blocks that reach each other's shared memory.
+    struct Cluster {
+        std::int64_t sms = 0;  ///< neighbours, by number, that a cluster can be spread over; 0: there are no clusters
+        std::int64_t latency = 0;  ///< cycles of a load from another SM's shared memory, and of a cluster's barrier
+    } cluster;
+
     struct Shared {
         std::int64_t banks = 32, bankBytes = 4, latency = 0;
     } shared;

@@ -182,6 +182,14 @@ std::vector<Descriptor> makeTable() {
     }
 
     const std::vector<Descriptor> rest = {
+        optional(number("cluster.sms", "", 0, 4096,
+                        "SMs that the blocks of a cluster are spread over (a GPC); 0: no clusters", FIELD(cluster.sms)),
+                 "assumed: 0, compute capabilities before 9.0 have no clusters"),
+        optional(number("cluster.latency", "cycles", 0, kCycles,
+                        "load-to-use latency of another SM's shared memory; until warps leave a cluster's barrier",
+                        FIELD(cluster.latency)),
+                 "assumed: 0, without clusters"),
+
         number("shared.banks", "", 1, 64, "shared-memory banks", FIELD(shared.banks)),
         number("shared.bankBytes", "B", 1, 64, "width of a bank", FIELD(shared.bankBytes)),
         number("shared.latency", "cycles", 1, kCycles, "load-to-use latency without conflicts", FIELD(shared.latency)),

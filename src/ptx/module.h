@@ -163,6 +163,9 @@ struct Function {
     unsigned maxThreads[3] = {0, 0, 0};       ///< .maxntid, 0 = not given
     unsigned requiredThreads[3] = {0, 0, 0};  ///< .reqntid
     unsigned minBlocksPerSm = 0, maxRegisters = 0;
+    unsigned requiredCluster[3] = {0, 0, 0};  ///< .reqnctapercluster, 0 = not given
+    unsigned maxClusterRank = 0;
+    bool explicitCluster = false;
     unsigned liveRegisters =
         0;  ///< the most 32-bit registers that a thread needs at once, by ptx/assembler; 0: unknown
     Position position;

@@ -155,6 +155,8 @@ class Rewriting {
         if (const Instruction* const lost = pairing.lostMeeting())
             return refusals_.refuse(kernel, *lost,
                                     "lanes of a warp that part here would not meet again: the kernel cannot be walled");
+        if (kernel.requiredCluster[0] || kernel.explicitCluster)
+            return refusals_.refuse(kernel, "walls do not know clusters: the kernel cannot be walled");
         PersistentLoop loop;
         loop.kernel = kernel.name;
         std::set<unsigned> taken{standIns_.barrier};

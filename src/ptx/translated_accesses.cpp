@@ -23,7 +23,7 @@ bool namesSpace(const Instruction& i, std::string_view space) {
 }
 
 bool canBeTranslated(const Instruction& i) {
-    return !isOneOf(i.opcode, {"tex", "tld4", "txq", "suld", "sust", "sured", "multimem"}) &&
+    return !isOneOf(i.opcode, {"tex", "tld4", "txq", "suld", "sust", "sured", "multimem", "tensormap"}) &&
            !(i.opcode == "cp" && (i.has("bulk") || i.has("reduce")));
 }
 

@@ -31,7 +31,7 @@ void BlockDispatcher::dispatch(Cycles end) {
             owed_ = 0;
             return;
         }
-        owed_ += interval_;
+        owed_ += interval_ * placed_;
         next_ += owed_ / kMillion;
         owed_ %= kMillion;
     }
@@ -44,7 +44,8 @@ bool BlockDispatcher::placeNext(SmGroup& group) {
         Launch& launch = launches_[id];
         if (launch.placed() && launch.holdsGpu) return false;
         if (launch.placed() || !withinThreadLimit(group, launch)) continue;
-        if (placeBlock(group, launch, claimed)) return true;
+        placed_ = launch.spec.cluster.count();
+        if (placed_ == 1 ? placeBlock(group, launch, claimed) : placeCluster(group, launch, claimed)) return true;
         if (launch.spec.sms.empty()) return false;
         if (claimed.empty()) claimed.assign(group.sms().size(), false);
         for (std::size_t i = 0; i < claimed.size(); ++i) claimed[i] = claimed[i] || launch.spec.sms[i];
@@ -61,7 +62,8 @@ bool BlockDispatcher::withinThreadLimit(const SmGroup& group, const Launch& laun
         const std::uint64_t ended = other.spec.grid.count() - other.blocksLeft;
         resident += (other.nextBlock - ended) * other.spec.block.count();
     }
-    return resident == 0 || resident + launch.spec.block.count() <= threadLimits_.at(launch.owner);
+    const std::uint64_t more = launch.spec.block.count() * launch.spec.cluster.count();
+    return resident == 0 || resident + more <= threadLimits_.at(launch.owner);
 }
 
 bool BlockDispatcher::placeBlock(SmGroup& group, Launch& launch, const std::vector<bool>& claimed) {
@@ -71,13 +73,60 @@ bool BlockDispatcher::placeBlock(SmGroup& group, Launch& launch, const std::vect
         const std::uint32_t sm = (group.nextSm + i) % count;
         if (!launch.mayUse(sm) || (!claimed.empty() && claimed[sm]) || !group.sms()[sm]->fits(needs)) continue;
         if (launch.nextBlock == launch.stopAt && !passStop_(launch)) return false;
-        const std::uint64_t block = launch.nextBlock++;
         group.nextSm = (sm + 1) % count;
-        group.sms()[sm]->placeBlock(next_, launch.context, launch.record.id, needs, blockIndex(block, launch.spec.grid),
-                                    block, nameOf(sm, launch.spec));
+        put(group, launch, sm);
         return true;
     }
     return false;
+}
+
+/// The launch's next block goes to that SM.
+void BlockDispatcher::put(SmGroup& group, Launch& launch, std::uint32_t sm) {
+    const BlockPlace at = placeOf(launch.nextBlock++, launch.spec.grid, launch.spec.cluster);
+    Cluster* cluster = nullptr;
+    if (Cluster::wanted(launch.context)) {
+        if (at.rank == 0) launch.clusters.push_back(std::make_unique<Cluster>(launch.context));
+        cluster = launch.clusters.back().get();
+    }
+    const Dim3& grid = launch.spec.grid;
+    const std::uint64_t number = at.index.x + std::uint64_t{grid.x} * (at.index.y + std::uint64_t{grid.y} * at.index.z);
+    group.sms()[sm]->placeBlock(next_, launch.context, launch.record.id, launch.record.occupancy.needs, at.index,
+                                number, nameOf(sm, launch.spec), cluster, at.rank);
+}
+
+/// All blocks of a cluster start in the same cycle, on SMs that are neighbours.
+bool BlockDispatcher::placeCluster(SmGroup& group, Launch& launch, const std::vector<bool>& claimed) {
+    const auto count = static_cast<std::uint32_t>(group.sms().size());
+    const std::uint32_t sms = sim_.config.cluster.sms, groups = (count + sms - 1) / sms;
+    for (std::uint32_t i = 0; i < groups; ++i) {
+        const std::uint32_t first = (group.nextSm / sms + i) % groups * sms;
+        if (!findCluster(group, launch, claimed, first)) continue;
+        if (launch.nextBlock == launch.stopAt && !passStop_(launch)) return false;
+        for (const std::uint32_t sm : clusterSms_) put(group, launch, sm);
+        // The next one goes to the next neighbours: on hardware, work is spread over GPCs first.
+        group.nextSm = (first + sms) % (groups * sms);
+        if (group.nextSm >= count) group.nextSm = 0;
+        return true;
+    }
+    return false;
+}
+
+/// Fills clusterSms_: as many SMs of the neighbourhood as there are blocks, each once before one is taken again.
+bool BlockDispatcher::findCluster(const SmGroup& group, const Launch& launch, const std::vector<bool>& claimed,
+                                  std::uint32_t first) {
+    const auto count = static_cast<std::uint32_t>(group.sms().size());
+    const std::uint32_t end = std::min(first + sim_.config.cluster.sms, count);
+    const std::uint64_t wanted = launch.spec.cluster.count();
+    clusterSms_.clear();
+    for (std::uint32_t each = 1; clusterSms_.size() < wanted; ++each) {
+        const std::size_t before = clusterSms_.size();
+        for (std::uint32_t sm = first; sm < end && clusterSms_.size() < wanted; ++sm)
+            if (launch.mayUse(sm) && (claimed.empty() || !claimed[sm]) &&
+                group.sms()[sm]->fits(launch.record.occupancy.needs, each))
+                clusterSms_.push_back(sm);
+        if (clusterSms_.size() == before) return false;
+    }
+    return true;
 }
 
 }  // namespace bulkhead::sim

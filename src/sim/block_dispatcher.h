@@ -38,15 +38,20 @@ class BlockDispatcher {
     bool placeNext(SmGroup&);
     bool withinThreadLimit(const SmGroup&, const Launch&) const;
     bool placeBlock(SmGroup&, Launch&, const std::vector<bool>& claimed);
+    bool placeCluster(SmGroup&, Launch&, const std::vector<bool>& claimed);
+    bool findCluster(const SmGroup&, const Launch&, const std::vector<bool>& claimed, std::uint32_t first);
+    void put(SmGroup&, Launch&, std::uint32_t sm);
 
     const SimContext& sim_;
     const TimeSlicer& slicer_;
     std::deque<Launch>& launches_;
     std::function<bool(Launch&)> passStop_;
     std::unordered_map<ContextId, std::uint64_t> threadLimits_;
-    std::uint64_t interval_;  ///< between two blocks, in millionths of a cycle
-    std::uint64_t owed_ = 0;  ///< of them, since the last block
-    Cycles next_ = kNever;    ///< when the next block may start
+    std::uint64_t interval_;                 ///< between two blocks, in millionths of a cycle
+    std::uint64_t owed_ = 0;                 ///< of them, since the last block
+    Cycles next_ = kNever;                   ///< when the next block may start
+    std::uint64_t placed_ = 0;               ///< blocks, by the last placeNext
+    std::vector<std::uint32_t> clusterSms_;  ///< where the blocks of a cluster go, by rank
 };
 
 }  // namespace bulkhead::sim

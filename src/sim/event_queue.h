@@ -17,6 +17,7 @@ enum class EventKind : std::uint8_t {
     smWake,        ///< there is something to do on the SM
     blockStart,    ///< subject: place of a block on the SM
     fetched,       ///< warps that wait for their next instruction look again
+    otherReached,  ///< subject: load from another SM's shared memory whose data are there
     inject,        ///< the SM's request port is free
     sliceArrive,   ///< subject: request
     sliceProcess,  ///< subject: slice

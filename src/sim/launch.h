@@ -11,6 +11,7 @@
 #include "sim/access_windows.h"
 #include "sim/counters.h"
 #include "sim/event_queue.h"
+#include "sim/exec/cluster.h"
 #include "sim/exec/overruns.h"
 #include "sim/exec/program.h"
 #include "sim/exec/warp.h"
@@ -27,6 +28,8 @@ struct LaunchSpec {
     std::shared_ptr<const Program> program;
     const Code* code = nullptr;
     Dim3 grid, block;
+    Dim3 cluster;                  ///< blocks of one, in each direction
+    bool explicitCluster = false;  ///< it was asked for clusters, if only of one block
     std::uint32_t dynamicShared = 0;
     std::vector<std::uint8_t> params;
     std::vector<bool> sms;             ///< which SMs it may use; empty = all
@@ -72,6 +75,7 @@ struct Launch {
     std::uint64_t stopAt = ~std::uint64_t{0};  ///< the block before which the dispatcher asks whether it may go on
     std::optional<Counters> estimated;         ///< once it is done but for time that is to pass
     Cycles deadline = kNever;
+    std::vector<std::unique_ptr<Cluster>> clusters;  ///< that have blocks on the GPU
 
     bool mayUse(std::size_t sm) const { return spec.sms.empty() || spec.sms[sm]; }
     bool placed() const { return nextBlock == spec.grid.count(); }  ///< all of its blocks

@@ -159,6 +159,11 @@ void Machine::check(const LaunchSpec& spec) const {
     if (spec.params.size() != spec.code->kernelParamBytes)
         throw Error("{}: {} bytes of parameters given, {} wanted", name, spec.params.size(),
                     spec.code->kernelParamBytes);
+    const Dim3& cluster = spec.cluster;
+    if (cluster.count() == 0 || grid.x % cluster.x || grid.y % cluster.y || grid.z % cluster.z)
+        throw Error("{}: a grid of ({},{},{}) cannot be divided into clusters of ({},{},{})", name, grid.x, grid.y,
+                    grid.z, cluster.x, cluster.y, cluster.z);
+    if (cluster.count() > 1 && !profile_.cluster.sms) throw Error("{}: the GPU has no clusters", name);
     if (!spec.sms.empty() && (spec.sms.size() != sim_.config.sm.count ||
                               std::find(spec.sms.begin(), spec.sms.end(), true) == spec.sms.end()))
         throw Error("{}: the mask of SMs must name at least one of {}", name, profile_.sm.count);
@@ -184,6 +189,8 @@ Launch Machine::makeLaunch(StreamId stream, LaunchSpec spec) const {
     context.code = spec.code;
     context.grid = spec.grid;
     context.block = spec.block;
+    context.cluster = spec.cluster;
+    context.explicitCluster = spec.explicitCluster;
     context.dynamicShared = spec.dynamicShared;
     context.params = spec.params;
     context.gridId = record.id;
@@ -194,6 +201,9 @@ Launch Machine::makeLaunch(StreamId stream, LaunchSpec spec) const {
     context.nsPerCycle = sim_.config.nsPerCycle;
     context.smCount = sim_.config.sm.count;
     context.warpsPerSm = sim_.config.sm.warps;
+    if (spec.cluster.count() > 1 && !clustersFitting(profile_, record.occupancy, spec.cluster.count(), spec.sms))
+        throw Error("{}: a cluster of {} blocks fits no {} SMs that are neighbours", record.kernel,
+                    spec.cluster.count(), profile_.cluster.sms);
     launch.spec = std::move(spec);
     return launch;
 }
@@ -344,6 +354,7 @@ void Machine::endLaunch(Launch& launch, LaunchRecord::State state, Cycles when) 
     limits_.ended(launch);
     shared_.windows.close(launch.record.id);
     if (sim_.observer) sim_.observer->launchEnded(when, launch.record.id);
+    launch.clusters.clear();
     launch.spec.program.reset();
     streams_.launchEnded(launch.stream, when);
     slicer_.consider();
@@ -367,6 +378,8 @@ void Machine::readNotices(SmGroup& group) {
         }
         --launch.blocksLeft;
         launch.lastBlockEnd = notice.when;
+        if (notice.cluster && notice.cluster->end(notice.rank))
+            std::erase_if(launch.clusters, [&](const auto& cluster) { return cluster.get() == notice.cluster; });
         dispatcher_.schedule();
     }
 }

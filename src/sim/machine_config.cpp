@@ -58,6 +58,7 @@ MachineConfig::MachineConfig(const arch::DeviceProfile& p)
          .barrierLatency = of(p.sm.barrierLatency),
          .barrierInterval = of(p.sm.barrierInterval),
          .longestWait = of(p.sm.longestWait)},
+      cluster{.sms = of(p.cluster.sms), .latency = of(p.cluster.latency)},
       l1{.bytes = of(p.l1.bytes),
          .lineBytes = of(p.l1.lineBytes),
          .ways = of(p.l1.ways),

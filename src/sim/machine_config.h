@@ -22,6 +22,10 @@ struct MachineConfig {
         std::array<Cycles, arch::kOpClasses> latency;   ///< until a dependent instruction may issue
         Cycles guardLatency, meetLatency, barrierLatency, barrierInterval, longestWait;
     } sm;
+    struct Cluster {
+        std::uint32_t sms;
+        Cycles latency;
+    } cluster;
     struct L1 {
         Bytes bytes, lineBytes;
         std::uint32_t ways, mshrs, mshrMerges, prefetchDegree, prefetchReserve;

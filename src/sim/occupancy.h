@@ -18,4 +18,8 @@ struct Occupancy {
 /// How many blocks of this launch an SM holds. Throws Error if not even one fits.
 Occupancy occupancyOf(const arch::DeviceProfile&, const Code&, Dim3 block, std::uint32_t dynamicShared);
 
+/// How many clusters of so many blocks the GPU, or its SMs in the mask (empty: all), holds at once.
+std::uint64_t clustersFitting(const arch::DeviceProfile&, const Occupancy&, std::uint64_t blocks,
+                              const std::vector<bool>& sms = {});
+
 }  // namespace bulkhead::sim

@@ -28,7 +28,8 @@ Sampler::Way Sampler::begin(const Launch& launch, bool alone) {
     if (!history_.wantsTiming(launch)) {
         way_ = Way::untimed;
         pending_ = {0, blocks};
-    } else if (GridSample::worthwhile(blocks, wave) && !history_.dependent(launch)) {
+    } else if (GridSample::worthwhile(blocks, wave) && !history_.dependent(launch) &&
+               launch.spec.cluster.count() == 1) {  // a gap may end within a cluster
         way_ = Way::timedInPart;
         grid_.emplace(blocks, wave, launch.record.id, now_);
     } else {

@@ -78,8 +78,7 @@ void Units::showEffects(SmGroup& group) {
     for (const auto& sm : group.sms())
         if (!sm->effects().empty()) pending.push_back(&sm->effects());
     PendingEffects::show(pending);
-    for (const auto& sm : group.sms())
-        if (sm->effects().takeChange()) sm->sim().noteEffect();
+    for (const auto& sm : group.sms()) sm->meetOthers();
 }
 
 /// Every unit takes what the others have sent to it, in the order of their numbers. What was sent to SMs of a group

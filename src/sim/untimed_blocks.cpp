@@ -20,7 +20,10 @@ void UntimedBlocks::add(std::uint64_t first, std::uint64_t end) {
 }
 
 void UntimedBlocks::start(Resident& r) {
-    r.block.emplace(launch_, blockIndex(next_++, launch_.grid), 0, &now_, &effects_);
+    const BlockPlace at = placeOf(next_++, launch_.grid, launch_.cluster);
+    if (at.rank == 0) cluster_ = Cluster::wanted(launch_) ? std::make_shared<Cluster>(launch_) : nullptr;
+    r.block.emplace(launch_, at.index, 0, &now_, &effects_, cluster_.get(), at.rank);
+    r.cluster = cluster_;
     r.waiting = 0;
     if (r.warps.size() != r.block->warps) r.warps = std::vector<Warp>(r.block->warps);
     for (std::uint32_t w = 0; w < r.block->warps; ++w) r.warps[w].start(*r.block, w, w);
@@ -48,9 +51,13 @@ bool UntimedBlocks::round() {
     }
     const auto runs = [](const auto& resident) { return resident->block->liveWarps > 0; };
     const auto ended = std::partition(residents_.begin(), residents_.end(), runs);
+    for (auto resident = ended; resident != residents_.end(); ++resident)
+        if (Cluster* cluster = (*resident)->block->cluster) cluster->end((*resident)->block->rank);
     std::move(ended, residents_.end(), std::back_inserter(spare_));
     residents_.erase(ended, residents_.end());
-    while (next_ < end_ && residents_.size() < capacity_) {
+    // A cluster's blocks are there together.
+    const std::uint64_t together = launch_.cluster.count();
+    while (next_ < end_ && (residents_.size() < capacity_ || next_ % together != 0)) {
         if (spare_.empty()) spare_.push_back(std::make_unique<Resident>());
         Resident& resident = *spare_.back();
         start(resident);
@@ -58,6 +65,8 @@ bool UntimedBlocks::round() {
         if (resident.block->liveWarps > 0) {
             residents_.push_back(std::move(spare_.back()));
             spare_.pop_back();
+        } else if (Cluster* cluster = resident.block->cluster) {
+            cluster->end(resident.block->rank);
         }
         if (overLimit()) return false;
     }
@@ -133,6 +142,9 @@ void UntimedBlocks::note(Resident& r, std::uint32_t warp, const Step& step) {
             r.waiting |= std::uint64_t{1} << warp;
             ++changes_;
             return;
+        case StepKind::clusterWait:
+            ++changes_;
+            return;
         case StepKind::barrierPass:
         case StepKind::finished:
             r.waiting &= ~step.released;
@@ -157,9 +169,11 @@ void UntimedBlocks::expectProgress() {
     eachMovable([&](Resident&, std::uint32_t) { movable = true; });
     if (!movable) {
         const Resident& r = *residents_.front();
-        const auto first = static_cast<std::size_t>(std::countr_zero(r.waiting));
-        throw LaunchError(LaunchError::Cause::deadlock,
-                          r.warps[first].explainBarrier(static_cast<std::uint32_t>(std::popcount(r.waiting))));
+        const auto waits = [&](const Warp& w) { return !w.finished(); };
+        const auto first = std::find_if(r.warps.begin(), r.warps.end(), waits);
+        throw LaunchError(
+            LaunchError::Cause::deadlock,
+            first->explainBarrier(static_cast<std::uint32_t>(std::count_if(r.warps.begin(), r.warps.end(), waits))));
     }
     const std::uint64_t before = changes_;
     for (std::uint64_t steps = kPatience; changes_ == before && !overLimit(); steps *= 2)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/counters.h"
+#include "sim/exec/cluster.h"
 #include "sim/exec/pending_effects.h"
 #include "sim/exec/warp.h"
 
@@ -55,9 +56,12 @@ class UntimedBlocks {
         std::vector<Warp> warps;
         std::vector<Warp::Snapshot> snapshots;
         std::vector<bool> loops;
-        std::uint64_t waiting = 0;  ///< at barriers: bit per warp
+        std::uint64_t waiting = 0;         ///< at barriers: bit per warp
+        std::shared_ptr<Cluster> cluster;  ///< null: the block is alone
 
-        bool canMove(std::uint32_t warp) const { return !warps[warp].finished() && !(waiting >> warp & 1); }
+        bool canMove(std::uint32_t warp) const {
+            return !warps[warp].finished() && !(waiting >> warp & 1) && !warps[warp].waitsForCluster();
+        }
     };
 
     void start(Resident&);
@@ -80,6 +84,7 @@ class UntimedBlocks {
     PendingEffects effects_;
     std::uint64_t capacity_;
     std::uint64_t next_ = 0, end_ = 0;
+    std::shared_ptr<Cluster> cluster_;  ///< of the block that was started last
     std::vector<std::unique_ptr<Resident>> residents_, spare_;
     Counters counted_;
     std::uint64_t most_ = 0;

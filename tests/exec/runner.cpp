@@ -1,13 +1,17 @@
 #include "runner.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "ptx/assembler/assembler.h"
 #include "ptx/module.h"
+#include "sim/exec/cluster.h"
 
 namespace bulkhead::sim {
 
 Runner::Runner(const std::string& ptx, Loads loads) {
     const std::string header =
-        ptx.find(".version") == std::string::npos ? ".version 8.0 .target sm_80 .address_size 64 " : "";
+        ptx.find(".version") == std::string::npos ? ".version 8.0 .target sm_90 .address_size 64 " : "";
     const ptx::Module module = ptx::parse(header + ptx, "test.ptx");
     program = lower(loads == Loads::assembled ? ptx::assemble(module) : module);
     for (Program::Global& g : program->globals) g.address = allocate(g.bytes, g.space != ptx::Space::constant);
@@ -55,32 +59,51 @@ void Runner::run(const std::string& kernel, Shape shape, std::vector<std::uint8_
     warpInstructions = threadInstructions = 0;
     accesses.clear();
 
-    std::vector<Warp> warps((shape.block.count() + kLanes - 1) / kLanes);
-    for (std::uint64_t b = 0; b < shape.grid.count(); ++b) {
-        const Dim3 index{static_cast<std::uint32_t>(b % shape.grid.x),
-                         static_cast<std::uint32_t>(b / shape.grid.x % shape.grid.y),
-                         static_cast<std::uint32_t>(b / shape.grid.x / shape.grid.y)};
-        PendingEffects effects(now);
-        Block block(context, index, 2, &now, &effects);
-        for (std::uint32_t w = 0; w < warps.size(); ++w) warps[w].start(block, w, w + 4);
+    context.cluster = shape.cluster;
+    context.explicitCluster = shape.cluster.count() > 1;
+    for (std::uint64_t b = 0; b < shape.grid.count(); b += shape.cluster.count()) runCluster(context, b);
+}
+
+/// Its blocks run at the same time; without clusters it is one block.
+void Runner::runCluster(const LaunchContext& context, std::uint64_t first) {
+    struct Running {
+        std::optional<Block> block;
+        std::vector<Warp> warps;
         std::uint64_t waiting = 0;
-        while (block.liveWarps > 0) {
-            bool moved = false;
-            for (std::uint32_t w = 0; w < warps.size(); ++w) {
-                if (warps[w].finished() || (waiting >> w & 1)) continue;
+    };
+    PendingEffects effects(now);
+    std::optional<Cluster> cluster;
+    if (Cluster::wanted(context)) cluster.emplace(context);
+    std::vector<Running> blocks(context.cluster.count());
+    for (std::uint32_t rank = 0; rank < blocks.size(); ++rank) {
+        Running& r = blocks[rank];
+        r.block.emplace(context, placeOf(first + rank, context.grid, context.cluster).index, 2, &now, &effects,
+                        cluster ? &*cluster : nullptr, rank);
+        r.warps = std::vector<Warp>(r.block->warps);
+        for (std::uint32_t w = 0; w < r.warps.size(); ++w) r.warps[w].start(*r.block, w, w + 4);
+    }
+    const auto lives = [](const Running& r) { return r.block->liveWarps > 0; };
+    while (std::any_of(blocks.begin(), blocks.end(), lives)) {
+        bool moved = false;
+        for (Running& r : blocks) {
+            for (std::uint32_t w = 0; w < r.warps.size(); ++w) {
+                Warp& warp = r.warps[w];
+                if (warp.finished() || (r.waiting >> w & 1) || warp.waitsForCluster()) continue;
                 moved = true;
-                const Step step = warps[w].step();
+                const Step step = warp.step();
                 PendingEffects::show({&effects});
+                for (const PendingEffects::Failure& failure : effects.takeFailures()) throw LaunchError(failure.error);
                 ++now;
                 ++warpInstructions;
                 threadInstructions += step.lanes;
-                if (step.kind == StepKind::barrierWait) waiting |= std::uint64_t{1} << w;
-                waiting &= ~step.released;
+                if (step.kind == StepKind::barrierWait) r.waiting |= std::uint64_t{1} << w;
+                r.waiting &= ~step.released;
                 if (recordAccesses && step.kind == StepKind::memory)
-                    accesses.insert(accesses.end(), warps[w].accesses().begin(), warps[w].accesses().end());
+                    accesses.insert(accesses.end(), warp.accesses().begin(), warp.accesses().end());
+                if (step.kind == StepKind::finished && r.block->liveWarps == 0 && cluster) cluster->end(r.block->rank);
             }
-            if (!moved) throw Error("every warp waits at a barrier");
         }
+        if (!moved) throw Error("every warp waits at a barrier");
     }
 }
 

@@ -42,6 +42,7 @@ class Runner {
     struct Shape {
         Dim3 grid, block;
         std::uint32_t dynamicShared = 0;
+        Dim3 cluster = {};
     };
     template <class... Arguments>
     void launch(const std::string& kernel, Shape shape, Arguments... arguments) {
@@ -67,6 +68,7 @@ class Runner {
 
   private:
     void run(const std::string& kernel, Shape, std::vector<std::uint8_t> params);
+    void runCluster(const LaunchContext&, std::uint64_t first);
 
     std::vector<std::unique_ptr<std::uint8_t[]>> storage_;
     VirtualAddress next_ = 0x7f00'0000'0000;

@@ -53,6 +53,7 @@ struct Harness {
         std::vector<bool> sms = {};
         Cycles maxCycles = 0;
         AccessWindow window = {};
+        Dim3 cluster = {};
     };
     LaunchId start(const std::string& text, const Shape& shape, const std::vector<std::uint64_t>& arguments = {},
                    StreamId on = ~StreamId{0}) {
@@ -67,6 +68,8 @@ struct Harness {
         spec.sms = shape.sms;
         spec.maxCycles = shape.maxCycles;
         spec.window = shape.window;
+        spec.cluster = shape.cluster;
+        spec.explicitCluster = shape.cluster.count() > 1;
         spec.params.resize(spec.code->kernelParamBytes);
         for (std::size_t i = 0; i < arguments.size(); ++i) std::memcpy(spec.params.data() + 8 * i, &arguments[i], 8);
         return gpu.launch(on, std::move(spec));

@@ -50,8 +50,9 @@ void Parser::performanceDirectives(Function& target) {
             target.minBlocksPerSm = one();
         } else if (word == "maxnreg") {
             target.maxRegisters = one();
-        } else if (word == "maxnctapersm" || word == "maxclusterrank" || word == "abi_preserve" ||
-                   word == "abi_preserve_control") {
+        } else if (word == "maxclusterrank") {
+            target.maxClusterRank = one();
+        } else if (word == "maxnctapersm" || word == "abi_preserve" || word == "abi_preserve_control") {
             one();
         } else if (word == "noreturn") {
             target.noReturn = true;
@@ -64,13 +65,14 @@ void Parser::performanceDirectives(Function& target) {
             pragma();
             accept(';');
         } else if (word == "reqnctapercluster") {
-            unsigned shape[3];
-            triple(shape, ".reqnctapercluster");
-            if (shape[0] > 1 || shape[1] > 1 || shape[2] > 1) {
-                fail(position, "clusters of thread blocks are not supported yet");
-            }
-        } else if (word == "explicitcluster" || word == "blocksareclusters") {
-            fail("clusters of thread blocks are not supported yet");
+            triple(target.requiredCluster, ".reqnctapercluster");
+            for (const unsigned extent : target.requiredCluster)
+                if (extent == 0) fail(position, ".reqnctapercluster needs numbers above 0");
+        } else if (word == "explicitcluster") {
+            target.explicitCluster = true;
+            advance();
+        } else if (word == "blocksareclusters") {
+            fail("a grid that is given in clusters (.blocksareclusters) is not supported");
         } else {
             fail(fmt::format("unknown directive '.{}' of a function", word));
         }

@@ -168,7 +168,7 @@ void runAtomic(const Instr& i, Warp& w, LaneMask mask) {
     accessMemory(i, w, mask, kind, [&](const Access& a, const Places& p) {
         w.lastAccess().combines = kCombines<T, Operation>;
         w.lastAccess().addsFloats = i.type == Type::f32 || i.type == Type::f64;
-        if (a.space == ptx::Space::global && !w.effects().showAtOnce()) {
+        if (isShownLater(a, w)) {
             w.effects().defer<Kind>(a, Kind::run).take(i, w, a, p);
             return;
         }

@@ -281,8 +281,8 @@ void FunctionLowering::lowerInstruction(int index) {
     temporaries_ = 0;
     consumed_ = false;
     Instr i = begin(instruction);
-    if (!lowerAddress(i) && !lowerMemory(i) && !lowerImage(i) && !lowerMatrix(i) && !lowerControl(i) &&
-        !lowerCompute(instruction, *this, i))
+    if (!lowerAddress(i) && !lowerMemory(i) && !lowerImage(i) && !lowerMatrix(i) && !lowerCluster(i) &&
+        !lowerControl(i) && !lowerCompute(instruction, *this, i))
         refuseUnsupported();
     if (!consumed_) finish(instruction, i);
 }

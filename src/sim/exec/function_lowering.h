@@ -174,6 +174,14 @@ class FunctionLowering final : public Operands {
     Slot dataSource(const Operand&, ptx::Type, unsigned registerBits);
     Slot dataResult(const Operand&);
 
+    // lower_cluster.cpp
+    bool lowerCluster(Instr&);
+    void lowerClusterBarrier(Instr&);
+    void lowerMapAddress(Instr&);
+    void lowerRankOfAddress(Instr&);
+    void completeBytesOf(Instr& store);
+    Slot clusterAddress(const Operand&, bool isShared, unsigned bytes);
+
     // lower_mbarrier.cpp
     bool lowerMbarrier(Instr&);
     void mbarrierObject(Instr&, const Operand&);

@@ -279,6 +279,9 @@ class ModuleLowering {
                 return n[0] ? std::uint64_t{n[0]} * std::max(n[1], 1u) * std::max(n[2], 1u) : 0;
             };
             const std::uint64_t most = threads(f.requiredThreads) ? threads(f.requiredThreads) : threads(f.maxThreads);
+            std::copy(std::begin(f.requiredCluster), std::end(f.requiredCluster), code.requiredCluster);
+            code.maxClusterRank = f.maxClusterRank;
+            code.explicitCluster = f.explicitCluster;
             code.maxThreadsPerBlock = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, ~std::uint32_t{0}));
         }
     }

@@ -37,7 +37,7 @@ Space spaceNamed(std::string_view name) {
     if (name == "global") return Space::global;
     if (name == "const") return Space::constant;
     if (name == "local") return Space::local;
-    if (name.starts_with("shared")) return Space::shared;  // ::cta and ::cluster are one: a cluster is one block
+    if (name.starts_with("shared")) return Space::shared;
     if (name.starts_with("param")) return Space::param;
     return Space::none;
 }
@@ -138,7 +138,7 @@ bool FunctionLowering::lowerMove(Instr& i) {
     if (from.name == "is_explicit_cluster") {
         i.dst[0] = predicateResult(to);
         i.dstCount = 1;
-        i.run = runClear;
+        i.run = runIsExplicitCluster;
         return true;
     }
     if (current_->modifiers.size() != 1) refuse("mov has one type");
@@ -191,7 +191,7 @@ void FunctionLowering::lowerCvta(Instr& i) {
 void FunctionLowering::lowerIsSpace(Instr& i) {
     expectOperands(2, 2);
     if (current_->modifiers.size() != 1) refuse("isspacep has one state space");
-    i.run = isSpaceHandler(spaceNamed(current_->modifiers[0]));
+    i.run = isSpaceHandler(spaceNamed(current_->modifiers[0]), current_->has("shared::cluster"));
     if (!i.run) refuse(fmt::format("'.{}' is no state space of generic addresses", current_->modifiers[0]));
     i.dst[0] = predicateResult(current_->operands[0]);
     i.dstCount = 1;

@@ -20,7 +20,6 @@ struct Refusal {
 constexpr std::string_view kTensorCores = "the tensor cores of sm_100 are not supported";
 constexpr std::string_view kTextures = "reductions on surfaces and references to textures are not supported";
 constexpr std::string_view kBulk = "bulk asynchronous copies and tensor maps are not supported";
-constexpr std::string_view kClusters = "clusters of thread blocks are not supported";
 constexpr Refusal kRefusals[] = {
     {"tcgen05", kTensorCores},
     {"sured", kTextures},
@@ -29,12 +28,8 @@ constexpr Refusal kRefusals[] = {
     {"tensormap", kBulk},
     {"prefetch", kBulk},
     {"multimem", kBulk},
-    {"st", "asynchronous stores are not supported"},
-    {"red", "asynchronous reductions are not supported"},
-    {"mapa", kClusters},
-    {"getctarank", kClusters},
-    {"clusterlaunchcontrol", kClusters},
-    {"barrier", kClusters},
+    {"st", "bulk stores are not supported"},
+    {"clusterlaunchcontrol", "work that a block takes over from another is not supported"},
     {"alloca", "alloca is not supported"},
     {"stacksave", "alloca is not supported"},
     {"stackrestore", "alloca is not supported"},
@@ -73,7 +68,7 @@ bool FunctionLowering::lowerControl(Instr& i) {
         const bool isProxy = std::any_of(current_->modifiers.begin(), current_->modifiers.end(),
                                          [](const std::string& m) { return m.starts_with("proxy"); });
         return simple(orders && !isProxy ? Kind::fence : Kind::nop);
-    } else if (opcode == "bar" || (opcode == "barrier" && !current_->has("cluster"))) {
+    } else if (opcode == "bar" || opcode == "barrier") {
         lowerBarrier(i);
     } else if (opcode == "brkpt" || opcode == "pmevent" || opcode == "griddepcontrol") {
         return simple(Kind::nop);

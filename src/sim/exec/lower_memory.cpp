@@ -22,7 +22,7 @@ struct Named {
 
 constexpr Named<Space> kSpaces[] = {
     {"global", Space::global},      {"shared", Space::shared},
-    {"shared::cta", Space::shared}, {"shared::cluster", Space::shared},  // a cluster is one block
+    {"shared::cta", Space::shared}, {"shared::cluster", Space::shared},
     {"local", Space::local},        {"const", Space::constant},
     {"param", Space::param},        {"param::entry", Space::param},
     {"param::func", Space::param},
@@ -61,7 +61,9 @@ bool contains(const std::string_view (&table)[n], std::string_view name) {
 MemoryModifiers FunctionLowering::memoryModifiers(std::size_t fixedOperands) {
     MemoryModifiers result;
     const bool isAtomic = current_->opcode == "atom" || current_->opcode == "red";
+    const bool isAsync = current_->has("async") && current_->opcode != "cp";
     for (const std::string& m : current_->modifiers) {
+        if (isAsync && (m == "async" || m == "mbarrier::complete_tx::bytes")) continue;
         if (const Space* space = find(kSpaces, m))
             result.space = *space;
         else if (const Type* type = find(kTypes, m))
@@ -187,11 +189,12 @@ bool FunctionLowering::lowerMemory(Instr& i) {
     if (opcode == "ld" || opcode == "ldu") {
         lowerLoad(i);
     } else if (opcode == "st") {
-        if (current_->has("async") || current_->has("bulk")) return false;
+        if (current_->has("bulk")) return false;
         lowerStore(i);
+        if (current_->has("async")) completeBytesOf(i);
     } else if (opcode == "atom" || opcode == "red") {
-        if (current_->has("async")) return false;
         lowerAtomic(i);
+        if (current_->has("async")) completeBytesOf(i);
     } else if (opcode == "mbarrier") {
         return lowerMbarrier(i);
     } else if (opcode == "cp" && current_->has("async") && !current_->has("bulk") && !current_->has("reduce")) {
@@ -242,7 +245,7 @@ void FunctionLowering::lowerLoad(Instr& i) {
 }
 
 void FunctionLowering::lowerStore(Instr& i) {
-    const MemoryModifiers m = memoryModifiers(2);
+    const MemoryModifiers m = memoryModifiers(current_->has("async") ? 3 : 2);
     const std::vector<Operand> elements = elementsOf(current_->operands[1], m.elements);
     const unsigned width = widthOf(elements, m.type), bytes = ptx::bitsOf(m.type) / 8 * m.elements;
     if (m.space == Space::constant) refuse("constant memory cannot be written");
@@ -272,7 +275,7 @@ void FunctionLowering::lowerAtomic(Instr& i) {
     const bool isReduction = current_->opcode == "red";
     const bool isCas = current_->has("cas");
     const std::size_t first = isReduction ? 0 : 1;
-    const MemoryModifiers m = memoryModifiers(first + (isCas ? 3 : 2));
+    const MemoryModifiers m = memoryModifiers(first + (isCas || current_->has("async") ? 3 : 2));
     if (m.operation.empty()) refuse("the instruction has no operation");
     if (m.space != Space::none && m.space != Space::global && m.space != Space::shared)
         refuse(fmt::format("there are no atomics on .{} memory", nameOf(m.space)));

@@ -110,6 +110,40 @@ std::uint64_t operandOf(const Instr& i, Warp& w, unsigned lane) {
     return i.srcCount > 1 ? w.lanes<std::uint32_t>(i.src[1])[lane] : 0;
 }
 
+constexpr std::string_view kTooMany =
+    "more arrivals or bytes at an mbarrier object than are pending, or than it can count";
+
+/// What is done to an object of another block of the cluster, until it shows.
+template <Operation kOperation>
+struct Remote {
+    std::uint8_t* at;
+    std::uint64_t operand;
+    PendingEffects* effects;
+    const LaunchContext* launch;
+    std::int32_t line;
+
+    static bool run(void* what) {
+        const auto& remote = *static_cast<const Remote*>(what);
+        const auto before = readAs<std::uint64_t>(remote.at);
+        const Mbarrier object = after<kOperation>(Mbarrier::read(before), remote.operand);
+        if (!object.fits())
+            remote.effects->fail(*remote.launch,
+                                 LaunchError(LaunchError::Cause::illegalInstruction,
+                                             fmt::format("illegal instruction: kernel {}, PTX line {}: {}",
+                                                         remote.launch->code->name, remote.line, kTooMany)));
+        writeAs(remote.at, object.word());
+        return object.word() != before;
+    }
+};
+
+template <Operation kOperation>
+void defer(const Instr& i, Warp& w, unsigned lane, std::uint8_t* at) {
+    if (isTest(kOperation) || i.dstCount)
+        w.fail(LaunchError::Cause::illegalInstruction, i, lane, "the state of an mbarrier object of another block");
+    w.effects().defer<Remote<kOperation>>(Remote<kOperation>::run) = {at, operandOf<kOperation>(i, w, lane),
+                                                                      &w.effects(), &w.launch(), i.line};
+}
+
 template <Operation kOperation>
 void run(const Instr& i, Warp& w, LaneMask mask) {
     const AccessKind kind = isTest(kOperation) ? AccessKind::load
@@ -122,15 +156,17 @@ void run(const Instr& i, Warp& w, LaneMask mask) {
             if (a.space != ptx::Space::shared)
                 w.fail(LaunchError::Cause::illegalAddress, i, lane, "an mbarrier object that is not in shared memory");
             std::uint8_t* const at = p.of(a, lane);
+            if (a.remote && isShownLater(a, w)) {
+                defer<kOperation>(i, w, lane, at);
+                continue;
+            }
             const auto before = readAs<std::uint64_t>(at);
             const std::uint64_t operand = operandOf<kOperation>(i, w, lane);
             if constexpr (isTest(kOperation)) {
                 if (isComplete<kOperation>(before, operand)) complete |= LaneMask{1} << lane;
             } else {
                 const Mbarrier object = after<kOperation>(Mbarrier::read(before), operand);
-                if (!object.fits())
-                    w.fail(LaunchError::Cause::illegalInstruction, i, lane,
-                           "more arrivals or bytes at an mbarrier object than are pending, or than it can count");
+                if (!object.fits()) w.fail(LaunchError::Cause::illegalInstruction, i, lane, std::string(kTooMany));
                 const std::uint64_t now = object.word();
                 writeAs(at, now);
                 if (now != before) w.noteChange();

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "sim/exec/pending_effects.h"
+#include "sim/exec/cluster.h"
 
 namespace bulkhead::sim {
 
@@ -140,6 +140,14 @@ void wrapAddresses(Access& a) {
     a.pattern = AccessPattern::scattered;
 }
 
+/// The same, of shared memory, where an address may name its own block.
+void wrapShared(Access& a, std::uint32_t own) {
+    wrapAddresses(a);
+    for (std::uint64_t& address : a.address)
+        if (address == ClusterAddress::of(ClusterAddress::offsetIn(address), own))
+            address = ClusterAddress::offsetIn(address);
+}
+
 /// Memory that begins at offset 0 and is one piece for all lanes.
 void locateFlat(const Instr& i, Warp& w, Access& a, Places& p, std::uint8_t* bytes, std::uint64_t size,
                 const char* what) {
@@ -149,7 +157,7 @@ void locateFlat(const Instr& i, Warp& w, Access& a, Places& p, std::uint8_t* byt
     else if (a.pattern == AccessPattern::scattered)
         s = spanOf(a);
     if (s.high >= size || size - s.high < a.bytes || (s.all & (a.bytes - 1u))) [[unlikely]] {
-        if (a.space == Space::shared) wrapAddresses(a);
+        if (a.space == Space::shared) wrapShared(a, w.block().rank);
         for (LaneMask m = a.lanes; m; m &= m - 1) {
             const unsigned lane = firstOf(m);
             const std::uint64_t address = a.address[lane];
@@ -176,6 +184,31 @@ void locatePrivate(const Instr& i, Warp& w, Access& a, Places& p, std::uint64_t 
             w.failAddress(LaunchError::Cause::illegalAddress, i, lane, address,
                           fmt::format("outside the {} bytes of {}", size, what));
         p.lane[lane] = place(lane, address);
+    }
+}
+
+/// Shared memory of other blocks of the cluster.
+void locateRemote(const Instr& i, Warp& w, const Access& a, Places& p) {
+    Cluster& cluster = *w.block().cluster;
+    p.linear = 0;
+    for (LaneMask m = a.lanes; m; m &= m - 1) {
+        const unsigned lane = firstOf(m);
+        const std::uint64_t address = a.address[lane];
+        const std::uint32_t rank = ClusterAddress::rankIn(address, w.block().rank);
+        const std::uint32_t offset = ClusterAddress::offsetIn(address);
+        if (rank >= cluster.size())
+            w.failAddress(LaunchError::Cause::illegalAddress, i, lane, address,
+                          fmt::format("there is no block {} in a cluster of {}", rank, cluster.size()));
+        const std::span<std::uint8_t> shared = cluster.sharedOf(rank);
+        if (offset % a.bytes) w.failAddress(LaunchError::Cause::misalignedAddress, i, lane, address);
+        if (offset >= shared.size() || shared.size() - offset < a.bytes)
+            w.failAddress(
+                LaunchError::Cause::illegalAddress, i, lane, address,
+                fmt::format("outside the {} bytes of shared memory of block {} of the cluster", shared.size(), rank));
+        if (cluster.hasEnded(rank))
+            w.failAddress(LaunchError::Cause::illegalAddress, i, lane, address,
+                          fmt::format("block {} of the cluster has ended", rank));
+        p.lane[lane] = shared.data() + offset;
     }
 }
 
@@ -264,7 +297,8 @@ void fillAddresses(const Instr& i, Warp& w, Slot slot, bool addressIs32, std::in
 void locate(const Instr& i, Warp& w, Access& a, Places& p, bool writes) {
     switch (a.space) {
         case Space::shared: {
-            std::vector<std::uint8_t>& shared = w.block().shared;
+            if (a.remote) return locateRemote(i, w, a, p);
+            const std::span<std::uint8_t> shared = w.block().shared;
             return locateFlat(i, w, a, p, shared.data(), shared.size(), "the block's shared memory");
         }
         case Space::local:
@@ -275,6 +309,22 @@ void locate(const Instr& i, Warp& w, Access& a, Places& p, bool writes) {
         default:
             return locateGlobal(i, w, a, p, writes);
     }
+}
+
+LaneMask remoteLanes(const Access& a, const Warp& w) {
+    const std::uint32_t own = w.block().rank;
+    LaneMask remote = 0;
+    for (LaneMask m = a.lanes; m; m &= m - 1)
+        if (ClusterAddress::rankIn(a.address[firstOf(m)], own) != own) remote |= bit(firstOf(m));
+    return remote;
+}
+
+void keepLanes(Access& a, LaneMask lanes) {
+    a.lanes = lanes;
+    a.pattern = AccessPattern::scattered;
+    const std::uint64_t first = a.address[firstOf(lanes)];
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+        if (!(lanes & bit(lane))) a.address[lane] = first;
 }
 
 LaneMask globalLanes(const Access& a) {
@@ -438,6 +488,8 @@ void loadPending(const Instr& i, Warp& w, const Access& a, const Places& p, bool
 template <class Memory, class Extended, class Register>
 void runLoad(const Instr& i, Warp& w, LaneMask mask) {
     accessMemory(i, w, mask, AccessKind::load, [&](const Access& a, const Places& p) {
+        if (a.remote && !w.effects().showAtOnce()) [[unlikely]]
+            return loadPending<Memory, Extended, Register>(i, w, a, p, true);
         if (a.space == Space::global) {
             const auto seen = w.effects().seenBy(a, p);
             if (seen != PendingEffects::Seen::memory) [[unlikely]]
@@ -468,6 +520,34 @@ void storeElement(const Access& a, const Places& p, unsigned offset, const Regis
     }
 }
 
+/// Stores to other blocks of the cluster, until they show.
+struct RemoteStore {
+    LaneMask lanes;
+    unsigned bytes;
+    std::uint8_t* to[kLanes];
+    std::uint8_t data[kLanes][16];
+
+    /// Where the bytes go until then.
+    static Places of(Warp& w, const Access& a, const Places& p) {
+        auto& store = w.effects().defer<RemoteStore>(RemoteStore::run);
+        Places places;
+        store.lanes = a.lanes;
+        store.bytes = a.bytes;
+        for (LaneMask m = a.lanes; m; m &= m - 1) {
+            const unsigned lane = firstOf(m);
+            store.to[lane] = p.of(a, lane);
+            places.lane[lane] = store.data[lane];
+        }
+        return places;
+    }
+    static bool run(void* what) {
+        const auto& store = *static_cast<const RemoteStore*>(what);
+        for (LaneMask m = store.lanes; m; m &= m - 1)
+            std::memcpy(store.to[firstOf(m)], store.data[firstOf(m)], store.bytes);
+        return true;
+    }
+};
+
 template <class Memory, class Register>
 void runStore(const Instr& i, Warp& w, LaneMask mask) {
     accessMemory(i, w, mask, AccessKind::store, [&](const Access& a, const Places& p) {
@@ -475,8 +555,10 @@ void runStore(const Instr& i, Warp& w, LaneMask mask) {
             for (unsigned e = 0; e < i.elements; ++e)
                 storeElement<Memory, Register>(a, to, e * sizeof(Memory), w.lanes<Register>(i.src[1 + e]));
         };
-        if (a.space != Space::global || w.effects().showAtOnce())
+        if (!isShownLater(a, w))
             write(p);
+        else if (a.remote) [[unlikely]]
+            write(RemoteStore::of(w, a, p));
         else
             write(w.effects().store(a, p));
     });

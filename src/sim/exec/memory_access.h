@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "sim/exec/instruction_details.h"
+#include "sim/exec/pending_effects.h"
 #include "sim/exec/places.h"
 #include "sim/exec/warp.h"
 
@@ -23,6 +24,34 @@ LaneMask globalLanes(const Access&);
 /// that space with addresses in it.
 LaneMask takeOneSpace(const Instr&, Warp&, const std::uint64_t* generic, LaneMask lanes, Access& a);
 
+/// The lanes whose .shared addresses lie in other blocks of the cluster.
+LaneMask remoteLanes(const Access&, const Warp&);
+
+/// Makes `a`, of shared memory, an access of those lanes alone.
+void keepLanes(Access& a, LaneMask lanes);
+
+/// Runs body(access, places) on an access whose space is known: twice, if some lanes are in the block's own shared
+/// memory and others in another block's.
+template <class Body>
+inline void accessSpace(const Instr& i, Warp& w, Access& a, bool writes, Body body) {
+    Places places;
+    if (a.space == ptx::Space::shared && w.block().cluster) [[unlikely]] {
+        if (const LaneMask remote = remoteLanes(a, w)) {
+            if (const LaneMask own = a.lanes & ~remote) {
+                Access& part = w.beginAccess(a.space, a.kind, a.cacheOp, a.bytes, own);
+                std::memcpy(part.address, a.address, sizeof part.address);
+                keepLanes(part, own);
+                locate(i, w, part, places, writes);
+                body(part, places);
+            }
+            keepLanes(a, remote);
+            a.remote = true;
+        }
+    }
+    locate(i, w, a, places, writes);
+    body(a, places);
+}
+
 /// Runs body(access, places) on each space an instruction touches: one, unless it is generic and its lanes differ.
 /// adjust(access) may change the addresses that the operand gave.
 template <class Adjust, class Body>
@@ -40,17 +69,18 @@ inline void accessMemoryAt(const Instr& i, Warp& w, LaneMask mask, AccessKind ki
                 Access& part =
                     w.beginAccess(i.space, kind, i.cacheOp, static_cast<unsigned>(i.elementBytes) * i.elements, rest);
                 rest &= ~takeOneSpace(i, w, generic, rest, part);
-                Places places;
-                locate(i, w, part, places, writes);
-                body(part, places);
+                accessSpace(i, w, part, writes, body);
             }
             return;
         }
         a.space = ptx::Space::global;
     }
-    Places places;
-    locate(i, w, a, places, writes);
-    body(a, places);
+    accessSpace(i, w, a, writes, body);
+}
+
+/// Whether others see an access at the end of the window only, and it sees theirs then: not of a block's own memory.
+inline bool isShownLater(const Access& a, const Warp& w) {
+    return (a.space == ptx::Space::global || a.remote) && !w.effects().showAtOnce();
 }
 template <class Body>
 inline void accessMemory(const Instr& i, Warp& w, LaneMask mask, AccessKind kind, Body body) {

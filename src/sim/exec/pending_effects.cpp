@@ -130,8 +130,12 @@ Places PendingEffects::store(const Access& a, const Places& p) {
 }
 
 void* PendingEffects::defer(const Access& a, std::size_t bytes, Run run) {
-    if (a.kind != AccessKind::load)
+    if (a.kind != AccessKind::load && !a.remote)
         for (LaneMask m = a.lanes; m; m &= m - 1) mark(a.address[std::countr_zero(m)] >> kLineShift).atomics = true;
+    return defer(bytes, run);
+}
+
+void* PendingEffects::defer(std::size_t bytes, Run run) {
     const std::uint32_t data = room(bytes);
     Entry& entry = entries_.emplace_back();
     entry.when = now_;

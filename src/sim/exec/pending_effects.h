@@ -41,9 +41,15 @@ class PendingEffects {
     /// Something that `run` will do with what is put there: atomics, and loads. True says that it has changed memory.
     using Run = bool (*)(void* what);
     void* defer(const Access&, std::size_t bytes, Run run);
+    void* defer(std::size_t bytes, Run run);
     template <class What>
     What& defer(const Access& a, Run run) {
         return *static_cast<What*>(defer(a, sizeof(What), run));
+    }
+    /// ... and that no load of the SM could see: what is done to other blocks of a cluster.
+    template <class What>
+    What& defer(Run run) {
+        return *static_cast<What*>(defer(sizeof(What), run));
     }
     void print(const LaunchContext& launch, std::string text) {
         if (!atOnce_)
@@ -52,7 +58,19 @@ class PendingEffects {
             launch.print(text);
     }
 
+    /// Something that was deferred cannot be done: ends the launch.
+    void fail(const LaunchContext& launch, LaunchError error) {
+        failures_.push_back({now_, &launch, std::move(error)});
+    }
+
     // ---- At the end of the window.
+
+    struct Failure {
+        Cycles when;
+        const LaunchContext* launch;
+        LaunchError error;
+    };
+    std::vector<Failure> takeFailures() { return std::exchange(failures_, {}); }
 
     bool empty() const { return entries_.empty() && prints_.empty(); }
     /// Shows what these have pending, and empties them. Of one cycle the first one's comes first.
@@ -110,6 +128,7 @@ class PendingEffects {
     std::vector<Mark> marks_;  ///< by line, or in the next place that is free; a power of two of them
     std::uint32_t marked_ = 0, window_ = 1;
     std::vector<Print> prints_;
+    std::vector<Failure> failures_;
     bool changed_ = false;
 };
 

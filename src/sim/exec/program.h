@@ -63,7 +63,9 @@ enum class Kind : std::uint8_t {
     fence,        ///< membar, fence: waits for the warp's own outstanding accesses
     asyncCommit,  ///< cp.async.commit_group
     asyncWait,    ///< cp.async.wait_group N, wait_all
-    nop,          ///< bar.warp.sync, pragma-like instructions
+    clusterArrive,
+    clusterWait,
+    nop,  ///< bar.warp.sync, pragma-like instructions
 };
 
 enum class CacheOp : std::uint8_t { ca, cg, cs, lu, cv, wb, wt, none };
@@ -201,14 +203,17 @@ struct Code {
         std::uint32_t offset, bytes;
         bool isPointer;
     };
-    std::vector<Param> params;             ///< kernels: where each argument goes in the block
-    std::uint32_t localBytes = 0;          ///< per thread, this function's own frame
-    std::uint32_t stackBytes = 0;          ///< per thread, with everything it can call
-    std::uint32_t sharedBytes = 0;         ///< static
-    std::uint32_t registersPerThread = 0;  ///< estimated by liveness, for occupancy
-    std::uint32_t maxThreadsPerBlock = 0;  ///< from .maxntid/.reqntid, 0 = no limit
-    bool readsTimeOrPlace = false;         ///< it, or a function that it can call, reads %clock, %smid or the like
-    std::vector<Formal> formals;           ///< device functions: results, then parameters
+    std::vector<Param> params;              ///< kernels: where each argument goes in the block
+    std::uint32_t localBytes = 0;           ///< per thread, this function's own frame
+    std::uint32_t stackBytes = 0;           ///< per thread, with everything it can call
+    std::uint32_t sharedBytes = 0;          ///< static
+    std::uint32_t registersPerThread = 0;   ///< estimated by liveness, for occupancy
+    std::uint32_t maxThreadsPerBlock = 0;   ///< from .maxntid/.reqntid, 0 = no limit
+    std::uint32_t requiredCluster[3] = {};  ///< .reqnctapercluster; 0 = not given
+    std::uint32_t maxClusterRank = 0;       ///< .maxclusterrank; 0 = not given
+    bool explicitCluster = false;           ///< may be launched with a cluster only
+    bool readsTimeOrPlace = false;          ///< it, or a function that it can call, reads %clock, %smid or the like
+    std::vector<Formal> formals;            ///< device functions: results, then parameters
     std::vector<CallSite> callSites;
     std::vector<ImageSite> imageSites;    ///< of texture and surface instructions, by Instr::extra
     std::vector<MatrixSite> matrixSites;  ///< of matrix instructions, by Instr::extra
@@ -222,6 +227,7 @@ struct Program {
     std::string name;
     std::vector<Code> codes;
     std::unordered_map<std::string, std::uint32_t> codeByName;
+    bool hasClusterBarriers = false;
     std::uint64_t codeAddress = 0;  ///< physical, of the first machine instruction: given by who places it
     AlignedBytes constants;         ///< broadcast immediates
     std::shared_ptr<const std::string> source;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "sim/exec/cluster.h"
 #include "sim/exec/warp.h"
 
 namespace bulkhead::sim {
@@ -47,9 +48,6 @@ constexpr SpecialRegister entry(std::string_view name) {
 constexpr std::uint64_t zero(const Warp&, unsigned) {
     return 0;
 }
-constexpr std::uint64_t one(const Warp&, unsigned) {
-    return 1;
-}
 
 // A grid without clusters is a grid of clusters of one block.
 constexpr SpecialRegister kSpecialRegisters[] = {
@@ -72,20 +70,29 @@ constexpr SpecialRegister kSpecialRegisters[] = {
     entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.launch().grid.y; }>("nctaid.y"),
     entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.launch().grid.z; }>("nctaid.z"),
     entry<zero>("nctaid.w"),
-    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.block().index.x; }>("clusterid.x"),
-    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.block().index.y; }>("clusterid.y"),
-    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.block().index.z; }>("clusterid.z"),
-    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.launch().grid.x; }>("nclusterid.x"),
-    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.launch().grid.y; }>("nclusterid.y"),
-    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.launch().grid.z; }>("nclusterid.z"),
-    entry<zero>("cluster_ctaid.x"),
-    entry<zero>("cluster_ctaid.y"),
-    entry<zero>("cluster_ctaid.z"),
-    entry<one>("cluster_nctaid.x"),
-    entry<one>("cluster_nctaid.y"),
-    entry<one>("cluster_nctaid.z"),
-    entry<zero>("cluster_ctarank"),
-    entry<one>("cluster_nctarank"),
+    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.block().index.x / w.launch().cluster.x; }>(
+        "clusterid.x"),
+    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.block().index.y / w.launch().cluster.y; }>(
+        "clusterid.y"),
+    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.block().index.z / w.launch().cluster.z; }>(
+        "clusterid.z"),
+    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.launch().grid.x / w.launch().cluster.x; }>(
+        "nclusterid.x"),
+    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.launch().grid.y / w.launch().cluster.y; }>(
+        "nclusterid.y"),
+    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.launch().grid.z / w.launch().cluster.z; }>(
+        "nclusterid.z"),
+    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.block().index.x % w.launch().cluster.x; }>(
+        "cluster_ctaid.x"),
+    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.block().index.y % w.launch().cluster.y; }>(
+        "cluster_ctaid.y"),
+    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.block().index.z % w.launch().cluster.z; }>(
+        "cluster_ctaid.z"),
+    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.launch().cluster.x; }>("cluster_nctaid.x"),
+    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.launch().cluster.y; }>("cluster_nctaid.y"),
+    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.launch().cluster.z; }>("cluster_nctaid.z"),
+    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.block().rank; }>("cluster_ctarank"),
+    entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.launch().cluster.count(); }>("cluster_nctarank"),
     entry<[](const Warp&, unsigned lane) -> std::uint64_t { return lane; }>("laneid"),
     entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.hardwareSlot(); }>("warpid"),
     entry<[](const Warp& w, unsigned) -> std::uint64_t { return w.launch().warpsPerSm; }>("nwarpid"),
@@ -140,6 +147,14 @@ void testAddress(const Instr& i, Warp& w, LaneMask mask, Inside inside) {
 template <std::uint64_t window>
 void runIsWindow(const Instr& i, Warp& w, LaneMask mask) {
     testAddress(i, w, mask, [](std::uint64_t a) { return a - window < kWindowBytes; });
+}
+
+/// .shared::cta
+void runIsOwnShared(const Instr& i, Warp& w, LaneMask mask) {
+    const std::uint32_t own = w.block().rank;
+    testAddress(i, w, mask, [own](std::uint64_t a) {
+        return a - kSharedWindow < kWindowBytes && ClusterAddress::rankIn(a, own) == own;
+    });
 }
 
 /// Constant variables have places among the global ones; which is which, the program knows.
@@ -200,18 +215,19 @@ void runLocalAddress(const Instr& i, Warp& w, LaneMask mask) {
 void runDynamicShared(const Instr& i, Warp& w, LaneMask mask) {
     fillAddress(i, w, mask, w.launch().code->sharedBytes + static_cast<std::uint64_t>(i.immediate));
 }
-void runClear(const Instr& i, Warp& w, LaneMask mask) {
-    w.predicate(i.dst[0]) &= ~mask;
+void runIsExplicitCluster(const Instr& i, Warp& w, LaneMask mask) {
+    LaneMask& p = w.predicate(i.dst[0]);
+    p = w.launch().explicitCluster ? p | mask : p & ~mask;
 }
 
-Handler isSpaceHandler(ptx::Space space) {
+Handler isSpaceHandler(ptx::Space space, bool ofCluster) {
     switch (space) {
         case ptx::Space::global:
             return runIsGlobal;
         case ptx::Space::constant:
             return runIsConstant;
         case ptx::Space::shared:
-            return runIsWindow<kSharedWindow>;
+            return ofCluster ? runIsWindow<kSharedWindow> : runIsOwnShared;
         case ptx::Space::local:
             return runIsWindow<kLocalWindow>;
         case ptx::Space::param:

@@ -17,12 +17,13 @@ bool tellsTimeOrPlace(std::string_view name);
 
 void runCopy32(const Instr&, Warp&, LaneMask);  ///< dst[0] = src[0]
 void runCopy64(const Instr&, Warp&, LaneMask);
-void runAddImmediate(const Instr&, Warp&, LaneMask);   ///< dst[0] = src[0] + immediate, 64 bits
-void runLocalAddress(const Instr&, Warp&, LaneMask);   ///< immediate + where the function's local variables begin
-void runDynamicShared(const Instr&, Warp&, LaneMask);  ///< immediate + where dynamic shared memory begins
-void runClear(const Instr&, Warp&, LaneMask);          ///< a predicate becomes false
+void runAddImmediate(const Instr&, Warp&, LaneMask);       ///< dst[0] = src[0] + immediate, 64 bits
+void runLocalAddress(const Instr&, Warp&, LaneMask);       ///< immediate + where the function's local variables begin
+void runDynamicShared(const Instr&, Warp&, LaneMask);      ///< immediate + where dynamic shared memory begins
+void runIsExplicitCluster(const Instr&, Warp&, LaneMask);  ///< a predicate
 
-/// isspacep: dst[0] = whether src[0] lies in the space. nullptr if it has no generic addresses.
-Handler isSpaceHandler(ptx::Space);
+/// isspacep: dst[0] = whether src[0] lies in the space; in shared memory of any block of the cluster, or of its own.
+/// nullptr if it has no generic addresses.
+Handler isSpaceHandler(ptx::Space, bool ofCluster);
 
 }  // namespace bulkhead::sim

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "sim/exec/builtins.h"
+#include "sim/exec/cluster.h"
 #include "sim/exec/instruction_details.h"
 
 namespace bulkhead::sim {
@@ -58,16 +59,20 @@ void growTo(AlignedBytes& bytes, std::size_t size) {
 }  // namespace
 
 Block::Block(const LaunchContext& context, Dim3 blockIndex, std::uint32_t sm, const Cycles* time,
-             PendingEffects* pending)
+             PendingEffects* pending, Cluster* together, std::uint32_t rankInCluster)
     : launch(&context),
       index(blockIndex),
       smId(sm),
       now(time),
       effects(pending),
+      cluster(together),
+      rank(rankInCluster),
       warps(static_cast<std::uint32_t>((context.block.count() + kLanes - 1) / kLanes)),
       liveWarps(warps),
-      shared(std::size_t{context.code->sharedBytes} + context.dynamicShared),
-      members(warps) {}
+      members(warps),
+      own_(together ? 0 : std::size_t{context.code->sharedBytes} + context.dynamicShared) {
+    shared = together ? together->sharedOf(rank) : std::span(own_);
+}
 
 void Warp::start(Block& block, std::uint32_t indexInBlock, std::uint32_t hardwareSlot) {
     ++starts_;
@@ -104,6 +109,7 @@ void Warp::start(Block& block, std::uint32_t indexInBlock, std::uint32_t hardwar
     stackBase_ = frameBase_ = paramBase_ = localBase_ = 0;
     accessCount_ = 0;
     waitingAt_ = nullptr;
+    clusterParity_ = clusterWaiting_ = 0;
     early_.clear();
     setAside_.clear();
     frameEnd_ = code_->frameBytes;
@@ -179,6 +185,10 @@ Step Warp::stepBeyondRegisters(const Instr& i) {
             return {StepKind::control, lanes};
         case Kind::barrier:
             return barrier(i, mask);
+        case Kind::clusterArrive:
+            return clusterArrive(mask);
+        case Kind::clusterWait:
+            return clusterWait(i, mask);
         case Kind::fence:
             advance();
             return {mask ? StepKind::fence : StepKind::control, lanes};
@@ -253,6 +263,8 @@ void Warp::leave(LaneMask returning) {
 }
 
 void Warp::exitLanes(LaneMask exiting) {
+    if (block_->cluster && exiting) [[unlikely]]
+        tellCluster(exiting, true);
     live_ &= ~exiting;
     for (Entry& e : stack_) e.mask &= ~exiting;
     active_ &= ~exiting;

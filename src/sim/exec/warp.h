@@ -57,6 +57,7 @@ struct Access {
     bool combines;    ///< atomics: lanes at one address can be made one operation before it is sent
     bool addsFloats;  ///< atomics
     bool texture;     ///< goes by way of the texture unit, which takes longer
+    bool remote;      ///< shared: of other blocks of the cluster; addresses are those of .shared::cluster
     LaneMask lanes;
     /// Global, constant: virtual address. Shared: offset in the block's shared memory. Local: offset in the
     /// thread's local memory. Param: offset in the kernel's parameter block. Lanes that are not active repeat the
@@ -89,6 +90,8 @@ struct LaunchContext {
     const Program* program = nullptr;
     const Code* code = nullptr;
     Dim3 grid, block;
+    Dim3 cluster;                  ///< blocks of one, in each direction
+    bool explicitCluster = false;  ///< clusters were asked for
     std::uint32_t dynamicShared = 0;
     std::vector<std::uint8_t> params;  ///< the kernel's parameter block
     std::uint64_t gridId = 0;
@@ -101,23 +104,29 @@ struct LaunchContext {
     std::uint32_t warpsPerSm = 0;  ///< %nwarpid
 };
 
+class Cluster;
 class PendingEffects;
 class Warp;
 
 /// What the warps of a block share.
 class Block {
   public:
-    /// `now` and `effects` are its SM's.
-    Block(const LaunchContext&, Dim3 index, std::uint32_t smId, const Cycles* now, PendingEffects*);
+    /// `now` and `effects` are its SM's. `cluster`: the one it has a rank in, or null if it is alone.
+    Block(const LaunchContext&, Dim3 index, std::uint32_t smId, const Cycles* now, PendingEffects*,
+          Cluster* cluster = nullptr, std::uint32_t rank = 0);
+    Block(const Block&) = delete;
+    Block& operator=(const Block&) = delete;
 
     const LaunchContext* launch;
     Dim3 index;  ///< ctaid
     std::uint32_t smId;
     const Cycles* now;  ///< %clock
     PendingEffects* effects;
-    std::uint32_t warps;               ///< in the block
-    std::uint32_t liveWarps;           ///< not yet finished
-    std::vector<std::uint8_t> shared;  ///< static + dynamic
+    Cluster* cluster;
+    std::uint32_t rank;              ///< in it
+    std::uint32_t warps;             ///< in the block
+    std::uint32_t liveWarps;         ///< not yet finished
+    std::span<std::uint8_t> shared;  ///< static + dynamic
 
     /// A warp that arrives counts as 32 threads, also when some of its lanes have exited or never existed.
     struct Barrier {
@@ -133,6 +142,9 @@ class Block {
     /// If enough threads have arrived, hands the votes to the waiting warps, resets the barrier and returns the warps
     /// it frees (by index in the block); else 0.
     std::uint64_t complete(Barrier&);
+
+  private:
+    std::vector<std::uint8_t> own_;  ///< shared memory of a block that is alone
 };
 
 /// What a step did beyond moving data, for the timing model.
@@ -142,6 +154,7 @@ enum class StepKind : std::uint8_t {
     control,      ///< pc changed; nothing written
     barrierWait,  ///< the warp now waits at a barrier
     barrierPass,  ///< the warp arrived and need not wait; Step::released may hold others to wake
+    clusterWait,  ///< the warp now waits for others of its cluster, see Warp::waitsForCluster
     fence,        ///< wait until the warp's outstanding accesses are done
     asyncCommit,
     asyncWait,  ///< wait until at most Step::groups commit groups are outstanding
@@ -183,6 +196,9 @@ class Warp {
         return {StepKind::compute, static_cast<std::uint8_t>(std::popcount(mask))};
     }
 
+    /// Whether it waits at its cluster's barrier, whose phase is not over.
+    bool waitsForCluster() const { return clusterWaiting_ && !clusterPassed(clusterWaiting_); }
+
     /// Of the last memory step; empty when no lane was active. A generic access may touch several spaces.
     std::span<const Access> accesses() const { return {fetchesTexels_ ? texels_.data() : accesses_, accessCount_}; }
 
@@ -217,7 +233,7 @@ class Warp {
         a.cacheOp = cacheOp;
         a.bytes = static_cast<std::uint8_t>(bytes);
         a.pattern = AccessPattern::scattered;
-        a.combines = a.addsFloats = a.texture = false;
+        a.combines = a.addsFloats = a.texture = a.remote = false;
         a.lanes = lanes;
         return a;
     }
@@ -291,7 +307,7 @@ class Warp {
     /// Lanes that came to a barrier before others of their warp, from which they have parted.
     struct EarlyLanes {
         const Instr* at;
-        const Block::Barrier* barrier;
+        const Block::Barrier* barrier;  ///< null: the cluster's
         LaneMask lanes;
         bool released = false;
         std::uint32_t votes = 0, voters = 0;  ///< when released
@@ -338,6 +354,10 @@ class Warp {
     void vote(const Instr&, Block::Barrier&, LaneMask) const;
     void learn(const Block::Barrier&);
     void takeVotes(const Instr&, LaneMask, std::uint32_t votes, std::uint32_t voters);
+    Step clusterArrive(LaneMask);
+    Step clusterWait(const Instr&, LaneMask);
+    bool clusterPassed(LaneMask) const;
+    void tellCluster(LaneMask, bool exits);
     bool giveTurn();
     bool waitsForTurn(const Entry&, const Code&) const;
     Entry setCallAside(std::size_t depth);
@@ -366,6 +386,8 @@ class Warp {
     std::uint32_t localTouched_ = 0;             ///< bytes per thread that may not be zero
     const Instr* waitingAt_ = nullptr;           ///< the bar.red whose result is to come
     LaneMask waitingLanes_ = 0;
+    LaneMask clusterParity_ = 0;   ///< of the phase in which a lane last arrived at the cluster's barrier
+    LaneMask clusterWaiting_ = 0;  ///< lanes that wait there
     std::vector<EarlyLanes> early_;
     std::map<std::uint32_t, Call> setAside_;  ///< Entry::pc of those that wait for them: kSetAside + key
     std::uint32_t mappingHints_[kMappingHints] = {};
@@ -373,7 +395,7 @@ class Warp {
     bool fetchesTexels_ = false;
     std::vector<Access> texels_;  ///< made by the first texture fetch
     alignas(64) std::uint32_t tid_[3][kLanes] = {};
-    Access accesses_[4];
+    Access accesses_[5];
 };
 
 }  // namespace bulkhead::sim

@@ -111,7 +111,8 @@ Step Warp::barrierOfSome(const Instr& i, Block::Barrier& b, LaneMask mask) {
         return {StepKind::barrierPass, lanes};
     }
     if (giveTurn()) return {StepKind::control, lanes};
-    if (std::any_of(early_.begin(), early_.end(), [&](const EarlyLanes& e) { return e.barrier != &b && !e.released; }))
+    if (std::any_of(early_.begin(), early_.end(),
+                    [&](const EarlyLanes& e) { return e.barrier && e.barrier != &b && !e.released; }))
         fail(LaunchError::Cause::illegalInstruction, i, static_cast<unsigned>(std::countr_zero(mask)),
              "lanes of one warp wait at different barriers");
     std::erase_if(early_, [&](const EarlyLanes& e) { return e.at == &i && e.lanes == mask; });
@@ -152,7 +153,8 @@ bool Warp::giveTurn() {
 bool Warp::waitsForTurn(const Entry& entry, const Code& code) const {
     return std::none_of(early_.begin(), early_.end(), [&](const EarlyLanes& e) {
         const bool there = isSetAside(entry.pc) || e.at == &code.instrs[entry.pc];
-        return !e.released && there && (e.lanes & entry.mask) != 0;
+        const bool released = e.barrier ? e.released : clusterPassed(e.lanes);
+        return !released && there && (e.lanes & entry.mask) != 0;
     });
 }
 

@@ -32,6 +32,7 @@ LoadStore::LoadStore(SimContext& sim, SmPort& port, Sm& sm, std::uint32_t portNu
       queue_(config_.queue + kMostOperations - 1),
       operations_(config_.queue + kMostOperations - 1) {
     for (std::uint32_t i = 0; i < operations_.size(); ++i) freeOperations_.push_back(i);
+    sim_.onEvent<&LoadStore::otherReached>(EventKind::otherReached, *this);
 }
 
 void LoadStore::setCapacity(Bytes l1Bytes) {
@@ -65,7 +66,9 @@ LoadStore::Issued LoadStore::issue(const Warp& warp, std::uint32_t slot, std::ui
         return issued;
     }
     for (const Access& access : accesses) {
-        if (access.space == ptx::Space::shared) {
+        if (access.remote) {
+            reachOther(access, launch, issued);
+        } else if (access.space == ptx::Space::shared) {
             useBanks(access, launch, issued);
         } else if (access.space == ptx::Space::param) {
             issued.readyAt = std::max(issued.readyAt, sim_.now() + sim_.config.constant.hitLatency);
@@ -86,6 +89,21 @@ void LoadStore::useBanks(const Access& access, std::uint32_t launch, Issued& iss
     counters.sharedConflicts += passes - 1;
     issued.passes = std::max(issued.passes, passes);
     issued.readyAt = std::max(issued.readyAt, sim_.now() + shared.latency + passes - 1);
+}
+
+/// Shared memory of another SM: its banks take as long as one's own would, and the way there is as long as a window at
+/// least. The network between SMs has no other limit.
+void LoadStore::reachOther(const Access& access, std::uint32_t launch, Issued& issued) {
+    useBanks(access, launch, issued);
+    if (access.kind == AccessKind::store || access.kind == AccessKind::reduction) return;
+    const Cycles back = std::max(sim_.now() + sim_.config.cluster.latency + issued.passes - 1, sim_.windowEnd());
+    if (issued.load == kNoLoad) issued.load = takeLoad();
+    ++loads_[issued.load].remaining;
+    sim_.schedule(back, EventKind::otherReached, issued.load);
+}
+
+void LoadStore::otherReached(std::uint32_t load) {
+    lineDone(load, sim_.now());
 }
 
 /// Lines that several texels of a fetch share are touched once.

@@ -143,6 +143,8 @@ class LoadStore {
     };
 
     void useBanks(const Access&, std::uint32_t launch, Issued&) const;
+    void reachOther(const Access&, std::uint32_t launch, Issued&);
+    void otherReached(std::uint32_t load);
     /// An access, or several of one texture fetch that make one operation.
     void enqueue(const Warp&, std::span<const Access>, std::uint32_t slot, std::uint32_t launch, Route, Issued&);
     void enqueueTexels(const Warp&, std::uint32_t slot, std::uint32_t launch, Route, Issued&);

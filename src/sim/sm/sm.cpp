@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "sim/exec/cluster.h"
 #include "sim/mem/crossbar.h"
 #include "sim/sm/redirecting_load_store.h"
 
@@ -56,9 +57,9 @@ Sm::Sm(SimShared& shared, const CrossbarLatency& latency, Observer* observer, st
     }
 }
 
-bool Sm::fits(const BlockNeeds& needs) const {
-    return residentBlocks_ < residents_.size() && needs.warps <= freeWarps_ && needs.registers <= freeRegisters_ &&
-           needs.shared <= freeShared_;
+bool Sm::fits(const BlockNeeds& needs, std::uint32_t count) const {
+    return residentBlocks_ + count <= residents_.size() && needs.warps * count <= freeWarps_ &&
+           needs.registers * count <= freeRegisters_ && needs.shared * count <= freeShared_;
 }
 
 void Sm::beginLaunch(Bytes l1Bytes) {
@@ -80,11 +81,11 @@ std::uint32_t Sm::bringCode(const Program& program, const Code& code) {
 }
 
 void Sm::placeBlock(Cycles start, const LaunchContext& context, std::uint32_t launch, const BlockNeeds& needs,
-                    Dim3 index, std::uint64_t number, std::uint32_t name) {
+                    Dim3 index, std::uint64_t number, std::uint32_t name, Cluster* cluster, std::uint32_t rank) {
     std::uint32_t r = 0;
     while (residents_[r].block) ++r;
     Resident& resident = residents_[r];
-    resident.block.emplace(context, index, name, &sim_.now(), &effects_);
+    resident.block.emplace(context, index, name, &sim_.now(), &effects_, cluster, rank);
     resident.launch = launch;
     resident.needs = needs;
     resident.number = number;
@@ -212,6 +213,7 @@ void Sm::issue(std::uint32_t slot) {
         if (step.kind == StepKind::barrierPass || step.kind == StepKind::barrierWait) done = arriveAtBarrier(done);
         if (!goesOn(slot, instr, step, done)) return;
         if (step.kind == StepKind::barrierPass) notBefore = done;
+        if (instr.kind == Kind::clusterWait) notBefore = std::max(notBefore, clusterOpens(s.warp));
     }
     refresh(slot, notBefore);
     noteIssue(slot, step.lanes);
@@ -239,6 +241,14 @@ bool Sm::goesOn(std::uint32_t slot, const Instr& instr, const Step& step, Cycles
             sim_.noteEffect();
             s.wait = Wait::barrier;
             waitingBarrier_ |= bitOf(slot);
+            if (policy_->throttles()) policy_->warpWaits(slot);
+            noteIssue(slot, step.lanes);
+            return false;
+        case StepKind::clusterWait:
+            sim_.noteEffect();
+            s.wait = Wait::barrier;
+            waitingBarrier_ |= bitOf(slot);
+            waitingCluster_ |= bitOf(slot);
             if (policy_->throttles()) policy_->warpWaits(slot);
             noteIssue(slot, step.lanes);
             return false;
@@ -497,6 +507,28 @@ void Sm::release(const Resident& resident, std::uint64_t warps, Cycles notBefore
     }
 }
 
+/// When warps leave the barrier of their cluster whose phase is over.
+Cycles Sm::clusterOpens(const Warp& warp) const {
+    return warp.block().cluster->lastCompleted() + sim_.config.cluster.latency;
+}
+
+void Sm::meetOthers() {
+    if (effects_.takeChange()) sim_.noteEffect();
+    for (PendingEffects::Failure& failure : effects_.takeFailures())
+        notices_.push_back(
+            {failure.when, static_cast<std::uint32_t>(failure.launch->gridId), std::move(failure.error)});
+    for (WarpMask rest = waitingCluster_; rest; rest &= rest - 1) {
+        const std::uint32_t slot = lowestSlot(rest);
+        const Warp& warp = slots_[slot].warp;
+        if (warp.waitsForCluster()) continue;
+        waitingCluster_ &= ~bitOf(slot);
+        waitingBarrier_ &= ~bitOf(slot);
+        if (policy_->throttles()) policy_->warpResumes(slot);
+        refresh(slot, std::max(sim_.now(), clusterOpens(warp)));
+        wake();
+    }
+}
+
 /// Nobody has this slot any more.
 void Sm::vacate(std::uint32_t slot) {
     Slot& s = slots_[slot];
@@ -505,6 +537,7 @@ void Sm::vacate(std::uint32_t slot) {
     ready_ &= others;
     waitingLoad_ &= others;
     waitingBarrier_ &= others;
+    waitingCluster_ &= others;
     waitingFetch_ &= others;
     needs_[s.unit] &= others;
     s.wait = Wait::none;
@@ -520,8 +553,9 @@ void Sm::finishWarp(std::uint32_t slot) {
     vacate(slot);
     const std::uint32_t r = slots_[slot].resident;
     if (--residents_[r].warpsLeft) return;
+    const Block& block = *residents_[r].block;
+    notices_.push_back({sim_.now(), residents_[r].launch, std::nullopt, block.cluster, block.rank});
     removeBlock(r);
-    notices_.push_back({sim_.now(), residents_[r].launch, std::nullopt});
 }
 
 void Sm::removeBlock(std::uint32_t r) {

@@ -27,6 +27,8 @@ struct LaunchNotice {
     Cycles when;
     std::uint32_t launch;
     std::optional<LaunchError> error;
+    Cluster* cluster = nullptr;  ///< of the block, which had this rank
+    std::uint32_t rank = 0;
 };
 
 /// A streaming SM: warps, schedulers, scoreboard, pipelines, LD/ST. It has a time of its own and advances apart from
@@ -54,11 +56,15 @@ class Sm final : public Requester {
     /// When there is something to do; kNever if nothing will happen by itself.
     Cycles nextEvent(bool issues) const { return issues && runnable_ ? sim_.now() : sim_.nextEvent(); }
 
-    bool fits(const BlockNeeds&) const;
+    /// A window has ended, and what others did shows.
+    void meetOthers();
+
+    /// So many such blocks.
+    bool fits(const BlockNeeds&, std::uint32_t count = 1) const;
     bool empty() const { return residentBlocks_ == 0; }
     /// Takes a place for the block, which starts then. `name`: what %smid says to it.
     void placeBlock(Cycles start, const LaunchContext&, std::uint32_t launch, const BlockNeeds&, Dim3 index,
-                    std::uint64_t number, std::uint32_t name);
+                    std::uint64_t number, std::uint32_t name, Cluster* = nullptr, std::uint32_t rank = 0);
     /// Ends every block of a launch at once.
     void abandon(std::uint32_t launch);
     void launchEnded(std::uint32_t launch) { stores_.forget(launch); }
@@ -159,6 +165,7 @@ class Sm final : public Requester {
     void lookForStarving(Cycles now);
     void issue(std::uint32_t slot);
     Cycles arriveAtBarrier(Cycles done);
+    Cycles clusterOpens(const Warp&) const;
     [[gnu::noinline]] bool goesOn(std::uint32_t slot, const Instr&, const Step&, Cycles done);
     [[gnu::noinline]] void lookForLoop(Slot&);
     [[gnu::cold]] void fail(std::uint32_t slot, const LaunchError&);
@@ -205,8 +212,9 @@ class Sm final : public Requester {
     WarpMask ready_ = 0;
     WarpMask needs_[arch::kUnits] = {};  ///< by the unit of the next instruction
     WarpMask waitingLoad_ = 0, waitingBarrier_ = 0, waitingFetch_ = 0;
-    std::vector<WarpMask> own_;  ///< by scheduler
-    std::size_t turn_ = 0;       ///< the scheduler that is asked first
+    WarpMask waitingCluster_ = 0;  ///< of those at barriers
+    std::vector<WarpMask> own_;    ///< by scheduler
+    std::size_t turn_ = 0;         ///< the scheduler that is asked first
     WarpMask ring_[kRing] = {};
     std::uint64_t ringUsed_[kRing / 64] = {};
     Cycles nextInRing() const;
