@@ -26,6 +26,20 @@ void launch(const void* function, dim3 grid, dim3 block, void** arguments, std::
                                streamOf(stream), arguments, nullptr));
 }
 
+driver::CUlaunchConfig driversConfig(const cudaLaunchConfig_t& config) {
+    const dim3 &grid = config.gridDim, &block = config.blockDim;
+    return {grid.x,
+            grid.y,
+            grid.z,
+            block.x,
+            block.y,
+            block.z,
+            sharedBytesOf(config.dynamicSmemBytes),
+            streamOf(config.stream),
+            reinterpret_cast<driver::CUlaunchAttribute*>(config.attrs),
+            config.numAttrs};
+}
+
 }  // namespace
 }  // namespace bulkhead::cudart
 
@@ -77,18 +91,28 @@ BULKHEAD_EXPORT cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config
     return call([&] {
         require(config != nullptr);
         const CUfunction found = Registry::instance().function(function);
-        const dim3 &grid = config->gridDim, &block = config->blockDim;
-        const CUlaunchConfig drivers = {grid.x,
-                                        grid.y,
-                                        grid.z,
-                                        block.x,
-                                        block.y,
-                                        block.z,
-                                        sharedBytesOf(config->dynamicSmemBytes),
-                                        streamOf(config->stream),
-                                        reinterpret_cast<CUlaunchAttribute*>(config->attrs),
-                                        config->numAttrs};
+        const CUlaunchConfig drivers = driversConfig(*config);
         check(newer(api().cuLaunchKernelEx)(&drivers, found, arguments, nullptr));
+    });
+}
+
+BULKHEAD_EXPORT cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* function,
+                                                           const cudaLaunchConfig_t* config) {
+    return call([&] {
+        require(config != nullptr);
+        const CUfunction found = Registry::instance().function(function);
+        const CUlaunchConfig drivers = driversConfig(*config);
+        check(newer(api().cuOccupancyMaxActiveClusters)(clusters, found, &drivers));
+    });
+}
+
+BULKHEAD_EXPORT cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* function,
+                                                                 const cudaLaunchConfig_t* config) {
+    return call([&] {
+        require(config != nullptr);
+        const CUfunction found = Registry::instance().function(function);
+        const CUlaunchConfig drivers = driversConfig(*config);
+        check(newer(api().cuOccupancyMaxPotentialClusterSize)(size, found, &drivers));
     });
 }
 

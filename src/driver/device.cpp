@@ -66,6 +66,8 @@ std::int64_t figureOf(const Device& device, DeviceAttribute attribute) {
             return p.l1.cachesGlobal ? 1 : 0;
         case A::singleToDoubleRatio:
             return singleToDouble(p);
+        case A::clusterLaunch:
+            return p.cluster.sms ? 1 : 0;
         case A::pciBus:
         case A::multiGpuBoardGroup:
             return device.ordinal + 1;
@@ -125,7 +127,6 @@ constexpr Constant kConstants[] = {
     {DeviceAttribute::memoryPools, 1},
     {DeviceAttribute::gpuDirectRdma, 0},
     {DeviceAttribute::poolHandleTypes, 0},
-    {DeviceAttribute::clusterLaunch, 0},
     {DeviceAttribute::ipcEvents, 0},
     {DeviceAttribute::memorySyncDomains, 1},
     {DeviceAttribute::tensorMaps, 0},

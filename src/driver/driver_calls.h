@@ -119,7 +119,11 @@
       (gridBlocks, blockThreads, function, dynamicBytesOf, dynamicBytes, limit, flags))                                \
     X(cuOccupancyAvailableDynamicSMemPerBlock, cuOccupancyAvailableDynamicSMemPerBlock, none,                          \
       (std::size_t * dynamicBytes, CUfunction function, int blocks, int blockThreads),                                 \
-      (dynamicBytes, function, blocks, blockThreads))
+      (dynamicBytes, function, blocks, blockThreads))                                                                  \
+    X(cuOccupancyMaxActiveClusters, cuOccupancyMaxActiveClusters, none,                                                \
+      (int* clusters, CUfunction function, const CUlaunchConfig* config), (clusters, function, config))                \
+    X(cuOccupancyMaxPotentialClusterSize, cuOccupancyMaxPotentialClusterSize, none,                                    \
+      (int* size, CUfunction function, const CUlaunchConfig* config), (size, function, config))
 
 #define BULKHEAD_MEMORY_CALLS(X)                                                                                       \
     X(cuMemGetInfo, cuMemGetInfo_v2, none, (std::size_t * free, std::size_t * total), (free, total))                   \

@@ -54,13 +54,19 @@ int attributeOf(CUfunction function, FunctionAttribute attribute) {
             return static_cast<int>(dynamicSharedLimit(function));
         case A::sharedCarveout:
             return function->settings.sharedCarveout;
-        case A::cacheModeCa:
         case A::clusterSizeMustBeSet:
+            return code.explicitCluster && !requiredCluster(function).count();
         case A::clusterWidth:
+            return static_cast<int>(requiredCluster(function).x);
         case A::clusterHeight:
+            return static_cast<int>(requiredCluster(function).y);
         case A::clusterDepth:
+            return static_cast<int>(requiredCluster(function).z);
         case A::nonPortableCluster:
+            return function->settings.nonPortableCluster;
         case A::clusterScheduling:
+            return function->settings.clusterScheduling;
+        case A::cacheModeCa:
             return 0;
     }
     throw Failure{CUDA_ERROR_INVALID_VALUE, "no such attribute of a function"};
@@ -78,6 +84,20 @@ void setAttribute(FunctionSettings& settings, FunctionAttribute attribute, int v
         case FunctionAttribute::sharedCarveout:
             require(value >= -1 && value <= 100, CUDA_ERROR_INVALID_VALUE, "a carveout is a percentage, or -1");
             settings.sharedCarveout = value;
+            return;
+        case FunctionAttribute::clusterWidth:
+        case FunctionAttribute::clusterHeight:
+        case FunctionAttribute::clusterDepth:
+            require(value >= 0, CUDA_ERROR_INVALID_VALUE, "a cluster has a positive number of blocks, or 0");
+            settings.cluster[static_cast<int>(attribute) - static_cast<int>(FunctionAttribute::clusterWidth)] = value;
+            return;
+        case FunctionAttribute::nonPortableCluster:
+            require(value == 0 || value == 1, CUDA_ERROR_INVALID_VALUE, "clusters of all sizes are allowed, or not");
+            settings.nonPortableCluster = value;
+            return;
+        case FunctionAttribute::clusterScheduling:
+            require(value >= 0 && value <= 2, CUDA_ERROR_INVALID_VALUE, "no such way to schedule clusters");
+            settings.clusterScheduling = value;
             return;
         default:
             throw Failure{CUDA_ERROR_INVALID_VALUE, "an attribute that cannot be set"};
@@ -140,6 +160,13 @@ std::int64_t dynamicSharedLimit(CUfunction function) {
     return std::max<std::int64_t>(0, most - function->code->sharedBytes);
 }
 
+sim::Dim3 requiredCluster(CUfunction function) {
+    const auto& compiled = function->code->requiredCluster;
+    if (compiled[0]) return {compiled[0], compiled[1], compiled[2]};
+    const auto& set = function->settings.cluster;
+    return {static_cast<std::uint32_t>(set[0]), static_cast<std::uint32_t>(set[1]), static_cast<std::uint32_t>(set[2])};
+}
+
 namespace simulated {
 
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
@@ -151,6 +178,10 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
     return call([&] {
         CUfunction found = resolveFunction(function);
+        const bool ofCluster = attribute >= static_cast<int>(FunctionAttribute::clusterWidth) &&
+                               attribute <= static_cast<int>(FunctionAttribute::clusterDepth);
+        require(!ofCluster || !found->code->requiredCluster[0], CUDA_ERROR_NOT_PERMITTED,
+                "the kernel was compiled for its cluster");
         setAttribute(found->settings, static_cast<FunctionAttribute>(attribute), value, found->code->sharedBytes,
                      profileOf(found));
     });

@@ -37,14 +37,8 @@ CUlaunchAttributes cooperatively() {
 
 }  // namespace
 
-void checkLaunchAttribute(CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
+void checkLaunchAttribute(CUlaunchAttributeID id, const CUlaunchAttributeValue&) {
     switch (static_cast<LaunchAttribute>(id)) {
-        case LaunchAttribute::clusterDimension: {
-            const auto& cluster = value.clusterDim;
-            require(cluster.x <= 1 && cluster.y <= 1 && cluster.z <= 1, CUDA_ERROR_NOT_SUPPORTED,
-                    "clusters of several blocks are not supported");
-            return;
-        }
         case LaunchAttribute::programmaticEvent:
         case LaunchAttribute::launchCompletionEvent:
             throw Failure{CUDA_ERROR_NOT_SUPPORTED, "events that a kernel triggers are not supported"};
@@ -53,6 +47,7 @@ void checkLaunchAttribute(CUlaunchAttributeID id, const CUlaunchAttributeValue& 
         // A launch that may begin early waits all the same.
         case LaunchAttribute::programmaticSerialization:
         case LaunchAttribute::cooperative:
+        case LaunchAttribute::clusterDimension:
         case LaunchAttribute::ignore:
         case LaunchAttribute::accessPolicyWindow:
         case LaunchAttribute::synchronizationPolicy:
@@ -71,6 +66,19 @@ void checkLaunchAttribute(CUlaunchAttributeID id, const CUlaunchAttributeValue& 
 bool KernelWork::cooperative() const {
     const auto found = attributes.find(static_cast<CUlaunchAttributeID>(LaunchAttribute::cooperative));
     return found != attributes.end() && found->second.cooperative != 0;
+}
+
+std::optional<sim::Dim3> KernelWork::cluster() const {
+    const sim::Dim3 required = requiredCluster(function);
+    const auto found = attributes.find(static_cast<CUlaunchAttributeID>(LaunchAttribute::clusterDimension));
+    if (found == attributes.end()) return required.count() ? std::optional(required) : std::nullopt;
+    const auto& asked = found->second.clusterDim;
+    if (!asked.x && !asked.y && !asked.z && !required.count()) return std::nullopt;
+    const sim::Dim3 cluster{asked.x, asked.y, asked.z};
+    require(cluster.count() != 0, CUDA_ERROR_INVALID_CLUSTER_SIZE, "a cluster of no blocks");
+    require(!required.count() || cluster == required, CUDA_ERROR_INVALID_CLUSTER_SIZE,
+            "another cluster than the kernel requires");
+    return cluster;
 }
 
 void keepPriority(KernelWork& work, int priority) {
@@ -158,6 +166,31 @@ void requireCoResident(const KernelWork& launch, const sim::Occupancy& occupancy
             "not all blocks of the cooperative grid fit the GPU at once");
 }
 
+/// Portable: what every GPU that has clusters can hold.
+constexpr std::uint64_t kPortableCluster = 8, kLargestCluster = 16;
+
+void requireClusters(const KernelWork& launch, const sim::Occupancy& occupancy) {
+    CUfunction function = launch.function;
+    const std::optional<sim::Dim3> asked = launch.cluster();
+    require(asked || !function->code->explicitCluster, CUDA_ERROR_INVALID_CLUSTER_SIZE,
+            "the kernel must be launched with clusters");
+    const sim::Dim3 cluster = asked.value_or(sim::Dim3{});
+    if (cluster.count() == 1) return;
+    const arch::DeviceProfile& profile = gpuOf(launch.context).profile();
+    require(profile.cluster.sms != 0, CUDA_ERROR_NOT_SUPPORTED, "the GPU has no clusters");
+    const sim::Dim3& g = launch.grid;
+    require(g.x % cluster.x == 0 && g.y % cluster.y == 0 && g.z % cluster.z == 0, CUDA_ERROR_INVALID_CLUSTER_SIZE,
+            "the grid is not a multiple of its clusters");
+    const std::uint64_t most = function->settings.nonPortableCluster ? kLargestCluster : kPortableCluster;
+    require(cluster.count() <= most, CUDA_ERROR_INVALID_CLUSTER_SIZE,
+            "the cluster is too large (CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED allows 16 blocks)");
+    const std::uint32_t bound = function->code->maxClusterRank;
+    require(!bound || cluster.count() <= bound, CUDA_ERROR_INVALID_CLUSTER_SIZE,
+            "a larger cluster than the kernel was compiled for");
+    require(sim::clustersFitting(profile, occupancy, cluster.count(), launch.context->sms) != 0,
+            CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "not all blocks of a cluster fit the GPU at once");
+}
+
 CUresult launchKernel(CUfunction function, sim::Dim3 grid, sim::Dim3 block, unsigned sharedBytes, CUstream stream,
                       void** parameters, void** extra, CUlaunchAttributes attributes) {
     return call([&] {
@@ -174,10 +207,25 @@ CUresult launchKernel(CUfunction function, sim::Dim3 grid, sim::Dim3 block, unsi
     });
 }
 
+/// Work as a configuration describes it, with no arguments.
+KernelWork described(CUfunction function, const CUlaunchConfig* config) {
+    requireOutput(config);
+    require(config->numAttrs == 0 || config->attrs, CUDA_ERROR_INVALID_VALUE, "attributes without values");
+    KernelWork work;
+    work.context = current();
+    work.function = resolveFunction(function);
+    work.grid = {config->gridDimX, config->gridDimY, config->gridDimZ};
+    work.block = {config->blockDimX, config->blockDimY, config->blockDimZ};
+    work.sharedBytes = config->sharedMemBytes;
+    for (unsigned i = 0; i < config->numAttrs; ++i) work.attributes[config->attrs[i].id] = config->attrs[i].value;
+    return work;
+}
+
 }  // namespace
 
 void checkKernel(const KernelWork& work) {
     const sim::Occupancy occupancy = occupancyOf(work);
+    requireClusters(work, occupancy);
     if (work.cooperative()) requireCoResident(work, occupancy);
 }
 
@@ -205,6 +253,10 @@ void enqueueKernel(CUstream on, const KernelWork& work, int priority) {
     spec.code = work.function->code;
     spec.grid = work.grid;
     spec.block = work.block;
+    if (const std::optional<sim::Dim3> cluster = work.cluster()) {
+        spec.cluster = *cluster;
+        spec.explicitCluster = true;
+    }
     spec.dynamicShared = work.sharedBytes;
     spec.params = work.parameters;
     spec.sms = on->context->sms;
@@ -234,6 +286,28 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gridX, unsigned
                                    void** parameters) {
     return launchKernel(function, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, stream, parameters,
                         nullptr, cooperatively());
+}
+CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config) {
+    return call([&] {
+        requireOutput(clusters);
+        const KernelWork work = described(function, config);
+        const sim::Occupancy occupancy = occupancyOf(work);
+        requireClusters(work, occupancy);
+        *clusters = static_cast<int>(sim::clustersFitting(
+            gpuOf(work.context).profile(), occupancy, work.cluster().value_or(sim::Dim3{}).count(), work.context->sms));
+    });
+}
+CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction function, const CUlaunchConfig* config) {
+    return call([&] {
+        requireOutput(size);
+        const KernelWork work = described(function, config);
+        const arch::DeviceProfile& profile = gpuOf(work.context).profile();
+        require(profile.cluster.sms != 0, CUDA_ERROR_NOT_SUPPORTED, "the GPU has no clusters");
+        const sim::Occupancy occupancy = occupancyOf(work);
+        std::uint64_t most = work.function->settings.nonPortableCluster ? kLargestCluster : kPortableCluster;
+        while (most > 1 && !sim::clustersFitting(profile, occupancy, most, work.context->sms)) most /= 2;
+        *size = static_cast<int>(most);
+    });
 }
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
     CUlaunchAttributes attributes;

@@ -173,6 +173,8 @@ struct FunctionSettings {
     int maxDynamicShared = -1;  ///< -1: what needs no opt-in
     int sharedCarveout = -1;
     CUfunc_cache cacheConfig = 0;
+    int cluster[3] = {};  ///< required; 0: as compiled
+    int nonPortableCluster = 0, clusterScheduling = 0;
 };
 
 struct CUfunc_st {
@@ -459,6 +461,8 @@ struct KernelWork {
     CUlaunchAttributes attributes;
 
     bool cooperative() const;
+    /// Blocks of its clusters: as its attributes or its function say; none if nobody does.
+    std::optional<sim::Dim3> cluster() const;
     /// The one that its attributes give it, or that of its stream.
     int priorityIn(CUstream) const;
 };
@@ -531,6 +535,8 @@ CUfunction resolveFunction(CUfunction);
 CUmodule moduleOf(CUlibrary, CUcontext);
 /// What a dynamic shared size may be, with what the program opted into.
 std::int64_t dynamicSharedLimit(CUfunction);
+/// The cluster that a function must be launched with, by its settings or as compiled; zeros if it need not.
+sim::Dim3 requiredCluster(CUfunction);
 
 // Memory.
 enum class MemoryKind : std::uint8_t { device, managed, pinned, pageable };
