@@ -188,6 +188,11 @@ struct CUlaunchConfig {
     unsigned numAttrs;
 };
 
+/// Opaque: what it holds is sim::TensorMap's.
+struct alignas(64) CUtensorMap {
+    std::uint64_t opaque[16];
+};
+
 struct CUgraphEdgeData {
     unsigned char from_port, to_port, type;
     unsigned char reserved[5];

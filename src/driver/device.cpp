@@ -67,6 +67,7 @@ std::int64_t figureOf(const Device& device, DeviceAttribute attribute) {
         case A::singleToDoubleRatio:
             return singleToDouble(p);
         case A::clusterLaunch:
+        case A::tensorMaps:  // compute capability 9.0 has both
             return p.cluster.sms ? 1 : 0;
         case A::pciBus:
         case A::multiGpuBoardGroup:
@@ -129,7 +130,6 @@ constexpr Constant kConstants[] = {
     {DeviceAttribute::poolHandleTypes, 0},
     {DeviceAttribute::ipcEvents, 0},
     {DeviceAttribute::memorySyncDomains, 1},
-    {DeviceAttribute::tensorMaps, 0},
     {DeviceAttribute::unifiedFunctionPointers, 0},
     {DeviceAttribute::numaConfig, 0},
     {DeviceAttribute::numaId, -1},

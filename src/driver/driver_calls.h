@@ -123,7 +123,19 @@
     X(cuOccupancyMaxActiveClusters, cuOccupancyMaxActiveClusters, none,                                                \
       (int* clusters, CUfunction function, const CUlaunchConfig* config), (clusters, function, config))                \
     X(cuOccupancyMaxPotentialClusterSize, cuOccupancyMaxPotentialClusterSize, none,                                    \
-      (int* size, CUfunction function, const CUlaunchConfig* config), (size, function, config))
+      (int* size, CUfunction function, const CUlaunchConfig* config), (size, function, config))                        \
+    X(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled, none,                                                            \
+      (CUtensorMap * map, int type, unsigned rank, void* address, const std::uint64_t* extents,                        \
+       const std::uint64_t* strides, const unsigned* box, const unsigned* elementStrides, int interleave, int swizzle, \
+       int promotion, int fill),                                                                                       \
+      (map, type, rank, address, extents, strides, box, elementStrides, interleave, swizzle, promotion, fill))         \
+    X(cuTensorMapEncodeIm2col, cuTensorMapEncodeIm2col, none,                                                          \
+      (CUtensorMap * map, int type, unsigned rank, void* address, const std::uint64_t* extents,                        \
+       const std::uint64_t* strides, const int* lower, const int* upper, unsigned channels, unsigned pixels,           \
+       const unsigned* elementStrides, int interleave, int swizzle, int promotion, int fill),                          \
+      (map, type, rank, address, extents, strides, lower, upper, channels, pixels, elementStrides, interleave,         \
+       swizzle, promotion, fill))                                                                                      \
+    X(cuTensorMapReplaceAddress, cuTensorMapReplaceAddress, none, (CUtensorMap * map, void* address), (map, address))
 
 #define BULKHEAD_MEMORY_CALLS(X)                                                                                       \
     X(cuMemGetInfo, cuMemGetInfo_v2, none, (std::size_t * free, std::size_t * total), (free, total))                   \

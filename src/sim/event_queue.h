@@ -18,6 +18,8 @@ enum class EventKind : std::uint8_t {
     blockStart,    ///< subject: place of a block on the SM
     fetched,       ///< warps that wait for their next instruction look again
     otherReached,  ///< subject: load from another SM's shared memory whose data are there
+    bulkCopy,      ///< the SM's copy engine sends its next line
+    bulkBetween,   ///< subject: copy between shared memories that has arrived
     inject,        ///< the SM's request port is free
     sliceArrive,   ///< subject: request
     sliceProcess,  ///< subject: slice

@@ -132,8 +132,8 @@ void UntimedBlocks::note(Resident& r, std::uint32_t warp, const Step& step) {
         case StepKind::memory: {
             ++counted_.memoryInstructions;
             const auto accesses = r.warps[warp].accesses();
-            if (accesses.empty()) return;
-            if (accesses.front().kind == AccessKind::store || r.warps[warp].takeChange()) ++changes_;
+            const bool changed = r.warps[warp].takeChange();
+            if (changed || (!accesses.empty() && accesses.front().kind == AccessKind::store)) ++changes_;
             if (listener_)
                 for (const Access& access : accesses) listener_->accessed(access);
             return;

@@ -30,7 +30,7 @@ TEST(Refused, WhatTheSimulatorDoesNotHave) {
         {"wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd1];",
          "tensor-core mma is not supported"},
         {"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];", "tensor-core mma is not supported"},
-        {"cp.async.bulk.commit_group;", "bulk asynchronous copies"},
+        {"multimem.red.global.add.u32 [%rd1], %r1;", "accesses to several GPUs are not supported"},
         {"clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];",
          "work that a block takes over from another is not supported"},
         {"alloca.u64 %rd1, %rd2;", "alloca is not supported"},

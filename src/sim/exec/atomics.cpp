@@ -251,7 +251,62 @@ constexpr Entry kAtomics[] = {
     {"cas", Type::b64, runAtomic<u64, compareAndSwap<u64>>},
 };
 
+template <class T, auto Operation>
+void reduceEach(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
+    for (std::size_t at = 0; at + sizeof(T) <= bytes; at += sizeof(T))
+        writeAs(to + at, static_cast<T>(Operation(readAs<T>(to + at), readAs<T>(from + at), T{}, true)));
+}
+
+struct BulkEntry {
+    std::string_view operation;
+    Type type;
+    BulkReduction reduction;
+};
+
+constexpr BulkEntry kBulkReductions[] = {
+    {"add", Type::u32, reduceEach<u32, add<u32>>},
+    {"add", Type::s32, reduceEach<u32, add<u32>>},
+    {"add", Type::u64, reduceEach<u64, add<u64>>},
+    {"add", Type::f32, reduceEach<u32, addFloat>},
+    {"add", Type::f64, reduceEach<u64, addDouble>},
+    {"add", Type::f16, reduceEach<u16, halfAdd<HalfArithmetic>>},
+    {"add", Type::bf16, reduceEach<u16, halfAdd<BrainArithmetic>>},
+    {"min", Type::u32, reduceEach<u32, min<u32>>},
+    {"min", Type::s32, reduceEach<s32, min<s32>>},
+    {"min", Type::u64, reduceEach<u64, min<u64>>},
+    {"min", Type::s64, reduceEach<s64, min<s64>>},
+    {"min", Type::f16, reduceEach<u16, halfMin<HalfArithmetic>>},
+    {"min", Type::bf16, reduceEach<u16, halfMin<BrainArithmetic>>},
+    {"max", Type::u32, reduceEach<u32, max<u32>>},
+    {"max", Type::s32, reduceEach<s32, max<s32>>},
+    {"max", Type::u64, reduceEach<u64, max<u64>>},
+    {"max", Type::s64, reduceEach<s64, max<s64>>},
+    {"max", Type::f16, reduceEach<u16, halfMax<HalfArithmetic>>},
+    {"max", Type::bf16, reduceEach<u16, halfMax<BrainArithmetic>>},
+    {"inc", Type::u32, reduceEach<u32, increment>},
+    {"dec", Type::u32, reduceEach<u32, decrement>},
+    {"and", Type::b32, reduceEach<u32, bitAnd<u32>>},
+    {"and", Type::b64, reduceEach<u64, bitAnd<u64>>},
+    {"or", Type::b32, reduceEach<u32, bitOr<u32>>},
+    {"or", Type::b64, reduceEach<u64, bitOr<u64>>},
+    {"xor", Type::b32, reduceEach<u32, bitXor<u32>>},
+    {"xor", Type::b64, reduceEach<u64, bitXor<u64>>},
+    // Tensors have no untyped elements.
+    {"and", Type::u32, reduceEach<u32, bitAnd<u32>>},
+    {"or", Type::u32, reduceEach<u32, bitOr<u32>>},
+    {"xor", Type::u32, reduceEach<u32, bitXor<u32>>},
+    {"and", Type::u64, reduceEach<u64, bitAnd<u64>>},
+    {"or", Type::u64, reduceEach<u64, bitOr<u64>>},
+    {"xor", Type::u64, reduceEach<u64, bitXor<u64>>},
+};
+
 }  // namespace
+
+BulkReduction bulkReduction(std::string_view operation, Type type) {
+    for (const BulkEntry& e : kBulkReductions)
+        if (e.operation == operation && e.type == type) return e.reduction;
+    return nullptr;
+}
 
 Handler atomicHandler(std::string_view operation, Type type) {
     for (const Entry& e : kAtomics)

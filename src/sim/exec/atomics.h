@@ -10,4 +10,8 @@ namespace bulkhead::sim {
 /// dstCount. Lanes act in ascending order. nullptr if PTX has no such operation on the type.
 Handler atomicHandler(std::string_view operation, ptx::Type);
 
+/// The same of many elements, as bulk copies do it to global memory: `to` becomes what it is with `from`. nullptr if
+/// there is none.
+BulkReduction bulkReduction(std::string_view operation, ptx::Type);
+
 }  // namespace bulkhead::sim

@@ -281,7 +281,7 @@ void FunctionLowering::lowerInstruction(int index) {
     temporaries_ = 0;
     consumed_ = false;
     Instr i = begin(instruction);
-    if (!lowerAddress(i) && !lowerMemory(i) && !lowerImage(i) && !lowerMatrix(i) && !lowerCluster(i) &&
+    if (!lowerAddress(i) && !lowerMemory(i) && !lowerImage(i) && !lowerMatrix(i) && !lowerCluster(i) && !lowerBulk(i) &&
         !lowerControl(i) && !lowerCompute(instruction, *this, i))
         refuseUnsupported();
     if (!consumed_) finish(instruction, i);

@@ -174,6 +174,14 @@ class FunctionLowering final : public Operands {
     Slot dataSource(const Operand&, ptx::Type, unsigned registerBits);
     Slot dataResult(const Operand&);
 
+    // lower_bulk.cpp
+    bool lowerBulk(Instr&);
+    void lowerBulkCopy(Instr&);
+    void bulkModifiers(BulkSite&, ptx::Type&);
+    BulkSite::Address bulkAddress(const Operand&, ptx::Space);
+    BulkSite::Address tensorMapAddress(const Operand&);
+    void tensorOperand(const Operand&, BulkSite&);
+
     // lower_cluster.cpp
     bool lowerCluster(Instr&);
     void lowerClusterBarrier(Instr&);

@@ -19,12 +19,13 @@ struct Refusal {
 };
 constexpr std::string_view kTensorCores = "the tensor cores of sm_100 are not supported";
 constexpr std::string_view kTextures = "reductions on surfaces and references to textures are not supported";
-constexpr std::string_view kBulk = "bulk asynchronous copies and tensor maps are not supported";
+constexpr std::string_view kBulk =
+    "changes of tensor maps on the device and accesses to several GPUs are not supported";
 constexpr Refusal kRefusals[] = {
     {"tcgen05", kTensorCores},
     {"sured", kTextures},
     {"istypep", kTextures},
-    {"cp", kBulk},
+    {"cp", "this asynchronous copy is not supported"},
     {"tensormap", kBulk},
     {"prefetch", kBulk},
     {"multimem", kBulk},

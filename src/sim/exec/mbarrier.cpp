@@ -207,6 +207,16 @@ Handler mbarrierHandler(MbarrierOperation operation) {
     return nullptr;
 }
 
+void completeBytes(std::uint8_t* object, std::uint32_t bytes, bool isRemote, PendingEffects& effects,
+                   const LaunchContext& launch, std::int32_t line) {
+    using Completion = Remote<Operation::completeBytes>;
+    Completion completion{object, bytes, &effects, &launch, line};
+    if (isRemote && !effects.showAtOnce())
+        effects.defer<Completion>(Completion::run) = completion;
+    else
+        Completion::run(&completion);
+}
+
 void runPendingCount(const Instr& i, Warp& w, LaneMask mask) {
     const std::uint64_t* const token = w.lanes<std::uint64_t>(i.src[0]);
     std::uint32_t* const count = w.lanes<std::uint32_t>(i.dst[0]);

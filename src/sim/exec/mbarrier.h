@@ -6,6 +6,9 @@
 
 namespace bulkhead::sim {
 
+class PendingEffects;
+struct LaunchContext;
+
 /// An mbarrier object: 64 bits of shared memory. Programs see no more of it than the tokens that arriving gives them.
 /// A phase is complete when no arrivals and no bytes are pending; then the next begins with the same arrivals.
 struct Mbarrier {
@@ -48,6 +51,10 @@ enum class MbarrierOperation : std::uint8_t {
     testParity,
 };
 Handler mbarrierHandler(MbarrierOperation);
+
+/// What a copy does to an object when it is done: at once, or when it shows, if the object is another block's.
+void completeBytes(std::uint8_t* object, std::uint32_t bytes, bool isRemote, PendingEffects&, const LaunchContext&,
+                   std::int32_t line);
 
 /// mbarrier.pending_count: of a token.
 void runPendingCount(const Instr&, Warp&, LaneMask);

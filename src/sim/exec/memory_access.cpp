@@ -370,13 +370,19 @@ LaneMask takeOneSpace(const Instr& i, Warp& w, const std::uint64_t* generic, Lan
     return taken;
 }
 
+std::uint8_t* locateBytes(const Instr& i, Warp& w, unsigned lane, std::uint64_t address, std::uint32_t bytes,
+                          bool writes) {
+    return locateGlobalLane(i, w, lane, address, bytes, 1, writes);
+}
+
 std::uint8_t readGenericByte(const Instr& i, Warp& w, unsigned lane, std::uint64_t address) {
     std::uint64_t generic[kLanes];
     std::fill(generic, generic + kLanes, address);
     Access a{};
     a.bytes = 1;
     takeOneSpace(i, w, generic, bit(lane), a);
-    if (a.space == Space::param) w.fail(LaunchError::Cause::illegalAddress, i, lane, "a string among the parameters");
+    if (a.space == Space::param && a.address[lane] >= kCallParamBase)
+        w.fail(LaunchError::Cause::illegalAddress, i, lane, "a call's parameters");
     Places p;
     locate(i, w, a, p, false);
     std::uint8_t byte = *p.of(a, lane);

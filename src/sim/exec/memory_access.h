@@ -99,6 +99,9 @@ inline void writeAs(void* p, T v) {
     std::memcpy(p, &v, sizeof v);
 }
 
+/// Global memory of one thread: its bytes, all in one allocation. Fails the launch where there are none.
+std::uint8_t* locateBytes(const Instr&, Warp&, unsigned lane, std::uint64_t address, std::uint32_t bytes, bool writes);
+
 /// One thread's generic memory, as printf and assert read it. Fails the launch where an access would.
 std::uint8_t readGenericByte(const Instr&, Warp&, unsigned lane, std::uint64_t address);
 std::string readGenericString(const Instr&, Warp&, unsigned lane, std::uint64_t address);

@@ -135,6 +135,18 @@ void* PendingEffects::defer(const Access& a, std::size_t bytes, Run run) {
     return defer(bytes, run);
 }
 
+void PendingEffects::store(std::uint64_t address, std::uint8_t* to, const std::uint8_t* from, std::uint32_t bytes) {
+    const std::uint32_t data = room(bytes);
+    std::memcpy(data_.get() + data, from, bytes);
+    addStore(address, to, data, bytes);
+}
+
+void* PendingEffects::deferOn(std::uint64_t address, std::size_t accessed, std::size_t bytes, Run run) {
+    for (std::uint64_t line = address >> kLineShift; line <= (address + accessed - 1) >> kLineShift; ++line)
+        mark(line).atomics = true;
+    return defer(bytes, run);
+}
+
 void* PendingEffects::defer(std::size_t bytes, Run run) {
     const std::uint32_t data = room(bytes);
     Entry& entry = entries_.emplace_back();

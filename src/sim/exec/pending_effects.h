@@ -38,10 +38,14 @@ class PendingEffects {
     void read(std::uint64_t address, const std::uint8_t* from, std::size_t bytes, std::uint8_t* to) const;
     /// Where the lanes' bytes are to be written instead of to memory.
     Places store(const Access&, const Places&);
+    /// Bytes that are to be written to memory.
+    void store(std::uint64_t address, std::uint8_t* to, const std::uint8_t* from, std::uint32_t bytes);
     /// Something that `run` will do with what is put there: atomics, and loads. True says that it has changed memory.
     using Run = bool (*)(void* what);
     void* defer(const Access&, std::size_t bytes, Run run);
     void* defer(std::size_t bytes, Run run);
+    /// ... to so many bytes of global memory from an address on.
+    void* deferOn(std::uint64_t address, std::size_t accessed, std::size_t bytes, Run run);
     template <class What>
     What& defer(const Access& a, Run run) {
         return *static_cast<What*>(defer(a, sizeof(What), run));

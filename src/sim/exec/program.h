@@ -63,6 +63,8 @@ enum class Kind : std::uint8_t {
     fence,        ///< membar, fence: waits for the warp's own outstanding accesses
     asyncCommit,  ///< cp.async.commit_group
     asyncWait,    ///< cp.async.wait_group N, wait_all
+    bulkCommit,   ///< cp.async.bulk.commit_group
+    bulkWait,     ///< cp.async.bulk.wait_group N; extra: for sources to be read, not for results to be written
     clusterArrive,
     clusterWait,
     nop,  ///< bar.warp.sync, pragma-like instructions
@@ -188,6 +190,34 @@ struct MatrixSite {
     Slot stride;  ///< elements from one row or column to the next
 };
 
+enum class BulkWay : std::uint8_t {
+    toShared,  ///< of one or several blocks of the cluster; ends at an mbarrier object of each
+    toGlobal,  ///< from the block's own shared memory; belongs to a bulk group of the thread
+    between,   ///< from the block's own shared memory to that of a block of the cluster
+    prefetch,  ///< to L2
+};
+using BulkReduction = void (*)(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes);
+
+/// What a bulk copy asks for.
+struct BulkSite {
+    struct Address {
+        Slot slot;
+        bool is32 = false;
+        std::int64_t displacement = 0;
+    };
+    BulkWay way = BulkWay::toShared;
+    Address to, from, mbarrier;
+    Slot size, mask;
+    bool multicast = false;
+    BulkReduction reduce = nullptr;  ///< null: none, or by the elements of the tensor
+    // Of tensors:
+    std::uint8_t dimensions = 0, offsets = 0;
+    bool im2col = false;
+    std::string reduction;
+    Address map;
+    Slot coordinate[5], offset[3];
+};
+
 struct Code {
     std::string name;
     bool isKernel = false;
@@ -217,6 +247,7 @@ struct Code {
     std::vector<CallSite> callSites;
     std::vector<ImageSite> imageSites;    ///< of texture and surface instructions, by Instr::extra
     std::vector<MatrixSite> matrixSites;  ///< of matrix instructions, by Instr::extra
+    std::vector<BulkSite> bulkSites;      ///< of bulk copies, by Instr::extra
     std::vector<std::string_view> texts;  ///< each instruction as written, for messages; views into Program::source
     std::vector<std::vector<std::uint32_t>> branchTables;  ///< brx.idx
 };

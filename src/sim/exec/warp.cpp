@@ -198,6 +198,13 @@ Step Warp::stepBeyondRegisters(const Instr& i) {
         case Kind::asyncWait:
             advance();
             return {mask ? StepKind::asyncWait : StepKind::control, lanes, static_cast<std::uint32_t>(i.immediate)};
+        case Kind::bulkCommit:
+            advance();
+            return {mask ? StepKind::bulkCommit : StepKind::control, lanes};
+        case Kind::bulkWait:
+            advance();
+            return {mask ? StepKind::bulkWait : StepKind::control, lanes, static_cast<std::uint32_t>(i.immediate),
+                    i.extra};
         case Kind::nop:
             advance();
             return {StepKind::control, lanes};

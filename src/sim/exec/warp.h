@@ -104,6 +104,7 @@ struct LaunchContext {
     std::uint32_t warpsPerSm = 0;  ///< %nwarpid
 };
 
+class BulkCopies;
 class Cluster;
 class PendingEffects;
 class Warp;
@@ -124,6 +125,7 @@ class Block {
     PendingEffects* effects;
     Cluster* cluster;
     std::uint32_t rank;              ///< in it
+    BulkCopies* copies = nullptr;    ///< its SM's; null: bulk copies take effect at once
     std::uint32_t warps;             ///< in the block
     std::uint32_t liveWarps;         ///< not yet finished
     std::span<std::uint8_t> shared;  ///< static + dynamic
@@ -158,7 +160,9 @@ enum class StepKind : std::uint8_t {
     fence,        ///< wait until the warp's outstanding accesses are done
     asyncCommit,
     asyncWait,  ///< wait until at most Step::groups commit groups are outstanding
-    finished,   ///< the last lane exited; Step::released may hold warps its exit freed from a barrier
+    bulkCommit,
+    bulkWait,  ///< likewise, of bulk copies; Step::released: until their sources have been read
+    finished,  ///< the last lane exited; Step::released may hold warps its exit freed from a barrier
 };
 /// Small enough to be returned in registers.
 struct Step {

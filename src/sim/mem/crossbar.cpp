@@ -138,7 +138,7 @@ void SmPort::respond(RequestId id) {
 void SmPort::acknowledge(RequestId id) {
     const Request request = sim_.requests[id];
     sim_.requests.release(id);
-    requester_.stored(request.warp, request.launch);
+    requester_.stored(request);
 }
 
 }  // namespace bulkhead::sim

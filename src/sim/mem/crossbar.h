@@ -20,8 +20,8 @@ class Requester {
   public:
     virtual void receive(
         RequestId) = 0;  ///< the response to a read or atomic; the request is the receiver's to release
-    virtual void stored(std::uint32_t warp, std::uint32_t launch) = 0;  ///< a write or reduction has been done
-    virtual void requestPortFreed() = 0;                                ///< there is room to send again
+    virtual void stored(const Request&) = 0;  ///< a write or reduction has been done
+    virtual void requestPortFreed() = 0;      ///< there is room to send again
 
   protected:
     ~Requester() = default;

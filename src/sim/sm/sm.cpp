@@ -33,6 +33,7 @@ Sm::Sm(SimShared& shared, const CrossbarLatency& latency, Observer* observer, st
       effects_(sim_.now()),
       policy_(policy.make({shared.config.sm.schedulers, shared.config.sm.warps, &sim_})),
       loadStore_(makeLoadStore(policy_->redirects(), sim_, port_, *this, port)),
+      bulkCopies_(sim_, port_, *this, effects_, port),
       instructions_(sim_, port_, port),
       lineShift_(instructions_.lineShift()),
       startLine_(instructions_.exists() ? InstructionCache::kNoLine : 0),
@@ -86,6 +87,7 @@ void Sm::placeBlock(Cycles start, const LaunchContext& context, std::uint32_t la
     while (residents_[r].block) ++r;
     Resident& resident = residents_[r];
     resident.block.emplace(context, index, name, &sim_.now(), &effects_, cluster, rank);
+    resident.block->copies = &bulkCopies_;
     resident.launch = launch;
     resident.needs = needs;
     resident.number = number;
@@ -129,6 +131,8 @@ void Sm::startBlock(std::uint32_t r) {
         s.openCopies = 0;
         s.firstGroup = 0;
         s.groupCopies.clear();
+        s.bulkReads.clear();
+        s.bulkWrites.clear();
         occupied_ |= bitOf(slot);
         policy_->warpStarted(slot, nextAge_++);
         if (s.warp.finished()) {
@@ -271,6 +275,18 @@ bool Sm::goesOn(std::uint32_t slot, const Instr& instr, const Step& step, Cycles
             s.waitGroups = step.groups;
             if (groupsDone(s)) return true;
             s.wait = Wait::async;
+            waitingLoad_ |= bitOf(slot);
+            noteIssue(slot, step.lanes);
+            return false;
+        case StepKind::bulkCommit:
+            s.bulkReads.commit();
+            s.bulkWrites.commit();
+            return true;
+        case StepKind::bulkWait:
+            s.waitGroups = step.groups;
+            s.waitsForReads = step.released != 0;
+            if (bulkGroupsDone(s)) return true;
+            s.wait = Wait::bulk;
             waitingLoad_ |= bitOf(slot);
             noteIssue(slot, step.lanes);
             return false;
@@ -474,6 +490,8 @@ void Sm::fetched(std::uint32_t) {
 }
 
 void Sm::receive(RequestId id) {
+    if (BulkCopyUnit::owns(sim_.requests[id].token)) [[unlikely]]
+        return bulkCopies_.receive(id);
     if (sim_.requests[id].token != InstructionCache::kToken) [[likely]]
         return loadStore_->receive(id);
     instructions_.receive(id);
@@ -564,6 +582,7 @@ void Sm::removeBlock(std::uint32_t r) {
     freeRegisters_ += resident.needs.registers;
     freeShared_ += resident.needs.shared;
     loadStore_->blockEnded(r);
+    bulkCopies_.forget(*resident.block);
     resident.block.reset();
     --residentBlocks_;
     if (!occupied_) stalled_ = 0;
@@ -625,14 +644,46 @@ void Sm::storeSent(std::uint32_t slot, std::uint32_t launch) {
     stores_.sent(launch, 1);
 }
 
-void Sm::stored(std::uint32_t slot, std::uint32_t launch) {
+void Sm::stored(const Request& request) {
+    stores_.done(request.launch, sim_.now());
+    if (BulkCopyUnit::owns(request.token)) [[unlikely]]
+        return bulkCopies_.stored(request.token);
+    const std::uint32_t slot = request.warp;
     Slot& s = slots_[slot];
     --s.stores;
-    stores_.done(launch, sim_.now());
     if (s.wait == Wait::fence && !s.loads && !s.stores) {
         refresh(slot, sim_.now());
         wake();
     }
+}
+
+void Sm::copyBegins(std::uint32_t slot, std::uint32_t& launch, std::uint32_t& generation) {
+    sim_.noteEffect();
+    launch = slots_[slot].launch;
+    generation = slots_[slot].generation;
+}
+
+void Sm::joinBulkGroup(std::uint32_t slot, std::uint64_t& readGroup, std::uint64_t& writeGroup) {
+    readGroup = slots_[slot].bulkReads.add();
+    writeGroup = slots_[slot].bulkWrites.add();
+}
+
+void Sm::bulkSourceRead(std::uint32_t slot, std::uint32_t generation, std::uint64_t group) {
+    if (slots_[slot].generation != generation) return;
+    slots_[slot].bulkReads.done(group);
+    goOnAfterBulk(slot);
+}
+
+void Sm::bulkWritten(std::uint32_t slot, std::uint32_t generation, std::uint64_t group) {
+    if (slots_[slot].generation != generation) return;
+    slots_[slot].bulkWrites.done(group);
+    goOnAfterBulk(slot);
+}
+
+void Sm::goOnAfterBulk(std::uint32_t slot) {
+    if (slots_[slot].wait != Wait::bulk || !bulkGroupsDone(slots_[slot])) return;
+    refresh(slot, sim_.now());
+    wake();
 }
 
 void Sm::copyDone(Slot& s, std::uint64_t group) {

@@ -9,6 +9,8 @@
 #include "sim/exec/warp.h"
 #include "sim/mem/crossbar.h"
 #include "sim/sim_context.h"
+#include "sim/sm/async_groups.h"
+#include "sim/sm/bulk_copy_unit.h"
 #include "sim/sm/functional_units.h"
 #include "sim/sm/instruction_cache.h"
 #include "sim/sm/load_store.h"
@@ -81,9 +83,17 @@ class Sm final : public Requester {
     void receive(RequestId) override;
     void requestPortFreed() override {
         loadStore_->requestPortFreed();
+        bulkCopies_.requestPortFreed();
         if (instructions_.retry()) sim_.schedule(sim_.now(), EventKind::fetched, 0);
     }
-    void stored(std::uint32_t slot, std::uint32_t launch) override;
+    void stored(const Request&) override;
+
+    // From the copy engine.
+    void copyBegins(std::uint32_t slot, std::uint32_t& launch, std::uint32_t& generation);
+    void joinBulkGroup(std::uint32_t slot, std::uint64_t& readGroup, std::uint64_t& writeGroup);
+    void bulkStoreSent(std::uint32_t launch) { stores_.sent(launch, 1); }
+    void bulkSourceRead(std::uint32_t slot, std::uint32_t generation, std::uint64_t group);
+    void bulkWritten(std::uint32_t slot, std::uint32_t generation, std::uint64_t group);
 
     // From LD/ST.
     void loaded(std::uint32_t load, Cycles readyAt);
@@ -117,7 +127,7 @@ class Sm final : public Requester {
     static constexpr std::uint32_t kRing = 512;  ///< cycles ahead that a warp may be woken without an event
     static constexpr std::uint64_t kLocalStride = std::uint64_t{1} << 24;
 
-    enum class Wait : std::uint8_t { none, dependency, load, barrier, fence, async, fetch, end };
+    enum class Wait : std::uint8_t { none, dependency, load, barrier, fence, async, bulk, fetch, end };
 
     struct Resident {
         std::optional<Block> block;
@@ -146,6 +156,8 @@ class Sm final : public Requester {
         std::uint32_t openCopies = 0;  ///< cp.async not yet committed
         std::uint64_t firstGroup = 0;
         std::vector<std::uint32_t> groupCopies;  ///< committed groups: copies under way, oldest first
+        AsyncGroups bulkReads, bulkWrites;
+        bool waitsForReads = false;  ///< of bulk copies; else for writes
         Warp::Snapshot snapshot;
         bool loops = false;  ///< has come back to the snapshot
         bool moved = false;  ///< has executed something since it was taken
@@ -188,6 +200,10 @@ class Sm final : public Requester {
     inline WarpMask waitingForUnits() const;
     void copyDone(Slot&, std::uint64_t group);
     bool groupsDone(const Slot&) const;
+    static bool bulkGroupsDone(const Slot& s) {
+        return (s.waitsForReads ? s.bulkReads : s.bulkWrites).atMost(s.waitGroups);
+    }
+    void goOnAfterBulk(std::uint32_t slot);
     Stall stallOf(int scheduler) const;
     /// Ready warps that the policy lets issue.
     WarpMask offered() const {
@@ -203,6 +219,7 @@ class Sm final : public Requester {
     PendingEffects effects_;
     std::unique_ptr<WarpScheduler> policy_;
     std::unique_ptr<LoadStore> loadStore_;
+    BulkCopyUnit bulkCopies_;
     InstructionCache instructions_;
     const unsigned lineShift_;       ///< of places of code
     const std::uint32_t startLine_;  ///< of a warp that starts

@@ -1,0 +1,184 @@
+#include "sim/exec/tensor_map.h"
+
+#include <algorithm>
+
+#include "sim/exec/memory_access.h"
+
+namespace bulkhead::sim {
+
+using ptx::Type;
+
+std::uint32_t TensorMap::elementBytes() const {
+    return ptx::bitsOf(elementType()) / 8;
+}
+
+ptx::Type TensorMap::elementType() const {
+    switch (element) {
+        case Element::u8:
+            return Type::u8;
+        case Element::u16:
+            return Type::u16;
+        case Element::u32:
+            return Type::u32;
+        case Element::s32:
+            return Type::s32;
+        case Element::u64:
+            return Type::u64;
+        case Element::s64:
+            return Type::s64;
+        case Element::f16:
+            return Type::f16;
+        case Element::bf16:
+            return Type::bf16;
+        case Element::f64:
+            return Type::f64;
+        case Element::f32:
+        case Element::f32Flushed:
+        case Element::tf32:
+        case Element::tf32Flushed:
+            break;
+    }
+    return Type::f32;
+}
+
+std::uint32_t TensorMap::boxBytes() const {
+    if (im2col) return std::uint32_t{box[0]} * box[1] * elementBytes();
+    std::uint32_t count = 1;
+    for (unsigned d = 0; d < rank; ++d) count *= (box[d] + elementStrides[d] - 1u) / elementStrides[d];
+    return count * elementBytes();
+}
+
+/// Shared memory repeats the pattern of a swizzle: the hardware takes it from the address.
+std::uint32_t TensorMap::alignment() const {
+    return 128;
+}
+
+/// NaN as arithmetic gives it, in formats that have one.
+std::uint64_t TensorMap::fillPattern() const {
+    if (!nanFill) return 0;
+    switch (elementType()) {
+        case Type::f16:
+        case Type::bf16:
+            return 0x7fff;
+        case Type::f32:
+            return 0x7fff'ffff;
+        case Type::f64:
+            return 0x7fff'ffff'ffff'ffff;
+        default:
+            return 0;
+    }
+}
+
+std::string_view TensorMap::problemWith(const TensorBox& b) const {
+    if (b.dimensions != rank) return "the tensor has another number of dimensions";
+    if (b.im2col != (im2col != 0)) return "the tensor map is of the other mode, tile or im2col";
+    return {};
+}
+
+/// PTX ISA, swizzling modes: chunks of 16 bytes are exchanged within a row of the pattern, by its number among 2, 4 or
+/// 8 lines of 128 bytes.
+std::uint32_t TensorMap::swizzled(std::uint32_t offset) const {
+    switch (swizzle) {
+        case Swizzle::none:
+            return offset;
+        case Swizzle::bytes32:
+            return offset ^ ((offset >> 7 & 1) << 4);
+        case Swizzle::bytes64:
+            return offset ^ ((offset >> 7 & 3) << 4);
+        case Swizzle::bytes128:
+            return offset ^ ((offset >> 7 & 7) << 4);
+    }
+    return offset;
+}
+
+/// Visits the rows of the box, which are elements along dimension 0, in the order of shared memory: where in the tensor
+/// each begins.
+void TensorMap::eachRow(const TensorBox& b,
+                        const std::function<void(const std::int64_t* at, std::uint32_t row)>& visit) const {
+    std::int64_t at[5];
+    for (unsigned d = 0; d < rank; ++d) at[d] = b.at[d];
+    if (im2col) {
+        // Pixels of the bounding box, W first, then H, D and N, each shifted by the place in the filter.
+        const unsigned spatial = rank - 2u;
+        std::int64_t pixel[5];
+        std::copy(at, at + rank, pixel);
+        for (std::uint32_t row = 0; row < box[1]; ++row) {
+            std::int64_t place[5];
+            std::copy(pixel, pixel + rank, place);
+            for (unsigned s = 0; s < spatial; ++s) place[1 + s] += b.offset[s];
+            visit(place, row);
+            for (unsigned s = 0;; ++s) {
+                if (s == spatial) {
+                    ++pixel[rank - 1];
+                    break;
+                }
+                pixel[1 + s] += elementStrides[1 + s];
+                const std::int64_t last = std::int64_t{extent[1 + s]} + upper[s];
+                if (pixel[1 + s] <= last) break;
+                pixel[1 + s] = lower[s];
+            }
+        }
+        return;
+    }
+    std::uint32_t count[5] = {1, 1, 1, 1, 1}, index[5] = {};
+    for (unsigned d = 0; d < rank; ++d) count[d] = (box[d] + elementStrides[d] - 1u) / elementStrides[d];
+    const std::uint32_t rows = count[1] * count[2] * count[3] * count[4];
+    for (std::uint32_t row = 0; row < rows; ++row) {
+        for (unsigned d = 1; d < rank; ++d) at[d] = b.at[d] + std::int64_t{index[d]} * elementStrides[d];
+        visit(at, row);
+        for (unsigned d = 1; d < 5 && ++index[d] == count[d]; ++d) index[d] = 0;
+    }
+}
+
+void TensorMap::eachPiece(const TensorBox& b, std::uint32_t to, const std::function<void(BulkPiece)>& visit) const {
+    constexpr std::uint32_t kChunk = 16, kLine = 128;
+    const std::uint32_t bytes = elementBytes();
+    const std::uint32_t step = im2col ? 1 : elementStrides[0];
+    const std::uint32_t elements = im2col ? box[0] : (box[0] + step - 1u) / step;
+    const std::uint32_t together = swizzle == Swizzle::none ? kLine : kChunk;
+    eachRow(b, [&](const std::int64_t* at, std::uint32_t row) {
+        bool inside = true;
+        std::uint64_t global = address;
+        for (unsigned d = 1; d < rank; ++d) {
+            inside = inside && at[d] >= 0 && at[d] <= extent[d];
+            global += static_cast<std::uint64_t>(at[d]) * stride[d - 1];
+        }
+        // Runs of elements that are all inside or all outside, as far as they stay together on both sides.
+        BulkPiece piece;
+        const auto flush = [&] {
+            if (piece.bytes) visit(piece);
+            piece = {};
+        };
+        for (std::uint32_t e = 0; e < elements; ++e) {
+            const std::int64_t x = b.at[0] + std::int64_t{e} * step;
+            const bool isIn = inside && x >= 0 && x <= extent[0];
+            const std::uint64_t from = isIn ? global + static_cast<std::uint64_t>(x) * bytes : 0;
+            const std::uint32_t shared = to + (row * elements + e) * bytes;
+            const std::uint32_t place = swizzled(shared);
+            const bool follows = piece.bytes && (piece.global != 0) == isIn && place == piece.shared + piece.bytes &&
+                                 (!isIn || from == piece.global + piece.bytes) && shared % together != 0 &&
+                                 (!isIn || from % kLine != 0) && piece.bytes < kLine;
+            if (!follows) {
+                flush();
+                piece.global = from;
+                piece.shared = place;
+            }
+            piece.bytes += bytes;
+        }
+        flush();
+    });
+}
+
+TensorMap readTensorMap(const Instr& i, Warp& w, unsigned lane, std::uint64_t address) {
+    constexpr std::uint64_t kAlignment = 64;
+    if (address % kAlignment) w.failAddress(LaunchError::Cause::misalignedAddress, i, lane, address);
+    std::uint8_t bytes[sizeof(TensorMap)];
+    for (std::size_t b = 0; b < sizeof bytes; ++b) bytes[b] = readGenericByte(i, w, lane, address + b);
+    TensorMap map;
+    std::memcpy(static_cast<void*>(&map), bytes, sizeof map);
+    if (map.magic != TensorMap::kMagic || map.rank < 1 || map.rank > 5)
+        w.failAddress(LaunchError::Cause::illegalInstruction, i, lane, address, "there is no tensor map");
+    return map;
+}
+
+}  // namespace bulkhead::sim

@@ -1,0 +1,176 @@
+// Bulk copies in time: the copy engine of an SM, which goes past L1D, and what is seen of its copies before they end.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "harness.h"
+
+namespace bulkhead::sim {
+namespace {
+
+using test::Harness;
+using test::kernelText;
+using u32 = std::uint32_t;
+
+const std::string kDeclarations = ".shared .align 8 .b64 object; .shared .align 128 .b8 buffer[32768];";
+/// %p1: the first thread, which makes the object at %r2. The buffer is at %r3.
+const std::string kBegin = R"(
+    mov.u32 %r1, %tid.x; mov.u32 %r2, object; mov.u32 %r3, buffer; setp.eq.u32 %p1, %r1, 0;
+    @%p1 mbarrier.init.shared::cta.b64 [%r2], 1; bar.sync 0;
+)";
+const std::string kWait = R"(
+W:  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;
+    @!%p2 bra W;
+)";
+
+struct Outcome {
+    std::vector<u32> words;
+    Cycles cycles = 0;
+    Counters counters;
+};
+
+Outcome run(const std::string& body, const Harness::Shape& shape, unsigned threads = 1) {
+    constexpr std::size_t kWords = 1 << 16;
+    Machine::Options options;
+    options.threads = threads;
+    Harness h("h200", {}, options);
+    const VirtualAddress a = h.buffer(4 * kWords), b = h.buffer(4 * kWords);
+    for (std::size_t i = 0; i < kWords; ++i) h.data<u32>(a, kWords)[i] = static_cast<u32>(i * 5 + 1);
+    const LaunchId launch = h.run(kernelText(kBegin + body, kDeclarations), shape, {a, b});
+    const LaunchRecord& record = h.gpu.record(launch);
+    if (record.error) throw *record.error;
+    return {{h.data<u32>(b, kWords), h.data<u32>(b, kWords) + kWords},
+            record.ended - record.started,
+            h.gpu.counters(launch)};
+}
+
+std::string expectAndCopy(u32 bytes) {
+    const std::string n = std::to_string(bytes);
+    return "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], " + n +
+           ";\n@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%rd1], " + n +
+           ", [%r2];\n";
+}
+
+TEST(BulkCopyTime, DataAreThereWhenTheirBytesAreComplete) {
+    // What the last word of the buffer is right behind the instruction, and after the wait; and how long that took.
+    const Outcome o = run(R"(mov.u32 %r4, %clock;)" + expectAndCopy(16384) + R"(
+    ld.shared.u32 %r5, [%r3+16380];
+)" + kWait + R"(
+    mov.u32 %r6, %clock; sub.u32 %r6, %r6, %r4; ld.shared.u32 %r7, [%r3+16380];
+    @%p1 st.global.u32 [%rd2], %r5; @%p1 st.global.u32 [%rd2+4], %r6; @%p1 st.global.u32 [%rd2+8], %r7;
+)",
+                          {.grid = {1}, .block = {32}});
+    EXPECT_EQ(o.words[0], 0u);
+    EXPECT_EQ(o.words[2], 4095 * 5 + 1u);
+    // No sooner than L2 answers, nor than 128 lines pass at 64 bytes a cycle.
+    EXPECT_GT(o.words[1], 16384 / 64 + 200u);
+    EXPECT_LT(o.words[1], 4000u);
+}
+
+TEST(BulkCopyTime, CopiesPassByL1) {
+    const Outcome o = run(expectAndCopy(16384) + kWait, {.grid = {1}, .block = {32}});
+    EXPECT_EQ(o.counters.l1Sectors, 0u);
+    EXPECT_GE(o.counters.l2Sectors, 16384 / 32u);
+}
+
+TEST(BulkCopyTime, CopiesOfAnSmQueueUp) {
+    const auto time = [](u32 copies) {
+        std::string body = "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], " + std::to_string(copies * 4096) +
+                           ";\nmov.u32 %r4, %clock;\n";
+        for (u32 c = 0; c < copies; ++c)
+            body += "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3+" +
+                    std::to_string(c * 4096) + "], [%rd1+" + std::to_string(c * 4096) + "], 4096, [%r2];\n";
+        body += kWait + "mov.u32 %r6, %clock; sub.u32 %r6, %r6, %r4; @%p1 st.global.u32 [%rd2], %r6;";
+        return run(body, {.grid = {1}, .block = {32}}).words[0];
+    };
+    const u32 one = time(1), eight = time(8);
+    EXPECT_GT(eight, one + 7 * 4096 / 128);
+    EXPECT_LT(eight, 8 * one);  // their latencies overlap
+}
+
+TEST(BulkCopyTime, GroupsEndWhenTheirBytesAreWritten) {
+    // The source may be reused sooner than the result is there; the result is there.
+    const Outcome o = run(R"(
+    mov.u32 %r4, %r1;
+L:  shl.b32 %r5, %r4, 2; add.u32 %r6, %r3, %r5; st.shared.u32 [%r6], %r4; add.u32 %r4, %r4, 32;
+    setp.lt.u32 %p3, %r4, 2048; @%p3 bra L;
+    bar.sync 0;
+    @!%p1 bra DONE;
+    mov.u32 %r10, %clock;
+    cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r3], 4096; cp.async.bulk.commit_group;
+    cp.async.bulk.global.shared::cta.bulk_group [%rd2+4096], [%r3+4096], 4096; cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group.read 0; mov.u32 %r11, %clock;
+    mov.u32 %r20, 77; st.shared.u32 [%r3], %r20;
+    cp.async.bulk.wait_group 1; mov.u32 %r12, %clock;
+    cp.async.bulk.wait_group 0; mov.u32 %r13, %clock;
+    sub.u32 %r11, %r11, %r10; sub.u32 %r12, %r12, %r10; sub.u32 %r13, %r13, %r10;
+    st.global.u32 [%rd2+16384], %r11; st.global.u32 [%rd2+16388], %r12; st.global.u32 [%rd2+16392], %r13;
+DONE:
+)",
+                          {.grid = {1}, .block = {32}});
+    for (u32 i = 0; i < 2048; ++i) ASSERT_EQ(o.words[i], i);
+    EXPECT_GT(o.words[4096], 60u);
+    EXPECT_GT(o.words[4097], o.words[4096]);
+    EXPECT_GE(o.words[4098], o.words[4097]);
+    EXPECT_GT(o.words[4098], 250u);
+}
+
+/// Each cluster's rank 0 brings 1 KB to all of its blocks, which turn it round among each other and add it to b.
+const std::string kCluster = R"(
+    mov.u32 %r4, %cluster_ctarank; setp.eq.u32 %p4, %r4, 0; and.pred %p5, %p4, %p1;
+    @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 2048;
+    barrier.cluster.arrive; barrier.cluster.wait;
+    mov.u32 %r5, %clusterid.x; shl.b32 %r5, %r5, 10; cvt.u64.u32 %rd5, %r5; add.u64 %rd6, %rd1, %rd5;
+    mov.u32 %r6, %cluster_nctarank; mov.u32 %r7, 1; shl.b32 %r7, %r7, %r6; sub.u32 %r7, %r7, 1;
+    .reg .b16 %h1; cvt.u16.u32 %h1, %r7;
+    @%p5 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r3], [%rd6], 1024, [%r2], %h1;
+    add.u32 %r8, %r4, 1; rem.u32 %r8, %r8, %r6; mapa.shared::cluster.u32 %r9, %r3, %r8; mapa.shared::cluster.u32 %r10, %r2, %r8;
+    shl.b32 %r11, %r1, 5; add.u32 %r12, %r3, %r11; mad.lo.u32 %r13, %r4, 1000, %r1; st.shared.u32 [%r12+8192], %r13;
+    bar.sync 0; add.u32 %r14, %r3, 8192; add.u32 %r15, %r9, 4096;
+    @%p1 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r15], [%r14], 1024, [%r10];
+)" + kWait + R"(
+    mov.u32 %r20, %ctaid.x; mov.u32 %r21, %ntid.x; mad.lo.u32 %r20, %r20, %r21, %r1; mul.wide.u32 %rd7, %r20, 4;
+    add.u64 %rd8, %rd2, %rd7;
+    shl.b32 %r22, %r1, 2; add.u32 %r23, %r3, %r22; ld.shared.u32 %r24, [%r23]; ld.shared.u32 %r25, [%r12+4096];
+    mad.lo.u32 %r24, %r24, 10000, %r25; st.global.u32 [%rd8], %r24;
+    bar.sync 0;
+    @%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd2+131072], [%r3], 128;
+    @%p1 cp.async.bulk.commit_group; @%p1 cp.async.bulk.wait_group 0;
+    barrier.cluster.arrive; barrier.cluster.wait;
+)";
+
+TEST(BulkCopyTime, ClustersSeeTheSameWithAnyNumberOfHostThreads) {
+    const Harness::Shape shape{.grid = {24}, .block = {32}, .cluster = {4}};
+    const Outcome one = run(kCluster, shape);
+    std::vector<u32> sums(32);
+    for (u32 b = 0; b < 24; ++b)
+        for (u32 t = 0; t < 32; ++t) {
+            const u32 brought = (b / 4 * 256 + t) * 5 + 1;
+            EXPECT_EQ(one.words[b * 32 + t], brought * 10'000 + (b + 3) % 4 * 1000 + t) << b << ' ' << t;
+            sums[t] += brought;
+        }
+    for (u32 t = 0; t < 32; ++t) EXPECT_EQ(one.words[32768 + t], sums[t]);
+    for (const unsigned threads : {2u, 5u}) {
+        const Outcome other = run(kCluster, shape, threads);
+        EXPECT_EQ(other.words, one.words);
+        EXPECT_EQ(other.cycles, one.cycles);
+    }
+}
+
+TEST(BulkCopyTime, ABlockThatLeavesItsCopiesBehindIsForgotten) {
+    const Outcome o = run(expectAndCopy(16384), {.grid = {400}, .block = {32}});
+    EXPECT_EQ(o.counters.blocks, 400u);
+}
+
+TEST(BulkCopyTime, WaitingForBytesThatNeverComeIsNoProgress) {
+    try {
+        run("@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 64;" + kWait, {.grid = {1}, .block = {32}});
+        FAIL();
+    } catch (const LaunchError& e) {
+        EXPECT_EQ(e.cause, LaunchError::Cause::noProgress) << e.what();
+    }
+}
+
+}  // namespace
+}  // namespace bulkhead::sim
