@@ -33,7 +33,6 @@ TEST(Refused, WhatTheSimulatorDoesNotHave) {
         {"multimem.red.global.add.u32 [%rd1], %r1;", "accesses to several GPUs are not supported"},
         {"clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];",
          "work that a block takes over from another is not supported"},
-        {"alloca.u64 %rd1, %rd2;", "alloca is not supported"},
         {"frobnicate.u32 %r1, %r2;", "the instruction 'frobnicate' is not supported: `frobnicate.u32 %r1, %r2;`"},
         {"ld.global.b128 %rd1, [%rd2];", "128-bit accesses"},
     };

@@ -66,8 +66,8 @@ void renameOperand(Operand& operand, const Function& function, int from, int to)
 /// Whether the first operand holds results alone.
 bool writesFirst(const Instruction& instruction) {
     if (instruction.operands.empty() || instruction.operands[0].kind == Operand::Kind::address) return false;
-    static const Names readsAll = {"st",  "red",  "bra",  "brx", "call",   "nanosleep",
-                                   "ret", "exit", "trap", "bar", "barrier"};
+    static const Names readsAll = {"st",  "red",  "bra",  "brx", "call",    "nanosleep",
+                                   "ret", "exit", "trap", "bar", "barrier", "stackrestore"};
     return !isOneOf(readsAll, instruction.opcode) || instruction.has("red");
 }
 

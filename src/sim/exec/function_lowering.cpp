@@ -35,6 +35,12 @@ bool takesPasses(arch::OpClass opClass) {
            opClass == arch::OpClass::control;
 }
 
+bool usesStackPointer(const ptx::Function& function) {
+    return std::any_of(function.body.begin(), function.body.end(), [](const Instruction& i) {
+        return i.opcode == "alloca" || i.opcode == "stacksave" || i.opcode == "stackrestore";
+    });
+}
+
 void addUnique(std::vector<std::uint16_t>& ids, std::uint16_t id) {
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
 }
@@ -113,6 +119,10 @@ FunctionLowering::FunctionLowering(const ptx::Module& module, const ptx::Functio
 void FunctionLowering::run() {
     layOut();
     extraOffset_ = alignUp(registers_->bytes() + sizeof(LaneMask), 64);
+    if (usesStackPointer(function_)) {
+        code_.stackSlot = static_cast<std::int32_t>(extraOffset_);
+        extraOffset_ += kLanes * sizeof(std::uint32_t);
+    }
     carryId_ = static_cast<std::uint16_t>(registers_->ids());
     receiveRegisterFormals();
     for (std::size_t index = 0; index < function_.body.size(); ++index) lowerInstruction(static_cast<int>(index));
@@ -282,7 +292,7 @@ void FunctionLowering::lowerInstruction(int index) {
     consumed_ = false;
     Instr i = begin(instruction);
     if (!lowerAddress(i) && !lowerMemory(i) && !lowerImage(i) && !lowerMatrix(i) && !lowerCluster(i) && !lowerBulk(i) &&
-        !lowerControl(i) && !lowerCompute(instruction, *this, i))
+        !lowerControl(i) && !lowerStack(i) && !lowerCompute(instruction, *this, i))
         refuseUnsupported();
     if (!consumed_) finish(instruction, i);
 }

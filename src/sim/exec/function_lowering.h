@@ -147,6 +147,7 @@ class FunctionLowering final : public Operands {
     bool lowerMemory(Instr&);
     bool lowerImage(Instr&);
     bool lowerControl(Instr&);
+    bool lowerStack(Instr&);
 
     // lower_address.cpp
     Address addressOf(const std::string& symbol, std::int64_t addend);
@@ -222,6 +223,10 @@ class FunctionLowering final : public Operands {
     void lowerImageQuery(Instr&);
     void lowerSurface(Instr&);
 
+    // lower_stack.cpp
+    void lowerAlloca(Instr&);
+    ptx::Type stackType();
+
     // lower_control.cpp
     void lowerBranch(Instr&);
     void lowerIndexedBranch(Instr&);
@@ -258,7 +263,8 @@ class FunctionLowering final : public Operands {
     std::unordered_map<std::string, std::uint32_t> branchTables_;  ///< name -> index into Code::branchTables
     std::uint32_t registerArguments_ = 0;  ///< where in the parameter area arguments given in registers go
 
-    // Beyond the allocated registers: the carry flag, a place for results nobody wants, temporaries.
+    // Beyond the allocated registers: the carry flag, what alloca has taken (Code::stackSlot), a place for
+    // results nobody wants, temporaries.
     std::uint32_t extraOffset_ = 0;
     std::uint16_t carryId_ = 0;
     unsigned temporaries_ = 0, mostTemporaries_ = 0;

@@ -12,8 +12,9 @@ enum class BarrierOperation : std::uint32_t { sync, arrive, redPopc, redAnd, red
 /// neither of which PTX shows.
 constexpr std::uint32_t kFrameOverheadBytes = 16;
 
-/// Stack of a thread whose kernel can recurse, beyond what one pass through the call graph needs.
-constexpr std::uint32_t kRecursionBytes = 64 << 10;
+/// Stack of a thread whose kernel can recurse or allocates stack as it goes, beyond what one pass through the call
+/// graph needs.
+constexpr std::uint32_t kDynamicStackBytes = 64 << 10;
 
 /// Addresses in the .param space: the kernel's parameter block begins at 0, the parameter area of the running device
 /// function (its formals, and the .param variables of its calls) here.

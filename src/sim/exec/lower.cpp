@@ -272,8 +272,10 @@ class ModuleLowering {
             if (f.maxRegisters) code.registersPerThread = std::min(code.registersPerThread, f.maxRegisters);
             std::vector<int> state(defined_.size(), 0);
             std::vector<std::uint64_t> depth(defined_.size(), 0);
-            bool recurses = false;
-            const std::uint64_t stack = stackBelow(k, state, depth, recurses) + (recurses ? kRecursionBytes : 0);
+            bool isDynamic = false;
+            for (const std::uint32_t callee : reachable(k)) isDynamic |= program_->codes[callee].stackSlot >= 0;
+            const std::uint64_t needed = stackBelow(k, state, depth, isDynamic);
+            const std::uint64_t stack = needed + (isDynamic ? kDynamicStackBytes : 0);
             code.stackBytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(stack, ~std::uint32_t{0}));
             const auto threads = [](const unsigned(&n)[3]) {
                 return n[0] ? std::uint64_t{n[0]} * std::max(n[1], 1u) * std::max(n[2], 1u) : 0;

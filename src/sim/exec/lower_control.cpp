@@ -31,9 +31,6 @@ constexpr Refusal kRefusals[] = {
     {"multimem", kBulk},
     {"st", "bulk stores are not supported"},
     {"clusterlaunchcontrol", "work that a block takes over from another is not supported"},
-    {"alloca", "alloca is not supported"},
-    {"stacksave", "alloca is not supported"},
-    {"stackrestore", "alloca is not supported"},
 };
 
 Type untyped(std::uint32_t bytes) {

@@ -236,6 +236,7 @@ struct Code {
     std::vector<Param> params;              ///< kernels: where each argument goes in the block
     std::uint32_t localBytes = 0;           ///< per thread, this function's own frame
     std::uint32_t stackBytes = 0;           ///< per thread, with everything it can call
+    std::int32_t stackSlot = -1;            ///< where a frame has what each lane's alloca has taken; -1: it has none
     std::uint32_t sharedBytes = 0;          ///< static
     std::uint32_t registersPerThread = 0;   ///< estimated by liveness, for occupancy
     std::uint32_t maxThreadsPerBlock = 0;   ///< from .maxntid/.reqntid, 0 = no limit

@@ -132,6 +132,11 @@ void Warp::growLocal(std::uint32_t end) {
     localTouched_ = std::max(localTouched_, whole);
 }
 
+void Warp::fitStack() {
+    const std::uint32_t* taken = lanes<std::uint32_t>(Slot::reg(code_->stackSlot));
+    growLocal(localBase_ + code_->localBytes + *std::max_element(taken, taken + kLanes));
+}
+
 std::span<Access> Warp::beginTexels(unsigned count, unsigned bytes) {
     texels_.resize(kMaxTexels);
     fetchesTexels_ = true;
@@ -257,6 +262,8 @@ void Warp::returnTo(const Caller& c) {
     localEnd_ = c.localEnd;
     stackBase_ = c.stackBase;
     frame_ = registers_.data() + frameBase_;
+    // Lanes that were not called may have allocated while the call was set aside.
+    if (code_->stackSlot >= 0) fitStack();
 }
 
 /// Lanes return from a device function. They wait for those of the same call that are still inside.

@@ -268,7 +268,9 @@ class Warp {
         return local_.data() + ((offset >> 4) << 9) + (lane << 4) + (offset & 15);
     }
     std::uint32_t localBase() const { return localBase_; }  ///< where the current function's variables begin
-    std::uint32_t localEnd() const { return localEnd_; }    ///< first byte the thread may not touch
+    std::uint32_t localEnd() const { return localEnd_; }    ///< first byte no thread of the warp may touch
+    /// Makes the current function's stack reach as far as the lane needs whose alloca has taken most.
+    void fitStack();
     /// The current function's parameter area of one lane: its formals and the .param variables of its calls.
     std::uint8_t* callParams(unsigned lane) {
         return params_.data() + paramBase_ + std::size_t{lane} * code_->paramBytes;
