@@ -43,6 +43,8 @@ class Snippet : private Operands {
     };
     Slot source(const ptx::Operand&, ptx::Type) override;
     Slot result(const ptx::Operand&, ptx::Type) override;
+    Halves wideSource(const ptx::Operand&) override { throw Error("snippets have no registers of 128 bits"); }
+    Halves wideResult(const ptx::Operand&) override { throw Error("snippets have no registers of 128 bits"); }
     Slot predicateSource(const ptx::Operand&) override;
     Slot predicateResult(const ptx::Operand&) override;
     Slot carry() override { return Slot::reg(carry_); }

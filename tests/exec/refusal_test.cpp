@@ -34,7 +34,6 @@ TEST(Refused, WhatTheSimulatorDoesNotHave) {
         {"clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];",
          "work that a block takes over from another is not supported"},
         {"frobnicate.u32 %r1, %r2;", "the instruction 'frobnicate' is not supported: `frobnicate.u32 %r1, %r2;`"},
-        {"ld.global.b128 %rd1, [%rd2];", "128-bit accesses"},
     };
     for (const Refused& c : cases) expectRefused(c.body, c.message);
 }

@@ -26,7 +26,7 @@ bool HighHalves::note(const Function& function, const Instruction& i) {
     bool changed = false;
     for (const int reg : effects.reads) {
         if (needed_[static_cast<std::size_t>(reg)]) continue;
-        if (bitsOf(function.registers[static_cast<std::size_t>(reg)].type) != 64 || !readsHigh(i, reg, effects))
+        if (bitsOf(function.registers[static_cast<std::size_t>(reg)].type) < 64 || !readsHigh(i, reg, effects))
             continue;
         needed_[static_cast<std::size_t>(reg)] = changed = true;
     }

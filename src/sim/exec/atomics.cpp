@@ -161,6 +161,18 @@ constexpr bool kCombines = [] {
     return is(add<T>) || is(min<T>) || is(max<T>) || is(bitAnd<T>) || is(bitOr<T>) || is(bitXor<T>);
 }();
 
+/// Executes an atomic, now or at the end of the window.
+template <class Kind>
+void perform(const Instr& i, Warp& w, const Access& a, const Places& p) {
+    if (isShownLater(a, w)) {
+        w.effects().defer<Kind>(a, Kind::run).take(i, w, a, p);
+        return;
+    }
+    Kind atomic;
+    atomic.take(i, w, a, p);
+    if (Kind::run(&atomic)) w.noteChange();
+}
+
 template <class T, auto Operation, class Register = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>
 void runAtomic(const Instr& i, Warp& w, LaneMask mask) {
     using Kind = Atomic<T, Operation, Register>;
@@ -168,14 +180,70 @@ void runAtomic(const Instr& i, Warp& w, LaneMask mask) {
     accessMemory(i, w, mask, kind, [&](const Access& a, const Places& p) {
         w.lastAccess().combines = kCombines<T, Operation>;
         w.lastAccess().addsFloats = i.type == Type::f32 || i.type == Type::f64;
-        if (isShownLater(a, w)) {
-            w.effects().defer<Kind>(a, Kind::run).take(i, w, a, p);
-            return;
-        }
-        Kind atomic;
-        atomic.take(i, w, a, p);
-        if (Kind::run(&atomic)) w.noteChange();
+        perform<Kind>(i, w, a, p);
     });
+}
+
+struct Wide {
+    std::uint64_t low, high;
+    bool operator==(const Wide&) const = default;
+};
+
+/// Of 128 bits, whose halves lie in slots of their own. cas: compares with the first operand, writes the second.
+template <bool kCompares>
+struct WideAtomic {
+    LaneMask lanes;
+    bool returns;
+    std::uint64_t *oldLow, *oldHigh;
+    std::uint8_t* at[kLanes];
+    Wide operand[kLanes], second[kLanes];
+    const Warp* warp;
+    std::uint32_t starts;
+
+    void take(const Instr& i, Warp& w, const Access& a, const Places& p) {
+        lanes = a.lanes;
+        returns = i.dstCount != 0;
+        warp = &w;
+        starts = w.starts();
+        if (returns) {
+            oldLow = w.lanes<std::uint64_t>(i.dst[0]);
+            oldHigh = w.lanes<std::uint64_t>(i.dst[1]);
+        }
+        const auto value = [&](int first, int lane) {
+            return Wide{w.lanes<std::uint64_t>(i.src[first])[lane], w.lanes<std::uint64_t>(i.src[first + 1])[lane]};
+        };
+        for (LaneMask m = lanes; m; m &= m - 1) {
+            const int lane = std::countr_zero(m);
+            at[lane] = p.of(a, static_cast<unsigned>(lane));
+            operand[lane] = value(1, lane);
+            if (kCompares) second[lane] = value(3, lane);
+        }
+    }
+
+    static bool run(void* what) {
+        const auto& atomic = *static_cast<const WideAtomic*>(what);
+        const bool returns = atomic.returns && atomic.warp->starts() == atomic.starts;
+        bool changed = false;
+        for (LaneMask m = atomic.lanes; m; m &= m - 1) {
+            const int lane = std::countr_zero(m);
+            const Wide old = readAs<Wide>(atomic.at[lane]);
+            const Wide swapped = old == atomic.operand[lane] ? atomic.second[lane] : old;
+            const Wide after = kCompares ? swapped : atomic.operand[lane];
+            writeAs(atomic.at[lane], after);
+            changed |= after != old;
+            if (!returns) continue;
+            atomic.oldLow[lane] = old.low;
+            atomic.oldHigh[lane] = old.high;
+        }
+        return changed;
+    }
+};
+
+template <bool kCompares>
+void runWideAtomic(const Instr& i, Warp& w, LaneMask mask) {
+    const AccessKind kind = i.dstCount ? AccessKind::atomic : AccessKind::reduction;
+    accessMemory(i, w, mask, kind,
+                 [&](const Access& a, const Places& p) { perform<WideAtomic<kCompares>>(i, w, a, p); });
 }
 
 using u16 = std::uint16_t;
@@ -246,9 +314,11 @@ constexpr Entry kAtomics[] = {
     {"xor", Type::b64, runAtomic<u64, bitXor<u64>>},
     {"exch", Type::b32, runAtomic<u32, exchange<u32>>},
     {"exch", Type::b64, runAtomic<u64, exchange<u64>>},
+    {"exch", Type::b128, runWideAtomic<false>},
     {"cas", Type::b16, runAtomic<u16, compareAndSwap<u16>>},
     {"cas", Type::b32, runAtomic<u32, compareAndSwap<u32>>},
     {"cas", Type::b64, runAtomic<u64, compareAndSwap<u64>>},
+    {"cas", Type::b128, runWideAtomic<true>},
 };
 
 template <class T, auto Operation>

@@ -71,6 +71,37 @@ void lowerMove(const ptx::Instruction& instruction, Operands& operands, Instr& i
     operands.refuse(instruction, fmt::format("{} elements do not make {} bits", parts.size(), bits));
 }
 
+/// Each part of 64 bits from its own.
+template <int kParts>
+void copyParts(const Instr& instr, Warp& warp, LaneMask mask) {
+    for (int i = 0; i < kParts; ++i) {
+        const std::uint64_t* const in = warp.lanes<const std::uint64_t>(instr.src[i]);
+        std::uint64_t* const out = warp.lanes<std::uint64_t>(instr.dst[i]);
+        forLanes(mask, [&](int lane) { out[lane] = in[lane]; });
+    }
+}
+
+/// mov.b128: registers of 128 bits are kept as halves, so what is packed is only copied.
+void lowerWideMove(const ptx::Instruction& instruction, Operands& operands, Instr& instr, const Form&) {
+    expectOperands(instruction, operands, 2, 2);
+    const Operand &to = instruction.operands[0], &from = instruction.operands[1];
+    const bool packs = from.kind == Operand::Kind::vector, unpacks = to.kind == Operand::Kind::vector;
+    if (packs && unpacks) operands.refuse(instruction, "only one side of a mov may be a vector");
+    if ((packs && from.parts.size() != 2) || (unpacks && to.parts.size() != 2))
+        operands.refuse(instruction, "128 bits are made of 2 elements");
+    const Halves source =
+        packs ? Halves{operands.source(from.parts[0], Type::b64), operands.source(from.parts[1], Type::b64)}
+              : operands.wideSource(from);
+    addSource(instr, source.low);
+    addSource(instr, source.high);
+    const Halves result = unpacks
+                              ? Halves{operands.result(to.parts[0], Type::b64), operands.result(to.parts[1], Type::b64)}
+                              : operands.wideResult(to);
+    addResult(instr, result.low);
+    addResult(instr, result.high);
+    instr.run = &copyParts<2>;
+}
+
 template <class T>
 void runSelect(const Instr& instr, Warp& warp, LaneMask mask) {
     LaneWord<T>* const out = warp.lanes<LaneWord<T>>(instr.dst[0]);
@@ -121,6 +152,7 @@ void addMoveForms(Forms& forms) {
     addType<U64>(forms, "u64", Type::u64);
     addType<U64>(forms, "s64", Type::s64);
     addType<U64>(forms, "f64", Type::f64);
+    forms.add("mov.b128", nullptr, OpClass::integer, Type::b128, {Type::b128}, &lowerWideMove);
     for (const auto& [name, type] : {std::pair{"f16", Type::f16}, {"bf16", Type::bf16}}) {
         forms.add(std::string("mov.") + name, &lanewise<decltype([](U16 a) { return a; }), U16, U16>, OpClass::integer,
                   type, {type}, &lowerMove);

@@ -371,7 +371,6 @@ Slot FunctionLowering::readRegister(const Operand& operand) {
     const ptx::Register& reg = registerOf(operand);
     if (reg.vector > 1 && operand.element < 0) refuse(fmt::format("'{}' is a vector; name a component", operand.name));
     const auto place = registers_->of(operand.reg, operand.element < 0 ? 0 : static_cast<unsigned>(operand.element));
-    if (place.offset < 0) refuse("128-bit registers are not supported");
     addUnique(reads_, place.id);
     return Slot::reg(place.offset);
 }
@@ -380,7 +379,6 @@ Slot FunctionLowering::writeRegister(const Operand& operand) {
     const ptx::Register& reg = registerOf(operand);
     if (reg.vector > 1 && operand.element < 0) refuse(fmt::format("'{}' is a vector; name a component", operand.name));
     const auto place = registers_->of(operand.reg, operand.element < 0 ? 0 : static_cast<unsigned>(operand.element));
-    if (place.offset < 0) refuse("128-bit registers are not supported");
     addUnique(writes_, place.id);
     return Slot::reg(place.offset);
 }
@@ -416,7 +414,7 @@ Slot FunctionLowering::source(const Operand& operand, Type type) {
             if (operand.negated) refuse(fmt::format("'-{}': a register cannot be negated here", operand.name));
             const unsigned registerBits = ptx::bitsOf(operand.type);
             // Conversions read the low part of a wider register; there are no 8-bit registers to speak of.
-            const bool mayBeWider = current_->opcode == "cvt" || bits == 8;
+            const bool mayBeWider = (current_->opcode == "cvt" || bits == 8) && registerBits <= 64;
             if (operand.type == Type::pred || registerBits < bits || (registerBits > bits && !mayBeWider))
                 refuse(fmt::format("'{}' is .{}, but the instruction wants .{}", operand.name, nameOf(operand.type),
                                    nameOf(type)));
@@ -464,11 +462,34 @@ Slot FunctionLowering::result(const Operand& operand, Type type) {
     if (operand.kind == Operand::Kind::sink) return scratch();
     if (operand.kind != Operand::Kind::reg) refuse("the result must be a register");
     const unsigned bits = ptx::bitsOf(type), registerBits = ptx::bitsOf(operand.type);
-    const bool mayBeWider = current_->opcode == "cvt" || bits == 8;
+    const bool mayBeWider = (current_->opcode == "cvt" || bits == 8) && registerBits <= 64;
     if (operand.type == Type::pred || registerBits < bits || (registerBits > bits && !mayBeWider))
         refuse(fmt::format("'{}' is .{}, but the instruction gives .{}", operand.name, nameOf(operand.type),
                            nameOf(type)));
     return writeRegister(operand);
+}
+
+namespace {
+
+Halves halvesAt(Slot slot) {
+    return {slot, Slot::reg(slot.offset + static_cast<std::int32_t>(kWideSlotBytes))};
+}
+
+}  // namespace
+
+Halves FunctionLowering::wideSource(const Operand& operand) {
+    if (operand.kind == Operand::Kind::integer) {
+        const bool isNegative = operand.integer < 0;
+        return {constants_.value(static_cast<std::uint64_t>(operand.integer), 8),
+                constants_.value(isNegative ? ~std::uint64_t{0} : 0, 8)};
+    }
+    if (operand.kind != Operand::Kind::reg) refuse("a register or a number of 128 bits is wanted");
+    return halvesAt(source(operand, Type::b128));
+}
+
+Halves FunctionLowering::wideResult(const Operand& operand) {
+    if (operand.kind == Operand::Kind::sink) return {scratch(), scratch()};
+    return halvesAt(result(operand, Type::b128));
 }
 
 Slot FunctionLowering::predicateSource(const Operand& operand) {

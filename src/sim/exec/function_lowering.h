@@ -70,6 +70,7 @@ struct MemoryModifiers {
     CacheOp cacheOp = CacheOp::none;
     ptx::Type type = ptx::Type::none;
     unsigned elements = 1;
+    bool isWide = false;          ///< .b128: `type` and `elements` are those of its halves
     bool hasCachePolicy = false;  ///< an operand more, at the end
     std::string_view operation;   ///< of atom and red
 };
@@ -84,6 +85,8 @@ class FunctionLowering final : public Operands {
     // Operands.
     Slot source(const ptx::Operand&, ptx::Type) override;
     Slot result(const ptx::Operand&, ptx::Type) override;
+    Halves wideSource(const ptx::Operand&) override;
+    Halves wideResult(const ptx::Operand&) override;
     Slot predicateSource(const ptx::Operand&) override;
     Slot predicateResult(const ptx::Operand&) override;
     Slot carry() override;
@@ -167,6 +170,7 @@ class FunctionLowering final : public Operands {
     void lowerLoad(Instr&);
     void lowerStore(Instr&);
     void lowerAtomic(Instr&);
+    void wideAtomicOperands(Instr&, bool isCas);
     void lowerAsync(Instr&);
     void lowerAsyncCopy(Instr&);
     void asyncCopyAddresses(Instr&);

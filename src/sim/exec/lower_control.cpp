@@ -117,7 +117,6 @@ void FunctionLowering::moveFormal(const Instruction& instruction, int reg, Type 
                                   bool intoRegister) {
     Instr i = begin(instruction);
     const auto place = registers_->of(reg);
-    if (place.offset < 0) refuse(instruction, "128-bit registers are not supported");
     const unsigned bits = ptx::bitsOf(function_.registers[static_cast<std::size_t>(reg)].type);
     i.elementBytes = static_cast<std::uint8_t>(ptx::bitsOf(type) / 8);
     i.immediate = offset;

@@ -68,8 +68,8 @@ MemoryModifiers FunctionLowering::memoryModifiers(std::size_t fixedOperands) {
             result.space = *space;
         else if (const Type* type = find(kTypes, m))
             result.type = *type;
-        else if (m == "v2" || m == "v4")
-            result.elements = m == "v2" ? 2 : 4;
+        else if (m == "v2" || m == "v4" || m == "v8")
+            result.elements = m == "v2" ? 2 : m == "v4" ? 4 : 8;
         else if (isAtomic && contains(kOperations, m))
             result.operation = m;
         else if (const CacheOp* op = find(kCacheOps, m); op && !isAtomic)
@@ -80,9 +80,14 @@ MemoryModifiers FunctionLowering::memoryModifiers(std::size_t fixedOperands) {
             refuse(fmt::format("unknown modifier '.{}'", m));
     }
     if (result.type == Type::none) refuse("the instruction has no type");
-    if (result.type == Type::b128) refuse("128-bit accesses are supported as .v2.b64 and .v4.b32, not as .b128");
     const unsigned bytes = ptx::bitsOf(result.type) / 8 * result.elements;
     if (bytes > 16) refuse("accesses of more than 16 bytes are not supported");
+    if (result.elements > 4) refuse("vectors have 2 or 4 elements");
+    if (result.type == Type::b128) {
+        result.isWide = true;
+        result.type = Type::b64;
+        result.elements = 2;
+    }
     const std::size_t operands = fixedOperands + (result.hasCachePolicy ? 1 : 0);
     expectOperands(operands, operands);
     if (result.hasCachePolicy) source(current_->operands.back(), Type::b64);
@@ -162,6 +167,8 @@ unsigned FunctionLowering::widthOf(const std::vector<Operand>& elements, Type ty
         if (e.kind != Operand::Kind::reg) continue;
         if (e.type == Type::pred) refuse(fmt::format("'{}' is a predicate", e.name));
         const unsigned own = ptx::bitsOf(e.type);
+        if (own == 128)
+            refuse(fmt::format("'{}' is .{}, but the instruction wants .{}", e.name, nameOf(e.type), nameOf(type)));
         // Only one store serves all elements: those in 4-byte lanes are alike.
         if (bits != 0 && (own == 64) != (bits == 64)) refuse("the elements have registers of different widths");
         bits = std::max(bits, own);
@@ -223,8 +230,8 @@ bool FunctionLowering::lowerMemory(Instr& i) {
 
 void FunctionLowering::lowerLoad(Instr& i) {
     const MemoryModifiers m = memoryModifiers(2);
-    const std::vector<Operand> elements = elementsOf(current_->operands[0], m.elements);
-    const unsigned width = widthOf(elements, m.type), bytes = ptx::bitsOf(m.type) / 8 * m.elements;
+    const std::vector<Operand> elements = elementsOf(current_->operands[0], m.isWide ? 1 : m.elements);
+    const unsigned width = m.isWide ? 64 : widthOf(elements, m.type), bytes = ptx::bitsOf(m.type) / 8 * m.elements;
     i.kind = Kind::memory;
     i.opClass = arch::OpClass::memory;
     i.space = m.space;
@@ -239,15 +246,21 @@ void FunctionLowering::lowerLoad(Instr& i) {
         i.opClass = arch::OpClass::integer;
     }
     if (!i.run) refuse(fmt::format(".{} does not fit in registers of {} bits", nameOf(m.type), width));
-    for (unsigned e = 0; e < m.elements; ++e) i.dst[e] = dataResult(elements[e]);
+    if (m.isWide) {
+        const Halves to = wideResult(elements[0]);
+        i.dst[0] = to.low;
+        i.dst[1] = to.high;
+    } else {
+        for (unsigned e = 0; e < m.elements; ++e) i.dst[e] = dataResult(elements[e]);
+    }
     i.dstCount = static_cast<std::uint8_t>(m.elements);
     i.srcCount = 1;
 }
 
 void FunctionLowering::lowerStore(Instr& i) {
     const MemoryModifiers m = memoryModifiers(current_->has("async") ? 3 : 2);
-    const std::vector<Operand> elements = elementsOf(current_->operands[1], m.elements);
-    const unsigned width = widthOf(elements, m.type), bytes = ptx::bitsOf(m.type) / 8 * m.elements;
+    const std::vector<Operand> elements = elementsOf(current_->operands[1], m.isWide ? 1 : m.elements);
+    const unsigned width = m.isWide ? 64 : widthOf(elements, m.type), bytes = ptx::bitsOf(m.type) / 8 * m.elements;
     if (m.space == Space::constant) refuse("constant memory cannot be written");
     i.kind = Kind::memory;
     i.opClass = arch::OpClass::memory;
@@ -267,7 +280,13 @@ void FunctionLowering::lowerStore(Instr& i) {
         i.opClass = arch::OpClass::integer;
     }
     if (!i.run) refuse(fmt::format("registers of {} bits are too narrow for .{}", width, nameOf(m.type)));
-    for (unsigned e = 0; e < m.elements; ++e) i.src[1 + e] = dataSource(elements[e], m.type, width);
+    if (m.isWide) {
+        const Halves from = wideSource(elements[0]);
+        i.src[1] = from.low;
+        i.src[2] = from.high;
+    } else {
+        for (unsigned e = 0; e < m.elements; ++e) i.src[1 + e] = dataSource(elements[e], m.type, width);
+    }
     i.srcCount = static_cast<std::uint8_t>(1 + m.elements);
 }
 
@@ -279,9 +298,10 @@ void FunctionLowering::lowerAtomic(Instr& i) {
     if (m.operation.empty()) refuse("the instruction has no operation");
     if (m.space != Space::none && m.space != Space::global && m.space != Space::shared)
         refuse(fmt::format("there are no atomics on .{} memory", nameOf(m.space)));
-    i.run = atomicHandler(m.operation, m.type);
+    const Type type = m.isWide ? Type::b128 : m.type;
+    i.run = atomicHandler(m.operation, type);
     if (!i.run || (isReduction && (isCas || m.operation == "exch")))
-        refuse(fmt::format("there is no {}.{}.{}", current_->opcode, m.operation, nameOf(m.type)));
+        refuse(fmt::format("there is no {}.{}.{}", current_->opcode, m.operation, nameOf(type)));
     i.kind = Kind::memory;
     i.opClass = arch::OpClass::memory;
     i.space = m.space;
@@ -292,6 +312,7 @@ void FunctionLowering::lowerAtomic(Instr& i) {
     if (memoryAddress(operands[first], i.elementBytes * m.elements, i)) refuse("there are no atomics on parameters");
     if (i.space == Space::constant || i.space == Space::local || i.space == Space::param)
         refuse(fmt::format("there are no atomics on .{} memory", nameOf(i.space)));
+    if (m.isWide) return wideAtomicOperands(i, isCas);
     const std::vector<Operand> values = elementsOf(operands[first + 1], m.elements);
     for (unsigned e = 0; e < m.elements; ++e) i.src[1 + e] = source(values[e], m.type);
     i.srcCount = static_cast<std::uint8_t>(1 + m.elements);
@@ -300,6 +321,22 @@ void FunctionLowering::lowerAtomic(Instr& i) {
     const std::vector<Operand> results = elementsOf(operands[0], m.elements);
     for (unsigned e = 0; e < m.elements; ++e) i.dst[e] = result(results[e], m.type);
     i.dstCount = static_cast<std::uint8_t>(m.elements);
+}
+
+/// atom.exch.b128 and atom.cas.b128: the halves of each value side by side.
+void FunctionLowering::wideAtomicOperands(Instr& i, bool isCas) {
+    const auto& operands = current_->operands;
+    i.srcCount = 1;
+    for (std::size_t value = 2; value < (isCas ? 4u : 3u); ++value) {
+        const Halves from = wideSource(operands[value]);
+        i.src[i.srcCount++] = from.low;
+        i.src[i.srcCount++] = from.high;
+    }
+    if (operands[0].kind == Operand::Kind::sink) return;
+    const Halves to = wideResult(operands[0]);
+    i.dst[0] = to.low;
+    i.dst[1] = to.high;
+    i.dstCount = 2;
 }
 
 void FunctionLowering::lowerAsync(Instr& i) {

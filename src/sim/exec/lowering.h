@@ -5,6 +5,11 @@
 
 namespace bulkhead::sim {
 
+/// The lane values of 128 bits, 64 each.
+struct Halves {
+    Slot low, high;
+};
+
 /// Turns written operands into slots while a function is lowered. Registers written and read through it are noted
 /// for the scoreboard.
 class Operands {
@@ -16,6 +21,9 @@ class Operands {
     virtual Slot source(const ptx::Operand&, ptx::Type) = 0;
     /// Where to put a result of this type. A sink gets a scratch slot.
     virtual Slot result(const ptx::Operand&, ptx::Type) = 0;
+    /// The same of 128 bits.
+    virtual Halves wideSource(const ptx::Operand&) = 0;
+    virtual Halves wideResult(const ptx::Operand&) = 0;
     /// A predicate source or result: one LaneMask. A negated source is the caller's to handle (Operand::negated).
     virtual Slot predicateSource(const ptx::Operand&) = 0;
     virtual Slot predicateResult(const ptx::Operand&) = 0;

@@ -40,8 +40,9 @@ using AlignedBytes = std::vector<std::uint8_t, CacheLineAllocator<std::uint8_t>>
 
 /// Where an operand's lane values lie: byte offset into the warp's current register frame, or, complemented, into
 /// the program's constant pool. A 32-bit (or smaller) register is 32 x 4 bytes, a 64-bit one 32 x 8 bytes, lane i at
-/// index i; 8- and 16-bit values sit zero-extended in 4 bytes (sign is applied by the reader from the type). A
-/// predicate is one LaneMask (4 bytes). Immediates are constants already broadcast over the lanes.
+/// index i; a 128-bit one is two of 64 bits, the lower half first; 8- and 16-bit values sit zero-extended in 4 bytes
+/// (sign is applied by the reader from the type). A predicate is one LaneMask (4 bytes). Immediates are constants
+/// already broadcast over the lanes.
 struct Slot {
     std::int32_t offset = 0;
     static Slot reg(std::int32_t byteOffset) { return {byteOffset}; }

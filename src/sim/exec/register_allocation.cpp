@@ -8,14 +8,13 @@ namespace bulkhead::sim {
 
 namespace {
 
-enum Pool : unsigned { words, doubles, predicates, kPools };
-constexpr std::uint32_t kPlaceBytes[kPools] = {32 * 4, 32 * 8, 4};
+enum Pool : unsigned { words, doubles, quads, predicates, kPools };
+constexpr std::uint32_t kPlaceBytes[kPools] = {32 * 4, 32 * 8, 32 * 16, 4};
 
-/// kPools if registers of the type have no place.
 unsigned poolOf(ptx::Type type) {
     if (type == ptx::Type::pred) return predicates;
     const unsigned bits = ptx::bitsOf(type);
-    return bits <= 32 ? words : bits == 64 ? doubles : kPools;
+    return bits <= 32 ? words : bits == 64 ? doubles : quads;
 }
 
 template <class T>
@@ -29,7 +28,7 @@ RegisterAllocation::RegisterAllocation(const ptx::Function& function, const ptx:
     for (std::size_t r = 0; r < registers.size(); ++r) {
         first_.push_back(places_.size());
         places_.resize(places_.size() + registers[r].vector);
-        if (liveness.intervals[r].first >= 0 && poolOf(registers[r].type) != kPools) order.push_back(r);
+        if (liveness.intervals[r].first >= 0) order.push_back(r);
     }
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return liveness.intervals[a].first < liveness.intervals[b].first;

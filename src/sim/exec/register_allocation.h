@@ -15,7 +15,7 @@ namespace bulkhead::sim {
 class RegisterAllocation {
   public:
     struct Place {
-        std::int32_t offset = -1;  ///< bytes into the block; -1 = the register has no place (128-bit ones)
+        std::int32_t offset = -1;  ///< bytes into the block; -1 = the register is not used
         std::uint16_t id = 0;      ///< for the scoreboard
     };
 
