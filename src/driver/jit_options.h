@@ -1,35 +1,34 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <map>
 #include <string>
 
 #include "driver/cu_types.h"
+#include "ptx/module.h"
 
 namespace bulkhead::driver {
 
-/// CUjit_option: where a compiler's messages go. Sizes come in and go out in the value itself.
+/// CUjit_option: where a compiler's messages go, and which variables lie in the host's memory. Sizes of messages come
+/// in and go out in the value itself.
 class JitOptions {
   public:
     JitOptions() = default;
-    JitOptions(unsigned count, const CUjit_option* options, void** values) {
-        for (unsigned i = 0; i < count; ++i) {
-            if (options[i] == kInfoLog) info_.buffer = static_cast<char*>(values[i]);
-            if (options[i] == kInfoLogBytes) info_.bytes = &values[i];
-            if (options[i] == kErrorLog) error_.buffer = static_cast<char*>(values[i]);
-            if (options[i] == kErrorLogBytes) error_.bytes = &values[i];
-        }
-        info_.room = roomOf(info_);
-        error_.room = roomOf(error_);
-    }
+    JitOptions(unsigned count, const CUjit_option* options, void** values);
     /// What a compiler would say: nothing where all went well.
     void report(const std::string& error) const {
         write(info_, "");
         write(error_, error);
     }
 
+    /// Lets global variables that the module only declares be the host's memory that the program has named for them.
+    void relocate(ptx::Module&) const;
+
   private:
     static constexpr CUjit_option kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6;
+    static constexpr CUjit_option kSymbolNames = 17, kSymbolAddresses = 18, kSymbolCount = 19;
 
     struct Log {
         char* buffer = nullptr;
@@ -49,6 +48,7 @@ class JitOptions {
         if (log.bytes) *log.bytes = reinterpret_cast<void*>(static_cast<std::uintptr_t>(written));
     }
     Log info_, error_;
+    std::map<std::string, std::uint64_t> symbols_;
 };
 
 }  // namespace bulkhead::driver

@@ -36,9 +36,11 @@ void LinkedImage::add(std::string text) {
     text_ = std::move(image);
 }
 
-void LinkedImage::complete() {
+void LinkedImage::complete(const std::function<void(ptx::Module&)>& provide) {
     if (text_.empty()) text_ = kEmptyModule;
-    sim::lower(linkWithDeviceRuntime(modulesOf(text_)));
+    ptx::Module module = linkWithDeviceRuntime(modulesOf(text_));
+    if (provide) provide(module);
+    sim::lower(module);
 }
 
 std::vector<std::string> linkedTexts(const std::string& image) {

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "ptx/module.h"
 
 namespace bulkhead::driver {
 
@@ -15,8 +18,9 @@ class LinkedImage {
     /// Adds a text, up to its end or a zero byte. Throws Error if it defines a name that is defined already, and is as
     /// before then.
     void add(std::string text);
-    /// Throws Error unless everything that one module needs is in another. Of nothing, makes an empty module.
-    void complete();
+    /// Throws Error unless everything that one module needs is in another, or `provide` gives it to them all together.
+    /// Of nothing, makes an empty module.
+    void complete(const std::function<void(ptx::Module&)>& provide = {});
 
     const std::string& text() const { return text_; }
 

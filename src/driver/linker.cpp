@@ -81,7 +81,8 @@ CUresult cuLinkComplete(CUlinkState state, void** image, std::size_t* bytes) {
         current();
         requireOutput(image);
         require(!known(state)->failed, CUDA_ERROR_INVALID_SOURCE, "an input could not be linked");
-        logged(state, CUDA_ERROR_INVALID_SOURCE, [&] { state->image.complete(); });
+        logged(state, CUDA_ERROR_INVALID_SOURCE,
+               [&] { state->image.complete([&](ptx::Module& module) { state->options.relocate(module); }); });
         state->options.report("");
         *image = const_cast<char*>(state->image.text().data());
         if (bytes) *bytes = state->image.text().size() + 1;

@@ -36,7 +36,9 @@ void loadLogged(CUmodule* out, const JitOptions& options, Parse&& parse) {
     CUcontext context = current();
     requireOutput(out);
     try {
-        *out = loadModule(context->root, parse(&gpuOf(context).profile()));
+        ptx::Module module = parse(&gpuOf(context).profile());
+        options.relocate(module);
+        *out = loadModule(context->root, module);
         options.report("");
     } catch (const Failure& failure) {
         options.report(failure.why);
@@ -165,6 +167,7 @@ CUmodule loadModule(CUcontext root, const ptx::Module& parsed, CUlibrary library
 void unloadModule(CUmodule module) {
     CUcontext root = module->context;
     for (const sim::Program::Global& global : module->loaded.program->globals) {
+        if (global.hostAddress) continue;
         if (global.isManaged) withdrawHostRange(global.address);
         memoryOf(root).free(global.address);
     }

@@ -123,8 +123,9 @@ struct Variable {
     bool isArray = false;
     std::vector<std::uint8_t> initial;  ///< empty = zero; else exactly `bytes`
     std::vector<Relocation> relocations;
-    bool isPointer = false;  ///< kernel parameter with .ptr
-    bool isManaged = false;  ///< .attribute(.managed): the host has it at the same address
+    bool isPointer = false;         ///< kernel parameter with .ptr
+    bool isManaged = false;         ///< .attribute(.managed): the host has it at the same address
+    std::uint64_t hostAddress = 0;  ///< not 0: it is the host's memory there, which nobody declared here
     Position position;
 };
 

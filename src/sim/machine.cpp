@@ -85,12 +85,17 @@ LoadedModule Machine::load(ContextId id, const ptx::Module& module) {
     loaded.context = id;
     ContextMemory& memory = *contexts_.at(id).memory;
     for (Program::Global& global : loaded.program->globals) {
+        if (global.hostAddress) {
+            global.address = global.hostAddress;
+            continue;
+        }
         const Bytes bytes = std::max<std::uint64_t>(global.bytes, 1);
         global.address = global.isManaged ? memory.allocateManaged(bytes) : memory.allocate(bytes);
     }
     if (profile_.instruction.bytes) placeCode(*loaded.program);
     link(*loaded.program);
     for (const Program::Global& global : loaded.program->globals) {
+        if (global.hostAddress) continue;
         const std::vector<std::uint8_t> bytes = initialBytes(*loaded.program, global);
         if (!bytes.empty()) std::memcpy(memory.host(global.address, bytes.size()), bytes.data(), bytes.size());
     }

@@ -118,6 +118,85 @@ TEST_F(Modules, aKernelOfALibraryRunsInTheContextThatLaunchesIt) {
     EXPECT_EQ(api.cuLibraryUnload(library), CUDA_ERROR_INVALID_HANDLE);
 }
 
+/// Adds to a variable that is not defined here, and to one that is.
+const char* const kOfTheHost = R"(.version 6.0
+.target sm_60
+.address_size 64
+.extern .global .align 4 .u32 hosts[2];
+.visible .global .align 4 .u32 own = 7;
+.visible .entry add()
+{
+    .reg .b32 %r<4>;
+    ld.global.u32 %r1, [hosts+4]; ld.global.u32 %r2, [own]; add.u32 %r1, %r1, %r2; st.global.u32 [hosts+4], %r1; ret;
+}
+)";
+
+/// The options that relocate symbols.
+struct Relocating {
+    std::vector<const char*> names;
+    std::vector<void*> addresses;
+    CUjit_option options[3] = {17, 18, 19};
+    void* values[3] = {};
+    void** all() {
+        values[0] = names.data();
+        values[1] = addresses.data();
+        values[2] = reinterpret_cast<void*>(names.size());
+        return values;
+    }
+};
+
+TEST_F(Modules, aVariableIsRelocatedToTheHostsMemory) {
+    unsigned words[2] = {1, 100};
+    ASSERT_EQ(api.cuMemHostRegister(words, sizeof words, 0), CUDA_SUCCESS);
+    CUmodule made = nullptr;
+    EXPECT_NE(api.cuModuleLoadData(&made, kOfTheHost), CUDA_SUCCESS);  // nobody has it
+    Relocating hosts = {{"hosts", "somebody elses"}, {words, &made}};
+    ASSERT_EQ(api.cuModuleLoadDataEx(&made, kOfTheHost, 3, hosts.options, hosts.all()), CUDA_SUCCESS)
+        << simulatorApi().lastError();
+    CUfunction add = nullptr;
+    ASSERT_EQ(api.cuModuleGetFunction(&add, made, "add"), CUDA_SUCCESS);
+    for (const unsigned expected : {107u, 114u}) {
+        ASSERT_EQ(api.cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr), CUDA_SUCCESS);
+        ASSERT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS) << simulatorApi().lastError();
+        EXPECT_EQ(words[1], expected);
+    }
+    EXPECT_EQ(words[0], 1u);
+    CUdeviceptr address = 0;
+    std::size_t bytes = 0;
+    ASSERT_EQ(api.cuModuleGetGlobal(&address, &bytes, made, "hosts"), CUDA_SUCCESS);
+    EXPECT_EQ(address, reinterpret_cast<CUdeviceptr>(words));
+    EXPECT_EQ(bytes, sizeof words);
+    EXPECT_EQ(api.cuModuleUnload(made), CUDA_SUCCESS);
+    EXPECT_EQ(words[1], 114u);
+
+    // The same by way of the linker.
+    CUlinkState link = nullptr;
+    void* image = nullptr;
+    ASSERT_EQ(api.cuLinkCreate(3, hosts.options, hosts.all(), &link), CUDA_SUCCESS);
+    ASSERT_EQ(
+        api.cuLinkAddData(link, 1, const_cast<char*>(kOfTheHost), std::strlen(kOfTheHost), "", 0, nullptr, nullptr),
+        CUDA_SUCCESS);
+    ASSERT_EQ(api.cuLinkComplete(link, &image, nullptr), CUDA_SUCCESS) << simulatorApi().lastError();
+    EXPECT_EQ(api.cuModuleLoadDataEx(&made, image, 3, hosts.options, hosts.all()), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuLinkDestroy(link), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuMemHostUnregister(words), CUDA_SUCCESS);
+}
+
+TEST_F(Modules, onlyWhatIsNotDefinedIsRelocated) {
+    unsigned words[2] = {};
+    CUmodule made = nullptr;
+    const auto load = [&](Relocating hosts) {
+        return api.cuModuleLoadDataEx(&made, kOfTheHost, 3, hosts.options, hosts.all());
+    };
+    EXPECT_EQ(load({{"own", "hosts"}, {words, words}}), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(load({{"hosts", "hosts"}, {words, words + 1}}), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(load({{"hosts"}, {nullptr}}), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(load({{nullptr}, {words}}), CUDA_ERROR_INVALID_VALUE);
+    CUjit_option count[] = {19};
+    void* one[] = {reinterpret_cast<void*>(std::uintptr_t{1})};
+    EXPECT_EQ(api.cuModuleLoadDataEx(&made, kOfTheHost, 1, count, one), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(Modules, modulesCompiledApartAreLinked) {
     const std::string begin = ".version 7.0\n.target sm_60\n.address_size 64\n";
     std::string first = begin +

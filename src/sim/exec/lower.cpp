@@ -74,7 +74,7 @@ class ModuleLowering {
                                     fmt::format("the extern variable '{}' is not defined in this module", v.name));
             symbols_.globals.emplace(v.name, static_cast<std::uint32_t>(program_->globals.size()));
             program_->globals.push_back({v.name, v.space, v.bytes, std::max<std::uint64_t>(v.align, 1), v.initial,
-                                         v.relocations, 0, v.isManaged});
+                                         v.relocations, 0, v.isManaged, v.hostAddress});
         }
     }
 

@@ -271,8 +271,9 @@ struct Program {
         std::uint64_t bytes, align;
         std::vector<std::uint8_t> initial;
         std::vector<ptx::Relocation> relocations;
-        std::uint64_t address = 0;  ///< given by link
-        bool isManaged = false;     ///< the host reads and writes it at the same address
+        std::uint64_t address = 0;      ///< given by link
+        bool isManaged = false;         ///< the host reads and writes it at the same address
+        std::uint64_t hostAddress = 0;  ///< not 0: memory of the host's, to which the variable has been relocated
     };
     std::vector<Global> globals;
 
