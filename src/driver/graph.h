@@ -183,8 +183,9 @@ void becomeFree(const std::shared_ptr<GraphMemory>&);
 void noteUse(Device&, Bytes atOnce);
 
 // Running (graph_run.cpp).
-/// Puts a graph's work behind what a stream holds; whatever is put into the stream later comes after all of it.
-void play(const std::shared_ptr<CUgraph_st>& plan, CUgraph, CUstream);
+/// Puts a graph's work behind what a stream holds; whatever is put into the stream later comes after all of it. Returns
+/// the markers that it takes until then.
+std::vector<sim::MarkerId> play(const std::shared_ptr<CUgraph_st>& plan, CUgraph, CUstream);
 /// Sets conditions to the values that they have at a launch.
 void assignConditions(const std::shared_ptr<CUgraph_st>& plan, CUstream);
 

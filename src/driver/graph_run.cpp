@@ -12,11 +12,12 @@ using Plan = std::shared_ptr<CUgraph_st>;
 class Run {
   public:
     Run(const Plan& plan, CUgraph graph, CUstream entry)
-        : plan_(plan), graph_(graph), entry_(entry), gpu_(gpuOf(entry->context)), begin_(gpu_.createMarker()) {
+        : plan_(plan), graph_(graph), entry_(entry), gpu_(gpuOf(entry->context)), begin_(newMarker()) {
         gpu_.record(entry->id, begin_);
     }
 
-    void all();
+    /// Returns the markers that it takes until all is done.
+    std::vector<sim::MarkerId> all();
 
   private:
     struct Place {
@@ -24,6 +25,10 @@ class Run {
         sim::MarkerId end = 0;
     };
 
+    sim::MarkerId newMarker() {
+        markers_.push_back(gpu_.createMarker());
+        return markers_.back();
+    }
     CUstream laneFor(CUgraphNode);
     void perform(CUgraphNode, CUstream lane);
     void perform(const EventNode&, CUstream lane);
@@ -33,6 +38,7 @@ class Run {
     CUgraph graph_;
     CUstream entry_;
     sim::Machine& gpu_;
+    std::vector<sim::MarkerId> markers_;
     sim::MarkerId begin_;
     std::unordered_map<CUgraphNode, Place> places_;
     std::unordered_map<CUstream, CUgraphNode> last_;  ///< of each stream in use
@@ -56,7 +62,7 @@ CUstream Run::laneFor(CUgraphNode node) {
     return lane;
 }
 
-void Run::all() {
+std::vector<sim::MarkerId> Run::all() {
     for (CUgraphNode node : sorted(*graph_)) {
         CUstream lane = laneFor(node);
         for (const auto& edge : node->dependencies) {
@@ -64,13 +70,14 @@ void Run::all() {
             if (before.lane != lane) gpu_.wait(lane->id, before.end);
         }
         if (node->enabled) perform(node, lane);
-        const sim::MarkerId end = gpu_.createMarker();
+        const sim::MarkerId end = newMarker();
         gpu_.record(lane->id, end);
         places_[node] = {lane, end};
         last_[lane] = node;
     }
     for (const auto& node : graph_->nodes)
         if (node->dependents.empty()) gpu_.wait(entry_->id, places_.at(node.get()).end);
+    return std::move(markers_);
 }
 
 void Run::perform(CUgraphNode node, CUstream lane) {
@@ -81,7 +88,8 @@ void Run::perform(CUgraphNode node, CUstream lane) {
     if (const auto* host = std::get_if<HostNode>(&node->operation))
         enqueueHostFunction(lane, [call = host->call] { call.fn(call.userData); });
     if (const auto* event = std::get_if<EventNode>(&node->operation)) perform(*event, lane);
-    if (const auto* child = std::get_if<ChildNode>(&node->operation)) play(plan_, child->graph.get(), lane);
+    if (const auto* child = std::get_if<ChildNode>(&node->operation))
+        for (const sim::MarkerId marker : play(plan_, child->graph.get(), lane)) markers_.push_back(marker);
     if (const auto* conditional = std::get_if<ConditionalNode>(&node->operation)) perform(node, *conditional, lane);
 }
 
@@ -109,9 +117,14 @@ void decide(const Plan& plan, const ConditionalNode* node, CUstream control, sim
     sim::Machine& gpu = gpuOf(control->context);
     try {
         CUgraph body = chosenBody(*node);
-        if (body) play(plan, body, control);
-        if (body && node->settings.type == kWhile)
-            return enqueue(control, 0, [=] { decide(plan, node, control, done); });
+        const bool goesOn = body && node->settings.type == kWhile;
+        if (body)
+            // A round takes time, whatever is in it: a loop that nobody ends goes on for ever, and the clock with it.
+            gpu.enqueue(control->id, goesOn ? 1 : 0, [=, &gpu, markers = play(plan, body, control)] {
+                for (const sim::MarkerId marker : markers) gpu.destroyMarker(marker);
+                if (goesOn) decide(plan, node, control, done);
+            });
+        if (goesOn) return;
     } catch (const Failure& failure) {
         markFailed(control->context, failure.code, failure.why);
     } catch (const Error& error) {
@@ -123,7 +136,7 @@ void decide(const Plan& plan, const ConditionalNode* node, CUstream control, sim
 void Run::perform(CUgraphNode, const ConditionalNode& node, CUstream lane) {
     std::unique_ptr<CUstream_st>& control = node.bodies.front()->lanes.control;
     if (!control) control = newStream(lane->context, false, 0);
-    const sim::MarkerId done = gpu_.createMarker();
+    const sim::MarkerId done = newMarker();
     enqueue(lane, 0,
             [plan = plan_, node = &node, control = control.get(), done] { decide(plan, node, control, done); });
     gpu_.wait(lane->id, done);
@@ -140,8 +153,8 @@ Lanes::~Lanes() {
     if (control) giveBack(control);
 }
 
-void play(const Plan& plan, CUgraph graph, CUstream entry) {
-    Run(plan, graph, entry).all();
+std::vector<sim::MarkerId> play(const Plan& plan, CUgraph graph, CUstream entry) {
+    return Run(plan, graph, entry).all();
 }
 
 void assignConditions(const Plan& plan, CUstream stream) {

@@ -92,6 +92,7 @@ class Machine final {
     }
     void filled(ContextId context, VirtualAddress to, Bytes bytes) { copies_.fill(memory(context).space(), to, bytes); }
     MarkerId createMarker() { return streams_.createMarker(); }
+    void destroyMarker(MarkerId marker) { streams_.destroyMarker(marker); }
     void record(StreamId stream, MarkerId marker) { streams_.record(stream, marker); }
     void wait(StreamId stream, MarkerId marker) { streams_.wait(stream, marker); }
     std::optional<Cycles> recordedAt(MarkerId marker) const { return streams_.recordedAt(marker); }

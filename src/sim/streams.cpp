@@ -57,6 +57,12 @@ void Streams::endTransferAt(StreamId id, Cycles when) {
 }
 
 MarkerId Streams::createMarker() {
+    if (!spareMarkers_.empty()) {
+        const MarkerId spare = spareMarkers_.back();
+        spareMarkers_.pop_back();
+        markers_[spare] = {};
+        return spare;
+    }
     markers_.emplace_back();
     return static_cast<MarkerId>(markers_.size() - 1);
 }

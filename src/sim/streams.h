@@ -41,6 +41,8 @@ class Streams {
     /// The stream's transfer ends then; kNever: nobody knows when.
     void endTransferAt(StreamId, Cycles when);
     MarkerId createMarker();
+    /// Nobody waits for it or asks for it any more.
+    void destroyMarker(MarkerId marker) { spareMarkers_.push_back(marker); }
     void record(StreamId, MarkerId);
     void wait(StreamId, MarkerId);
     std::optional<Cycles> recordedAt(MarkerId marker) const { return markers_.at(marker).at; }
@@ -86,6 +88,7 @@ class Streams {
     Cycles launchLatency_, launchSetup_;
     std::deque<Stream> streams_;
     std::deque<Marker> markers_;
+    std::vector<MarkerId> spareMarkers_;
     std::uint64_t pending_ = 0;  ///< commands begun, with an event to come
 };
 

@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include "graph_support.h"
 
 namespace bulkhead::driver {
@@ -60,6 +62,40 @@ class ConditionalGraphs : public GraphTest {
         return made;
     }
 };
+
+TEST_F(ConditionalGraphs, aLoopWithNothingInItGoesOnWithoutTakingMemory) {
+    const CUgraph g = graph();
+    const CUgraphConditionalHandle handle = condition(g, 1, 1);
+    const Made loop = conditional(g, handle, 1, 1);
+    const CUgraphExec exec = instantiate(g);
+    CUstream looping = nullptr, other = nullptr;
+    ASSERT_EQ(api.cuStreamCreate(&looping, 1), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuStreamCreate(&other, 1), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuGraphLaunch(exec, looping), CUDA_SUCCESS);
+
+    // A million rounds and more while something else runs.
+    const CUdeviceptr word = upload<unsigned>({1});
+    const auto peakKilobytes = [] {
+        rusage usage = {};
+        getrusage(RUSAGE_SELF, &usage);
+        return usage.ru_maxrss;
+    };
+    const long before = peakKilobytes();
+    for (int i = 0; i < 300; ++i) {
+        CUdeviceptr address = word;
+        void* parameters[] = {&address};
+        const CUDA_KERNEL_NODE_PARAMS settings = kernel("twice", 1, parameters);
+        ASSERT_EQ(api.cuLaunchKernel(settings.func, 1, 1, 1, 1, 1, 1, 0, other, parameters, nullptr), CUDA_SUCCESS);
+    }
+    ASSERT_EQ(api.cuStreamSynchronize(other), CUDA_SUCCESS);
+    EXPECT_LT(peakKilobytes() - before, 20000);
+    EXPECT_EQ(api.cuStreamQuery(looping), CUDA_ERROR_NOT_READY);
+
+    // The handle is an address with a mark in the topmost byte.
+    const unsigned end = 0;
+    ASSERT_EQ(api.cuMemcpyHtoDAsync(handle << 8 >> 8, &end, sizeof end, other), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuStreamSynchronize(looping), CUDA_SUCCESS);
+}
 
 TEST_F(ConditionalGraphs, aLoopGoesOnUntilAKernelEndsIt) {
     const CUdeviceptr left = upload<unsigned>({5}), word = upload<unsigned>({1});
