@@ -17,6 +17,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/split.h"
 #include "cli/common_options.h"
 #include "cli/elf_file.h"
 #include "cli/verbs.h"
@@ -114,17 +115,6 @@ void checkProgram(const fs::path& program) {
             name, libraryFolder());
 }
 
-/// Several, separated by commas, are several devices.
-std::vector<std::string> gpusIn(const std::string& list) {
-    std::vector<std::string> gpus;
-    for (std::size_t from = 0;;) {
-        const std::size_t comma = std::min(list.find(',', from), list.size());
-        gpus.push_back(list.substr(from, comma - from));
-        if (comma == list.size()) return gpus;
-        from = comma + 1;
-    }
-}
-
 void set(const char* name, const std::string& value) {
     if (::setenv(name, value.c_str(), 1) != 0) throw Error("the environment is full");
 }
@@ -166,7 +156,7 @@ void expectGpu(const std::string& name, const std::vector<std::string>& settings
 }
 
 int exec(const ExecOptions& options) {
-    for (const std::string& gpu : gpusIn(options.gpu)) expectGpu(gpu, options.settings);
+    for (const std::string& gpu : split(options.gpu, ',')) expectGpu(gpu, options.settings);
     sim::findScheduler(options.scheduler);
     if (options.bounds != "relaxed" && options.bounds != "strict")
         throw Error("--bounds {}: give relaxed or strict", options.bounds);
@@ -221,7 +211,7 @@ Action setUpExec(CommandLine line) {
     addMetricsOption(line, o->metrics);
     line.flag("--quiet", o->quiet, "print no progress, and no table of kernels at the end");
     return [o] {
-        std::vector<std::string> gpus = gpusIn(o->gpu);
+        std::vector<std::string> gpus = split(o->gpu, ',');
         for (std::string& gpu : gpus) gpu = gpgpusimVariant(gpu, o->gpgpusim);
         o->gpu = fmt::format("{}", fmt::join(gpus, ","));
         return exec(*o);

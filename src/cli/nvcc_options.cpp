@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/split.h"
 
 namespace bulkhead::cli {
 namespace {
@@ -26,13 +27,7 @@ std::string archOf(const std::string& text) {
 }
 
 Words splitAtCommas(const std::string& text) {
-    Words words;
-    for (std::size_t from = 0; from <= text.size();) {
-        const std::size_t comma = std::min(text.find(',', from), text.size());
-        if (comma > from) words.push_back(text.substr(from, comma - from));
-        from = comma + 1;
-    }
-    return words;
+    return splitWords(text, ',');
 }
 
 bool isTrue(const std::string& name, const std::string& value) {

@@ -172,16 +172,6 @@ bool flag(const Setting& s) {
     return s.words.empty() || integer(s, 0, 1) != 0;
 }
 
-std::vector<std::string> split(std::string_view text, char separator) {
-    std::vector<std::string> parts;
-    for (std::size_t begin = 0;;) {
-        const std::size_t end = std::min(text.find(separator, begin), text.size());
-        parts.emplace_back(text.substr(begin, end - begin));
-        if (end == text.size()) return parts;
-        begin = end + 1;
-    }
-}
-
 std::vector<std::int64_t> integers(const Setting& s, char separator, std::int64_t least, std::int64_t most) {
     std::vector<std::int64_t> numbers;
     for (const std::string& part : split(only(s), separator)) numbers.push_back(integer(s, part, least, most));

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/split.h"
+
 namespace bulkhead::gpgpusim {
 
 /// An option of a configuration file with what follows it: `-gpgpu_clock_domains 700.0:700.0:700.0:924.0`.
@@ -48,7 +50,6 @@ double decimal(const Setting&, std::string_view text);
 std::int64_t integer(const Setting&, std::string_view text, std::int64_t least, std::int64_t most);
 std::int64_t integer(const Setting&, std::int64_t least, std::int64_t most);
 bool flag(const Setting&);
-std::vector<std::string> split(std::string_view text, char separator);
 /// The numbers of `4,13,4,5,145`.
 std::vector<std::int64_t> integers(const Setting&, char separator, std::int64_t least, std::int64_t most);
 

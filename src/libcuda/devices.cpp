@@ -2,12 +2,12 @@
 
 #include <mutex>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/split.h"
 #include "driver/simulated_driver.h"
 #include "gpu/simulated_device.h"
 #include "libcuda/beside.h"
@@ -18,14 +18,6 @@
 
 namespace bulkhead::libcuda {
 namespace {
-
-std::vector<std::string> split(const std::string& text, char separator) {
-    std::vector<std::string> parts;
-    std::istringstream in(text);
-    for (std::string part; std::getline(in, part, separator);)
-        if (!part.empty()) parts.push_back(part);
-    return parts;
-}
 
 bool wantsSampling() {
     const std::string text = environment("BULKHEAD_SAMPLE");
@@ -56,9 +48,9 @@ void addDevice(const std::string& name, const std::string& scheduler, const std:
 bool addDevices() {
     try {
         if (openBeside()) return true;
-        const std::vector<std::string> settings = split(environment("BULKHEAD_SET"), ' ');
+        const std::vector<std::string> settings = splitWords(environment("BULKHEAD_SET"), ' ');
         const std::string scheduler = environment("BULKHEAD_SCHEDULER", "gto");
-        for (const std::string& gpu : split(environment("BULKHEAD_GPU", "sim:gtx1080"), ','))
+        for (const std::string& gpu : splitWords(environment("BULKHEAD_GPU", "sim:gtx1080"), ','))
             addDevice(gpu, scheduler, settings);
         gpu::workWhileHostWaits(true);
         if (!hasStrictBounds())
@@ -97,8 +89,8 @@ bool worthExplaining(driver::CUresult code) {
 }  // namespace
 
 GpuChoice chosenGpu() {
-    return {split(environment("BULKHEAD_GPU", "sim:gtx1080"), ',').front(), environment("BULKHEAD_SCHEDULER", "gto"),
-            split(environment("BULKHEAD_SET"), ' ')};
+    return {splitWords(environment("BULKHEAD_GPU", "sim:gtx1080"), ',').front(),
+            environment("BULKHEAD_SCHEDULER", "gto"), splitWords(environment("BULKHEAD_SET"), ' ')};
 }
 
 gpu::Gpu openChosenGpu() {

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/printable.h"
 #include "base/result.h"
+#include "base/split.h"
 #include "base/statistics.h"
 #include "base/suggest.h"
 #include "base/units.h"
@@ -30,6 +31,15 @@ TEST(Error, FormatsItsMessage) {
 TEST(Error, IsOneLineWhateverItQuotes) {
     EXPECT_STREQ(Error("{}: no such file", "a\nb\x1b[2J").what(), "a\\nb\\x1b[2J: no such file");
     EXPECT_STREQ(Error("{}: {}", "x", Error("\t{}", 1).what()).what(), "x: \\t1");
+}
+
+TEST(Split, HasAPartMoreThanSeparators) {
+    using Parts = std::vector<std::string>;
+    EXPECT_EQ(split("a,bc,,d", ','), (Parts{"a", "bc", "", "d"}));
+    EXPECT_EQ(split("", ','), Parts{""});
+    EXPECT_EQ(split(",", ','), (Parts{"", ""}));
+    EXPECT_EQ(splitWords(",a,,b c,", ','), (Parts{"a", "b c"}));
+    EXPECT_EQ(splitWords("", ' '), Parts{});
 }
 
 TEST(Printable, LeavesWhatATerminalShows) {
