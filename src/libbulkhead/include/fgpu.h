@@ -89,10 +89,11 @@ inline void divideAlone() {
         return text && *text;
     };
     if (!says("BULKHEAD_GPU") || says("BULKHEAD_LIBCUDA") || says("BULKHEAD_LEASES")) return;
-    char folder[] = "/tmp/fgpu-XXXXXX";
-    if (!::mkdtemp(folder)) return;
+    std::error_code none;
+    std::string folder = (std::filesystem::temp_directory_path(none) / "fgpu-XXXXXX").string();
+    if (none || !::mkdtemp(folder.data())) return;
     ownFolder() = folder;
-    ::setenv("BULKHEAD_LEASES", folder, 1);
+    ::setenv("BULKHEAD_LEASES", folder.c_str(), 1);
     std::atexit([] {
         std::error_code ignored;
         std::filesystem::remove_all(ownFolder(), ignored);
