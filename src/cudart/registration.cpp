@@ -18,7 +18,9 @@ BULKHEAD_EXPORT void** __cudaRegisterFatBinary(void* wrapper) {
     return reinterpret_cast<void**>(Registry::instance().add(wrapper));
 }
 
-BULKHEAD_EXPORT void __cudaRegisterFatBinaryEnd(void**) {}
+BULKHEAD_EXPORT void __cudaRegisterFatBinaryEnd(void**) {
+    Registry::instance().initialiseShared();
+}
 
 BULKHEAD_EXPORT void __cudaUnregisterFatBinary(void** handle) {
     Registry::instance().remove(binaryOf(handle));
@@ -35,10 +37,15 @@ BULKHEAD_EXPORT void __cudaRegisterVar(void** handle, char* hostVariable, char* 
     Registry::instance().addVariable(binaryOf(handle), hostVariable, name, bytes);
 }
 
+/// nvcc's programs reach a managed variable through a pointer. Those of `bulkhead cc` tell without a handle where all
+/// of theirs lie, before their code is registered or after.
 BULKHEAD_EXPORT void __cudaRegisterManagedVar(void** handle, void** hostPointer, char* /*deviceVariable*/,
                                               const char* name, int /*external*/, std::size_t bytes, int /*constant*/,
                                               int /*global*/) {
-    Registry::instance().addManaged(binaryOf(handle), hostPointer, name, bytes);
+    if (handle) return Registry::instance().addManaged(binaryOf(handle), hostPointer, name, bytes);
+    auto* const begin = reinterpret_cast<char*>(hostPointer);
+    Registry::instance().addSharedSection({begin, begin + bytes});
+    Registry::instance().initialiseShared();
 }
 
 /// Before the host touches a managed variable.

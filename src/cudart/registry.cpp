@@ -1,7 +1,12 @@
 #include "cudart/registry.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <set>
+
+#include "cudart/managed_variables.h"
 
 namespace bulkhead::cudart {
 namespace {
@@ -21,29 +26,54 @@ const Wrapper* unlinked(const void* image) {
     return w && w->magic == kWrapperMagic && w->version == kLinkedVersion && !w->image ? w : nullptr;
 }
 
-/// From its header: u32 magic, u16 version, u16 bytes of the header, u64 bytes behind it.
-std::size_t fatbinBytes(const void* fatbin) {
-    std::uint16_t header = 0;
-    std::uint64_t content = 0;
-    std::memcpy(&header, static_cast<const char*>(fatbin) + 6, sizeof header);
-    std::memcpy(&content, static_cast<const char*>(fatbin) + 8, sizeof content);
-    return header + content;
+/// The fatbins of a binary: one, or those of its pieces.
+std::vector<const void*> fatbinsOf(const void* image) {
+    std::vector<const void*> fatbins;
+    if (const Wrapper* program = unlinked(image))
+        for (const auto* const* piece = static_cast<const Wrapper* const*>(program->more); *piece; ++piece)
+            fatbins.push_back((*piece)->image);
+    else
+        fatbins.push_back(image);
+    return fatbins;
 }
 
-CUmodule linked(const Wrapper& program) {
+/// Variables that lie in the program's memory, as options of a load.
+class Relocations {
+  public:
+    void add(const std::string& name, const void* address) {
+        names_.push_back(name.c_str());
+        addresses_.push_back(const_cast<void*>(address));
+    }
+    unsigned count() const { return names_.empty() ? 0 : 3; }
+    driver::CUjit_option* options() { return options_; }
+    void** values() {
+        values_[0] = names_.data();
+        values_[1] = addresses_.data();
+        values_[2] = reinterpret_cast<void*>(names_.size());
+        return values_;
+    }
+
+  private:
+    std::vector<const char*> names_;
+    std::vector<void*> addresses_;
+    driver::CUjit_option options_[3] = {17, 18, 19};  // CU_JIT_GLOBAL_SYMBOL_NAMES, _ADDRESSES, _COUNT
+    void* values_[3] = {};
+};
+
+CUmodule linked(const std::vector<const void*>& pieces, Relocations& relocations) {
     constexpr driver::CUjitInputType kFatbin = 2;
     driver::CUlinkState state = nullptr;
-    check(api().cuLinkCreate(0, nullptr, nullptr, &state));
+    check(api().cuLinkCreate(relocations.count(), relocations.options(), relocations.values(), &state));
     const std::unique_ptr<void, void (*)(void*)> held(
         state, [](void* made) { api().cuLinkDestroy(static_cast<driver::CUlinkState>(made)); });
-    for (const auto* const* piece = static_cast<const Wrapper* const*>(program.more); *piece; ++piece) {
-        void* fatbin = const_cast<void*>((*piece)->image);
+    for (const void* piece : pieces) {
+        void* fatbin = const_cast<void*>(piece);
         check(api().cuLinkAddData(state, kFatbin, fatbin, fatbinBytes(fatbin), "piece", 0, nullptr, nullptr));
     }
     void* image = nullptr;
     check(api().cuLinkComplete(state, &image, nullptr));
     CUmodule module = nullptr;
-    check(api().cuModuleLoadData(&module, image));
+    check(api().cuModuleLoadDataEx(&module, image, relocations.count(), relocations.options(), relocations.values()));
     return module;
 }
 
@@ -114,6 +144,79 @@ void Registry::addManaged(FatBinary* binary, void** hostPointer, const char* nam
     variables_[hostPointer] = {binary, name, bytes};
 }
 
+void Registry::addSharedSection(SharedSection section) {
+    const std::lock_guard lock(mutex_);
+    for (const SharedSection& known : sections_)
+        if (known.begin == section.begin) return;
+    sections_.push_back(section);
+}
+
+/// By their addresses, which are those of the host.
+std::vector<const void*> Registry::sharedOf(const FatBinary& binary) const {
+    std::vector<const void*> shared;
+    for (const auto& [address, variable] : variables_) {
+        const auto isThere = [at = address](const SharedSection& s) { return s.begin <= at && at < s.end; };
+        if (variable.binary == &binary && std::any_of(sections_.begin(), sections_.end(), isThere))
+            shared.push_back(address);
+    }
+    std::sort(shared.begin(), shared.end());
+    return shared;
+}
+
+void Registry::initialiseShared() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& binary : binaries_) {
+        const std::vector<const void*> shared = sharedOf(*binary);
+        std::map<std::string, const void*, std::less<>> byName;
+        for (const void* address : shared) byName.emplace(variables_.at(address).name, address);
+        const auto addressOf = [&](std::string_view name) {
+            const auto found = byName.find(name);
+            return found == byName.end() ? nullptr : found->second;
+        };
+        for (const void* address : shared) {
+            Variable& variable = variables_.at(address);
+            for (const void* fatbin : fatbinsOf(binary->image)) {
+                if (variable.isInitialised) break;
+                variable.isInitialised =
+                    writeInitialValue(fatbin, variable.name, const_cast<void*>(address), variable.bytes, addressOf);
+            }
+        }
+    }
+}
+
+/// Device code is told that managed variables are defined elsewhere, and the driver where.
+CUmodule Registry::loadSharing(const FatBinary& binary, const std::vector<const void*>& shared) {
+    constexpr unsigned kPortableAndMapped = 3;
+    for (const SharedSection& section : sections_) {
+        const auto bytes = static_cast<std::size_t>(section.end - section.begin);
+        const CUresult result = api().cuMemHostRegister(section.begin, bytes, kPortableAndMapped);
+        if (result != cudaErrorHostMemoryAlreadyRegistered) check(result);
+    }
+    Relocations relocations;
+    std::set<std::string, std::less<>> names;
+    for (const void* address : shared) {
+        const Variable& variable = variables_.at(address);
+        if (!variable.isInitialised) {
+            std::fprintf(stderr, "bulkhead: %s is initialised with what only the device knows\n",
+                         variable.name.c_str());
+            throw Failure{cudaErrorNotSupported};
+        }
+        relocations.add(variable.name, address);
+        names.insert(variable.name);
+    }
+    std::vector<std::string> copies;
+    for (const void* fatbin : fatbinsOf(binary.image)) copies.push_back(withoutDefinitions(fatbin, names));
+    if (unlinked(binary.image)) {
+        std::vector<const void*> pieces;
+        for (const std::string& copy : copies) pieces.push_back(copy.data());
+        return linked(pieces, relocations);
+    }
+    CUmodule module = nullptr;
+    check(api().cuModuleLoadDataEx(&module, copies.front().data(), relocations.count(), relocations.options(),
+                                   relocations.values()));
+    return module;
+}
+
 Kernel* Registry::findLocked(const void* function) {
     if (const auto found = kernels_.find(function); found != kernels_.end()) return found->second.get();
     const auto handle = handles_.find(function);
@@ -129,8 +232,11 @@ CUmodule Registry::moduleIn(FatBinary& binary, CUcontext context) {
     if (const auto loaded = binary.modules.find(context); loaded != binary.modules.end()) return loaded->second;
     CUmodule module = nullptr;
     const WhateverIsCaptured scope;
-    if (const Wrapper* program = unlinked(binary.image))
-        module = linked(*program);
+    Relocations none;
+    if (const std::vector<const void*> shared = sharedOf(binary); !shared.empty())
+        module = loadSharing(binary, shared);
+    else if (unlinked(binary.image))
+        module = linked(fatbinsOf(binary.image), none);
     else
         check(api().cuModuleLoadFatBinary(&module, binary.image));
     binary.modules[context] = module;
@@ -168,6 +274,7 @@ Placed Registry::variable(const void* hostVariable) {
     require(found != variables_.end(), cudaErrorInvalidSymbol);
     Placed placed;
     const CUmodule module = moduleIn(*found->second.binary, context);
+    if (found->second.isInitialised) return {reinterpret_cast<CUdeviceptr>(hostVariable), found->second.bytes};
     const CUresult result = api().cuModuleGetGlobal(&placed.address, &placed.bytes, module, found->second.name.c_str());
     check(result == cudaErrorSymbolNotFound ? static_cast<CUresult>(cudaErrorInvalidSymbol) : result);
     return placed;

@@ -35,6 +35,12 @@ struct Variable {
     FatBinary* binary = nullptr;
     std::string name;
     std::size_t bytes = 0;
+    bool isInitialised = false;  ///< of those in a SharedSection
+};
+
+/// The program's own memory that device code shares with it: where `bulkhead cc` has put managed variables.
+struct SharedSection {
+    char *begin, *end;
 };
 
 /// Where a variable lies in the current context.
@@ -54,6 +60,10 @@ class Registry {
     void addKernel(FatBinary*, const void* hostFunction, const char* name);
     void addVariable(FatBinary*, const void* hostVariable, const char* name, std::size_t bytes);
     void addManaged(FatBinary*, void** hostPointer, const char* name, std::size_t bytes);
+    /// Variables that lie there are managed ones, whenever they are registered.
+    void addSharedSection(SharedSection);
+    /// Gives managed variables whose code has been registered what it says that they begin with.
+    void initialiseShared();
 
     /// By the address of its host function, or by its handle. Null if it is neither.
     Kernel* find(const void* function);
@@ -75,6 +85,8 @@ class Registry {
 
   private:
     CUmodule moduleIn(FatBinary&, CUcontext);
+    std::vector<const void*> sharedOf(const FatBinary&) const;
+    CUmodule loadSharing(const FatBinary&, const std::vector<const void*>& shared);
     Kernel* findLocked(const void* function);
 
     std::mutex mutex_;
@@ -83,6 +95,7 @@ class Registry {
     std::unordered_map<const void*, Kernel*> handles_;
     std::unordered_map<const void*, Variable> variables_;
     std::unordered_map<const void*, driver::CUkernel> libraryKernels_;
+    std::vector<SharedSection> sections_;
 };
 
 }  // namespace bulkhead::cudart

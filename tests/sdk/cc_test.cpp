@@ -456,6 +456,42 @@ TEST_F(Cc, AStaticVariableOfLinkedCodeIsTheOneThatTheHostNames) {
     EXPECT_EQ(run({at("statics")}).output, "21\n301\n41\n");
 }
 
+TEST_F(Cc, ManagedVariablesAreOneForAllFilesOfAProgram) {
+    // Each file has its own static one, of the same name; what one defines the other declares, pointers among them.
+    const char* const text =
+        "extern __managed__ int total;\nextern __managed__ int* first;\nstatic __managed__ int own = VALUE;\n"
+        "static __global__ void add() { atomicAdd(&total, own); own += 1; *first += 1000; }\n"
+        "int NAME() { add<<<1, 2>>>(); cudaDeviceSynchronize(); return own; }\n";
+    const std::string one =
+        write("one.cu", "#define NAME runFirst\n#define VALUE 20\n" + std::string(text) +
+                            "__managed__ int table[3] = {1, 2, 3};\n__managed__ int* first = table;\n"
+                            "int firstOfTable() { return table[0]; }\n");
+    const std::string two = write(
+        "two.cu", "#define NAME runSecond\n#define VALUE 300\n" + std::string(text) + "__managed__ int total = 5;\n");
+    const std::string host = write("main.cu",
+                                   "#include <cstdio>\nint runFirst();\nint runSecond();\nint firstOfTable();\n"
+                                   "extern __managed__ int total;\n"
+                                   "int main() {\n    printf(\"%d\\n\", total);\n    total += 1;\n"
+                                   "    const int first = runFirst(), second = runSecond();\n"
+                                   "    printf(\"%d %d %d\\n\", first, second, total);\n"
+                                   "    printf(\"%d\\n\", firstOfTable() % 1000);\n}\n");
+    ASSERT_EQ(cc({"-rdc=true", one, two, host, "-o", at("managed")}).output, "");
+    EXPECT_EQ(run({at("managed")}).output, "5\n21 301 646\n1\n");  // 5 + 1 + 2 * 20 + 2 * 300
+}
+
+TEST_F(Cc, AManagedVariableCannotBeginWithWhatOnlyTheDeviceKnows) {
+    const std::string source =
+        write("pointer.cu",
+              "__device__ int there;\n__managed__ int* pointer = &there;\n__global__ void k() { *pointer = 1; }\n"
+              "int main() {\n    k<<<1, 1>>>();\n    printf(\"%s\\n\", cudaGetErrorName(cudaGetLastError()));\n"
+              "    return pointer != nullptr;\n}\n");
+    ASSERT_EQ(cc({source, "-o", at("pointer")}).output, "");
+    const Outcome o = run({at("pointer")});
+    EXPECT_NE(o.output.find("bulkhead: pointer is initialised with what only the device knows\n"), std::string::npos)
+        << o.output;
+    EXPECT_NE(o.output.find("cudaErrorNotSupported\n"), std::string::npos) << o.output;
+}
+
 TEST_F(Cc, ClassesOfTheDeviceMayBeAbstract) {
     const std::string source = write("shapes.cu",
                                      "struct Shape { __device__ virtual int area() const = 0; };\n"

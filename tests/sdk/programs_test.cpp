@@ -35,6 +35,7 @@ INSTANTIATE_TEST_SUITE_P(Headers, Programs,
                          ::testing::Values(Program{"complex", "sm_75"}, Program{"leftovers", "sm_75"},
                                            Program{"leftovers", "sm_90"}, Program{"simd", "sm_75"},
                                            Program{"device_heap", "sm_75"}, Program{"random_numbers", "sm_75"},
+                                           Program{"managed", "sm_75"}, Program{"managed", "sm_90"},
                                            Program{"groups", "sm_60"}, Program{"groups", "sm_75"},
                                            Program{"short_floats", "sm_52"}, Program{"short_floats", "sm_80"}),
                          [](const auto& info) { return std::string(info.param.name) + "_" + info.param.arch; });

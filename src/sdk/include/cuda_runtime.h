@@ -50,6 +50,7 @@ extern "C" cudaError_t cudaConfigureCall(dim3 grid, dim3 block, size_t sharedByt
 #endif
 #ifdef __cplusplus
 #include "bulkhead_sdk/host_templates.h"
+#include "bulkhead_sdk/managed.h"
 #include "channel_descriptor.h"
 #include "vector_functions.h"
 #endif

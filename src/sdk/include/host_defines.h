@@ -17,6 +17,11 @@
 #define __global__ __attribute__((global))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
+#ifdef __CUDA_ARCH__
+#define __managed__ __device__
+#else
+#define __managed__ __device__ __attribute__((section("bulkhead_managed")))
+#endif
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __grid_constant__
 #define __noinline__ __attribute__((noinline))

@@ -44,8 +44,8 @@ extern "C" __attribute__((visibility("hidden"))) void __bulkheadRegisterLinkedBi
     add(piece);
     if (!handle) {
         handle = __cudaRegisterFatBinary(&program);
-        __cudaRegisterFatBinaryEnd(handle);
         std::atexit(unregister);
     }
     registerGlobals(handle);
+    __cudaRegisterFatBinaryEnd(handle);
 }
