@@ -492,6 +492,27 @@ TEST_F(Cc, AManagedVariableCannotBeginWithWhatOnlyTheDeviceKnows) {
     EXPECT_NE(o.output.find("cudaErrorNotSupported\n"), std::string::npos) << o.output;
 }
 
+TEST_F(Cc, KernelsAllocateOnTheirStacks) {
+    const std::string source =
+        write("stack.cu",
+              "__device__ __noinline__ int sum(int n) {\n    int* squares = (int*)alloca(n * sizeof(int)), s = 0;\n"
+              "    for (int i = 0; i < n; ++i) squares[i] = i * i;\n"
+              "    for (int i = n - 1; i >= 0; --i) s += squares[i];\n    return s;\n}\n"
+              "__global__ void k(int* out) {\n    int* cubes = (int*)alloca((threadIdx.x + 1) * sizeof(int));\n"
+              "    for (int i = 0; i <= threadIdx.x; ++i) cubes[i] = i * i * i;\n"
+              "    int s = sum(threadIdx.x + 3);\n    for (int i = threadIdx.x; i >= 0; --i) s += cubes[i];\n"
+              "    out[threadIdx.x] = s;\n}\n"
+              "int main() {\n    int *p, bad = 0;\n    cudaMallocManaged(&p, 256);\n    k<<<1, 64>>>(p);\n"
+              "    if (cudaDeviceSynchronize() != cudaSuccess) return 1;\n    for (int t = 0; t < 64; ++t) {\n"
+              "        int s = 0;\n        for (int i = 0; i < t + 3; ++i) s += i * i;\n"
+              "        for (int i = 0; i <= t; ++i) s += i * i * i;\n        bad += p[t] != s;\n    }\n"
+              "    printf(\"%d\\n\", bad);\n}\n");
+    for (const char* level : {"-O0", "-O2"}) {
+        ASSERT_EQ(cc({level, source, "-o", at("stack")}).output, "");
+        EXPECT_EQ(run({at("stack")}).output, "0\n") << level;
+    }
+}
+
 TEST_F(Cc, ClassesOfTheDeviceMayBeAbstract) {
     const std::string source = write("shapes.cu",
                                      "struct Shape { __device__ virtual int area() const = 0; };\n"

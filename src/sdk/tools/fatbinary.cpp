@@ -34,10 +34,23 @@ using Version = std::pair<std::uint16_t, std::uint16_t>;
 
 /// Our headers use instructions that are as old as PTX 6.3, and clang writes the oldest version that has the
 /// architecture.
-constexpr Version kLowestVersion = {6, 3};
+constexpr Version kLowestVersion = {6, 3}, kLowestWithAlloca = {7, 3};
+
+/// clang 19 writes `alloca.u64 %rd1, %rd2, 0;` where the least alignment will do, which is 8. Whether there is one.
+bool mendAllocations(std::string& ptx) {
+    constexpr std::string_view kAlloca = "alloca.u", kNone = ", 0;";
+    bool found = false;
+    for (std::size_t at = ptx.find(kAlloca); at != std::string::npos; at = ptx.find(kAlloca, at + 1)) {
+        found = true;
+        const std::size_t end = ptx.find(';', at);
+        if (end != std::string::npos && ptx.compare(end + 1 - kNone.size(), kNone.size(), kNone) == 0)
+            ptx[end - 1] = '8';
+    }
+    return found;
+}
 
 /// The version that the text declares, raised where it is too low.
-Version raiseVersion(std::string& ptx) {
+Version raiseVersion(std::string& ptx, Version lowest) {
     constexpr std::string_view kDirective = ".version ";
     const std::size_t at = ptx.find(kDirective);
     const std::size_t end = ptx.find('\n', at);
@@ -45,9 +58,9 @@ Version raiseVersion(std::string& ptx) {
     if (at == std::string::npos ||
         std::sscanf(ptx.c_str() + at + kDirective.size(), "%hu.%hu", &version.first, &version.second) != 2)
         throw Error("an image has no .version, so it is not PTX");
-    if (version >= kLowestVersion) return version;
-    ptx.replace(at, end - at, fmt::format("{}{}.{}", kDirective, kLowestVersion.first, kLowestVersion.second));
-    return kLowestVersion;
+    if (version >= lowest) return version;
+    ptx.replace(at, end - at, fmt::format("{}{}.{}", kDirective, lowest.first, lowest.second));
+    return lowest;
 }
 
 /// Header of 80 bytes and the text, ended by a zero and padded to 8 bytes.
@@ -56,7 +69,8 @@ std::string entry(const Image& image) {
     constexpr std::uint64_t kHost64Linux = 0x11;
     std::string ptx = bulkhead::readFile(image.file);
     joinStaticVariables(ptx);
-    const auto [major, minor] = raiseVersion(ptx);
+    const bool allocates = mendAllocations(ptx);
+    const auto [major, minor] = raiseVersion(ptx, allocates ? kLowestWithAlloca : kLowestVersion);
     ptx.append(8 - ptx.size() % 8, '\0');
 
     std::string bytes;
