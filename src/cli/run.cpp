@@ -19,6 +19,17 @@ bool isFile(const std::string& what) {
     return what.ends_with(".ptx") || what.find('/') != std::string::npos || std::filesystem::exists(what, unknown);
 }
 
+/// Launches what Triton has left in a folder of its cache.
+void readFolder(const CommandLine& line, RunOptions& options) {
+    refuseGiven(line, {"--block", "--shared"},
+                fmt::format("run {} (its JSON file says how it is launched)", options.what));
+    options.triton = readTritonFolder(options.what, options.kernel);
+    options.what = options.triton.file;
+    options.kernel = options.triton.name;
+    options.block = std::to_string(options.triton.threads);
+    options.shared = options.triton.sharedBytes;
+}
+
 /// Refuses what does not go together with it.
 void expectSampling(const RunOptions& options) {
     if (!gpu::capabilitiesOf(options.gpu).settable)
@@ -31,7 +42,9 @@ void expectSampling(const RunOptions& options) {
 
 Action setUpRun(CommandLine line) {
     const auto o = std::make_shared<RunOptions>();
-    line.option("WORKLOAD|FILE", o->what, "workload (bulkhead workloads lists them) or PTX file").required();
+    line.option("WORKLOAD|FILE|FOLDER", o->what,
+                "workload (bulkhead workloads lists them), PTX file, or folder of Triton's cache")
+        .required();
     line.option("--gpu", o->gpu, "GPU to use: sim:NAME, sim:FILE.json or cuda:N").typeName("GPU").showDefault();
     line.option("--scheduler", o->scheduler, "warp scheduler of the simulated GPU").typeName("NAME").showDefault();
     addGpgpusimOption(line, o->gpgpusim);
@@ -80,11 +93,14 @@ Action setUpRun(CommandLine line) {
         for (const std::string& option : line.givenOf(file ? ofWorkloads : ofKernels))
             throw Error("run: {} is a {}: {} is for a {}", o->what, file ? "PTX file" : "workload", option,
                         file ? "workload" : "PTX file");
+        std::error_code unknown;
+        if (file && std::filesystem::is_directory(o->what, unknown)) readFolder(line, *o);
         if (o->sample) expectSampling(*o);
+        const bool simulated = gpu::capabilitiesOf(o->gpu).settable;
+        if (!simulated) refuseGiven(line, {"--scheduler"}, fmt::format("run --gpu {}", o->gpu));
         if (!file) return runWorkload(*o);
-        if (gpu::capabilitiesOf(o->gpu).settable) return runKernel(*o);
-        refuseGiven(line, {"--scheduler", "--set", "--timeline", "--max-cycles"},
-                    fmt::format("run FILE --gpu {}", o->gpu));
+        if (simulated) return runKernel(*o);
+        refuseGiven(line, {"--set", "--timeline", "--max-cycles"}, fmt::format("run FILE --gpu {}", o->gpu));
         return runRealKernel(*o);
     };
 }

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "cli/kernel_arguments.h"
+#include "cli/triton_folder.h"
 
 namespace bulkhead::cli {
 
 struct RunOptions {
-    std::string what;  ///< a workload's name or a PTX file
+    std::string what;  ///< a workload's name, or a PTX file
     std::string gpu = "sim:gtx480", scheduler = "gto", json, metrics;
     std::vector<std::string> settings;
     bool sample = false, gpgpusim = false;
@@ -21,10 +22,14 @@ struct RunOptions {
     std::vector<std::string> arguments, dumps;
     std::uint32_t shared = 0;
     std::uint64_t maxCycles = 0;
+    TritonKernel triton;  ///< where `what` is of such a folder
 };
 
 /// A kernel of a PTX file on a simulated GPU.
 int runKernel(const RunOptions&);
+
+/// Those of the command line, and those that Triton adds to them.
+std::vector<KernelArgument> argumentsOf(const RunOptions&, const Extent& grid, Bytes mostBytes);
 
 /// A buffer that is written to a file afterwards.
 struct KernelDump {

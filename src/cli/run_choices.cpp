@@ -28,6 +28,15 @@ KernelDump parseDump(const std::string& text, const std::vector<KernelArgument>&
 
 }  // namespace
 
+std::vector<KernelArgument> argumentsOf(const RunOptions& options, const Extent& grid, Bytes mostBytes) {
+    std::vector<KernelArgument> arguments;
+    for (const std::string& text : options.arguments) arguments.push_back(parseKernelArgument(text, mostBytes));
+    const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+    for (KernelArgument& argument : scratchArguments(options.triton, blocks, mostBytes))
+        arguments.push_back(std::move(argument));
+    return arguments;
+}
+
 std::vector<KernelDump> parseDumps(const RunOptions& options, const std::vector<KernelArgument>& arguments) {
     std::vector<KernelDump> dumps;
     for (const std::string& text : options.dumps) {

@@ -29,9 +29,12 @@ namespace {
 
 /// Buffers go to device memory; pointers and scalars go where the kernel's parameters are.
 std::vector<std::uint8_t> placeArguments(const sim::Code& code, const std::vector<KernelArgument>& arguments,
-                                         sim::ContextMemory& memory, std::vector<sim::VirtualAddress>& addresses) {
+                                         std::size_t ofTriton, sim::ContextMemory& memory,
+                                         std::vector<sim::VirtualAddress>& addresses) {
     if (arguments.size() != code.params.size())
-        throw Error("{} takes {} arguments, {} given", code.name, code.params.size(), arguments.size());
+        throw Error("{} takes {} arguments{}, {} given", code.name, code.params.size(),
+                    ofTriton ? fmt::format(", {} of which are Triton's own", ofTriton) : "",
+                    arguments.size() - ofTriton);
     std::vector<std::uint8_t> params(code.kernelParamBytes);
     addresses.assign(arguments.size(), 0);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -156,8 +159,7 @@ KernelRun readRun(const RunOptions& options) {
     arch::applySettings(run.profile, options.settings);
     run.grid = parseExtent(options.grid, "--grid");
     run.block = parseExtent(options.block, "--block");
-    for (const std::string& text : options.arguments)
-        run.arguments.push_back(parseKernelArgument(text, static_cast<Bytes>(run.profile.dram.bytes)));
+    run.arguments = argumentsOf(options, run.grid, static_cast<Bytes>(run.profile.dram.bytes));
     run.dumps = parseDumps(options, run.arguments);
     if (!options.timeline.empty()) expectWritable(options.timeline);
     run.counters = metrics::parseOutput(options.metrics, "--metrics");
@@ -206,7 +208,8 @@ int runKernel(const RunOptions& options) {
     const sim::ContextId context = machine.createContext();
     sim::LaunchSpec spec = launchSpec(options, run, machine.load(context, run.module));
     std::vector<sim::VirtualAddress> addresses;
-    spec.params = placeArguments(*spec.code, run.arguments, machine.memory(context), addresses);
+    spec.params =
+        placeArguments(*spec.code, run.arguments, options.triton.scratch.size(), machine.memory(context), addresses);
     const sim::StreamId stream = machine.createStream(context);
 
     const auto begin = std::chrono::steady_clock::now();

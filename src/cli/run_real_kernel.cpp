@@ -19,12 +19,6 @@
 namespace bulkhead::cli {
 namespace {
 
-std::vector<KernelArgument> readArguments(const RunOptions& options, Bytes mostBytes) {
-    std::vector<KernelArgument> arguments;
-    for (const std::string& text : options.arguments) arguments.push_back(parseKernelArgument(text, mostBytes));
-    return arguments;
-}
-
 /// Buffers go to device memory, and their addresses to the kernel.
 std::vector<std::vector<std::uint8_t>> placeArguments(const std::vector<KernelArgument>& arguments,
                                                       gpu::Context& context, std::vector<gpu::Buffer>& buffers) {
@@ -60,7 +54,7 @@ int runRealKernel(const RunOptions& options) {
     const std::string name = chosenKernel(ptx, options);
     corun::loadModulesEagerly();  // so that the launch is not timed with what it loads
     gpu::Gpu gpu = gpu::Gpu::open(options.gpu);
-    const std::vector<KernelArgument> arguments = readArguments(options, gpu.info().memoryBytes);
+    const std::vector<KernelArgument> arguments = argumentsOf(options, grid, gpu.info().memoryBytes);
     const std::vector<KernelDump> dumps = parseDumps(options, arguments);
     gpu::Kernel kernel = gpu.context().load(ptx.c_str()).kernel(name);
     std::vector<gpu::Buffer> buffers;

@@ -456,7 +456,7 @@ TEST_F(Run, DevicePrintfGoesToStandardOutput) {
 
 TEST_F(Run, RefusesWhatIsNoPtxFile) {
     expectNothingLeft({file("missing.ptx")}, "missing.ptx: no such file");
-    expectNothingLeft({directory_.path().string()}, "is a directory");
+    expectNothingLeft({directory_.path().string()}, "is a folder without a file .ptx");
     std::string garbage;
     for (unsigned i = 0, state = 1; i < 4096; ++i, state = state * 1664525 + 1013904223)
         garbage += static_cast<char>(state >> 24);
@@ -464,6 +464,166 @@ TEST_F(Run, RefusesWhatIsNoPtxFile) {
     expectNothingLeft({write("empty.ptx", "")}, "empty.ptx");
     expectNothingLeft({write("kernelless.ptx", kHeader)}, "has no kernel");
     expectRefused({"run"}, "FILE");
+}
+
+/// In the shape that Triton 3 gives a kernel: pointers and sizes of the program's, then two pointers of its own. Each
+/// thread adds what its left neighbour in the block has written to shared memory, the first one what the last has.
+const std::string kTriton = R"(.version 8.0
+.target sm_80
+.address_size 64
+.extern .shared .align 16 .b8 global_smem[];
+.visible .entry neighbours(
+    .param .u64 .ptr .global .align 1 in, .param .u64 .ptr .global .align 1 out, .param .u32 n,
+    .param .u64 .ptr .global .align 1 scratch, .param .u64 .ptr .global .align 1 profile)
+.reqntid 64
+{
+    .reg .pred %p<4>; .reg .b32 %r<12>; .reg .b64 %rd<12>; .reg .f32 %f<4>;
+    ld.param.u64 %rd1, [in];
+    ld.param.u64 %rd2, [out];
+    ld.param.u32 %r9, [n];
+    ld.param.u64 %rd5, [scratch];
+    ld.param.u64 %rd6, [profile];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, %ctaid.x;
+    mad.lo.u32 %r3, %r2, 64, %r1;
+    mul.wide.u32 %rd3, %r3, 4;
+    add.u64 %rd4, %rd1, %rd3;
+    add.u64 %rd2, %rd2, %rd3;
+    ld.global.f32 %f1, [%rd4];
+    mov.u32 %r4, global_smem;
+    mad.lo.u32 %r5, %r1, 4, %r4;
+    st.shared.f32 [%r5], %f1;
+    bar.sync 0;
+    add.u32 %r6, %r1, 63;
+    and.b32 %r6, %r6, 63;
+    mad.lo.u32 %r7, %r6, 4, %r4;
+    ld.shared.f32 %f2, [%r7];
+    add.f32 %f3, %f1, %f2;
+    setp.ge.u32 %p1, %r3, %r9;
+    or.b64 %rd7, %rd6, SCRATCH;
+    setp.ne.u64 %p2, %rd7, 0;
+    or.pred %p1, %p1, %p2;
+    @!%p1 st.global.f32 [%rd2], %f3;
+    ret;
+}
+)";
+
+class RunFolder : public Run {
+  protected:
+    void SetUp() override {
+        fs::create_directory(directory_ / "kernel");
+        launch_ = {{"hash", "0123"},
+                   {"target", {{"backend", "cuda"}, {"arch", 80}, {"warp_size", 32}}},
+                   {"num_warps", 2},
+                   {"num_ctas", 1},
+                   {"cluster_dims", {1, 1, 1}},
+                   {"shared", 256},
+                   {"name", "neighbours"},
+                   {"global_scratch_size", 0},
+                   {"profile_scratch_size", 0}};
+        put("%rd5");
+        write("kernel/neighbours.ttir", "module {}\n");
+        write("kernel/__grp__neighbours.json", "{\"child_paths\": {}}\n");
+    }
+    /// `scratch`: what must be null for anything to be written.
+    void put(const std::string& scratch) {
+        std::string ptx = kTriton;
+        ptx.replace(ptx.find("SCRATCH"), 7, scratch);
+        write("kernel/neighbours.ptx", ptx);
+        write("kernel/neighbours.json", launch_.dump());
+    }
+    Words words() const {
+        return {file("kernel"),  "--gpu", "sim:h200", "--grid", "3",      "--arg",
+                "f32[192]=iota", "--arg", "f32[192]", "--arg",  "u32:150"};
+    }
+    void expectFolderRefused(const std::string& part) {
+        write("kernel/neighbours.json", launch_.dump());
+        expectRefused(Words{"run"} + words(), part);
+    }
+    json launch_;
+};
+
+TEST_F(RunFolder, OfTritonsIsLaunchedAsItsJsonSays) {
+    const json out = done(words() + Words{"--dump", "1=" + file("out")});
+    EXPECT_EQ(out["kernel"], "neighbours");
+    EXPECT_EQ(out["grid"], json({3, 1, 1}));
+    EXPECT_EQ(out["block"], json({64, 1, 1}));
+    const auto sums = values<float>(file("out"));
+    ASSERT_EQ(sums.size(), 192u);
+    for (unsigned i = 0; i < 192; ++i) {
+        const unsigned left = i % 64 ? i - 1 : i + 63;
+        EXPECT_EQ(sums[i], i < 150 ? static_cast<float>(i + left) : 0) << i;
+    }
+}
+
+TEST_F(RunFolder, TritonsOwnMemoryIsThereWhereTheKernelWantsIt) {
+    // The kernel writes its sums only if what it is told to look at is null, and scratch memory no longer is.
+    launch_["global_scratch_size"] = 128;
+    put("%rd5");
+    done(words() + Words{"--dump", "1=" + file("out")});
+    EXPECT_EQ(values<float>(file("out"))[1], 0);
+    put("%rd6");
+    done(words() + Words{"--dump", "1=" + file("out")});
+    EXPECT_EQ(values<float>(file("out"))[1], 1);
+}
+
+TEST_F(RunFolder, WhatIsMissingIsNamed) {
+    const json whole = launch_;
+    const auto without = [&](const char* key, const std::string& part) {
+        SCOPED_TRACE(key);
+        launch_ = whole;
+        launch_.erase(key);
+        expectFolderRefused(part);
+    };
+    without("name", "name");
+    without("num_warps", "num_warps");
+    without("shared", "shared");
+    without("target", "target");
+    launch_ = whole;
+    launch_["target"]["backend"] = "hip";
+    expectFolderRefused("'hip' is not 'cuda'");
+    launch_ = whole;
+    launch_["num_warps"] = 33;
+    expectFolderRefused("33 is not 1 to 32");
+    launch_ = whole;
+    launch_["num_warps"] = "two";
+    expectFolderRefused("num_warps");
+    launch_ = whole;
+    launch_["num_ctas"] = 2;
+    launch_["cluster_dims"] = {2, 1, 1};
+    expectFolderRefused("clusters of 2 blocks");
+    launch_ = whole;
+    launch_["name"] = "others";
+    expectFolderRefused("has no kernel others");
+    launch_ = json::array();
+    expectFolderRefused("neighbours.json");
+    write("kernel/neighbours.json", "{");
+    expectRefused(Words{"run"} + words(), "neighbours.json");
+    fs::remove(directory_ / "kernel/neighbours.json");
+    expectRefused(Words{"run"} + words(), "no neighbours.json");
+    fs::remove(directory_ / "kernel/neighbours.ptx");
+    expectRefused(Words{"run"} + words(), "without a file .ptx");
+}
+
+TEST_F(RunFolder, WithTwoKernelsOneIsChosen) {
+    fs::copy(directory_ / "kernel/neighbours.ptx", directory_ / "kernel/other.ptx");
+    expectRefused(Words{"run"} + words(), "has 2 kernels: choose one with --kernel: neighbours, other");
+    EXPECT_EQ(done(words() + Words{"--kernel", "neighbours"})["kernel"], "neighbours");
+    expectRefused(Words{"run"} + words() + Words{"--kernel", "other"}, "no other.json");
+}
+
+TEST_F(RunFolder, OptionsThatTheJsonSaysAreRefused) {
+    expectRefused(Words{"run"} + words() + Words{"--block", "64"}, "does not take --block");
+    expectRefused(Words{"run"} + words() + Words{"--shared", "64"}, "does not take --shared");
+    expectRefused(Words{"run"} + words() + Words{"--arg", "i32:1"},
+                  "neighbours takes 5 arguments, 2 of which are Triton's own, 4 given");
+    expectRefused(Words{"run"} + words() + Words{"--size", "test"}, "--size");
+}
+
+TEST_F(Run, ASchedulerIsOfSimulatedGpus) {
+    expectRefused({"run", "VA", "--gpu", "cuda:0", "--scheduler", "lrr"}, "run --gpu cuda:0 does not take --scheduler");
+    expectRefused({"run", write("nothing.ptx", kNothing), "--gpu", "cuda:0", "--scheduler", "lrr"},
+                  "run --gpu cuda:0 does not take --scheduler");
 }
 
 TEST_F(Run, RefusesEveryBrokenFile) {
