@@ -65,7 +65,10 @@ std::unique_ptr<CUctx_st> newContext(Device& device, sim::Sharing sharing, CUcon
     context->number = state().nextId++;
     context->null = newStream(context.get(), true, 0);
     context->limits = kDefaultLimits;
-    if (!root) mapHostRanges(context.get());
+    if (!root) {
+        mapHostRanges(context.get());
+        takePooled(context.get());
+    }
     return context;
 }
 

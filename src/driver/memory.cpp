@@ -127,6 +127,7 @@ void freeDevice(CUcontext context, CUdeviceptr address) {
     CUcontext owner = allocatedBy(context, address);
     const auto found = owner->allocations.find(address);
     if (found->second.pool) found->second.pool->used -= found->second.bytes;
+    withdrawPooled(address, found->second);
     owner->allocations.erase(found);
     memoryOf(owner).free(address);
 }

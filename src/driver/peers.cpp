@@ -65,6 +65,9 @@ void forgetPeersOf(CUcontext root) {
         piece.access.clear();
     });
     while (!root->peers.empty()) endAccess(root, *root->peers.begin());
+    for (auto& [address, allocation] : root->allocations) withdrawPooled(address, allocation);
+    for (const auto& other : state().contexts)
+        for (auto& [address, allocation] : other->allocations) std::erase(allocation.sharedWith, root);
 }
 
 namespace simulated {

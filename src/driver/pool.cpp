@@ -38,6 +38,36 @@ std::uint64_t& counterOf(CUmemoryPool pool, CUmemPool_attribute attribute) {
     }
 }
 
+/// Lets kernels of a context of another device use an allocation of the pool, as far as the pool says.
+void share(CUcontext user, CUcontext owner, CUdeviceptr address, Allocation& allocation) {
+    if (std::erase(allocation.sharedWith, user) != 0) memoryOf(user).unmap(address);
+    const auto given = allocation.pool->access.find(user->device->ordinal);
+    if (given == allocation.pool->access.end() || given->second == kNoAccess) return;
+    sim::Mapping mapping = *memoryOf(owner).space().find(address);
+    mapping.writable = given->second == kReadWrite;
+    memoryOf(user).space().map(mapping);
+    allocation.sharedWith.push_back(user);
+}
+
+template <class Body>
+void forEachRoot(Body&& body) {
+    for (const auto& context : state().contexts)
+        if (!context->destroyed && context->root == context.get()) body(context.get());
+}
+
+/// Of what the pool has given and will give. Kernels that may use it as they could before are done first.
+void setAccess(CUmemoryPool pool, CUdevice user, CUmemAccess_flags flags) {
+    pool->access[user] = flags;
+    forEachRoot([&](CUcontext context) {
+        if (context->device->ordinal != user) return;
+        waitForAll(context);
+        forEachRoot([&](CUcontext owner) {
+            for (auto& [address, allocation] : owner->allocations)
+                if (allocation.pool == pool) share(context, owner, address, allocation);
+        });
+    });
+}
+
 void allocateFrom(CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool, CUstream stream) {
     CUcontext context = current();
     requireOutput(address);
@@ -48,9 +78,27 @@ void allocateFrom(CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool, CU
         *address = *captured;
     else
         *address = allocateDevice(context, bytes, Allocation::Kind::pooled, pool);
+    if (pool->access.empty()) return;
+    CUcontext owner = context->root;
+    if (const auto made = owner->allocations.find(*address); made != owner->allocations.end() && made->second.pool)
+        forEachRoot([&](CUcontext user) {
+            if (user->device != owner->device) share(user, owner, *address, made->second);
+        });
 }
 
 }  // namespace
+
+void withdrawPooled(CUdeviceptr address, Allocation& allocation) {
+    for (CUcontext user : allocation.sharedWith) memoryOf(user).unmap(address);
+    allocation.sharedWith.clear();
+}
+
+void takePooled(CUcontext root) {
+    forEachRoot([&](CUcontext owner) {
+        for (auto& [address, allocation] : owner->allocations)
+            if (allocation.pool && owner->device != root->device) share(root, owner, address, allocation);
+    });
+}
 
 namespace simulated {
 
@@ -158,17 +206,29 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* access, st
     return call([&] {
         requireOutput(access);
         known(pool);
+        for (std::size_t i = 0; i < count; ++i) {
+            require(access[i].location.type == kDeviceLocation, CUDA_ERROR_INVALID_DEVICE,
+                    "only devices are given access");
+            const CUmemAccess_flags flags = access[i].flags;
+            require(flags == kNoAccess || flags == kReadOnly || flags == kReadWrite, CUDA_ERROR_INVALID_VALUE,
+                    "no such kind of access");
+            const Device& user = deviceAt(access[i].location.id);
+            const bool isOwn = &user == pool->device;
+            require(isOwn ? flags == kReadWrite : canReach(user, *pool->device), CUDA_ERROR_INVALID_DEVICE,
+                    isOwn ? "a pool's memory is its own device's" : "a device that cannot reach the pool's");
+        }
         for (std::size_t i = 0; i < count; ++i)
-            require(access[i].location.type == kDeviceLocation && access[i].location.id == pool->device->ordinal &&
-                        access[i].flags == kReadWrite,
-                    CUDA_ERROR_INVALID_DEVICE, "a pool's memory is its device's alone");
+            if (access[i].location.id != pool->device->ordinal) setAccess(pool, access[i].location.id, access[i].flags);
     });
 }
 CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLocation* location) {
     return call([&] {
         requireOutput(flags, location);
-        const bool own = location->type == kDeviceLocation && location->id == known(pool)->device->ordinal;
-        *flags = own ? kReadWrite : 0;
+        known(pool);
+        require(location->type == kDeviceLocation, CUDA_ERROR_INVALID_VALUE, "only devices are given access");
+        const auto given = pool->access.find(deviceAt(location->id).ordinal);
+        const bool isOwn = location->id == pool->device->ordinal;
+        *flags = isOwn ? kReadWrite : given == pool->access.end() ? kNoAccess : given->second;
     });
 }
 

@@ -38,7 +38,7 @@ constexpr std::int64_t kSharedWithoutOptIn = 48 << 10;
 constexpr CUlimit kStackBytes = 0, kPrintfBytes = 1, kHeapBytes = 2, kPersistingL2Bytes = 6;
 
 constexpr CUmemLocationType kDeviceLocation = 1;
-constexpr CUmemAccess_flags kReadWrite = 3;
+constexpr CUmemAccess_flags kNoAccess = 0, kReadOnly = 1, kReadWrite = 3;
 
 /// The calls themselves, spread over the files of this folder by area.
 namespace simulated {
@@ -56,6 +56,7 @@ struct Allocation {
     unsigned long long id = 0;
     CUmemoryPool pool = nullptr;
     std::weak_ptr<struct GraphMemory> graphMemory;
+    std::vector<CUcontext> sharedWith;  ///< contexts of other devices that the pool's access has given it to
 };
 
 /// Addresses that were reserved, and what is mapped there.
@@ -231,6 +232,7 @@ struct CUmemPoolHandle_st {
     Device* device = nullptr;
     std::uint64_t releaseThreshold = 0, used = 0, usedHigh = 0;
     std::map<CUmemPool_attribute, int> reuse;
+    std::map<CUdevice, CUmemAccess_flags> access;  ///< of other devices, by ordinal; none: none
 };
 
 /// A function of the program in a stream, whose turn has come. The stream waits for `done`.
@@ -582,6 +584,10 @@ std::optional<int> imageLimit(CUdevice_attribute);
 bool canReach(const Device&, const Device& peer);
 /// Ends all access to its memory, and its own to others'.
 void forgetPeersOf(CUcontext root);
+/// Gives a new context what pools of other devices let its device use.
+void takePooled(CUcontext root);
+/// Takes an allocation of a pool from all contexts of other devices.
+void withdrawPooled(CUdeviceptr, Allocation&);
 /// Takes memory of a device that is going away from wherever it is mapped.
 void unmapMemoryOf(const Device&);
 /// Waits for the work of those that may use its memory, and for its own.

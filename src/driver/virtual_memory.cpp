@@ -8,7 +8,6 @@ namespace bulkhead::driver {
 namespace {
 
 constexpr CUmemAllocationType kPinned = 1;
-constexpr CUmemAccess_flags kNone = 0, kRead = 1;
 constexpr Bytes kGranularity = Bytes{2} << 20;
 
 Device& deviceOf(const CUmemAllocationProp* properties) {
@@ -62,7 +61,7 @@ std::vector<CUcontext> rootsOn(const Device& device, CUcontext reserving) {
 void grant(CUcontext root, CUdeviceptr address, Reservation::Piece& piece, CUmemAccess_flags flags) {
     if (piece.access.count(root)) memoryOf(root).unmap(address);
     piece.access.erase(root);
-    if (flags == kNone) return;
+    if (flags == kNoAccess) return;
     memoryOf(root).map(address, *piece.memory->block, piece.offset, piece.bytes, flags == kReadWrite);
     piece.access[root] = flags == kReadWrite;
 }
@@ -210,7 +209,7 @@ CUresult cuMemSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAcces
             const CUmemAccess_flags flags = description[i].flags;
             require(description[i].location.type == kDeviceLocation, CUDA_ERROR_INVALID_DEVICE,
                     "only devices are given access");
-            require(flags == kNone || flags == kRead || flags == kReadWrite, CUDA_ERROR_INVALID_VALUE,
+            require(flags == kNoAccess || flags == kReadOnly || flags == kReadWrite, CUDA_ERROR_INVALID_VALUE,
                     "no such kind of access");
             const Device& user = deviceAt(description[i].location.id);
             for (const CUdeviceptr base : pieces) {
@@ -229,13 +228,13 @@ CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location
         requireOutput(flags, location);
         Reservation& reservation = reservationOf(root, address, 1);
         const auto after = reservation.pieces.upper_bound(address);
-        *flags = kNone;
+        *flags = kNoAccess;
         if (after == reservation.pieces.begin() || location->type != kDeviceLocation) return;
         const auto& [base, piece] = *std::prev(after);
         if (address - base >= piece.bytes) return;
         for (const auto& [user, writable] : piece.access)
             if (user->device->ordinal == location->id)
-                *flags = static_cast<unsigned long long>(writable ? kReadWrite : kRead);
+                *flags = static_cast<unsigned long long>(writable ? kReadWrite : kReadOnly);
     });
 }
 

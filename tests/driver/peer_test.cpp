@@ -72,6 +72,108 @@ TEST_F(Peers, areOutOfReachAfterTheyAreDisabled) {
     EXPECT_EQ(api.cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
+/// Memory of the second GPU's default pool.
+class PooledPeers : public Peers {
+  protected:
+    CUmemoryPool pool = nullptr;
+
+    void SetUp() override {
+        Peers::SetUp();
+        ASSERT_EQ(api.cuDeviceGetDefaultMemPool(&pool, second), CUDA_SUCCESS);
+    }
+    CUdeviceptr pooledThere(unsigned value) const {
+        EXPECT_EQ(api.cuCtxPushCurrent(peer), CUDA_SUCCESS);
+        CUdeviceptr there = 0;
+        EXPECT_EQ(api.cuMemAllocAsync(&there, sizeof value, nullptr), CUDA_SUCCESS);
+        EXPECT_EQ(api.cuMemcpyHtoD(there, &value, sizeof value), CUDA_SUCCESS);
+        EXPECT_EQ(api.cuCtxPopCurrent(nullptr), CUDA_SUCCESS);
+        return there;
+    }
+    CUresult set(CUdevice user, CUmemAccess_flags flags) const {
+        const CUmemAccessDesc access = {{1, user}, flags};
+        return api.cuMemPoolSetAccess(pool, &access, 1);
+    }
+    CUmemAccess_flags get(CUdevice user) const {
+        CUmemLocation location = {1, user};
+        CUmemAccess_flags flags = 77;
+        EXPECT_EQ(api.cuMemPoolGetAccess(&flags, pool, &location), CUDA_SUCCESS);
+        return flags;
+    }
+    CUresult doubled(CUdeviceptr there) const {
+        const CUresult launched = launch("twice", there, 1, 1);
+        return launched == CUDA_SUCCESS ? api.cuCtxSynchronize() : launched;
+    }
+};
+
+TEST_F(PooledPeers, useWhatAPoolLetsThem) {
+    const CUdeviceptr before = pooledThere(3);
+    EXPECT_EQ(get(device), 0);
+    EXPECT_EQ(get(second), 3);
+    ASSERT_EQ(set(device, 3), CUDA_SUCCESS) << simulatorApi().lastError();
+    EXPECT_EQ(get(device), 3);
+    const CUdeviceptr after = pooledThere(5);
+    EXPECT_EQ(doubled(before), CUDA_SUCCESS) << simulatorApi().lastError();
+    EXPECT_EQ(doubled(after), CUDA_SUCCESS) << simulatorApi().lastError();
+    EXPECT_EQ(downloadThere(before, 1), std::vector<unsigned>{6});
+    EXPECT_EQ(downloadThere(after, 1), std::vector<unsigned>{10});
+    // What is not the pool's stays out of reach.
+    EXPECT_EQ(doubled(uploadThere({1})), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+TEST_F(PooledPeers, onlyReadWhatAPoolLetsThemRead) {
+    const CUdeviceptr there = pooledThere(3);
+    ASSERT_EQ(set(device, 1), CUDA_SUCCESS);
+    EXPECT_EQ(get(device), 1);
+    EXPECT_EQ(doubled(there), CUDA_ERROR_ILLEGAL_ADDRESS);
+    EXPECT_EQ(downloadThere(there, 1), std::vector<unsigned>{3});
+}
+
+TEST_F(PooledPeers, areOutOfReachOnceAPoolSaysSo) {
+    const CUdeviceptr there = pooledThere(3);
+    ASSERT_EQ(set(device, 3), CUDA_SUCCESS);
+    ASSERT_EQ(doubled(there), CUDA_SUCCESS);
+    ASSERT_EQ(set(device, 0), CUDA_SUCCESS);
+    EXPECT_EQ(get(device), 0);
+    EXPECT_EQ(doubled(there), CUDA_ERROR_ILLEGAL_ADDRESS);
+    EXPECT_EQ(downloadThere(there, 1), std::vector<unsigned>{6});
+}
+
+TEST_F(PooledPeers, memoryThatIsFreedIsGoneForAll) {
+    const CUdeviceptr there = pooledThere(3);
+    ASSERT_EQ(set(device, 3), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuCtxPushCurrent(peer), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuMemFreeAsync(there, nullptr), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuCtxPopCurrent(nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(doubled(there), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+TEST_F(PooledPeers, contextsThatComeLaterHaveItToo) {
+    const CUdeviceptr there = pooledThere(3);
+    ASSERT_EQ(set(device, 3), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuDevicePrimaryCtxReset(device), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuDevicePrimaryCtxRetain(&context, device), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuCtxSetCurrent(context), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuModuleLoadData(&module, kKernels), CUDA_SUCCESS);
+    EXPECT_EQ(doubled(there), CUDA_SUCCESS) << simulatorApi().lastError();
+    EXPECT_EQ(downloadThere(there, 1), std::vector<unsigned>{6});
+    // The pool's own goes first.
+    ASSERT_EQ(api.cuDevicePrimaryCtxReset(second), CUDA_SUCCESS);
+    EXPECT_EQ(doubled(there), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+TEST_F(PooledPeers, thatCannotReachThePoolAreRefused) {
+    arch::DeviceProfile other = arch::findProfile("gtx480");
+    const CUdevice third = simulatorApi().addDevice(other, {});
+    EXPECT_EQ(set(third, 3), CUDA_ERROR_INVALID_DEVICE);
+    EXPECT_EQ(set(12345, 3), CUDA_ERROR_INVALID_DEVICE);
+    EXPECT_EQ(set(device, 2), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(set(second, 0), CUDA_ERROR_INVALID_DEVICE);
+    EXPECT_EQ(set(second, 3), CUDA_SUCCESS);
+    EXPECT_EQ(get(third), 0);
+    simulatorApi().removeDevice(third);
+}
+
 TEST_F(Peers, memoryIsFreedAfterThoseThatUseIt) {
     const CUdeviceptr there = uploadThere({0});
     ASSERT_EQ(api.cuCtxEnablePeerAccess(peer, 0), CUDA_SUCCESS);
