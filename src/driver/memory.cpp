@@ -115,7 +115,7 @@ CUdeviceptr allocateDevice(CUcontext context, Bytes bytes, Allocation::Kind kind
         const CUdeviceptr address = kind == Allocation::Kind::managed
                                         ? memoryOf(root).allocateManaged(bytes, root->placement)
                                         : memoryOf(root).allocate(bytes, root->placement);
-        root->allocations[address] = {kind, bytes, state().nextId++, pool, {}};
+        root->allocations[address] = {kind, bytes, state().nextId++, pool, {}, {}};
         if (pool) pool->usedHigh = std::max(pool->usedHigh, pool->used += bytes);
         return address;
     } catch (const Error& error) {
