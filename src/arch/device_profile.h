@@ -24,15 +24,19 @@ enum class OpClass : std::uint8_t {
     fp64,
     fp64Div,
     convert,
-    shuffle,  ///< shfl, vote, match, redux
-    control,  ///< branches, calls, barriers
-    memory,   ///< everything that goes through LD/ST
+    shuffle,      ///< shfl, vote, match, redux
+    control,      ///< branches, calls, barriers
+    memory,       ///< everything that goes through LD/ST
+    tensor,       ///< products of matrices that a warp makes
+    tensorGroup,  ///< ... and that a warpgroup makes, while its warps go on
 };
-constexpr int kOpClasses = 12;
+constexpr int kOpClasses = 14;
+constexpr int kProfileOpClasses = 12;  ///< those that profiles give intervals and latencies of, without tensor cores
 
 /// The units of an SM that an instruction can occupy.
-enum class Unit : std::uint8_t { alu, sfu, fp64, ldst, control };
-constexpr int kUnits = 5;
+enum class Unit : std::uint8_t { alu, sfu, fp64, ldst, control, tensor };
+constexpr int kUnits = 6;
+constexpr int kProfileUnits = 5;  ///< those that profiles count; there is one tensor core for each scheduler
 
 /// Which unit executes which class.
 constexpr Unit unitOf(OpClass c) {
@@ -45,7 +49,10 @@ constexpr Unit unitOf(OpClass c) {
         case OpClass::memory:
             return Unit::ldst;
         case OpClass::control:
+        case OpClass::tensorGroup:
             return Unit::control;
+        case OpClass::tensor:
+            return Unit::tensor;
         default:
             return Unit::alu;
     }
@@ -88,15 +95,28 @@ struct DeviceProfile {
 
     /// unitCount[Unit]: instances per SM. interval[OpClass]: cycles an instance is busy with one warp
     /// instruction. latency[OpClass]: cycles from issue until a dependent instruction may issue.
-    std::int64_t unitCount[kUnits] = {};
-    std::int64_t interval[kOpClasses] = {};
-    std::int64_t latency[kOpClasses] = {};
+    std::int64_t unitCount[kProfileUnits] = {};
+    std::int64_t interval[kProfileOpClasses] = {};
+    std::int64_t latency[kProfileOpClasses] = {};
 
     /// Blocks that reach each other's shared memory.
     struct Cluster {
         std::int64_t sms = 0;  ///< neighbours, by number, that a cluster can be spread over; 0: there are no clusters
         std::int64_t latency = 0;  ///< cycles of a load from another SM's shared memory, and of a cluster's barrier
     } cluster;
+
+    /// Tensor cores. Work is counted in multiply-adds of 16-bit numbers.
+    struct Tensor {
+        std::int64_t rate = 128;          ///< work of a tensor core in a cycle
+        std::int64_t setup = 2;           ///< cycles of an mma beyond its work; twice with a sparse matrix
+        std::int64_t interval = 4;        ///< cycles of an mma at least
+        std::int64_t latency = 10;        ///< cycles from an mma to one that needs its result, and ...
+        std::int64_t depthLatency = 7;    ///< ... more for each 1,024 multiply-adds
+        std::int64_t octetInterval = 8;   ///< cycles of mma.m8n8k4 in f16
+        std::int64_t groupInterval = 12;  ///< cycles of a wgmma at least
+        std::int64_t groupLatency = 40;   ///< cycles from the end of its work until wgmma.wait_group is over
+        std::int64_t doubleRate = 32, doubleInterval = 16, doubleLatency = 18;  ///< of f64
+    } tensor;
 
     struct Shared {
         std::int64_t banks = 32, bankBytes = 4, latency = 0;

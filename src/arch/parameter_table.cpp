@@ -94,7 +94,7 @@ struct OpName {
     OpClass op;
     const char *name, *what;
 };
-constexpr std::array<OpName, kOpClasses> kOps = {{
+constexpr std::array<OpName, kProfileOpClasses> kOps = {{
     {OpClass::integer, "integer", "integer add, logic, shift, compare, move"},
     {OpClass::integerMul, "integerMul", "integer multiply"},
     {OpClass::integerDiv, "integerDiv", "integer divide and remainder"},
@@ -109,7 +109,7 @@ constexpr std::array<OpName, kOpClasses> kOps = {{
     {OpClass::memory, "memory", "address generation of loads and stores"},
 }};
 
-constexpr std::array<std::pair<Unit, const char*>, kUnits> kUnitNames = {{
+constexpr std::array<std::pair<Unit, const char*>, kProfileUnits> kUnitNames = {{
     {Unit::alu, "alu"},
     {Unit::sfu, "sfu"},
     {Unit::fp64, "fp64"},
@@ -181,6 +181,7 @@ std::vector<Descriptor> makeTable() {
                            fmt::format("latency to a dependent instruction: {}", op.what), FIELD(latency[index]), i));
     }
 
+    constexpr std::string_view kAssumedTensor = "assumed: as Volta, 128 multiply-adds a cycle, and else as an H200";
     const std::vector<Descriptor> rest = {
         optional(number("cluster.sms", "", 0, 4096,
                         "SMs that the blocks of a cluster are spread over (a GPC); 0: no clusters", FIELD(cluster.sms)),
@@ -189,6 +190,40 @@ std::vector<Descriptor> makeTable() {
                         "load-to-use latency of another SM's shared memory; until warps leave a cluster's barrier",
                         FIELD(cluster.latency)),
                  "assumed: 0, without clusters"),
+
+        optional(number("tensor.rate", "multiply-adds", 1, kCycles,
+                        "work of a tensor core in a cycle, in multiply-adds of 16-bit numbers", FIELD(tensor.rate)),
+                 kAssumedTensor),
+        optional(number("tensor.setup", "cycles", 0, kCycles, "an mma beyond its work; twice with a sparse matrix",
+                        FIELD(tensor.setup)),
+                 kAssumedTensor),
+        optional(
+            number("tensor.interval", "cycles", 1, kCycles, "issue interval of mma, at least", FIELD(tensor.interval)),
+            kAssumedTensor),
+        optional(number("tensor.latency", "cycles", 1, kCycles, "latency of mma to a dependent one, without its work",
+                        FIELD(tensor.latency)),
+                 kAssumedTensor),
+        optional(number("tensor.depthLatency", "cycles", 0, kCycles,
+                        "more latency for each 1,024 multiply-adds of an mma", FIELD(tensor.depthLatency)),
+                 kAssumedTensor),
+        optional(number("tensor.octetInterval", "cycles", 1, kCycles, "issue interval of mma.m8n8k4 in f16",
+                        FIELD(tensor.octetInterval)),
+                 kAssumedTensor),
+        optional(number("tensor.groupInterval", "cycles", 1, kCycles, "interval of wgmma, at least",
+                        FIELD(tensor.groupInterval)),
+                 kAssumedTensor),
+        optional(number("tensor.groupLatency", "cycles", 1, kCycles,
+                        "latency from the end of a wgmma to the end of wgmma.wait_group", FIELD(tensor.groupLatency)),
+                 kAssumedTensor),
+        optional(number("tensor.doubleRate", "multiply-adds", 1, kCycles, "multiply-adds of f64 in a cycle",
+                        FIELD(tensor.doubleRate)),
+                 kAssumedTensor),
+        optional(number("tensor.doubleInterval", "cycles", 1, kCycles, "issue interval of mma in f64, at least",
+                        FIELD(tensor.doubleInterval)),
+                 kAssumedTensor),
+        optional(number("tensor.doubleLatency", "cycles", 1, kCycles, "latency of mma in f64, without its work",
+                        FIELD(tensor.doubleLatency)),
+                 kAssumedTensor),
 
         number("shared.banks", "", 1, 64, "shared-memory banks", FIELD(shared.banks)),
         number("shared.bankBytes", "B", 1, 64, "width of a bank", FIELD(shared.bankBytes)),

@@ -23,12 +23,19 @@ Number of(std::int64_t parameter) {
     return Number(parameter);
 }
 
-template <class T, std::size_t n>
-std::array<T, n> each(const std::int64_t (&parameters)[n]) {
-    std::array<T, n> numbers;
-    std::ranges::transform(parameters, numbers.begin(),
-                           [](std::int64_t parameter) { return static_cast<T>(parameter); });
-    return numbers;
+/// Tensor cores have times of their own: each instruction's.
+std::array<Cycles, arch::kOpClasses> withTensorCores(const std::int64_t (&parameters)[arch::kProfileOpClasses]) {
+    std::array<Cycles, arch::kOpClasses> cycles;
+    cycles.fill(1);
+    std::ranges::transform(parameters, cycles.begin(), [](std::int64_t p) { return static_cast<Cycles>(p); });
+    return cycles;
+}
+
+std::array<std::size_t, arch::kUnits> unitsOf(const arch::DeviceProfile& p) {
+    std::array<std::size_t, arch::kUnits> units{};
+    std::ranges::transform(p.unitCount, units.begin(), [](std::int64_t n) { return static_cast<std::size_t>(n); });
+    units[static_cast<std::size_t>(arch::Unit::tensor)] = static_cast<std::size_t>(p.sm.schedulers);
+    return units;
 }
 
 /// One at least.
@@ -50,15 +57,26 @@ MachineConfig::MachineConfig(const arch::DeviceProfile& p)
          .registers = of(p.sm.registers),
          .sharedBytes = of(p.sm.sharedBytes),
          .issueWidth = of(p.sm.issueWidth),
-         .units = each<std::size_t>(p.unitCount),
-         .interval = each<Cycles>(p.interval),
-         .latency = each<Cycles>(p.latency),
+         .units = unitsOf(p),
+         .interval = withTensorCores(p.interval),
+         .latency = withTensorCores(p.latency),
          .guardLatency = of(p.sm.guardLatency),
          .meetLatency = of(p.sm.meetLatency),
          .barrierLatency = of(p.sm.barrierLatency),
          .barrierInterval = of(p.sm.barrierInterval),
          .longestWait = of(p.sm.longestWait)},
       cluster{.sms = of(p.cluster.sms), .latency = of(p.cluster.latency)},
+      tensor{.rate = of(p.tensor.rate),
+             .doubleRate = of(p.tensor.doubleRate),
+             .setup = of(p.tensor.setup),
+             .interval = of(p.tensor.interval),
+             .latency = of(p.tensor.latency),
+             .depthLatency = of(p.tensor.depthLatency),
+             .octetInterval = of(p.tensor.octetInterval),
+             .groupInterval = of(p.tensor.groupInterval),
+             .groupLatency = of(p.tensor.groupLatency),
+             .doubleInterval = of(p.tensor.doubleInterval),
+             .doubleLatency = of(p.tensor.doubleLatency)},
       l1{.bytes = of(p.l1.bytes),
          .lineBytes = of(p.l1.lineBytes),
          .ways = of(p.l1.ways),

@@ -26,6 +26,12 @@ struct MachineConfig {
         std::uint32_t sms;
         Cycles latency;
     } cluster;
+    /// Work is counted in multiply-adds of 16-bit numbers.
+    struct Tensor {
+        std::uint32_t rate, doubleRate;
+        Cycles setup, interval, latency, depthLatency, octetInterval, groupInterval, groupLatency, doubleInterval,
+            doubleLatency;
+    } tensor;
     struct L1 {
         Bytes bytes, lineBytes;
         std::uint32_t ways, mshrs, mshrMerges, prefetchDegree, prefetchReserve;

@@ -209,6 +209,7 @@ class FunctionLowering final : public Operands {
     std::vector<Slot> fragmentSources(const Operand&, MatrixType, unsigned count);
     std::vector<Slot> fragmentResults(const Operand&, MatrixType, unsigned count);
     void addMatrixSite(Instr&, MatrixSite);
+    void addProduct(Instr&, MatrixSite);
     MatrixSite productSite(const MatrixModifiers&);
     void readSparsity(MatrixSite&, const Operand& metadata, const Operand& selector);
     void lowerMma(Instr&);

@@ -228,6 +228,49 @@ std::vector<Slot> FunctionLowering::fragmentResults(const Operand& operand, Matr
     return slots;
 }
 
+namespace {
+
+/// What a tensor core has to do for it, in multiply-adds of 16-bit numbers: fewer for narrow numbers. What an H200 does
+/// in several instructions counts as long as it takes there (results/h200/tensor-cores.json).
+std::uint32_t workOf(const MatrixSite& site) {
+    const std::uint32_t products = std::uint32_t{site.m} * site.n * site.k / (site.isSparse ? 2 : 1);
+    constexpr std::uint32_t kCycle = 512;
+    if (site.a == MatrixType::f64) return products;
+    if (site.ofWarpgroup) return products / 4 * bitsOf(site.a) / 16;
+    switch (familyOf(site.a)) {
+        case Family::nibble:
+            return (site.m == 8 ? 110 : site.k <= 32 ? 160 : 316) * kCycle;
+        case Family::quarter:
+            return (site.k <= 16 ? 16 : site.k <= 32 ? 24 : 48) * kCycle;
+        case Family::bit:
+            if (!site.intersects && site.m > 8) return (site.k <= 128 ? 35 : 47) * kCycle;
+            break;
+        default:
+            break;
+    }
+    return products * bitsOf(site.a) / 16;
+}
+
+/// Bytes of shared memory that the warps of a warpgroup read together.
+std::uint32_t sharedBytesOf(const MatrixSite& site) {
+    if (!site.ofWarpgroup) return 0;
+    const std::uint32_t a = site.aRegisters.empty() ? site.m * site.k / (site.isSparse ? 2u : 1u) : 0;
+    return (a * bitsOf(site.a) + std::uint32_t{site.n} * site.k * bitsOf(site.b)) / 8;
+}
+
+}  // namespace
+
+void FunctionLowering::addProduct(Instr& i, MatrixSite site) {
+    i.opClass = site.ofWarpgroup ? arch::OpClass::tensorGroup : arch::OpClass::tensor;
+    i.run = runMatrixMultiply;
+    i.target = workOf(site);
+    i.reconverge = sharedBytesOf(site);
+    i.type = site.a == MatrixType::f64 ? Type::f64 : Type::none;
+    const bool ofOctets = site.a == MatrixType::f16 && site.m == 8 && site.n == 8;
+    i.elements = ofOctets ? 0 : site.isSparse ? 2 : 1;
+    addMatrixSite(i, std::move(site));
+}
+
 void FunctionLowering::addMatrixSite(Instr& i, MatrixSite site) {
     i.extra = static_cast<std::uint32_t>(code_.matrixSites.size());
     code_.matrixSites.push_back(std::move(site));
@@ -278,9 +321,7 @@ void FunctionLowering::lowerMma(Instr& i) {
     site.bRegisters = fragmentSources(operands[2], site.b, registersOf(site.k * site.n * parts, site.b));
     site.cRegisters = fragmentSources(operands[3], site.c, registersOf(site.m * site.n * parts, site.c));
     if (site.isSparse) readSparsity(site, operands[4], operands[5]);
-    i.opClass = arch::OpClass::fp32;
-    i.run = runMatrixMultiply;
-    addMatrixSite(i, std::move(site));
+    addProduct(i, std::move(site));
 }
 
 /// Where the indices of a sparse A's elements are: 16, 32 or 64 bits a row, of one, two or all four lanes.
@@ -319,9 +360,7 @@ void FunctionLowering::lowerWmma(Instr& i) {
     site.aRegisters = fragmentSources(operands[1], site.a, fragmentRegisters(site.m * site.k, site.a));
     site.bRegisters = fragmentSources(operands[2], site.b, fragmentRegisters(site.k * site.n, site.b));
     site.cRegisters = fragmentSources(operands[3], site.c, registersOf(site.c));
-    i.opClass = arch::OpClass::fp32;
-    i.run = runMatrixMultiply;
-    addMatrixSite(i, std::move(site));
+    addProduct(i, std::move(site));
 }
 
 /// wmma.load and wmma.store: an access for each register, or for each element where they do not lie side by side.
@@ -430,14 +469,14 @@ unsigned warpgroupDepth(MatrixType type) {
 void FunctionLowering::lowerWarpgroup(Instr& i) {
     i.opClass = arch::OpClass::control;
     if (current_->has("fence") || current_->has("commit_group")) {
-        i.kind = Kind::nop;
+        i.kind = current_->has("fence") ? Kind::nop : Kind::matrixCommit;
         expectOperands(0, 0);
     } else if (current_->has("wait_group")) {
         expectOperands(1, 1);
         const Operand& groups = current_->operands[0];
         if (groups.kind != Operand::Kind::integer || groups.integer < 0 || groups.integer > 7)
             refuse("a number of groups from 0 to 7 is wanted");
-        i.kind = Kind::nop;
+        i.kind = Kind::matrixWait;
         i.immediate = groups.integer;
     } else if (current_->has("mma_async")) {
         lowerWarpgroupProduct(i);
@@ -500,9 +539,7 @@ void FunctionLowering::lowerWarpgroupProduct(Instr& i) {
         if (!aInRegisters) site.aTransposed = number(0, 1);
         site.bTransposed = number(0, 1);
     }
-    i.opClass = arch::OpClass::fp32;
-    i.run = runMatrixMultiply;
-    addMatrixSite(i, std::move(site));
+    addProduct(i, std::move(site));
 }
 
 }  // namespace bulkhead::sim

@@ -68,7 +68,9 @@ enum class Kind : std::uint8_t {
     bulkWait,     ///< cp.async.bulk.wait_group N; extra: for sources to be read, not for results to be written
     clusterArrive,
     clusterWait,
-    nop,  ///< bar.warp.sync, pragma-like instructions
+    matrixCommit,  ///< wgmma.commit_group
+    matrixWait,    ///< wgmma.wait_group N
+    nop,           ///< bar.warp.sync, pragma-like instructions
 };
 
 enum class CacheOp : std::uint8_t { ca, cg, cs, lu, cv, wb, wt, none };

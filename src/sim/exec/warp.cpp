@@ -210,6 +210,12 @@ Step Warp::stepBeyondRegisters(const Instr& i) {
             advance();
             return {mask ? StepKind::bulkWait : StepKind::control, lanes, static_cast<std::uint32_t>(i.immediate),
                     i.extra};
+        case Kind::matrixCommit:
+            advance();
+            return {mask ? StepKind::matrixCommit : StepKind::control, lanes};
+        case Kind::matrixWait:
+            advance();
+            return {mask ? StepKind::matrixWait : StepKind::control, lanes, static_cast<std::uint32_t>(i.immediate)};
         case Kind::nop:
             advance();
             return {StepKind::control, lanes};

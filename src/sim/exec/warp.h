@@ -162,7 +162,9 @@ enum class StepKind : std::uint8_t {
     asyncWait,  ///< wait until at most Step::groups commit groups are outstanding
     bulkCommit,
     bulkWait,  ///< likewise, of bulk copies; Step::released: until their sources have been read
-    finished,  ///< the last lane exited; Step::released may hold warps its exit freed from a barrier
+    matrixCommit,
+    matrixWait,  ///< wait until at most Step::groups groups of products are under way
+    finished,    ///< the last lane exited; Step::released may hold warps its exit freed from a barrier
 };
 /// Small enough to be returned in registers.
 struct Step {

@@ -7,6 +7,7 @@
 #include "sim/exec/cluster.h"
 #include "sim/mem/crossbar.h"
 #include "sim/sm/redirecting_load_store.h"
+#include "sim/sm/tensor_cores.h"
 
 namespace bulkhead::sim {
 namespace {
@@ -131,6 +132,8 @@ void Sm::startBlock(std::uint32_t r) {
         s.openCopies = 0;
         s.firstGroup = 0;
         s.groupCopies.clear();
+        s.matrixDone = 0;
+        s.matrixGroups.clear();
         s.bulkReads.clear();
         s.bulkWrites.clear();
         occupied_ |= bitOf(slot);
@@ -210,6 +213,8 @@ void Sm::issue(std::uint32_t slot) {
     Cycles done = now + sim_.config.sm.latency[opClass] + interval * (instr.passes - 1U);
     Cycles notBefore = now;  // a scheduler that issues two may take the next one in this cycle
     if (step.kind == StepKind::compute) {
+        if (instr.opClass >= arch::OpClass::tensor) [[unlikely]]
+            done = issueTensor(s, instr);
         for (std::uint8_t i = 0; i < instr.writes; ++i) s.registerReady[instr.registers[i]] = done;
     } else if (step.kind == StepKind::control) {
         notBefore = instr.passes > 1 ? done + sim_.config.sm.meetLatency : done;
@@ -217,10 +222,35 @@ void Sm::issue(std::uint32_t slot) {
         if (step.kind == StepKind::barrierPass || step.kind == StepKind::barrierWait) done = arriveAtBarrier(done);
         if (!goesOn(slot, instr, step, done)) return;
         if (step.kind == StepKind::barrierPass) notBefore = done;
+        if (step.kind == StepKind::matrixWait) notBefore = std::max(notBefore, matrixGroupsDone(s, step.groups));
         if (instr.kind == Kind::clusterWait) notBefore = std::max(notBefore, clusterOpens(s.warp));
     }
     refresh(slot, notBefore);
     noteIssue(slot, step.lanes);
+}
+
+/// When the result is there. A warpgroup's products wait for their tensor core without their warps.
+Cycles Sm::issueTensor(Slot& s, const Instr& instr) {
+    const Cycles now = sim_.now();
+    const TensorTime time = tensorTime(instr, sim_.config);
+    if (instr.opClass == arch::OpClass::tensor) {
+        units_.prolong(s.unit, now + 1, now + time.interval);
+        return now + time.latency;
+    }
+    constexpr auto kTensor = static_cast<unsigned>(arch::Unit::tensor);
+    const Cycles start = std::max(now, units_.freeAt(kTensor));
+    units_.occupy(kTensor, start + time.interval);
+    s.matrixDone = std::max(s.matrixDone, start + time.latency);
+    return now + 1;
+}
+
+/// When no more than so many groups of products are under way.
+Cycles Sm::matrixGroupsDone(Slot& s, std::uint32_t groups) {
+    if (s.matrixGroups.size() <= groups) return 0;
+    const auto over = s.matrixGroups.end() - static_cast<std::ptrdiff_t>(groups);
+    const Cycles done = *(over - 1);
+    s.matrixGroups.erase(s.matrixGroups.begin(), over);
+    return done;
 }
 
 /// When the warps of a barrier continue whose last one arrives now, by which a branch would have been done at `done`.
@@ -278,6 +308,11 @@ bool Sm::goesOn(std::uint32_t slot, const Instr& instr, const Step& step, Cycles
             waitingLoad_ |= bitOf(slot);
             noteIssue(slot, step.lanes);
             return false;
+        case StepKind::matrixCommit:
+            s.matrixGroups.push_back(s.matrixDone);
+            return true;
+        case StepKind::matrixWait:
+            return true;
         case StepKind::bulkCommit:
             s.bulkReads.commit();
             s.bulkWrites.commit();

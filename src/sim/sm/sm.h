@@ -157,7 +157,9 @@ class Sm final : public Requester {
         std::uint64_t firstGroup = 0;
         std::vector<std::uint32_t> groupCopies;  ///< committed groups: copies under way, oldest first
         AsyncGroups bulkReads, bulkWrites;
-        bool waitsForReads = false;  ///< of bulk copies; else for writes
+        bool waitsForReads = false;        ///< of bulk copies; else for writes
+        Cycles matrixDone = 0;             ///< when all products of the warp's warpgroup instructions are there
+        std::vector<Cycles> matrixGroups;  ///< the same, for each committed group, oldest first
         Warp::Snapshot snapshot;
         bool loops = false;  ///< has come back to the snapshot
         bool moved = false;  ///< has executed something since it was taken
@@ -176,6 +178,8 @@ class Sm final : public Requester {
     [[gnu::always_inline]] inline void tick();
     void lookForStarving(Cycles now);
     void issue(std::uint32_t slot);
+    [[gnu::noinline]] Cycles issueTensor(Slot&, const Instr&);
+    static Cycles matrixGroupsDone(Slot&, std::uint32_t groups);
     Cycles arriveAtBarrier(Cycles done);
     Cycles clusterOpens(const Warp&) const;
     [[gnu::noinline]] bool goesOn(std::uint32_t slot, const Instr&, const Step&, Cycles done);
