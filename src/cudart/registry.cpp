@@ -207,8 +207,9 @@ CUmodule Registry::loadSharing(const FatBinary& binary, const std::vector<const 
     std::vector<std::string> copies;
     for (const void* fatbin : fatbinsOf(binary.image)) copies.push_back(withoutDefinitions(fatbin, names));
     if (unlinked(binary.image)) {
-        std::vector<const void*> pieces;
-        for (const std::string& copy : copies) pieces.push_back(copy.data());
+        std::vector<const void*> pieces(copies.size());
+        std::transform(copies.begin(), copies.end(), pieces.begin(),
+                       [](const std::string& copy) { return copy.data(); });
         return linked(pieces, relocations);
     }
     CUmodule module = nullptr;
