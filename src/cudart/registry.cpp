@@ -206,16 +206,20 @@ CUmodule Registry::loadSharing(const FatBinary& binary, const std::vector<const 
     }
     std::vector<std::string> copies;
     for (const void* fatbin : fatbinsOf(binary.image)) copies.push_back(withoutDefinitions(fatbin, names));
-    if (unlinked(binary.image)) {
-        std::vector<const void*> pieces(copies.size());
-        std::transform(copies.begin(), copies.end(), pieces.begin(),
-                       [](const std::string& copy) { return copy.data(); });
-        return linked(pieces, relocations);
+    std::vector<const void*> pieces(copies.size());
+    std::transform(copies.begin(), copies.end(), pieces.begin(), [](const std::string& copy) { return copy.data(); });
+    try {
+        if (unlinked(binary.image)) return linked(pieces, relocations);
+        CUmodule module = nullptr;
+        check(api().cuModuleLoadDataEx(&module, pieces.front(), relocations.count(), relocations.options(),
+                                       relocations.values()));
+        return module;
+    } catch (const Failure& failure) {
+        std::fprintf(stderr,
+                     "bulkhead: this driver does not load code whose __managed__ variables it is told of: error %d\n",
+                     static_cast<int>(failure.code));
+        throw;
     }
-    CUmodule module = nullptr;
-    check(api().cuModuleLoadDataEx(&module, copies.front().data(), relocations.count(), relocations.options(),
-                                   relocations.values()));
-    return module;
 }
 
 Kernel* Registry::findLocked(const void* function) {
