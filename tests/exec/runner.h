@@ -66,8 +66,10 @@ class Runner {
     std::vector<Access> accesses;  ///< of the last launch, in order, if recordAccesses
     bool recordAccesses = false;
 
-  private:
+    /// The same with the kernel's parameter block.
     void run(const std::string& kernel, Shape, std::vector<std::uint8_t> params);
+
+  private:
     void runCluster(const LaunchContext&, std::uint64_t first);
 
     std::vector<std::unique_ptr<std::uint8_t[]>> storage_;

@@ -519,11 +519,10 @@ void FunctionLowering::lowerWarpgroupProduct(Instr& i) {
     }
     const Operand& accumulate = operands[next++];
     if (accumulate.kind == Operand::Kind::integer) {
-        site.alwaysAccumulates = accumulate.integer != 0;
-        if (!site.alwaysAccumulates) refuse("whether to accumulate is said by a predicate");
+        site.accumulation = accumulate.integer != 0 ? MatrixSite::Accumulation::always : MatrixSite::Accumulation::never;
     } else {
         site.accumulates = predicateSource(accumulate);
-        site.accumulatesNegated = accumulate.negated;
+        site.accumulation = accumulate.negated ? MatrixSite::Accumulation::unless : MatrixSite::Accumulation::where;
     }
     const auto number = [&](std::int64_t one, std::int64_t other) {
         const Operand& operand = operands[next++];

@@ -146,8 +146,10 @@ void readB(const Instr& i, Warp& w, const MatrixSite& site, Take take) {
 }
 
 bool accumulates(Warp& w, const MatrixSite& site) {
-    if (!site.ofWarpgroup || site.alwaysAccumulates) return true;
-    return ((w.predicate(site.accumulates) & 1) != 0) != site.accumulatesNegated;
+    using Accumulation = MatrixSite::Accumulation;
+    if (site.accumulation == Accumulation::always) return true;
+    if (site.accumulation == Accumulation::never) return false;
+    return ((w.predicate(site.accumulates) & 1) != 0) == (site.accumulation == Accumulation::where);
 }
 
 void readC(Warp& w, const MatrixSite& site, Accumulators& c) {

@@ -182,8 +182,9 @@ struct MatrixSite {
     // wgmma: operands in shared memory. A may lie in registers.
     bool ofWarpgroup = false;
     Slot aDescriptor, bDescriptor;
-    Slot accumulates;  ///< a predicate; false: C is zero
-    bool accumulatesNegated = false, alwaysAccumulates = false;
+    enum class Accumulation : std::uint8_t { always, never, where, unless };
+    Accumulation accumulation = Accumulation::always;
+    Slot accumulates;  ///< a predicate: where it is true, or unless it is, C is added
     bool negatesA = false, negatesB = false, aTransposed = false, bTransposed = false;
 
     // wmma.load and wmma.store: `d` is the type.
