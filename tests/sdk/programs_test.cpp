@@ -14,6 +14,7 @@ namespace {
 struct Program {
     const char* name;
     const char* arch;
+    const char* gpu = "sim:gtx1080";
 };
 
 class Programs : public ::testing::TestWithParam<Program> {};
@@ -25,7 +26,7 @@ TEST_P(Programs, AgreeWithTheirReferences) {
     ASSERT_EQ(
         run({BULKHEAD_PROGRAM, "cc", "-O1", std::string("-arch=") + GetParam().arch, source, "-o", program}).output,
         "");
-    const Outcome o = run({program});
+    const Outcome o = run({"env", std::string("BULKHEAD_GPU=") + GetParam().gpu, program});
     EXPECT_EQ(o.exitCode, 0);
     EXPECT_EQ(o.output, "passed\n");
 }
@@ -37,7 +38,8 @@ INSTANTIATE_TEST_SUITE_P(Headers, Programs,
                                            Program{"device_heap", "sm_75"}, Program{"random_numbers", "sm_75"},
                                            Program{"managed", "sm_75"}, Program{"managed", "sm_90"},
                                            Program{"groups", "sm_60"}, Program{"groups", "sm_75"},
-                                           Program{"short_floats", "sm_52"}, Program{"short_floats", "sm_80"}),
+                                           Program{"clusters", "sm_90", "sim:h200"}, Program{"short_floats", "sm_52"},
+                                           Program{"short_floats", "sm_80"}),
                          [](const auto& info) { return std::string(info.param.name) + "_" + info.param.arch; });
 
 }  // namespace

@@ -56,6 +56,58 @@ BULKHEAD_DEVICE_LARGE void syncGrid() {
     __syncthreads();
 }
 
+/// Where a block is in its cluster, and the cluster in the grid.
+struct ClusterPlace {
+    dim3 block, blocks, cluster, grid;
+};
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+BULKHEAD_DEVICE ClusterPlace clusterPlace() {
+    ClusterPlace p;
+    asm("mov.u32 %0, %%cluster_ctaid.x; mov.u32 %1, %%cluster_ctaid.y; mov.u32 %2, %%cluster_ctaid.z;"
+        : "=r"(p.block.x), "=r"(p.block.y), "=r"(p.block.z));
+    asm("mov.u32 %0, %%cluster_nctaid.x; mov.u32 %1, %%cluster_nctaid.y; mov.u32 %2, %%cluster_nctaid.z;"
+        : "=r"(p.blocks.x), "=r"(p.blocks.y), "=r"(p.blocks.z));
+    asm("mov.u32 %0, %%clusterid.x; mov.u32 %1, %%clusterid.y; mov.u32 %2, %%clusterid.z;"
+        : "=r"(p.cluster.x), "=r"(p.cluster.y), "=r"(p.cluster.z));
+    asm("mov.u32 %0, %%nclusterid.x; mov.u32 %1, %%nclusterid.y; mov.u32 %2, %%nclusterid.z;"
+        : "=r"(p.grid.x), "=r"(p.grid.y), "=r"(p.grid.z));
+    return p;
+}
+BULKHEAD_DEVICE void arriveAtCluster() {
+    asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+}
+BULKHEAD_DEVICE void waitForCluster() {
+    asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
+}
+BULKHEAD_DEVICE unsigned long long mappedToRank(unsigned long long address, unsigned int rank) {
+    unsigned long long mapped;
+    asm("mapa.u64 %0, %1, %2;" : "=l"(mapped) : "l"(address), "r"(rank));
+    return mapped;
+}
+BULKHEAD_DEVICE unsigned int rankOfAddress(unsigned long long address) {
+    unsigned int rank;
+    asm("getctarank.u64 %0, %1;" : "=r"(rank) : "l"(address));
+    return rank;
+}
+#else
+// Before compute capability 9.0 a cluster is a block.
+BULKHEAD_DEVICE ClusterPlace clusterPlace() {
+    return {dim3(0, 0, 0), dim3(1, 1, 1), dim3(blockIdx.x, blockIdx.y, blockIdx.z),
+            dim3(gridDim.x, gridDim.y, gridDim.z)};
+}
+BULKHEAD_DEVICE void arriveAtCluster() {}
+BULKHEAD_DEVICE void waitForCluster() {
+    __syncthreads();
+}
+BULKHEAD_DEVICE unsigned long long mappedToRank(unsigned long long address, unsigned int) {
+    return address;
+}
+BULKHEAD_DEVICE unsigned int rankOfAddress(unsigned long long) {
+    return 0;
+}
+#endif
+
 /// Where tiles of several warps meet: a counter a tile, and a word a thread.
 struct TileMemory {
     unsigned int* arrivals;
@@ -145,39 +197,66 @@ class grid_group {
     __device__ static dim3 dim_blocks() { return group_dim(); }
     __device__ static dim3 block_index() { return thread_block::group_index(); }
     __device__ static dim3 thread_index() { return thread_block::thread_index(); }
-    // A cluster is a block.
-    __device__ static unsigned long long num_clusters() { return num_blocks(); }
-    __device__ static unsigned long long cluster_rank() { return block_rank(); }
-    __device__ static dim3 dim_clusters() { return group_dim(); }
-    __device__ static dim3 cluster_index() { return block_index(); }
+    __device__ static unsigned long long num_clusters() {
+        const dim3 clusters = dim_clusters();
+        return (unsigned long long)clusters.x * clusters.y * clusters.z;
+    }
+    __device__ static unsigned long long cluster_rank() {
+        const dim3 clusters = dim_clusters(), index = cluster_index();
+        return ((unsigned long long)index.z * clusters.y + index.y) * clusters.x + index.x;
+    }
+    __device__ static dim3 dim_clusters() { return details::clusterPlace().grid; }
+    __device__ static dim3 cluster_index() { return details::clusterPlace().cluster; }
 };
 BULKHEAD_DEVICE grid_group this_grid() {
     return {};
 }
 
-/// A cluster of one block.
+/// Blocks that were launched together; a block by itself where nobody asked for clusters.
 class cluster_group {
   public:
     struct arrival_token {};
 
-    __device__ static void sync() { __syncthreads(); }
-    __device__ static arrival_token barrier_arrive() { return {}; }
-    __device__ static void barrier_wait(arrival_token&&) { __syncthreads(); }
-    __device__ static void barrier_wait() { __syncthreads(); }
-    __device__ static unsigned int thread_rank() { return thread_block::thread_rank(); }
-    __device__ static unsigned int num_threads() { return thread_block::num_threads(); }
-    __device__ static unsigned int size() { return num_threads(); }
-    __device__ static unsigned int block_rank() { return 0; }
-    __device__ static unsigned int num_blocks() { return 1; }
-    __device__ static dim3 block_index() { return dim3(0, 0, 0); }
-    __device__ static dim3 thread_index() { return thread_block::thread_index(); }
-    __device__ static dim3 dim_blocks() { return dim3(1, 1, 1); }
-    __device__ static dim3 dim_threads() { return thread_block::dim_threads(); }
-    template <class T_>
-    __device__ static T_* map_shared_rank(T_* address, int) {
-        return address;
+    __device__ static void sync() {
+        details::arriveAtCluster();
+        details::waitForCluster();
     }
-    __device__ static unsigned int query_shared_rank(const void*) { return 0; }
+    __device__ static arrival_token barrier_arrive() {
+        details::arriveAtCluster();
+        return {};
+    }
+    __device__ static void barrier_wait(arrival_token&&) { details::waitForCluster(); }
+    __device__ static void barrier_wait() { details::waitForCluster(); }
+    __device__ static unsigned int thread_rank() {
+        return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
+    }
+    __device__ static unsigned int num_threads() { return num_blocks() * thread_block::num_threads(); }
+    __device__ static unsigned int size() { return num_threads(); }
+    __device__ static unsigned int block_rank() {
+        const dim3 index = block_index(), blocks = dim_blocks();
+        return (index.z * blocks.y + index.y) * blocks.x + index.x;
+    }
+    __device__ static unsigned int num_blocks() {
+        const dim3 blocks = dim_blocks();
+        return blocks.x * blocks.y * blocks.z;
+    }
+    __device__ static dim3 block_index() { return details::clusterPlace().block; }
+    __device__ static dim3 dim_blocks() { return details::clusterPlace().blocks; }
+    __device__ static dim3 thread_index() {
+        const dim3 block = block_index(), thread = thread_block::thread_index();
+        return dim3(block.x * blockDim.x + thread.x, block.y * blockDim.y + thread.y, block.z * blockDim.z + thread.z);
+    }
+    __device__ static dim3 dim_threads() {
+        const dim3 blocks = dim_blocks();
+        return dim3(blocks.x * blockDim.x, blocks.y * blockDim.y, blocks.z * blockDim.z);
+    }
+    template <class T_>
+    __device__ static T_* map_shared_rank(T_* address, int rank) {
+        return (T_*)details::mappedToRank((unsigned long long)address, rank);
+    }
+    __device__ static unsigned int query_shared_rank(const void* address) {
+        return details::rankOfAddress((unsigned long long)address);
+    }
 };
 BULKHEAD_DEVICE cluster_group this_cluster() {
     return {};
