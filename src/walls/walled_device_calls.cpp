@@ -28,6 +28,7 @@ bool isRefused(const WalledContext& walled, DeviceAttribute attribute) {
         case A::cooperativeLaunch:
         case A::cooperativeMultiDevice:
         case A::clusterLaunch:
+        case A::tensorMaps:
         case A::multicast:
         case A::ipcEvents:
             return true;

@@ -51,17 +51,20 @@ std::vector<u32> numbers(std::size_t count, u32 factor = 2654435761u) {
 }
 
 TEST(BulkCopy, BringsBytesAndCompletesThem) {
-    Runner r(kernelOf(R"(
+    for (const Loads loads : {Loads::asWritten, Loads::assembled}) {
+        Runner r(kernelOf(R"(
     @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 4112;
     @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%rd1+16], 4096, [%r2];
     @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%r3+4096], [%rd1], 16, [%r2], %rd5;
-)" + waitAndWrite(1028)));
-    const auto in = numbers(1028);
-    const VirtualAddress a = r.upload(in), b = r.upload(std::vector<u32>(1028));
-    r.launch("k", {{}, {32}}, a, b);
-    const auto out = r.download<u32>(b, 1028);
-    for (std::size_t i = 0; i < 1024; ++i) ASSERT_EQ(out[i], in[i + 4]) << i;
-    for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(out[1024 + i], in[i]);
+)" + waitAndWrite(1028)),
+                 loads);
+        const auto in = numbers(1028);
+        const VirtualAddress a = r.upload(in), b = r.upload(std::vector<u32>(1028));
+        r.launch("k", {{}, {32}}, a, b);
+        const auto out = r.download<u32>(b, 1028);
+        for (std::size_t i = 0; i < 1024; ++i) ASSERT_EQ(out[i], in[i + 4]) << i;
+        for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(out[1024 + i], in[i]);
+    }
 }
 
 TEST(BulkCopy, TakesBytesAwayInGroups) {
@@ -348,6 +351,44 @@ TEST(BulkTensor, StoresLeaveWhatIsOutside) {
                 EXPECT_EQ(out[y * 64 + x], isIn ? value : 0.5f) << x << ' ' << y;
             }
     }
+}
+
+TEST(BulkTensor, MapsAreChangedOnTheDevice) {
+    // A map of nothing in particular becomes one of 40 x 8 numbers, of which a box of 8 x 4 is loaded: in shared
+    // memory, then copied to global memory; its extents are changed there.
+    Runner r(kernelOf(R"(
+    @!%p1 bra REST;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 128;
+    add.u32 %r4, %r3, 1024; mov.u32 %r5, 0;
+L:  cvt.u64.u32 %rd5, %r5; add.u64 %rd6, %rd1, %rd5; ld.global.u64 %rd7, [%rd6]; add.u32 %r6, %r4, %r5;
+    st.shared.u64 [%r6], %rd7; add.u32 %r5, %r5, 8; setp.lt.u32 %p4, %r5, 128; @%p4 bra L;
+    add.u64 %rd8, %rd1, 256;
+    tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%r4], %rd8;
+    tensormap.replace.tile.rank.shared::cta.b1024.b32 [%r4], 1;
+    tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%r4], 2;
+    tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r4], 0, 8;
+    tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r4], 1, 4;
+    tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%r4], 0, 160;
+    tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%r4], 1, 1;
+    tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%r4], 0;
+    tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [%r4], 0;
+    mov.u32 %r5, 0;
+M:  cvt.u64.u32 %rd5, %r5; add.u64 %rd6, %rd1, %rd5; add.u32 %r6, %r4, %r5; ld.shared.u64 %rd7, [%r6];
+    st.global.u64 [%rd6], %rd7; add.u32 %r5, %r5, 8; setp.lt.u32 %p4, %r5, 128; @%p4 bra M;
+    tensormap.replace.tile.global_dim.global.b1024.b32 [%rd1], 0, 40;
+    tensormap.replace.tile.global_dim.global.b1024.b32 [%rd1], 1, 8;
+    fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r3], [%rd1, {36, 3}], [%r2];
+REST:
+)" + waitAndWrite(32)));
+    const TensorMap map = mapOf({{16}, {4}, {}, TensorMap::Swizzle::bytes32, TensorMap::Element::f32, true}, 0);
+    std::vector<u32> memory(64 + 40 * 8);
+    std::memcpy(memory.data(), &map, sizeof map);
+    for (u32 n = 0; n < 320; ++n) memory[64 + n] = n + 1;
+    const VirtualAddress a = r.upload(memory), b = r.upload(std::vector<u32>(32));
+    r.launch("k", {{}, {32}}, a, b);
+    const auto out = r.download<u32>(b, 32);
+    for (u32 n = 0; n < 32; ++n) EXPECT_EQ(out[n], n % 8 < 4 ? (3 + n / 8) * 40 + 36 + n % 8 + 1 : 0) << n;
 }
 
 TEST(BulkTensor, ColumnsOfImages) {

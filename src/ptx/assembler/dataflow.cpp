@@ -156,6 +156,8 @@ Motion motionOf(const Function& function, const Instruction& instruction) {
     if (tellsTime(instruction)) return Motion::fixed;
     if (isOneOf(kComputes, opcode) || isOneOf(kExchanges, opcode)) return Motion::free;
     if (opcode == "ld") return motionOfLoad(function, instruction);
+    // Bulk copies and asynchronous stores touch several spaces, and end at an object that others look at.
+    if (instruction.has("bulk") || (opcode != "cp" && instruction.has("async"))) return Motion::fixed;
     if (opcode == "st") {
         for (const std::string& m : instruction.modifiers)
             if (m.starts_with("param")) return Motion::fixed;

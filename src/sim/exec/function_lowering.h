@@ -186,6 +186,7 @@ class FunctionLowering final : public Operands {
     BulkSite::Address bulkAddress(const Operand&, ptx::Space);
     BulkSite::Address tensorMapAddress(const Operand&);
     void tensorOperand(const Operand&, BulkSite&);
+    void lowerReplaceField(Instr&);
 
     // lower_cluster.cpp
     bool lowerCluster(Instr&);

@@ -68,6 +68,10 @@ bool FunctionLowering::lowerBulk(Instr& i) {
             if (operand.baseIsReg) readRegister(operand);
         return true;
     }
+    if (opcode == "tensormap" && current_->has("replace")) {
+        lowerReplaceField(i);
+        return true;
+    }
     if (opcode != "cp" || !current_->has("bulk")) return false;
     if (current_->has("commit_group") || current_->has("wait_group")) {
         i.opClass = arch::OpClass::control;
@@ -190,6 +194,56 @@ void FunctionLowering::lowerBulkCopy(Instr& i) {
     i.run = runBulkCopy;
     i.extra = static_cast<std::uint32_t>(code_.bulkSites.size());
     code_.bulkSites.push_back(std::move(site));
+}
+
+void FunctionLowering::lowerReplaceField(Instr& i) {
+    struct Field {
+        std::string_view name;
+        TensorField field;
+        bool hasDimension;
+    };
+    static constexpr Field kFields[] = {
+        {"global_address", TensorField::address, false}, {"rank", TensorField::rank, false},
+        {"box_dim", TensorField::boxExtent, true},       {"global_dim", TensorField::extent, true},
+        {"global_stride", TensorField::stride, true},    {"element_stride", TensorField::elementStride, true},
+        {"elemtype", TensorField::element, false},       {"interleave_layout", TensorField::interleave, false},
+        {"swizzle_mode", TensorField::swizzle, false},   {"fill_mode", TensorField::fill, false},
+    };
+    const Field* field = nullptr;
+    bool isShared = false;
+    for (const std::string& m : current_->modifiers) {
+        const auto found =
+            std::find_if(std::begin(kFields), std::end(kFields), [&](const Field& f) { return f.name == m; });
+        if (found != std::end(kFields))
+            field = found;
+        else if (m == "shared::cta")
+            isShared = true;
+        else if (m != "replace" && m != "tile" && m != "global" && m != "b1024" && m != "b32" && m != "b64")
+            refuse(fmt::format("unknown modifier '.{}'", m));
+    }
+    if (!field) refuse("a field of a tensor map is wanted");
+    const std::vector<Operand>& operands = current_->operands;
+    const std::size_t count = field->hasDimension ? 3 : 2;
+    expectOperands(count, count);
+    const BulkSite::Address address = bulkAddress(operands[0], isShared ? Space::shared : Space::none);
+    unsigned dimension = 0;
+    if (field->hasDimension) {
+        if (operands[1].kind != Operand::Kind::integer || operands[1].integer < 0 || operands[1].integer > 4)
+            refuse("a dimension is a number from 0 to 4");
+        dimension = static_cast<unsigned>(operands[1].integer);
+    }
+    const bool isWide = current_->has("b64");
+    i.kind = Kind::memory;
+    i.opClass = arch::OpClass::memory;
+    i.run = runReplaceField;
+    i.space = isShared ? Space::shared : Space::none;
+    i.src[0] = address.slot;
+    i.addressIs32 = address.is32;
+    i.immediate = address.displacement;
+    i.src[1] = source(operands.back(), isWide ? Type::b64 : Type::b32);
+    i.srcCount = 2;
+    i.elementBytes = isWide ? 8 : 4;
+    i.extra = static_cast<std::uint32_t>(field->field) | dimension << 8;
 }
 
 /// [map, {coordinates}]

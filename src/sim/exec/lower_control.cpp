@@ -19,8 +19,7 @@ struct Refusal {
 };
 constexpr std::string_view kTensorCores = "the tensor cores of sm_100 are not supported";
 constexpr std::string_view kTextures = "reductions on surfaces and references to textures are not supported";
-constexpr std::string_view kBulk =
-    "changes of tensor maps on the device and accesses to several GPUs are not supported";
+constexpr std::string_view kBulk = "accesses to several GPUs are not supported";
 constexpr Refusal kRefusals[] = {
     {"tcgen05", kTensorCores},
     {"sured", kTextures},

@@ -169,6 +169,84 @@ void TensorMap::eachPiece(const TensorBox& b, std::uint32_t to, const std::funct
     });
 }
 
+namespace {
+
+/// PTX's numbers of types, which are not the driver's.
+constexpr TensorMap::Element kPtxElements[] = {
+    TensorMap::Element::u8,          TensorMap::Element::u16, TensorMap::Element::u32,  TensorMap::Element::s32,
+    TensorMap::Element::u64,         TensorMap::Element::s64, TensorMap::Element::f16,  TensorMap::Element::f32,
+    TensorMap::Element::f32Flushed,  TensorMap::Element::f64, TensorMap::Element::bf16, TensorMap::Element::tf32,
+    TensorMap::Element::tf32Flushed,
+};
+
+/// False if the field cannot have the value.
+bool replace(TensorMap& map, TensorField field, unsigned dimension, std::uint64_t value) {
+    switch (field) {
+        case TensorField::address:
+            map.address = value;
+            return value % 16 == 0;
+        case TensorField::rank:
+            map.rank = static_cast<std::uint8_t>(value + 1);
+            return value < 5;
+        case TensorField::boxExtent:
+            map.box[dimension] = static_cast<std::uint16_t>(value);
+            return value >= 1 && value <= TensorMap::kMostBox;
+        case TensorField::extent:
+            map.extent[dimension] = static_cast<std::uint32_t>(value - 1);
+            return value >= 1;
+        case TensorField::stride:
+            if (dimension >= 4) return false;
+            map.stride[dimension] = value;
+            return value % 16 == 0;
+        case TensorField::elementStride:
+            if (dimension) map.elementStrides[dimension] = static_cast<std::uint8_t>(value);
+            return value >= 1 && value <= TensorMap::kMostElementStride;
+        case TensorField::element:
+            if (value >= std::size(kPtxElements)) return false;
+            map.element = kPtxElements[value];
+            return true;
+        case TensorField::interleave:
+            return value == 0;
+        case TensorField::swizzle:
+            map.swizzle = static_cast<TensorMap::Swizzle>(value);
+            return value <= 3;
+        case TensorField::fill:
+            map.nanFill = value != 0;
+            return value <= 1;
+    }
+    return false;
+}
+
+}  // namespace
+
+void runReplaceField(const Instr& i, Warp& w, LaneMask mask) {
+    w.noteChange();
+    for (LaneMask m = mask; m; m &= m - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(m));
+        std::uint64_t address =
+            i.addressIs32 ? w.lanes<std::uint32_t>(i.src[0])[lane] : w.lanes<std::uint64_t>(i.src[0])[lane];
+        address += static_cast<std::uint64_t>(i.immediate);
+        if (i.space == ptx::Space::shared) address = kSharedWindow + static_cast<std::uint32_t>(address);
+        const std::uint64_t value =
+            i.elementBytes == 4 ? w.lanes<std::uint32_t>(i.src[1])[lane] : w.lanes<std::uint64_t>(i.src[1])[lane];
+        TensorMap map = readTensorMap(i, w, lane, address);
+        if (!replace(map, static_cast<TensorField>(i.extra & 0xff), i.extra >> 8, value))
+            w.fail(LaunchError::Cause::illegalInstruction, i, lane,
+                   fmt::format("a field of a tensor map cannot be {}", value));
+        const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&map);
+        if (address - kSharedWindow < kWindowBytes) {
+            // It was read there: it is in bounds.
+            std::memcpy(w.block().shared.data() + (address - kSharedWindow), bytes, sizeof map);
+            continue;
+        }
+        std::uint8_t* const to = locateBytes(i, w, lane, address, sizeof map, true);
+        if (w.effects().showAtOnce())
+            std::memcpy(to, bytes, sizeof map);
+        else
+            w.effects().store(address, to, bytes, sizeof map);
+    }
+}
+
 TensorMap readTensorMap(const Instr& i, Warp& w, unsigned lane, std::uint64_t address) {
     constexpr std::uint64_t kAlignment = 64;
     if (address % kAlignment) w.failAddress(LaunchError::Cause::misalignedAddress, i, lane, address);

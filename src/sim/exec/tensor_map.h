@@ -70,6 +70,22 @@ struct TensorMap {
 };
 static_assert(sizeof(TensorMap) <= 128);
 
+/// What tensormap.replace changes. Instr::extra of it: the field, and eight bits further up the dimension.
+enum class TensorField : std::uint8_t {
+    address,
+    rank,
+    boxExtent,
+    extent,
+    stride,
+    elementStride,
+    element,
+    interleave,
+    swizzle,
+    fill,
+};
+/// src[0]: the map's address, in shared memory if Instr::space says so; src[1]: the value, elementBytes wide.
+void runReplaceField(const Instr&, Warp&, LaneMask);
+
 /// The map at a generic address. Fails the launch where there is none.
 TensorMap readTensorMap(const Instr&, Warp&, unsigned lane, std::uint64_t address);
 
