@@ -158,6 +158,42 @@ TEST(BulkCopyTime, ClustersSeeTheSameWithAnyNumberOfHostThreads) {
     }
 }
 
+TEST(BulkCopyTime, CopiesOutlastTheirContextsTurn) {
+    // Two contexts take turns of 2 us; each brings 4 KB a hundred times, adds them up and sends the sums away.
+    const std::string body = kBegin + R"(
+    shl.b32 %r5, %r1, 2; add.u32 %r6, %r3, %r5; mov.u32 %r7, 0; mov.u32 %r8, 0;
+L:  @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 4096;
+    @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%rd1], 4096, [%r2];
+    and.b32 %r9, %r7, 1;
+W:  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], %r9;
+    @!%p2 bra W;
+    ld.shared.u32 %r10, [%r6+128]; add.u32 %r8, %r8, %r10; add.u32 %r8, %r8, %r7;
+    st.shared.u32 [%r6+8192], %r8; bar.sync 0;
+    @%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r3+8192], 128;
+    @%p1 cp.async.bulk.commit_group; @%p1 cp.async.bulk.wait_group 0;
+    bar.sync 0; add.u32 %r7, %r7, 1; setp.lt.u32 %p3, %r7, 100; @%p3 bra L;
+)";
+    Harness h("h200", {"sharing.quantumUs=2", "sharing.switchUs=1"});
+    const ContextId second = h.gpu.createContext();
+    const StreamId streams[] = {h.stream, h.newStream(second)};
+    VirtualAddress out[2];
+    LaunchId launches[2];
+    for (int c = 0; c < 2; ++c) {
+        ContextMemory& memory = h.gpu.memory(c ? second : h.context);
+        const VirtualAddress in = memory.allocate(4096);
+        out[c] = memory.allocate(128);
+        for (u32 i = 0; i < 1024; ++i) reinterpret_cast<u32*>(memory.host(in, 4096))[i] = i + static_cast<u32>(c);
+        launches[c] = h.start(kernelText(body, kDeclarations), {.grid = {1}, .block = {32}}, {in, out[c]}, streams[c]);
+    }
+    h.finishAll();
+    for (int c = 0; c < 2; ++c) {
+        ASSERT_FALSE(h.gpu.record(launches[c]).error) << h.gpu.record(launches[c]).error->what();
+        for (u32 t = 0; t < 32; ++t)
+            EXPECT_EQ(reinterpret_cast<u32*>(h.gpu.memory(c ? second : h.context).host(out[c], 128))[t],
+                      100 * (32 + t + static_cast<u32>(c)) + 4950);
+    }
+}
+
 TEST(BulkCopyTime, ABlockThatLeavesItsCopiesBehindIsForgotten) {
     const Outcome o = run(expectAndCopy(16384), {.grid = {400}, .block = {32}});
     EXPECT_EQ(o.counters.blocks, 400u);

@@ -1,6 +1,7 @@
 #include "sim/sm/bulk_copy_unit.h"
 
 #include <bit>
+#include <utility>
 
 #include "sim/exec/pending_effects.h"
 #include "sim/mem/crossbar.h"
@@ -45,6 +46,10 @@ void BulkCopyUnit::wakeAt(Cycles when) {
 void BulkCopyUnit::advance(std::uint32_t) {
     if (sim_.now() != scheduled_) return;
     scheduled_ = kNever;
+    if (held_) {
+        waitsForGpu_ = true;
+        return;
+    }
     while (!queue_.empty()) {
         const std::uint32_t index = queue_.front();
         UnderWay& u = copies_[index];
@@ -57,8 +62,10 @@ void BulkCopyUnit::advance(std::uint32_t) {
             return;
         }
         // Sources are read when the first line is sent; nothing may write them before bulk_group.read says so.
-        if (u.copy.way == BulkWay::toGlobal && u.piece == 0 && u.offset == 0 && port_.canSend())
+        if (u.copy.way == BulkWay::toGlobal && !u.read && port_.canSend()) {
+            u.read = true;
             u.copy.takeEffect(effects_);
+        }
         if (sendLine(index)) return wakeAt(sim_.now() + 1);
         if (u.piece < u.copy.pieces.size()) {
             waitsForPort_ = true;
@@ -160,6 +167,21 @@ void BulkCopyUnit::end(std::uint32_t index) {
     sim_.noteEffect();
     u.copy = {};
     free_.push_back(index);
+}
+
+void BulkCopyUnit::betweenDone(std::uint32_t index) {
+    if (!held_) return end(index);
+    arrived_.push_back(index);
+    waitsForGpu_ = true;
+}
+
+void BulkCopyUnit::hold(bool held) {
+    if (held == held_) return;
+    held_ = held;
+    if (held || !waitsForGpu_) return;
+    waitsForGpu_ = false;
+    for (const std::uint32_t index : std::exchange(arrived_, {})) end(index);
+    wakeAt(sim_.now());
 }
 
 void BulkCopyUnit::requestPortFreed() {

@@ -30,6 +30,10 @@ class BulkCopyUnit final : public BulkCopies {
     void receive(RequestId);
     void stored(std::uint32_t token);
     void requestPortFreed();
+    /// Sends nothing, and ends nothing by itself, while the GPU is another context's.
+    void hold(bool held);
+    /// Whether it has something to do once it is not held any more.
+    bool waitsForGpu() const { return waitsForGpu_; }
 
   private:
     static constexpr unsigned kTokenShift = 20;
@@ -47,11 +51,12 @@ class BulkCopyUnit final : public BulkCopies {
         std::size_t piece = 0;       ///< the next to be sent
         std::uint32_t offset = 0;    ///< in it
         std::uint32_t requests = 0;  ///< under way
+        bool read = false;           ///< the sources of a copy to global memory
         bool sent = false;           ///< all of them
     };
 
     void advance(std::uint32_t);
-    void betweenDone(std::uint32_t copy) { end(copy); }
+    void betweenDone(std::uint32_t copy);
     void wakeAt(Cycles);
     bool sendLine(std::uint32_t index);
     void answered(std::uint32_t index);
@@ -68,7 +73,8 @@ class BulkCopyUnit final : public BulkCopies {
     std::vector<std::uint32_t> free_;
     std::deque<std::uint32_t> queue_;
     Cycles scheduled_ = kNever;
-    bool waitsForPort_ = false;
+    bool waitsForPort_ = false, held_ = false, waitsForGpu_ = false;
+    std::vector<std::uint32_t> arrived_;  ///< between shared memories, while it was held
 };
 
 }  // namespace bulkhead::sim

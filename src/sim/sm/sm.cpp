@@ -454,6 +454,7 @@ void Sm::tick() {
 }
 
 void Sm::advanceTo(Cycles end, bool issues) {
+    bulkCopies_.hold(!issues);
     while (sim_.now() < end) {
         sim_.handleEvents();
         if (issues && runnable_) {

@@ -56,7 +56,9 @@ class Sm final : public Requester {
     /// Up to that time, and not what happens in it. Warps issue nothing while the GPU is another context's.
     void advanceTo(Cycles end, bool issues);
     /// When there is something to do; kNever if nothing will happen by itself.
-    Cycles nextEvent(bool issues) const { return issues && runnable_ ? sim_.now() : sim_.nextEvent(); }
+    Cycles nextEvent(bool issues) const {
+        return issues && (runnable_ || bulkCopies_.waitsForGpu()) ? sim_.now() : sim_.nextEvent();
+    }
 
     /// A window has ended, and what others did shows.
     void meetOthers();
