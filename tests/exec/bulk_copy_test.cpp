@@ -278,7 +278,7 @@ void expectBox(const Tensor& t, const std::vector<int>& at) {
         if (t.swizzle == TensorMap::Swizzle::bytes64) to ^= line % 4 * 16;
         if (t.swizzle == TensorMap::Swizzle::bytes128) to ^= line % 8 * 16;
         for (u32 i = 0; i < bytes; ++i) {
-            const std::uint8_t outside = !t.nan ? 0 : i + 1 == bytes ? 0x7f : 0xff;
+            const std::uint8_t outside = !t.nan ? 0 : i % 2 == 1 ? 0x7f : 0xf7;
             expected[to + i] = inside ? data[from + i] : outside;
         }
         for (std::size_t d = 0; d < rank && ++index[d] == count[d]; ++d) index[d] = 0;

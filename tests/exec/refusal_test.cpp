@@ -6,7 +6,7 @@ namespace bulkhead::sim {
 namespace {
 
 struct Refused {
-    const char *body, *message;
+    std::string body, message;
 };
 
 /// The body's first line is line 14 of the module, column 5.
@@ -25,15 +25,44 @@ void expectRefused(const std::string& body, const std::string& message, const st
 
 TEST(Refused, WhatTheSimulatorDoesNotHave) {
     const Refused cases[] = {
-        {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2}, {%r3}, {%f1,%f2,%f3,%f4};",
-         "tensor-core mma is not supported"},
-        {"wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [%rd1];",
-         "tensor-core mma is not supported"},
-        {"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];", "tensor-core mma is not supported"},
+        {"tcgen05.fence::before_thread_sync;", "the tensor cores of sm_100 are not supported"},
+        {"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r2}, [%r2];", "unknown modifier '.m16n16'"},
         {"multimem.red.global.add.u32 [%rd1], %r1;", "accesses to several GPUs are not supported"},
         {"clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];",
          "work that a block takes over from another is not supported"},
         {"frobnicate.u32 %r1, %r2;", "the instruction 'frobnicate' is not supported: `frobnicate.u32 %r1, %r2;`"},
+    };
+    for (const Refused& c : cases) expectRefused(c.body, c.message);
+}
+
+TEST(Refused, MistakesInMatrixInstructions) {
+    const std::string four = "{%f1,%f2,%f3,%f4}";
+    const Refused cases[] = {
+        {"mma.sync.aligned.row.col.f32.f16.f16.f32 " + four + ", {%r1,%r2}, {%r3}, " + four + ";",
+         "the instruction has no shape"},
+        {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f32 " + four + ", {%r1,%r2}, {%r3}, " + four + ";",
+         "four types are wanted"},
+        {"mma.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 " + four + ", {%r1,%r2}, {%r3}, " + four + ";",
+         "there is no product of this shape and these types"},
+        {"mma.sync.aligned.m16n8k8.col.col.f32.f16.f16.f32 " + four + ", {%r1,%r2}, {%r3}, " + four + ";",
+         "A is wanted by rows and B by columns"},
+        {"mma.sync.aligned.m16n8k8.row.col.f32.f16.bf16.f32 " + four + ", {%r1,%r2}, {%r3}, " + four + ";",
+         "A and B have types that do not go together"},
+        {"mma.sync.aligned.m16n8k8.row.col.f16.bf16.bf16.f16 {%r1,%r2}, {%r1,%r2}, {%r3}, {%r1,%r2};",
+         "the accumulators have a type that does not go with A and B"},
+        {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 " + four + ", {%r1}, {%r3}, " + four + ";",
+         "2 elements expected, 1 given"},
+        {"mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + four + ", {%r1,%r2}, {%r3,%r4}, " + four +
+             ", %r5, 4;",
+         "the sparsity selector is a number from 0 to 3"},
+        {"wmma.load.d.sync.aligned.row.m16n16k16.f32 {%f1,%f2,%f3,%f4}, [%rd1];",
+         "fragments a, b and c are loaded, and d is stored"},
+        {"ldmatrix.sync.aligned.m8n8.x3.shared.b16 {%r1,%r2,%r3}, [%r2];", "unknown modifier '.x3'"},
+        {"wgmma.mma_async.sync.aligned.m64n12k16.f32.f16.f16 {%f1,%f2,%f3,%f4}, %rd1, %rd2, %p1, 1, 1, 0, 0;",
+         "there is no product of this shape and these types"},
+        {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1,%f2,%f3,%f4}, %rd1, %rd2, %p1, 1, 2, 0, 0;",
+         "1 or -1 is wanted"},
+        {"wgmma.wait_group.sync.aligned 9;", "a number of groups from 0 to 7 is wanted"},
     };
     for (const Refused& c : cases) expectRefused(c.body, c.message);
 }

@@ -519,7 +519,8 @@ void FunctionLowering::lowerWarpgroupProduct(Instr& i) {
     }
     const Operand& accumulate = operands[next++];
     if (accumulate.kind == Operand::Kind::integer) {
-        site.accumulation = accumulate.integer != 0 ? MatrixSite::Accumulation::always : MatrixSite::Accumulation::never;
+        site.accumulation =
+            accumulate.integer != 0 ? MatrixSite::Accumulation::always : MatrixSite::Accumulation::never;
     } else {
         site.accumulates = predicateSource(accumulate);
         site.accumulation = accumulate.negated ? MatrixSite::Accumulation::unless : MatrixSite::Accumulation::where;

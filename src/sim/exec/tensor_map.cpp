@@ -53,17 +53,17 @@ std::uint32_t TensorMap::alignment() const {
     return 128;
 }
 
-/// NaN as arithmetic gives it, in formats that have one.
+/// NaN in formats that have one: a pattern of 16 bits, again and again, as an H200 has it in f32.
 std::uint64_t TensorMap::fillPattern() const {
     if (!nanFill) return 0;
     switch (elementType()) {
         case Type::f16:
         case Type::bf16:
-            return 0x7fff;
+            return 0x7ff7;
         case Type::f32:
-            return 0x7fff'ffff;
+            return 0x7ff7'7ff7;
         case Type::f64:
-            return 0x7fff'ffff'ffff'ffff;
+            return 0x7ff7'7ff7'7ff7'7ff7;
         default:
             return 0;
     }
