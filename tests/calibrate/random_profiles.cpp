@@ -34,7 +34,7 @@ void drawStructure(arch::DeviceProfile& p, Draw draw) {
 }
 
 void drawOperations(arch::DeviceProfile& p, Draw& draw) {
-    for (int i = 0; i < arch::kOpClasses; ++i) {
+    for (int i = 0; i < arch::kProfileOpClasses; ++i) {
         const auto op = static_cast<OpClass>(i);
         const bool slow = op == OpClass::integerDiv || op == OpClass::fp32Div || op == OpClass::fp64Div;
         p.interval[i] = slow ? draw.between(8, 60) : draw.between(1, 8);
