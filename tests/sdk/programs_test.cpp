@@ -38,7 +38,8 @@ INSTANTIATE_TEST_SUITE_P(Headers, Programs,
                                            Program{"device_heap", "sm_75"}, Program{"random_numbers", "sm_75"},
                                            Program{"managed", "sm_75"}, Program{"managed", "sm_90"},
                                            Program{"groups", "sm_60"}, Program{"groups", "sm_75"},
-                                           Program{"clusters", "sm_90", "sim:h200"}, Program{"short_floats", "sm_52"},
+                                           Program{"clusters", "sm_90", "sim:h200"},
+                                           Program{"matrices", "sm_80", "sim:h200"}, Program{"short_floats", "sm_52"},
                                            Program{"short_floats", "sm_80"}),
                          [](const auto& info) { return std::string(info.param.name) + "_" + info.param.arch; });
 
