@@ -89,7 +89,7 @@ bool worthExplaining(driver::CUresult code) {
 }  // namespace
 
 GpuChoice chosenGpu() {
-    return {splitWords(environment("BULKHEAD_GPU", "sim:gtx1080"), ',').front(),
+    return {split(environment("BULKHEAD_GPU", "sim:gtx1080"), ',').front(),
             environment("BULKHEAD_SCHEDULER", "gto"), splitWords(environment("BULKHEAD_SET"), ' ')};
 }
 

@@ -38,8 +38,9 @@ class BulkCopyUnit final : public BulkCopies {
   private:
     static constexpr unsigned kTokenShift = 20;
     static constexpr std::uint32_t kTokens = 0x800;
-    /// From the instruction until its first request: descriptor, addresses. Assumed.
-    static constexpr Cycles kLatency = 60;
+    /// From the instruction until its first request. Measured: 16 bytes that are in L2 are there after 288 cycles on an
+    /// H200, and a load takes 280.
+    static constexpr Cycles kLatency = 8;
     /// Bytes that pass between shared memories in a cycle. Assumed.
     static constexpr std::uint32_t kBetweenBytes = 32;
 
