@@ -29,7 +29,10 @@ T at(std::span<const std::uint8_t> bytes, std::size_t offset) {
 bool hasMagic(std::span<const std::uint8_t> bytes, std::uint32_t magic) {
     std::uint8_t wanted[sizeof magic];
     std::memcpy(wanted, &magic, sizeof magic);
-    return bytes.size() >= sizeof magic && std::equal(std::begin(wanted), std::end(wanted), bytes.begin());
+    if (bytes.size() < sizeof magic) return false;
+    for (std::size_t i = 0; i < sizeof magic; ++i)
+        if (bytes[i] != wanted[i]) return false;
+    return true;
 }
 
 Fatbin::Packing packingOf(std::uint64_t flags) {

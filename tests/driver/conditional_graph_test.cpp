@@ -2,8 +2,15 @@
 
 #include "graph_support.h"
 
+extern "C" void __asan_init() __attribute__((weak));
+
 namespace bulkhead::driver {
 namespace {
+
+/// The address sanitizer keeps what was freed, to find uses of it.
+bool keepsFreedMemory() {
+    return &__asan_init != nullptr;
+}
 
 /// Kernels that set a condition: its handle is an address with a mark in the topmost byte.
 const char* const kSetting = R"(.version 6.0
@@ -88,7 +95,9 @@ TEST_F(ConditionalGraphs, aLoopWithNothingInItGoesOnWithoutTakingMemory) {
         ASSERT_EQ(api.cuLaunchKernel(settings.func, 1, 1, 1, 1, 1, 1, 0, other, parameters, nullptr), CUDA_SUCCESS);
     }
     ASSERT_EQ(api.cuStreamSynchronize(other), CUDA_SUCCESS);
-    EXPECT_LT(peakKilobytes() - before, 20000);
+    if (!keepsFreedMemory()) {
+        EXPECT_LT(peakKilobytes() - before, 20000);
+    }
     EXPECT_EQ(api.cuStreamQuery(looping), CUDA_ERROR_NOT_READY);
 
     // The handle is an address with a mark in the topmost byte.
