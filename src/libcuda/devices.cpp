@@ -89,8 +89,8 @@ bool worthExplaining(driver::CUresult code) {
 }  // namespace
 
 GpuChoice chosenGpu() {
-    return {split(environment("BULKHEAD_GPU", "sim:gtx1080"), ',').front(),
-            environment("BULKHEAD_SCHEDULER", "gto"), splitWords(environment("BULKHEAD_SET"), ' ')};
+    return {split(environment("BULKHEAD_GPU", "sim:gtx1080"), ',').front(), environment("BULKHEAD_SCHEDULER", "gto"),
+            splitWords(environment("BULKHEAD_SET"), ' ')};
 }
 
 gpu::Gpu openChosenGpu() {
