@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "sim/exec/function_lowering.h"
@@ -312,7 +311,7 @@ void FunctionLowering::lowerMma(Instr& i) {
     site.bByRow = !m.byColumn[1];
     const auto& operands = current_->operands;
     expectOperands(site.isSparse ? 6 : 4, site.isSparse ? 6 : 4);
-    const int parts = ofOctets ? 4 : 1, stored = site.k / (site.isSparse ? 2 : 1);
+    const int parts = ofOctets ? 4 : 1, stored = storedDepth(site);
     const auto registersOf = [](int elements, MatrixType type) {
         return static_cast<unsigned>(distinctRegisters(elements, type));
     };
@@ -326,7 +325,7 @@ void FunctionLowering::lowerMma(Instr& i) {
 
 /// Where the indices of a sparse A's elements are: 16, 32 or 64 bits a row, of one, two or all four lanes.
 void FunctionLowering::readSparsity(MatrixSite& site, const Operand& metadata, const Operand& selector) {
-    const unsigned width = bitsOf(site.a), bits = site.k * (width == 32 ? 2u : 1u) / (width == 4 ? 2u : 1u);
+    const int bits = metadataBits(site);
     const std::int64_t most = bits == 16 ? 3 : bits == 32 ? 1 : 0;
     if (selector.kind != Operand::Kind::integer || selector.integer < 0 || selector.integer > most)
         refuse(fmt::format("the sparsity selector is a number from 0 to {}", most));
@@ -491,7 +490,7 @@ void FunctionLowering::lowerWarpgroupProduct(Instr& i) {
     m.types.push_back(m.types[0]);
     MatrixSite site = productSite(m);
     site.ofWarpgroup = true;
-    if (site.m != 64 || !isWarpgroupWidth(site.a, site.n) || warpgroupDepth(site.a) == 0 ||
+    if (site.m != 64 || !isWarpgroupWidth(site.a, site.n) ||
         site.k != warpgroupDepth(site.a) * (site.isSparse ? 2 : 1) || site.a == MatrixType::f64 ||
         bitsOf(site.a) == 4 || (site.a == MatrixType::b1 && (site.isSparse || !site.intersects)))
         refuse("there is no product of this shape and these types");
@@ -506,9 +505,8 @@ void FunctionLowering::lowerWarpgroupProduct(Instr& i) {
     site.cRegisters = fragmentSources(operands[0], site.c, accumulators);
     site.dRegisters = site.cRegisters;
     if (aInRegisters)
-        site.aRegisters =
-            fragmentSources(operands[1], site.a,
-                            static_cast<unsigned>(distinctRegisters(16 * site.k / (site.isSparse ? 2 : 1), site.a)));
+        site.aRegisters = fragmentSources(operands[1], site.a,
+                                          static_cast<unsigned>(distinctRegisters(16 * storedDepth(site), site.a)));
     else
         site.aDescriptor = source(operands[1], Type::b64);
     site.bDescriptor = source(operands[2], Type::b64);

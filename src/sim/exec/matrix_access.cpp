@@ -5,13 +5,13 @@
 
 namespace bulkhead::sim {
 
-namespace {
-
 void expectWholeWarp(const Instr& i, Warp& w, LaneMask mask) {
     if (mask != kAllLanes)
         w.fail(LaunchError::Cause::illegalInstruction, i, 0,
                "not all threads of the warp execute a matrix instruction");
 }
+
+namespace {
 
 LaneMask rowLanes(unsigned matrices) {
     return matrices >= 4 ? kAllLanes : (LaneMask{1} << (8 * matrices)) - 1;

@@ -4,6 +4,9 @@
 
 namespace bulkhead::sim {
 
+/// Fails the launch unless all threads of the warp execute the instruction.
+void expectWholeWarp(const Instr&, Warp&, LaneMask);
+
 /// ldmatrix and stmatrix: Instr::dstCount or srcCount - 1 matrices of 8 x 8 elements of 16 bits. The first 8 lanes give
 /// the addresses of the first one's rows, and so on. Transposed if Instr::target is not 0.
 void runLoadMatrices(const Instr&, Warp&, LaneMask);

@@ -21,6 +21,16 @@ constexpr int distinctRegisters(int elements, MatrixType type) {
     return registers > 0 ? registers : 1;
 }
 
+/// Elements of a row of A that are stored: of a sparse one, half.
+constexpr int storedDepth(const MatrixSite& site) {
+    return site.k / (site.isSparse ? 2 : 1);
+}
+/// Bits that say which ones, of each row.
+constexpr int metadataBits(const MatrixSite& site) {
+    const unsigned bits = bitsOf(site.a);
+    return site.k * (bits == 32 ? 2 : 1) / (bits == 4 ? 2 : 1);
+}
+
 // The fragments of PTX's mma, lane by lane: four lanes share a row of A or of D and a column of B, and a register holds
 // neighbours along the depth, or along a row of D. Larger matrices follow the same pattern, eight rows and columns at a
 // time.

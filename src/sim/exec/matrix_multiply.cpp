@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "sim/exec/compute_float.h"
+#include "sim/exec/matrix_access.h"
 #include "sim/exec/matrix_fragment.h"
 #include "sim/exec/matrix_numbers.h"
 #include "sim/exec/matrix_operand.h"
@@ -61,7 +62,7 @@ std::uint32_t elementAt(const std::uint8_t* piece, MatrixType type, unsigned ind
 template <class Take>
 void readOperand(const Instr& i, Warp& w, Slot descriptor, bool isTransposed, MatrixType type, unsigned from,
                  unsigned count, unsigned depth, Take take) {
-    const MatrixOperand operand(w.lanes<const std::uint64_t>(descriptor)[0], isTransposed);
+    const MatrixOperand operand(w.lanes<const std::uint64_t>(descriptor)[0]);
     const unsigned inPiece = 128 / bitsOf(type);
     if (isTransposed) {
         for (unsigned d = 0; d < depth; ++d)
@@ -103,8 +104,7 @@ class Sparsity {
         const std::uint32_t* const words = words_ + row % 8 * 4;
         if (bitsOf(site_.a) <= 8)
             return static_cast<int>(words[2 * (site_.selector + index / 16) + isLower] >> (2 * (index % 16)) & 3);
-        const int bits = site_.k * (bitsOf(site_.a) == 32 ? 2 : 1);
-        const int first = bits == 16 ? site_.selector : 2 * site_.selector;
+        const int first = metadataBits(site_) == 16 ? site_.selector : 2 * site_.selector;
         return static_cast<int>(words[first + index / 8] >> ((isLower ? 16 : 0) + 2 * (index % 8)) & 3);
     }
 
@@ -115,7 +115,7 @@ class Sparsity {
 /// Calls take(row, stored, pattern) for A, stored elements being all of them or half of a sparse row.
 template <class Take>
 void readA(const Instr& i, Warp& w, const MatrixSite& site, Take take) {
-    const int rows = rowsOf(site), stored = site.k / (site.isSparse ? 2 : 1);
+    const int rows = rowsOf(site), stored = storedDepth(site);
     if (!site.aRegisters.empty()) {
         readFragment(
             w, site.aRegisters, site.a, distinctRegisters(rows * stored, site.a),
@@ -203,7 +203,7 @@ struct Parts {
 void addProducts(const Instr& i, Warp& w, const MatrixSite& site, const Parts& parts, const TensorSum& how, bool half,
                  bool widens, Accumulators& sums) {
     static thread_local TensorProduct product;
-    const int rows = rowsOf(site), stored = site.k / (site.isSparse ? 2 : 1);
+    const int rows = rowsOf(site), stored = storedDepth(site);
     const auto number = [&](MatrixType type, std::uint32_t bits, bool negates) {
         TensorNumber n = tensorNumber(type, bits);
         if (widens) n = normalized(n);
@@ -371,7 +371,7 @@ void multiplyIntegers(const Instr& i, Warp& w, const MatrixSite& site) {
     static thread_local std::int16_t a[kMostRows][kMostIntegerTerms], b[kMostIntegerTerms][kMostColumns];
     static thread_local std::uint8_t depths[kMostRows][kMostIntegerTerms];
     Accumulators& c = accumulators();
-    const int rows = rowsOf(site), stored = site.k / (site.isSparse ? 2 : 1);
+    const int rows = rowsOf(site), stored = storedDepth(site);
     readA(i, w, site, [&](int row, int term, std::uint32_t bits) {
         a[row][term] = integerOf(site.a, bits);
         depths[row][term] = static_cast<std::uint8_t>(term);
@@ -422,9 +422,7 @@ void multiplyBits(const Instr& i, Warp& w, const MatrixSite& site) {
 }  // namespace
 
 void runMatrixMultiply(const Instr& i, Warp& w, LaneMask mask) {
-    if (mask != kAllLanes)
-        w.fail(LaunchError::Cause::illegalInstruction, i, 0,
-               "not all threads of the warp execute a matrix instruction");
+    expectWholeWarp(i, w, mask);
     const MatrixSite& site = w.code().matrixSites[i.extra];
     if (site.a == MatrixType::f64) return multiplyDoubles(w, site);
     if (site.a == MatrixType::b1) return multiplyBits(i, w, site);

@@ -8,12 +8,11 @@ namespace bulkhead::sim {
 /// along rows of A and columns of B. Where pieces lie is what the PTX ISA calls the canonical layouts.
 class MatrixOperand {
   public:
-    MatrixOperand(std::uint64_t descriptor, bool isTransposed)
+    explicit MatrixOperand(std::uint64_t descriptor)
         : start_(static_cast<std::uint32_t>(descriptor & 0x3fff) << 4),
           leading_(static_cast<std::uint32_t>(descriptor >> 16 & 0x3fff) << 4),
           stride_(static_cast<std::uint32_t>(descriptor >> 32 & 0x3fff) << 4),
-          swizzle_(static_cast<Swizzle>(descriptor >> 62)),
-          isTransposed_(isTransposed) {}
+          swizzle_(static_cast<Swizzle>(descriptor >> 62)) {}
 
     /// Where the 16 bytes lie that hold element `across` (a row of A, a column of B) at bytes 16 * piece of its depth.
     std::uint32_t alongDepth(unsigned across, unsigned piece) const {
@@ -28,7 +27,6 @@ class MatrixOperand {
         return swizzled(start_ + piece / pieces * leading_ + piece % pieces * 16 + depth / 8 * stride_ +
                         depth % 8 * width());
     }
-    bool isTransposed() const { return isTransposed_; }
 
   private:
     enum class Swizzle : std::uint8_t { none, bytes128, bytes64, bytes32 };
@@ -41,7 +39,6 @@ class MatrixOperand {
 
     std::uint32_t start_, leading_, stride_;
     Swizzle swizzle_;
-    bool isTransposed_;
 };
 
 }  // namespace bulkhead::sim
