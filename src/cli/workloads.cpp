@@ -27,17 +27,21 @@ Value orNothing(bool known, Value value) {
     return known ? std::move(value) : Value();
 }
 
+Value classOf(const workloads::Workload& workload) {
+    return orNothing(!workload.workloadClass().empty(), std::string(workload.workloadClass()));
+}
+
 /// What the papers say of each.
 Result listed(const std::vector<const workloads::Workload*>& chosen) {
     Result r;
-    r.columns = {{"name", ""},           {"suite", ""},    {"class", ""}, {"paper's input", "KB"}, {"paper's APKI", ""},
+    r.columns = {{"name", ""},           {"suite", ""},    {"class", ""}, {"input", "KB"},    {"paper's APKI", ""},
                  {"shared memory", "%"}, {"barriers", ""}, {"FGPU", ""},  {"description", ""}};
     for (const workloads::Workload* w : chosen) {
         const bool known = w->ciao.has_value();
         const workloads::CiaoFigures figures = w->ciao.value_or(workloads::CiaoFigures{});
-        r.add({std::string(w->name), std::string(w->suite),
-               orNothing(known, std::string(known ? figures.workloadClass : "")),
-               orNothing(known, static_cast<double>(figures.inputBytes) / 1024), orNothing(known, figures.apki),
+        const std::size_t inputBytes = w->inference ? w->inference->inputBytes : figures.inputBytes;
+        r.add({std::string(w->name), std::string(w->suite), classOf(*w),
+               orNothing(known || w->inference, static_cast<double>(inputBytes) / 1024), orNothing(known, figures.apki),
                orNothing(known, 100 * figures.sharedMemoryShare),
                orNothing(known, std::string(figures.barriers ? "yes" : "no")), std::string(w->fgpu ? "yes" : ""),
                std::string(w->description)});
@@ -79,8 +83,7 @@ Result measured(const std::vector<const workloads::Workload*>& chosen, const Wor
             verdict = error.what();
             allRight = false;
         }
-        r.add({std::string(w->name), orNothing(known, std::string(known ? figures.workloadClass : "")),
-               static_cast<double>(footprint) / 1024, m.seconds * 1e6,
+        r.add({std::string(w->name), classOf(*w), static_cast<double>(footprint) / 1024, m.seconds * 1e6,
                orNothing(counted, static_cast<std::int64_t>(m.counters.warpInstructions)), orNothing(counted, m.ipc()),
                orNothing(counted, m.apki()), orNothing(known, figures.apki),
                orNothing(counted, 100 * m.sharedMemoryShare()), orNothing(known, 100 * figures.sharedMemoryShare),

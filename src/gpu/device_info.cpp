@@ -29,6 +29,7 @@ DeviceInfo describeDevice(const DriverApi& api, driver::CUdevice device) {
     info.coreMHz = attribute(DeviceAttribute::clockRateKHz) / 1e3;
     info.memoryMHz = attribute(DeviceAttribute::memoryClockKHz) / 1e3;
     info.memoryBusBits = attribute(DeviceAttribute::memoryBusBits);
+    info.sharedPerBlock = static_cast<Bytes>(attribute(DeviceAttribute::sharedBytesPerBlockOptIn));
     return info;
 }
 

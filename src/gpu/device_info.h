@@ -16,6 +16,7 @@ struct DeviceInfo {
     Bytes memoryBytes = 0, l2Bytes = 0;
     double coreMHz = 0, memoryMHz = 0;
     int memoryBusBits = 0;
+    Bytes sharedPerBlock = 0;  ///< at most, for kernels that ask for it
 
     /// Of so many cycles of its SMs.
     double seconds(Cycles cycles) const { return static_cast<double>(cycles) / (coreMHz * 1e6); }

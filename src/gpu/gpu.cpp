@@ -287,6 +287,13 @@ void Kernel::launchBytes(const Stream& stream, Dim3 grid, Dim3 block, std::size_
     launchWith(stream, grid, block, sharedBytes, list);
 }
 
+void Kernel::permitShared(std::size_t dynamicBytes) {
+    constexpr auto kMost = static_cast<driver::CUfunction_attribute>(driver::FunctionAttribute::maxDynamicSharedBytes);
+    context_->makeCurrent();
+    context_->check(context_->api().cuFuncSetAttribute(handle_, kMost, static_cast<int>(dynamicBytes)),
+                    fmt::format("cannot give {} {} B of shared memory", name_, dynamicBytes));
+}
+
 int Kernel::blocksPerSm(unsigned threads, std::size_t dynamicSharedBytes) const {
     context_->makeCurrent();
     int blocks = 0;

@@ -138,6 +138,8 @@ class Kernel {
     /// The same with arguments whose types only the caller of this program knows.
     void launchBytes(const Stream&, Dim3 grid, Dim3 block, std::size_t sharedBytes,
                      std::span<const std::vector<std::uint8_t>> arguments);
+    /// Launches may give a block that much dynamic shared memory, where GPUs have more than programs get by default.
+    void permitShared(std::size_t dynamicBytes);
     /// Blocks of that many threads that fit on one SM.
     int blocksPerSm(unsigned threads, std::size_t dynamicSharedBytes = 0) const;
     const std::string& name() const { return name_; }

@@ -15,6 +15,7 @@ Create createMatrixMultiply, createSortingNetworks, createVectorAdd, createScala
 Create createMarsKmeans, createInvertedIndex, createPageViewCount, createSimilarityScore, createStringMatch,
     createWordCount;
 Create createAlexnet;
+Create createGemmMma, createGemmWgmma, createAttention, createPagedDecode, createQuantizedGemv;
 
 namespace {
 
@@ -70,8 +71,47 @@ const std::vector<Workload>& all() {
         {"SP", "CUDA samples", "scalar products of pairs of vectors", {}, true, createScalarProducts},
         {"FWT", "CUDA samples", "convolution by fast Walsh transforms", {}, true, createFastWalsh},
         {"IC", "Caffe", "image classification with AlexNet", {}, true, createAlexnet},
+        {"GEMM_MMA",
+         "Inference",
+         "a layer's matrix product by mma, bfloat16",
+         {},
+         false,
+         createGemmMma,
+         InferenceFigures{"compute", 44 * kMiB}},
+        {"GEMM_WGMMA",
+         "Inference",
+         "the same by wgmma and tensor maps, for sm_90",
+         {},
+         false,
+         createGemmWgmma,
+         InferenceFigures{"compute", 44 * kMiB, true}},
+        {"Attention",
+         "Inference",
+         "attention of a prompt's tokens: prefill",
+         {},
+         false,
+         createAttention,
+         InferenceFigures{"compute", 28 * kMiB}},
+        {"PagedDecode",
+         "Inference",
+         "attention of one new token to a paged cache: decode",
+         {},
+         false,
+         createPagedDecode,
+         InferenceFigures{"memory", 210 * kMiB}},
+        {"GEMV_INT4",
+         "Inference",
+         "matrix times vector, weights of four bits",
+         {},
+         false,
+         createQuantizedGemv,
+         InferenceFigures{"memory", 29 * kMiB}},
     };
     return table;
+}
+
+std::string_view Workload::workloadClass() const {
+    return ciao ? ciao->workloadClass : inference ? inference->boundBy : "";
 }
 
 const Workload& find(std::string_view name) {

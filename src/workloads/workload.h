@@ -42,13 +42,24 @@ struct CiaoFigures {
     bool barriers;
 };
 
+/// What a workload of inference waits for on the GPUs it is made for.
+struct InferenceFigures {
+    const char* boundBy;      ///< compute or memory
+    std::size_t inputBytes;   ///< its footprint at size paper
+    bool tensorMaps = false;  ///< reads through tensor maps, which walls refuse
+};
+
 struct Workload {
     std::string_view name;   ///< as its suite calls it: "ATAX"
-    std::string_view suite;  ///< PolyBench, Rodinia, Mars, CUDA samples, Caffe
+    std::string_view suite;  ///< PolyBench, Rodinia, Mars, CUDA samples, Caffe, Inference
     std::string_view description;
     std::optional<CiaoFigures> ciao;
     bool fgpu = false;  ///< in Table I of the Fractional GPUs paper, or its IC case
     std::unique_ptr<Instance> (*create)(gpu::Context&, Size, std::uint64_t seed);
+    std::optional<InferenceFigures> inference = {};
+
+    /// CIAO's class, or what it is bound by; empty where neither is known.
+    std::string_view workloadClass() const;
 };
 
 /// All of them, suite by suite.

@@ -28,7 +28,8 @@ std::vector<std::string> chosen(const CostSpec& spec) {
     std::vector<std::string> names;
     for (const std::string& name : spec.workloads) names.emplace_back(workloads::find(name).name);
     if (names.empty())
-        for (const workloads::Workload& workload : workloads::all()) names.emplace_back(workload.name);
+        for (const workloads::Workload& workload : workloads::all())
+            if (!workload.inference || !workload.inference->tensorMaps) names.emplace_back(workload.name);
     return names;
 }
 
