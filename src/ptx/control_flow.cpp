@@ -83,8 +83,10 @@ class PostDominators {
   public:
     explicit PostDominators(std::vector<ControlFlow::Block>& blocks)
         : blocks_(blocks), exit_(static_cast<int>(blocks.size())), predecessors_(blocks.size() + 1) {
+        findGivingUp();
         for (int b = 0; b < exit_; ++b) {
-            for (int successor : blocks_[b].successors) predecessors_[successor].push_back(b);
+            for (int successor : blocks_[b].successors)
+                if (counts(b, successor)) predecessors_[successor].push_back(b);
             if (blocks_[b].leaves) predecessors_[exit_].push_back(b);
         }
     }
@@ -105,7 +107,7 @@ class PostDominators {
                 if (b == exit_) continue;
                 int meet = -1;
                 auto join = [&](int successor) {
-                    if (parent_[successor] < 0) return;
+                    if (parent_[successor] < 0 || !counts(b, successor)) return;
                     meet = meet < 0 ? successor : intersect(meet, successor);
                 };
                 for (int successor : blocks_[b].successors) join(successor);
@@ -120,6 +122,23 @@ class PostDominators {
     }
 
   private:
+    /// Blocks all of whose ways end where lanes give up.
+    void findGivingUp() {
+        givesUp_.assign(blocks_.size() + 1, false);
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (int b = exit_ - 1; b >= 0; --b) {
+                if (givesUp_[b]) continue;
+                const auto& successors = blocks_[b].successors;
+                const bool all = !blocks_[b].leaves && !successors.empty() &&
+                                 std::all_of(successors.begin(), successors.end(), [&](int s) { return givesUp_[s]; });
+                if (blocks_[b].givesUp || all) givesUp_[b] = changed = true;
+            }
+        }
+    }
+    /// Lanes that give up behind this edge have nobody to meet, where others go on.
+    bool counts(int from, int to) const { return givesUp_[from] || !givesUp_[to]; }
+
     bool leaves(int b) const { return blocks_[b].leaves || (!leavesEndlessLoop_.empty() && leavesEndlessLoop_[b]); }
 
     void order() {
@@ -210,7 +229,7 @@ class PostDominators {
     std::vector<ControlFlow::Block>& blocks_;
     int exit_;
     std::vector<std::vector<int>> predecessors_;
-    std::vector<bool> leavesEndlessLoop_;
+    std::vector<bool> givesUp_, leavesEndlessLoop_;
     std::vector<int> postOrder_, number_, parent_;
 };
 
@@ -292,7 +311,7 @@ ControlFlow analyseControlFlow(const Function& function, WaysOut ways) {
     for (int i = 0; i < size; ++i) {
         if (begins[i]) {
             if (!flow.blocks.empty()) flow.blocks.back().last = i;
-            flow.blocks.push_back({i, size, {}, false, -1});
+            flow.blocks.push_back({i, size, {}, false, false, -1});
         }
         flow.blockOf[i] = static_cast<int>(flow.blocks.size()) - 1;
     }
@@ -307,6 +326,7 @@ ControlFlow analyseControlFlow(const Function& function, WaysOut ways) {
         };
         if (isEnd(last, ways)) {
             block.leaves = last.opcode != "trap" || ways == WaysOut::unguarded;
+            block.givesUp = last.opcode != "ret" && ways == WaysOut::unguarded;
             if (last.guard < 0) continue;
         }
         bool fallsThrough = !isBranch(last) || last.guard >= 0;
@@ -315,6 +335,11 @@ ControlFlow analyseControlFlow(const Function& function, WaysOut ways) {
             for (int target : targetsOf(function, last)) goTo(target);
         }
     }
+    // Where nobody returns, an exit is the end.
+    const bool returns = std::any_of(flow.blocks.begin(), flow.blocks.end(),
+                                     [](const ControlFlow::Block& b) { return b.leaves && !b.givesUp; });
+    if (!returns)
+        for (ControlFlow::Block& block : flow.blocks) block.givesUp = false;
     PostDominators(flow.blocks).compute();
     return flow;
 }

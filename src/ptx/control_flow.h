@@ -17,7 +17,7 @@ Effects effectsOf(const Function&, const Instruction&);
 /// What counts as a way out of a function.
 enum class WaysOut : std::uint8_t {
     /// For where lanes of a warp meet again. A guarded ret, exit or trap ends no block and is no way out: the lanes
-    /// that leave there have nobody to meet.
+    /// that leave there have nobody to meet. Nor is an exit or a trap where others go on to a ret.
     unguarded,
     /// For what threads have in common. Every ret and exit is a way out; trap is none, since it ends the launch.
     all,
@@ -29,8 +29,9 @@ struct ControlFlow {
     struct Block {
         int first, last;  ///< instructions [first, last)
         std::vector<int> successors;
-        bool leaves = false;  ///< may end the function: by a way out, or the end of the body
-        int postDominator;    ///< block index, or -1 = the function's exit
+        bool leaves = false;   ///< may end the function: by a way out, or the end of the body
+        bool givesUp = false;  ///< ... by an exit or a trap that all lanes take
+        int postDominator;     ///< block index, or -1 = the function's exit
     };
     std::vector<Block> blocks;
     std::vector<int> blockOf;  ///< per instruction

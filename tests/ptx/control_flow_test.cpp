@@ -179,6 +179,19 @@ TEST(ControlFlow, TrapEndsABlock) {
     EXPECT_EQ(postDominators(f), (Map{{"A", "exit"}, {"B", "exit"}, {"C", "exit"}}));
 }
 
+TEST(ControlFlow, WhereNobodyReturnsAnExitIsTheEnd) {
+    Body f = parseBody("A: @%p1 bra C;\n B: mov.u32 %r1, 1;\n C: @%p2 bra A;\n D: exit;");
+    EXPECT_EQ(postDominators(f), (Map{{"A", "C"}, {"B", "C"}, {"C", "D"}, {"D", "exit"}}));
+}
+
+TEST(ControlFlow, LanesThatGoOnMeetWhereOthersGiveUp) {
+    // Lanes that come to B may trap: those that do not meet the others at C all the same, and so at E.
+    Body f = parseBody(
+        "A: @%p1 bra C;\n B: @%p2 bra T;\n C: @%p3 bra E;\n X: exit;\n E: ret;\n T: mov.u32 %r1, 1; bra U;\n U: trap;");
+    EXPECT_EQ(postDominators(f),
+              (Map{{"A", "C"}, {"B", "C"}, {"C", "E"}, {"X", "exit"}, {"E", "exit"}, {"T", "U"}, {"U", "exit"}}));
+}
+
 TEST(ControlFlow, FallingOffTheEndLeaves) {
     Body f = parseBody("A: @%p1 bra E;\n B: mov.u32 %r1, 1;\n E:");
     ControlFlow flow = analyseControlFlow(f);
