@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 namespace bulkhead::cli {
@@ -82,8 +83,12 @@ class Respelling {
         std::size_t end = at_;
         while (end < source_.size() && isOfName(source_[end])) ++end;
         const std::string_view name = source_.substr(at_, end - at_);
-        if (name == "__shared__" && startsWith(skipSpace(end), "alignas")) return swapAlignment(end);
+        if (name == "__shared__" && startsWith(skipSpace(end), "alignas")) {
+            swapAlignment(end);
+            return wrapBarrier();
+        }
         copy(end - at_);
+        if (name == "__shared__") return wrapBarrier();
         if (name == "asm" || name == "__asm__" || name == "__asm") takeAssembly();
     }
 
@@ -115,6 +120,43 @@ class Respelling {
         made_ += " " + before;
         made_ += source_.substr(at_, alignment - at_);
         at_ = end;
+    }
+
+    /// One variable whose type has a name: "Type name[2];", from behind __shared__.
+    struct Declaration {
+        std::string_view type, name, extents;
+        std::size_t end = 0;
+    };
+    std::optional<Declaration> declarationAt(std::size_t at) const {
+        const std::size_t end = source_.find(';', at);
+        if (end == std::string_view::npos) return {};
+        const std::string_view text = source_.substr(at, end - at);
+        // Of several, or with a value, or a macro's.
+        if (text.find_first_of("={}()#\"/") != std::string_view::npos) return {};
+        const std::size_t extents = std::min(text.find('['), text.size());
+        std::size_t nameEnd = extents;
+        while (nameEnd > 0 && isSpace(text[nameEnd - 1])) --nameEnd;
+        std::size_t name = nameEnd;
+        while (name > 0 && isOfName(text[name - 1])) --name;
+        const bool hasType = text.substr(0, name).find_first_not_of(" \t\n") != std::string_view::npos;
+        if (name == nameEnd || !hasType || text.substr(name, extents - name).find(',') != std::string_view::npos)
+            return {};
+        return Declaration{text.substr(0, name), text.substr(name, nameEnd - name), text.substr(extents), end + 1};
+    }
+
+    /// clang has no shared variable of a class whose destructor has a body. One that constructs and destroys nothing
+    /// holds it, as nvcc leaves it.
+    void wrapBarrier() {
+        const std::optional<Declaration> d = declarationAt(at_);
+        if (!d || (d->type.find("barrier") == std::string_view::npos &&
+                   d->type.find("pipeline_shared_state") == std::string_view::npos))
+            return;
+        const std::string name(d->name);
+        made_ += " ::bulkhead_sdk::Unconstructed<";
+        made_ += d->type;
+        made_ += d->extents;
+        made_ += "> " + name + "InShared; auto& " + name + " = " + name + "InShared.object;";
+        at_ = d->end;
     }
 
     void takeAssembly() {

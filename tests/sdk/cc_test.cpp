@@ -396,11 +396,19 @@ TEST_F(Cc, WhatGccOnlyWarnsOfIsNoError) {
 TEST_F(Cc, TakesTheSpellingsOfNvcc) {
     const std::string source = write("spelling.cu", R"(#include <vector>
 // no launch: k<< <1, 1>> >
+struct block_barrier {
+    int phase;
+    __host__ __device__ block_barrier() : phase(1) {}
+    __host__ __device__ ~block_barrier() { phase = 0; }
+};
 template <class T> struct Box { T x; };
 template <int n>
 __global__ void k(int* p) {
     __shared__ alignas(16) float tile[16];
     extern __shared__ alignas(8) char more[];
+    __shared__ block_barrier one;
+    __shared__ alignas(16) block_barrier several[2][3];
+    if (threadIdx.x == 0) one.phase = several[1][2].phase = 3;
     unsigned sm, lane, sum;
     asm volatile("mov.u32 %0, %smid;" : "=r"(sm));
     asm("mov.u32 %0, %%laneid;" : "=r"(lane));
@@ -409,6 +417,7 @@ __global__ void k(int* p) {
     more[0] = (char)(sm < 1000);
     __syncthreads();
     p[threadIdx.x] = n + (int)tile[threadIdx.x] + 100 * sum + 10000 * more[0];
+    if (one.phase != 3 || several[1][2].phase != 3 || sizeof several != 6 * sizeof(int)) p[threadIdx.x] = -1;
 }
 int main() {
     std::vector<Box<Box<int>> > boxes(1);
@@ -626,6 +635,67 @@ TEST_F(Cc, CudasLibrariesOfTemplatesCompileUnchanged) {
     const Outcome built = cc({"-O1", "-I" + libraries.string(), source, "-o", at("templates")});
     ASSERT_EQ(built.exitCode, 0) << built.output;
     EXPECT_EQ(run({at("templates")}).exitCode, 0);
+}
+
+TEST_F(Cc, BarriersAndPipelinesOfLibcuxxAreShared) {
+    const std::string nvcc = findNvcc();
+    const std::filesystem::path libraries =
+        nvcc.empty() ? "" : std::filesystem::canonical(nvcc).parent_path().parent_path() / "include/cccl";
+    if (!std::filesystem::exists(libraries / "cuda/barrier")) GTEST_SKIP() << "there is no CCCL beside nvcc";
+    const std::string source = write("barriers.cu", R"(#include <cooperative_groups.h>
+#include <cuda/barrier>
+#include <cuda/pipeline>
+namespace cg = cooperative_groups;
+constexpr auto block_scope = cuda::thread_scope_block;
+/// Each thread gets what another one fetched.
+__global__ void reversed(const int* in, int* out) {
+    __shared__ int tile[64];
+    __shared__ cuda::barrier<block_scope> ready;
+    if (threadIdx.x == 0) init(&ready, blockDim.x);
+    __syncthreads();
+    cuda::memcpy_async(tile + threadIdx.x, in + blockIdx.x * 64 + threadIdx.x, sizeof(int), ready);
+    ready.arrive_and_wait();
+    out[blockIdx.x * 64 + threadIdx.x] = tile[63 - threadIdx.x];
+}
+__global__ void summed(const int* in, int* out, int count) {
+    __shared__ int tiles[2][64];
+    __shared__ cuda::pipeline_shared_state<block_scope, 2> state;
+    auto block = cg::this_thread_block();
+    auto pipe = cuda::make_pipeline(block, &state);
+    int sum = 0;
+    for (int used = 0, fetched = 0; used < count; ++used) {
+        for (; fetched < count && fetched < used + 2; ++fetched) {
+            pipe.producer_acquire();
+            cuda::memcpy_async(block, tiles[fetched % 2], in + fetched * 64, sizeof tiles[0], pipe);
+            pipe.producer_commit();
+        }
+        pipe.consumer_wait();
+        block.sync();
+        sum += tiles[used % 2][63 - threadIdx.x];
+        block.sync();
+        pipe.consumer_release();
+    }
+    out[threadIdx.x] = sum;
+}
+int main() {
+    int *in, *out, wrong = 0;
+    cudaMallocManaged(&in, 1024);
+    cudaMallocManaged(&out, 1024);
+    for (int i = 0; i < 256; ++i) in[i] = i * i % 101;
+    reversed<<<4, 64>>>(in, out);
+    if (cudaDeviceSynchronize()) return 1;
+    for (int i = 0; i < 256; ++i) wrong += out[i] != in[i / 64 * 64 + 63 - i % 64];
+    summed<<<1, 64>>>(in, out, 4);
+    if (cudaDeviceSynchronize()) return 1;
+    for (int i = 0; i < 64; ++i) wrong += out[i] != in[63 - i] + in[127 - i] + in[191 - i] + in[255 - i];
+    return wrong ? 2 : 0;
+}
+)");
+    for (const char* architecture : {"-arch=sm_75", "-arch=sm_80", "-arch=sm_90"}) {
+        const Outcome built = cc({"-O1", architecture, "-I" + libraries.string(), source, "-o", at("barriers")});
+        ASSERT_EQ(built.exitCode, 0) << built.output;
+        EXPECT_EQ(run({at("barriers")}).exitCode, 0) << architecture;
+    }
 }
 
 TEST_F(Cc, NoInputIsRefused) {

@@ -19,6 +19,7 @@
 #include "bulkhead_sdk/simd_intrinsics.h"
 #include "bulkhead_sdk/standard_library.h"
 #include "bulkhead_sdk/synchronization.h"
+#include "bulkhead_sdk/unconstructed.h"
 #include "bulkhead_sdk/warp.h"
 #endif
 
