@@ -7,11 +7,11 @@
 namespace bulkhead::compare {
 namespace {
 
-constexpr std::array<const char*, 3> kClasses = {"LWS", "SWS", "CI"};
+/// CIAO's, and those of inference.
+constexpr std::array<const char*, 5> kClasses = {"LWS", "SWS", "CI", "compute", "memory"};
 
 std::string classOf(const std::string& workload) {
-    const auto& ciao = workloads::find(workload).ciao;
-    return ciao ? ciao->workloadClass : "";
+    return std::string(workloads::find(workload).workloadClass());
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ std::vector<std::string> ciaoWorkloads(const std::vector<std::string>& classes) 
     for (const char* wanted : kClasses) {
         if (!classes.empty() && std::find(classes.begin(), classes.end(), wanted) == classes.end()) continue;
         for (const workloads::Workload& w : workloads::all())
-            if (w.ciao && std::string(w.ciao->workloadClass) == wanted) names.emplace_back(w.name);
+            if (w.ciao && w.workloadClass() == wanted) names.emplace_back(w.name);
     }
     return names;
 }
