@@ -170,6 +170,15 @@ union CUlaunchAttributeValue {
         unsigned x, y, z;
     } clusterDim;
     int programmaticStreamSerializationAllowed;
+    struct {
+        CUevent event;
+        int flags;
+        int triggerAtBlockStart;
+    } programmaticEvent;
+    struct {
+        CUevent event;
+        int flags;
+    } launchCompletionEvent;
     int priority;
 };
 

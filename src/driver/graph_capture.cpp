@@ -213,6 +213,7 @@ void captureOperation(CUstream stream, Operation operation) {
 
 bool captureKernel(CUstream stream, KernelWork work) {
     if (!capturing(stream)) return false;
+    requireNoEvents(work.attributes);
     keepPriority(work, stream->priority);
     captureOperation(stream, std::move(work));
     return true;

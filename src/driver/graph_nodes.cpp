@@ -279,6 +279,7 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeID att
         checkLaunchAttribute(attribute, *value);
         KernelWork changed = work;
         changed.attributes[attribute] = *value;
+        requireNoEvents(changed.attributes);
         checkKernel(changed);
         work = std::move(changed);
     });

@@ -29,6 +29,34 @@ enum class LaunchAttribute : CUlaunchAttributeID {
     nvlinkScheduling = 16,
 };
 
+const CUlaunchAttributeValue* attributeOf(const CUlaunchAttributes& attributes, LaunchAttribute id) {
+    const auto found = attributes.find(static_cast<CUlaunchAttributeID>(id));
+    return found == attributes.end() ? nullptr : &found->second;
+}
+
+/// The moment at which a launch will trigger the event.
+sim::MarkerId markerOf(CUcontext context, CUevent event) {
+    require(known(event)->context->root == context->root, CUDA_ERROR_INVALID_HANDLE, "an event of another context");
+    require(!event->timed, CUDA_ERROR_INVALID_VALUE, "a kernel triggers events without timing only");
+    event->captured = {};
+    event->marker = gpuOf(context).createMarker();
+    return *event->marker;
+}
+
+/// When the launch may start, and which moments of it others wait for.
+void orderLaunch(CUcontext context, const CUlaunchAttributes& attributes, sim::LaunchSpec& spec) {
+    if (const auto* value = attributeOf(attributes, LaunchAttribute::programmaticSerialization))
+        spec.startsEarly = value->programmaticStreamSerializationAllowed != 0;
+    if (const auto* value = attributeOf(attributes, LaunchAttribute::launchCompletionEvent))
+        spec.whenBegun = markerOf(context, value->launchCompletionEvent.event);
+    if (const auto* value = attributeOf(attributes, LaunchAttribute::programmaticEvent)) {
+        const auto& [event, flags, atStart] = value->programmaticEvent;
+        require(!atStart || !spec.whenBegun, CUDA_ERROR_NOT_SUPPORTED,
+                "two events that a kernel triggers at its start");
+        (atStart ? spec.whenBegun : spec.whenLet) = markerOf(context, event);
+    }
+}
+
 CUlaunchAttributes cooperatively() {
     CUlaunchAttributeValue yes = {};
     yes.cooperative = 1;
@@ -39,12 +67,10 @@ CUlaunchAttributes cooperatively() {
 
 void checkLaunchAttribute(CUlaunchAttributeID id, const CUlaunchAttributeValue&) {
     switch (static_cast<LaunchAttribute>(id)) {
-        case LaunchAttribute::programmaticEvent:
-        case LaunchAttribute::launchCompletionEvent:
-            throw Failure{CUDA_ERROR_NOT_SUPPORTED, "events that a kernel triggers are not supported"};
         case LaunchAttribute::deviceUpdatableNode:
             throw Failure{CUDA_ERROR_NOT_SUPPORTED, "nodes that kernels update are not supported"};
-        // A launch that may begin early waits all the same.
+        case LaunchAttribute::programmaticEvent:
+        case LaunchAttribute::launchCompletionEvent:
         case LaunchAttribute::programmaticSerialization:
         case LaunchAttribute::cooperative:
         case LaunchAttribute::clusterDimension:
@@ -63,9 +89,15 @@ void checkLaunchAttribute(CUlaunchAttributeID id, const CUlaunchAttributeValue&)
     throw Failure{CUDA_ERROR_INVALID_VALUE, fmt::format("no launch attribute has the number {}", id)};
 }
 
+void requireNoEvents(const CUlaunchAttributes& attributes) {
+    require(!attributeOf(attributes, LaunchAttribute::programmaticEvent) &&
+                !attributeOf(attributes, LaunchAttribute::launchCompletionEvent),
+            CUDA_ERROR_NOT_SUPPORTED, "events that a kernel of a graph triggers are not supported");
+}
+
 bool KernelWork::cooperative() const {
-    const auto found = attributes.find(static_cast<CUlaunchAttributeID>(LaunchAttribute::cooperative));
-    return found != attributes.end() && found->second.cooperative != 0;
+    const CUlaunchAttributeValue* value = attributeOf(attributes, LaunchAttribute::cooperative);
+    return value && value->cooperative != 0;
 }
 
 std::optional<sim::Dim3> KernelWork::cluster() const {
@@ -265,6 +297,7 @@ void enqueueKernel(CUstream on, const KernelWork& work, int priority) {
     spec.priority = priority;
     spec.overruns = state().overruns.get();
     spec.print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+    orderLaunch(on->context, work.attributes, spec);
     if (work.cooperative()) spec.gridWorkspace = gridWorkspace(root);
     const CUdeviceptr workspace = spec.gridWorkspace;
     const sim::LaunchId id = gpuOf(root).launch(on->id, std::move(spec));

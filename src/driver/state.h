@@ -472,6 +472,8 @@ struct KernelWork {
 void keepPriority(KernelWork&, int priority);
 /// Throws Failure for an attribute that would change a kernel's meaning and has none here.
 void checkLaunchAttribute(CUlaunchAttributeID, const CUlaunchAttributeValue&);
+/// That a launch triggers: for nodes of graphs.
+void requireNoEvents(const CUlaunchAttributes&);
 /// Throws Failure if the GPU cannot hold it.
 void checkKernel(const KernelWork&);
 /// Checks sizes and takes the arguments over.

@@ -37,7 +37,12 @@ struct LaunchSpec {
     int priority = 0;                  ///< its blocks are placed before those of launches with a higher number
     Cycles maxCycles = 0;              ///< ended with an error after that long; 0 = no limit
     VirtualAddress gridWorkspace = 0;  ///< what cooperative groups synchronise a grid by; 0 = the grid cannot
-    AccessWindow window;               ///< how L2 is to keep what it accesses
+    /// May start when all blocks of those before it in the stream have ended or let dependent launches start
+    /// (griddepcontrol), rather than when they are done.
+    bool startsEarly = false;
+    std::optional<MarkerId> whenLet;    ///< recorded when all of its own blocks have
+    std::optional<MarkerId> whenBegun;  ///< recorded when all of its blocks have started
+    AccessWindow window;                ///< how L2 is to keep what it accesses
     std::function<void(std::string_view)> print;
     Overruns* overruns = nullptr;  ///< null: reads outside of allocations are errors, wherever they are
 };
@@ -69,6 +74,8 @@ struct Launch {
     StreamId stream = 0;
     std::uint32_t group = 0;  ///< of contexts that run side by side
     std::uint64_t nextBlock = 0, blocksLeft = 0;
+    std::uint64_t blocksLetting = 0;  ///< that have ended, or let dependent launches start
+    std::vector<LaunchId> earlier;    ///< that it depends on and that have not ended
     Cycles lastBlockEnd = 0;
     // Of a launch that is not timed whole:
     bool holdsGpu = false;                     ///< no other launch has blocks on the GPU until it is over

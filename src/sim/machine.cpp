@@ -218,7 +218,7 @@ LaunchId Machine::launch(StreamId stream, LaunchSpec spec) {
     launches_.push_back(makeLaunch(stream, std::move(spec)));
     units_.addLaunch();
     const LaunchId id = launches_.back().record.id;
-    streams_.launch(stream, id);
+    streams_.launch(stream, id, launches_.back().spec);
     return id;
 }
 
@@ -233,6 +233,10 @@ void Machine::startLaunch(LaunchId id) {
     Launch& launch = launches_[id];
     launch.record.state = LaunchRecord::State::running;
     launch.record.started = sim_.now();
+    launch.earlier = streams_.earlierThan(launch.stream, id);
+    std::erase_if(launch.earlier, [&](LaunchId other) { return launches_[other].record.over(); });
+    launch.context.followsRunning = !launch.earlier.empty();
+    if (launch.context.followsRunning) followers_.push_back(id);
     // What a launch reads by itself is counted, as hardware's counters do; it takes no part in the kernel's time.
     Counters own;
     own.l2Sectors = sim_.config.launch.l2Reads;
@@ -361,9 +365,42 @@ void Machine::endLaunch(Launch& launch, LaunchRecord::State state, Cycles when) 
     if (sim_.observer) sim_.observer->launchEnded(when, launch.record.id);
     launch.clusters.clear();
     launch.spec.program.reset();
-    streams_.launchEnded(launch.stream, when);
+    releaseLater(launch.record.id);
+    streams_.launchEnded(launch.stream, launch.record.id, when);
     slicer_.consider();
     dispatcher_.schedule();
+}
+
+/// Launches that have started and depend on one that has ended.
+void Machine::releaseLater(LaunchId ended) {
+    std::erase(followers_, ended);
+    std::erase_if(followers_, [&](LaunchId id) {
+        Launch& launch = launches_[id];
+        std::erase(launch.earlier, ended);
+        if (!launch.earlier.empty()) return false;
+        launch.context.followsRunning = false;
+        for (const auto& sm : groupOf(launch).sms()) {
+            sm->advanceTo(sim_.now(), false);
+            sm->earlierEnded(id);
+        }
+        return true;
+    });
+}
+
+/// Launches of which all blocks have started, for those who wait for that.
+void Machine::tellBegun(const SmGroup& group) {
+    for (const LaunchId id : group.running) {
+        Launch& launch = launches_[id];
+        if (!launch.spec.whenBegun || !launch.placed()) continue;
+        launch.spec.whenBegun.reset();
+        streams_.launchBegun(launch.stream, id, sim_.now());
+    }
+}
+
+/// Blocks that are executed without time let nobody start.
+void Machine::blockLetsDependents(Launch& launch, Cycles when) {
+    if (++launch.blocksLetting == launch.spec.grid.count() && !launch.holdsGpu)
+        streams_.launchLetsDependents(launch.stream, launch.record.id, when);
 }
 
 /// What SMs had to tell in the window that has ended, in the order of time.
@@ -381,6 +418,8 @@ void Machine::readNotices(SmGroup& group) {
             launchFailed(notice.launch, *notice.error, notice.when);
             continue;
         }
+        if (notice.letsDependents) blockLetsDependents(launch, notice.when);
+        if (!notice.ended) continue;
         --launch.blocksLeft;
         launch.lastBlockEnd = notice.when;
         if (notice.cluster && notice.cluster->end(notice.rank))
@@ -496,6 +535,7 @@ void Machine::runWindow(Cycles end) {
     transfers_.collect();
     units_.tellObserver();
     if (!group) return;
+    tellBegun(*group);
     readNotices(*group);
     endDrained(*group);
 }

@@ -136,6 +136,9 @@ class Machine final {
     void runWindow(Cycles end);
     void readNotices(SmGroup&);
     void endDrained(SmGroup&);
+    void tellBegun(const SmGroup&);
+    void blockLetsDependents(Launch&, Cycles when);
+    void releaseLater(LaunchId ended);
     void executeUntimed(Launch&);
     bool passStop(Launch&);
     bool alone(const Launch&) const;
@@ -175,6 +178,7 @@ class Machine final {
     BlockDispatcher dispatcher_;
     LaunchLimits limits_;
     ProgressWatch watch_;
+    std::vector<LaunchId> followers_;            ///< started while launches that they depend on run
     std::set<std::uint64_t> knownKernels_;       ///< that have been launched, by the address of their code
     std::uint64_t nextCode_;                     ///< physical address of the next module's
     std::unique_ptr<Sampler> sampler_;           ///< null: everything is timed

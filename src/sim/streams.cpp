@@ -26,10 +26,13 @@ void Streams::put(StreamId stream, Command command) {
     pump(stream, sim_.now());
 }
 
-void Streams::launch(StreamId stream, LaunchId launch) {
+void Streams::launch(StreamId stream, LaunchId launch, const LaunchSpec& spec) {
     Command command;
     command.kind = Command::Kind::launch;
     command.launch = launch;
+    command.startsEarly = spec.startsEarly;
+    command.whenBegun = spec.whenBegun;
+    command.whenLet = spec.whenLet;
     command.duration = launchLatency_;
     put(stream, std::move(command));
 }
@@ -82,13 +85,16 @@ void Streams::wait(StreamId stream, MarkerId marker) {
     put(stream, std::move(command));
 }
 
-/// Starts whatever is at the head of a stream.
+/// Starts whatever is at the head of a stream, or may start behind launches that are there.
 void Streams::pump(StreamId id, Cycles when) {
-    Stream& stream = streams_[id];
-    while (!stream.commands.empty() && !stream.commands.front().begun) {
-        Command& head = stream.commands.front();
-        if (head.kind == Command::Kind::launch || head.kind == Command::Kind::action) return begin(id, head, when);
-        if (!passMarker(id, head, when)) return;
+    std::deque<Command>& commands = streams_[id].commands;
+    for (;;) {
+        const auto next = std::ranges::find_if(commands, [](const Command& c) { return !c.begun; });
+        if (next == commands.end()) return;
+        const auto lets = [](const Command& c) { return c.letsDependents; };
+        if (next != commands.begin() && !(next->startsEarly && std::all_of(commands.begin(), next, lets))) return;
+        if (next->kind == Command::Kind::launch || next->kind == Command::Kind::action) return begin(id, *next, when);
+        if (!passMarker(id, *next, when)) return;
     }
 }
 
@@ -111,9 +117,53 @@ void Streams::endLaunchAt(StreamId id, Cycles when) {
     schedule(id, streams_[id].commands.front(), when);
 }
 
-void Streams::launchEnded(StreamId id, Cycles when) {
-    if (streams_[id].commands.front().doneAt != kNever) --pending_;  // it has failed before its time
-    finish(id, when);
+std::deque<Streams::Command>::iterator Streams::commandOf(StreamId id, LaunchId launch) {
+    return std::ranges::find_if(
+        streams_[id].commands, [&](const Command& c) { return c.kind == Command::Kind::launch && c.launch == launch; });
+}
+
+void Streams::launchEnded(StreamId id, LaunchId launch, Cycles when) {
+    const auto command = commandOf(id, launch);
+    if (command->doneAt != kNever) --pending_;  // it has failed before its time
+    markOfLaunch(command->whenBegun, id, launch, when);
+    markOfLaunch(command->whenLet, id, launch, when);
+    for (Stream& stream : streams_) std::erase(stream.earlier, launch);
+    finish(id, commandOf(id, launch), when);
+}
+
+void Streams::launchBegun(StreamId id, LaunchId launch, Cycles when) {
+    markOfLaunch(commandOf(id, launch)->whenBegun, id, launch, when);
+}
+
+void Streams::launchLetsDependents(StreamId id, LaunchId launch, Cycles when) {
+    const auto command = commandOf(id, launch);
+    command->letsDependents = true;
+    markOfLaunch(command->whenLet, id, launch, when);
+    pump(id, when);
+}
+
+std::vector<LaunchId> Streams::earlierThan(StreamId id, LaunchId launch) const {
+    std::vector<LaunchId> earlier = streams_[id].earlier;
+    for (const Command& command : streams_[id].commands) {
+        if (command.launch == launch) break;
+        earlier.push_back(command.launch);
+    }
+    return earlier;
+}
+
+/// Returns the streams that waited for it.
+std::vector<StreamId> Streams::mark(MarkerId id, Cycles when) {
+    Marker& marker = markers_[id];
+    marker.at = when;
+    return std::exchange(marker.waiting, {});
+}
+
+void Streams::markOfLaunch(std::optional<MarkerId>& given, StreamId id, LaunchId launch, Cycles when) {
+    if (!given) return;
+    const MarkerId marker = *std::exchange(given, std::nullopt);
+    markers_[marker].by = launch;
+    markers_[marker].stream = id;
+    for (StreamId other : mark(marker, when)) pump(other, when);
 }
 
 /// False: the stream waits for the marker.
@@ -121,11 +171,12 @@ bool Streams::passMarker(StreamId id, const Command& command, Cycles when) {
     Marker& marker = markers_[command.marker];
     std::vector<StreamId> released;
     if (command.kind == Command::Kind::record) {
-        marker.at = when;
-        released.swap(marker.waiting);
+        released = mark(command.marker, when);
     } else if (!marker.at) {
         marker.waiting.push_back(id);
         return false;
+    } else if (marker.by && commandOf(marker.stream, *marker.by) != streams_[marker.stream].commands.end()) {
+        streams_[id].earlier.push_back(*marker.by);
     }
     streams_[id].commands.pop_front();
     for (StreamId other : released) pump(other, when);
@@ -134,15 +185,15 @@ bool Streams::passMarker(StreamId id, const Command& command, Cycles when) {
 
 void Streams::commandDone(StreamId id) {
     std::deque<Command>& commands = streams_[id].commands;
-    if (commands.empty() || commands.front().doneAt != sim_.now()) return;  // what it was for has been discarded
-    Command& head = commands.front();
-    head.doneAt = kNever;
+    const auto done = std::ranges::find_if(commands, [&](const Command& c) { return c.doneAt == sim_.now(); });
+    if (done == commands.end()) return;  // what it was for has been discarded
+    done->doneAt = kNever;
     --pending_;
     sim_.noteEffect();
-    if (head.kind == Command::Kind::launch) return advanceLaunch(id, head);
-    const std::function<void()> action = std::move(head.action);
+    if (done->kind == Command::Kind::launch) return advanceLaunch(id, *done);
+    const std::function<void()> action = std::move(done->action);
     if (action) action();
-    finish(id, sim_.now());
+    finish(id, commands.begin(), sim_.now());
 }
 
 void Streams::advanceLaunch(StreamId id, Command& command) {
@@ -160,15 +211,18 @@ void Streams::advanceLaunch(StreamId id, Command& command) {
     }
 }
 
-void Streams::finish(StreamId id, Cycles when) {
-    streams_[id].commands.pop_front();
+void Streams::finish(StreamId id, std::deque<Command>::iterator command, Cycles when) {
+    streams_[id].commands.erase(command);
     pump(id, when);
 }
 
 void Streams::discard() {
     for (Stream& stream : streams_) {
-        for (const Command& command : stream.commands)
+        for (const Command& command : stream.commands) {
             if (command.kind == Command::Kind::record) markers_[command.marker].at = sim_.now();
+            for (const std::optional<MarkerId>& marker : {command.whenBegun, command.whenLet})
+                if (marker) markers_[*marker].at = sim_.now();
+        }
         stream.commands.clear();
     }
     for (Marker& marker : markers_) marker.waiting.clear();

@@ -29,9 +29,16 @@ class Streams {
     bool idle(StreamId stream) const { return streams_.at(stream).commands.empty(); }
     bool allIdle() const;
 
-    void launch(StreamId, LaunchId);
-    /// `when` may lie back: in the window that has just ended.
-    void launchEnded(StreamId stream, Cycles when);
+    void launch(StreamId, LaunchId, const LaunchSpec&);
+    // `when` may lie back: in the window that has just ended.
+    void launchEnded(StreamId, LaunchId, Cycles when);
+    /// All of its blocks have started.
+    void launchBegun(StreamId, LaunchId, Cycles when);
+    /// All of its blocks have ended or let dependent launches start.
+    void launchLetsDependents(StreamId, LaunchId, Cycles when);
+    /// The launches that a stream's launch follows and that may not have ended: those before it in its stream, and
+    /// those whose markers it has waited for.
+    std::vector<LaunchId> earlierThan(StreamId, LaunchId) const;
     /// The stream's launch is done but for time that is to pass.
     void endLaunchAt(StreamId, Cycles when);
     /// Something that takes a while; `action` happens at its end.
@@ -62,15 +69,21 @@ class Streams {
         std::function<void()> action;
         std::optional<Transfer> transfer;
         bool begun = false;
-        enum class Stage : std::uint8_t { submitted, setUp, running } stage = Stage::submitted;  ///< of a launch
+        // Of a launch:
+        enum class Stage : std::uint8_t { submitted, setUp, running } stage = Stage::submitted;
+        bool startsEarly = false, letsDependents = false;
+        std::optional<MarkerId> whenBegun, whenLet;
         Cycles doneAt = kNever;  ///< while time alone finishes it
     };
     struct Stream {
         ContextId context = 0;
-        std::deque<Command> commands;
+        std::deque<Command> commands;        ///< the first, and launches that have started early behind it, have begun
+        std::vector<LaunchId> earlier = {};  ///< whose markers it has waited for
     };
     struct Marker {
         std::optional<Cycles> at;
+        std::optional<LaunchId> by;  ///< recorded by a launch of that stream, which may not have ended
+        StreamId stream = 0;
         std::vector<StreamId> waiting;
     };
 
@@ -78,10 +91,13 @@ class Streams {
     void pump(StreamId, Cycles when);
     void begin(StreamId, Command&, Cycles when);
     void schedule(StreamId, Command&, Cycles when);
-    void finish(StreamId, Cycles when);
+    void finish(StreamId, std::deque<Command>::iterator, Cycles when);
     void commandDone(StreamId);
     void advanceLaunch(StreamId, Command&);
     bool passMarker(StreamId, const Command&, Cycles when);
+    std::vector<StreamId> mark(MarkerId, Cycles when);
+    void markOfLaunch(std::optional<MarkerId>&, StreamId, LaunchId, Cycles when);
+    std::deque<Command>::iterator commandOf(StreamId, LaunchId);
 
     SimContext& sim_;
     LaunchActions actions_;

@@ -30,6 +30,10 @@ TEST(Refused, WhatTheSimulatorDoesNotHave) {
         {"multimem.red.global.add.u32 [%rd1], %r1;", "accesses to several GPUs are not supported"},
         {"clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];",
          "work that a block takes over from another is not supported"},
+        {"griddepcontrol.pause;", "griddepcontrol is .wait or .launch_dependents"},
+        {"setmaxnreg.inc.sync.aligned.u32 100;", "a multiple of 8 from 24 to 256"},
+        {"setmaxnreg.dec.sync.aligned.u32 16;", "a multiple of 8 from 24 to 256"},
+        {"setmaxnreg.sync.aligned.u32 64;", "setmaxnreg is .inc or .dec"},
         {"frobnicate.u32 %r1, %r2;", "the instruction 'frobnicate' is not supported: `frobnicate.u32 %r1, %r2;`"},
     };
     for (const Refused& c : cases) expectRefused(c.body, c.message);

@@ -54,6 +54,8 @@ struct Harness {
         Cycles maxCycles = 0;
         AccessWindow window = {};
         Dim3 cluster = {};
+        bool startsEarly = false;
+        std::optional<MarkerId> whenLet = {}, whenBegun = {};
     };
     LaunchId start(const std::string& text, const Shape& shape, const std::vector<std::uint64_t>& arguments = {},
                    StreamId on = ~StreamId{0}) {
@@ -70,6 +72,9 @@ struct Harness {
         spec.window = shape.window;
         spec.cluster = shape.cluster;
         spec.explicitCluster = shape.cluster.count() > 1;
+        spec.startsEarly = shape.startsEarly;
+        spec.whenLet = shape.whenLet;
+        spec.whenBegun = shape.whenBegun;
         spec.params.resize(spec.code->kernelParamBytes);
         for (std::size_t i = 0; i < arguments.size(); ++i) std::memcpy(spec.params.data() + 8 * i, &arguments[i], 8);
         return gpu.launch(on, std::move(spec));

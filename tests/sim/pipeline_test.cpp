@@ -190,6 +190,35 @@ TEST(Pipeline, theYoungestWarpStarvesUnlessAWaitHasAnEnd) {
     EXPECT_GT(cycles("0"), 10 * cycles("2000"));
 }
 
+TEST(Sleep, takesAsLongAsWasAskedForAndAMillisecondAtMost) {
+    Harness h;
+    const auto cycles = [&](std::uint64_t ns) {
+        return ns * static_cast<std::uint64_t>(h.gpu.profile().clock.coreMHz) / 1000;
+    };
+    const auto asleep = [&](const std::string& ns) {
+        return extra(h, "nanosleep.u32 " + ns + ";", "nanosleep.u32 0;");
+    };
+    EXPECT_NEAR(asleep("100"), cycles(100), 8);
+    EXPECT_NEAR(asleep("20000"), cycles(20000), 8);
+    EXPECT_NEAR(asleep("3000000000"), cycles(1'000'000), 8);
+}
+
+TEST(Sleep, aWarpWaitsForItsLongestSleeper) {
+    Harness h;
+    const std::string lane = "mov.u32 %r1, %laneid; mul.lo.u32 %r1, %r1, 100;\n";
+    EXPECT_NEAR(extra(h, lane + "nanosleep.u32 %r1;", lane + "nanosleep.u32 0;"),
+                3100 * h.gpu.profile().clock.coreMHz / 1000, 8);
+}
+
+TEST(Sleep, othersIssueMeanwhile) {
+    Harness h;
+    // Warp 0 sleeps for longer than warp 1 computes.
+    const std::string body =
+        "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 32; @!%p1 nanosleep.u32 4000; @!%p1 bra END;\n" +
+        repeat(400, "add.s32 %r2, %r2, %r1;\n") + "END:";
+    EXPECT_NEAR(extra(h, body, "nanosleep.u32 4000;", {{1}, {64}}), 0, 20);
+}
+
 TEST(Lrr, takesTheNextReadySlotInTurn) {
     const auto lrr = findScheduler("lrr").make({1, 8});
     EXPECT_EQ(lrr->pick(0, 0b1011), 1);

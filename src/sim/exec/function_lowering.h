@@ -243,6 +243,7 @@ class FunctionLowering final : public Operands {
     std::vector<RegisterResult> takeResults(std::span<const Operand> results, const std::vector<Formal>&, CallSite&,
                                             std::uint32_t& scratch);
     void lowerReturn(Instr&);
+    void lowerRegisterCount(Instr&);
     void lowerBarrier(Instr&);
     std::uint32_t passArgument(const Operand&, const Formal&, ptx::Type, std::uint32_t& scratch);
     void moveFormal(const Instruction&, int reg, ptx::Type, std::uint32_t offset, bool intoRegister);

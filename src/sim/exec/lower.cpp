@@ -257,8 +257,9 @@ class ModuleLowering {
 
     void addUp() {
         std::vector<std::uint32_t> own;
-        std::vector<bool> readsTimeOrPlace;
+        std::vector<bool> readsTimeOrPlace, changesRegisters;
         for (const Code& c : program_->codes) {
+            changesRegisters.push_back(c.changesRegisters);
             own.push_back(c.registersPerThread);
             readsTimeOrPlace.push_back(c.readsTimeOrPlace);
         }
@@ -268,6 +269,7 @@ class ModuleLowering {
             for (const std::uint32_t callee : reachable(k)) {
                 code.registersPerThread = std::max(code.registersPerThread, own[callee]);
                 code.readsTimeOrPlace = code.readsTimeOrPlace || readsTimeOrPlace[callee];
+                code.changesRegisters = code.changesRegisters || changesRegisters[callee];
             }
             if (f.maxRegisters) code.registersPerThread = std::min(code.registersPerThread, f.maxRegisters);
             std::vector<int> state(defined_.size(), 0);
@@ -285,7 +287,19 @@ class ModuleLowering {
             code.maxClusterRank = f.maxClusterRank;
             code.explicitCluster = f.explicitCluster;
             code.maxThreadsPerBlock = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, ~std::uint32_t{0}));
+            if (code.changesRegisters) fillRegisters(code, f, most);
         }
+    }
+
+    /// A kernel that changes its registers starts with all that its directives leave to a thread; setmaxnreg has no
+    /// effect where there are none.
+    static void fillRegisters(Code& code, const ptx::Function& f, std::uint64_t threads) {
+        constexpr std::uint64_t kFile = 65536, kStep = 8, kMost = 255;  // of all GPUs that have setmaxnreg
+        if (!f.maxRegisters && !threads) return;
+        const std::uint64_t each = f.maxRegisters ? f.maxRegisters : kFile / threads / std::max(f.minBlocksPerSm, 1u);
+        code.registersPerThread =
+            static_cast<std::uint32_t>(std::min(std::max(each / kStep, std::uint64_t{1}) * kStep, kMost));
+        code.hasRegisterPool = true;
     }
 
     struct SharedVariable {

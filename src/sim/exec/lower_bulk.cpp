@@ -53,14 +53,6 @@ Type bulkTypeNamed(std::string_view name) {
 
 bool FunctionLowering::lowerBulk(Instr& i) {
     const std::string& opcode = current_->opcode;
-    if (opcode == "setmaxnreg") {
-        // Registers per thread are what the kernel was launched with.
-        expectOperands(1, 1);
-        if (current_->operands[0].kind != Operand::Kind::integer) refuse("a number of registers is wanted");
-        i.kind = Kind::nop;
-        i.opClass = arch::OpClass::control;
-        return true;
-    }
     if (opcode == "prefetch" && current_->has("tensormap")) {
         i.kind = Kind::nop;
         i.opClass = arch::OpClass::control;

@@ -67,16 +67,39 @@ bool FunctionLowering::lowerControl(Instr& i) {
         return simple(orders && !isProxy ? Kind::fence : Kind::nop);
     } else if (opcode == "bar" || opcode == "barrier") {
         lowerBarrier(i);
-    } else if (opcode == "brkpt" || opcode == "pmevent" || opcode == "griddepcontrol") {
+    } else if (opcode == "brkpt" || opcode == "pmevent") {
         return simple(Kind::nop);
+    } else if (opcode == "griddepcontrol") {
+        expectOperands(0, 0);
+        if (current_->modifiers.size() != 1 || current_->has("wait") == current_->has("launch_dependents"))
+            refuse("griddepcontrol is .wait or .launch_dependents");
+        return simple(current_->has("wait") ? Kind::awaitEarlier : Kind::letDependents);
+    } else if (opcode == "setmaxnreg") {
+        lowerRegisterCount(i);
     } else if (opcode == "nanosleep") {
         expectOperands(1, 1);
-        source(current_->operands[0], Type::u32);
-        return simple(Kind::nop);
+        i.src[0] = source(current_->operands[0], Type::u32);
+        i.srcCount = 1;
+        return simple(Kind::sleep);
     } else {
         return false;
     }
     return true;
+}
+
+void FunctionLowering::lowerRegisterCount(Instr& i) {
+    constexpr std::int64_t kFewest = 24, kMost = 256, kStep = 8;
+    expectOperands(1, 1);
+    const Operand& count = current_->operands[0];
+    if (current_->has("inc") == current_->has("dec")) refuse("setmaxnreg is .inc or .dec");
+    if (count.kind != Operand::Kind::integer || count.integer < kFewest || count.integer > kMost ||
+        count.integer % kStep)
+        refuse("a number of registers is wanted: a multiple of 8 from 24 to 256");
+    i.kind = Kind::setRegisters;
+    i.opClass = arch::OpClass::control;
+    i.immediate = count.integer;
+    i.extra = current_->has("inc") ? 1 : 0;
+    code_.changesRegisters = true;
 }
 
 void FunctionLowering::refuseUnsupported() {

@@ -68,9 +68,13 @@ enum class Kind : std::uint8_t {
     bulkWait,     ///< cp.async.bulk.wait_group N; extra: for sources to be read, not for results to be written
     clusterArrive,
     clusterWait,
-    matrixCommit,  ///< wgmma.commit_group
-    matrixWait,    ///< wgmma.wait_group N
-    nop,           ///< bar.warp.sync, pragma-like instructions
+    matrixCommit,   ///< wgmma.commit_group
+    matrixWait,     ///< wgmma.wait_group N
+    sleep,          ///< nanosleep
+    setRegisters,   ///< setmaxnreg; extra: 1 = more, immediate: a thread's
+    letDependents,  ///< griddepcontrol.launch_dependents
+    awaitEarlier,   ///< griddepcontrol.wait
+    nop,            ///< bar.warp.sync, pragma-like instructions
 };
 
 enum class CacheOp : std::uint8_t { ca, cg, cs, lu, cv, wb, wt, none };
@@ -247,6 +251,8 @@ struct Code {
     std::uint32_t requiredCluster[3] = {};  ///< .reqnctapercluster; 0 = not given
     std::uint32_t maxClusterRank = 0;       ///< .maxclusterrank; 0 = not given
     bool explicitCluster = false;           ///< may be launched with a cluster only
+    bool changesRegisters = false;          ///< it, or a function that it can call, has setmaxnreg
+    bool hasRegisterPool = false;           ///< and registersPerThread is what its directives say
     bool readsTimeOrPlace = false;          ///< it, or a function that it can call, reads %clock, %smid or the like
     std::vector<Formal> formals;            ///< device functions: results, then parameters
     std::vector<CallSite> callSites;

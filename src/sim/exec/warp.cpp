@@ -216,6 +216,20 @@ Step Warp::stepBeyondRegisters(const Instr& i) {
         case Kind::matrixWait:
             advance();
             return {mask ? StepKind::matrixWait : StepKind::control, lanes, static_cast<std::uint32_t>(i.immediate)};
+        case Kind::sleep:
+            return sleep(i, mask);
+        case Kind::setRegisters:
+            advance();
+            return {mask ? StepKind::setRegisters : StepKind::control, lanes, static_cast<std::uint32_t>(i.immediate),
+                    i.extra};
+        case Kind::letDependents: {
+            advance();
+            const bool isFirst = mask && !std::exchange(block_->letDependents, true);
+            return {isFirst ? StepKind::letDependents : StepKind::control, lanes};
+        }
+        case Kind::awaitEarlier:
+            advance();
+            return {mask && launch_->followsRunning ? StepKind::awaitEarlier : StepKind::control, lanes};
         case Kind::nop:
             advance();
             return {StepKind::control, lanes};
@@ -528,8 +542,21 @@ std::string Warp::place(std::int32_t line, unsigned lane) const {
                        b.y, b.z, tid_[0][lane], tid_[1][lane], tid_[2][lane]);
 }
 
+/// Lanes that sleep for different times are back when the last of them is.
+Step Warp::sleep(const Instr& i, LaneMask mask) {
+    constexpr std::uint32_t kLongestSleep = 1'000'000;
+    const std::uint32_t* const nanoseconds = this->lanes<std::uint32_t>(i.src[0]);
+    std::uint32_t longest = 0;
+    for (LaneMask m = mask; m; m &= m - 1) longest = std::max(longest, nanoseconds[std::countr_zero(m)]);
+    advance();
+    return {StepKind::sleep, static_cast<std::uint8_t>(std::popcount(mask)), std::min(longest, kLongestSleep)};
+}
+
 std::string Warp::explainBarrier(std::uint32_t waiting) const {
     // The pc already points behind the barrier.
+    if (const Instr& at = code_->instrs[pc_ - 1]; at.kind == Kind::setRegisters)
+        return fmt::format("registers that never come: {}: a warp wants {} a thread, and the block's pool lacks them",
+                           place(at.line, 0), at.immediate);
     return fmt::format("barrier that can never complete: {}: {} of the block's {} warps wait, the others never come",
                        place(code_->instrs[pc_ - 1].line, 0), waiting, block_->warps);
 }

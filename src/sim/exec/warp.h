@@ -100,6 +100,7 @@ struct LaunchContext {
     std::function<void(std::string_view)> print;  ///< device printf, whole strings
     Overruns* overruns = nullptr;                 ///< null: reads outside of allocations are errors
     double nsPerCycle = 1;                        ///< %globaltimer
+    bool followsRunning = false;  ///< launches that it depends on have not ended; changes between windows
     std::uint32_t smCount = 0;
     std::uint32_t warpsPerSm = 0;  ///< %nwarpid
 };
@@ -125,6 +126,7 @@ class Block {
     PendingEffects* effects;
     Cluster* cluster;
     std::uint32_t rank;              ///< in it
+    bool letDependents = false;      ///< has let launches start that depend on this one
     BulkCopies* copies = nullptr;    ///< its SM's; null: bulk copies take effect at once
     std::uint32_t warps;             ///< in the block
     std::uint32_t liveWarps;         ///< not yet finished
@@ -163,8 +165,12 @@ enum class StepKind : std::uint8_t {
     bulkCommit,
     bulkWait,  ///< likewise, of bulk copies; Step::released: until their sources have been read
     matrixCommit,
-    matrixWait,  ///< wait until at most Step::groups groups of products are under way
-    finished,    ///< the last lane exited; Step::released may hold warps its exit freed from a barrier
+    matrixWait,     ///< wait until at most Step::groups groups of products are under way
+    sleep,          ///< for Step::groups nanoseconds
+    setRegisters,   ///< to Step::groups a thread; Step::released: more than it has, else fewer
+    letDependents,  ///< the block's first griddepcontrol.launch_dependents
+    awaitEarlier,   ///< wait until LaunchContext::followsRunning is false
+    finished,       ///< the last lane exited; Step::released may hold warps its exit freed from a barrier
 };
 /// Small enough to be returned in registers.
 struct Step {
@@ -356,6 +362,7 @@ class Warp {
     Step callIndirect(const Instr&, LaneMask);
     void callBuiltin(const Instr&, const CallSite&, LaneMask);
     void enter(const Instr&, const Code&, const CallSite&, LaneMask);
+    Step sleep(const Instr&, LaneMask);
     Step barrier(const Instr&, LaneMask);
     Step barrierOfSome(const Instr&, Block::Barrier&, LaneMask);
     Step arrive(const Instr&, Block::Barrier&, LaneMask);

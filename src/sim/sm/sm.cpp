@@ -93,6 +93,7 @@ void Sm::placeBlock(Cycles start, const LaunchContext& context, std::uint32_t la
     resident.needs = needs;
     resident.number = number;
     resident.warpsLeft = needs.warps;
+    resident.spareRegisters = 0;
     freeWarps_ -= needs.warps;
     freeRegisters_ -= needs.registers;
     freeShared_ -= needs.shared;
@@ -129,6 +130,7 @@ void Sm::startBlock(std::uint32_t r) {
         s.loads = 0;
         s.wait = Wait::none;
         s.line = startLine_;
+        s.registers = resident.needs.registers / resident.needs.warps;
         s.openCopies = 0;
         s.firstGroup = 0;
         s.groupCopies.clear();
@@ -223,10 +225,16 @@ void Sm::issue(std::uint32_t slot) {
         if (!goesOn(slot, instr, step, done)) return;
         if (step.kind == StepKind::barrierPass) notBefore = done;
         if (step.kind == StepKind::matrixWait) notBefore = std::max(notBefore, matrixGroupsDone(s, step.groups));
+        if (step.kind == StepKind::sleep) notBefore = now + cyclesAsleep(step.groups);
         if (instr.kind == Kind::clusterWait) notBefore = std::max(notBefore, clusterOpens(s.warp));
     }
     refresh(slot, notBefore);
     noteIssue(slot, step.lanes);
+}
+
+/// PTX leaves a sleep anything up to twice what was asked for: it takes just that.
+Cycles Sm::cyclesAsleep(std::uint32_t nanoseconds) const {
+    return nanoseconds * static_cast<Cycles>(sim_.profile.clock.coreMHz) / 1000;
 }
 
 /// When the result is there. A warpgroup's products wait for their tensor core without their warps.
@@ -279,13 +287,23 @@ bool Sm::goesOn(std::uint32_t slot, const Instr& instr, const Step& step, Cycles
             noteIssue(slot, step.lanes);
             return false;
         case StepKind::clusterWait:
-            sim_.noteEffect();
-            s.wait = Wait::barrier;
-            waitingBarrier_ |= bitOf(slot);
-            waitingCluster_ |= bitOf(slot);
-            if (policy_->throttles()) policy_->warpWaits(slot);
+            waitFor(slot, waitingCluster_);
             noteIssue(slot, step.lanes);
             return false;
+        case StepKind::awaitEarlier:
+            waitFor(slot, waitingEarlier_);
+            noteIssue(slot, step.lanes);
+            return false;
+        case StepKind::letDependents:
+            notices_.push_back({.when = sim_.now(), .launch = s.launch, .ended = false, .letsDependents = true});
+            return true;
+        case StepKind::setRegisters:
+            if (setRegisters(slot, step)) return true;
+            waitFor(slot, waitingRegisters_);
+            noteIssue(slot, step.lanes);
+            return false;
+        case StepKind::sleep:
+            return true;
         case StepKind::barrierPass:
             sim_.noteEffect();
             for (std::uint8_t i = 0; i < instr.writes; ++i) s.registerReady[instr.registers[i]] = done;
@@ -330,6 +348,49 @@ bool Sm::goesOn(std::uint32_t slot, const Instr& instr, const Step& step, Cycles
             release(residents_[s.resident], step.released, sim_.now() + 1);
             finishWarp(slot);
             return false;
+    }
+    return true;
+}
+
+/// Until something that is not its own block's barrier lets it go on.
+void Sm::waitFor(std::uint32_t slot, WarpMask& whom) {
+    sim_.noteEffect();
+    slots_[slot].wait = Wait::barrier;
+    waitingBarrier_ |= bitOf(slot);
+    whom |= bitOf(slot);
+    if (policy_->throttles()) policy_->warpWaits(slot);
+}
+
+void Sm::goOnAfterWaiting(std::uint32_t slot, WarpMask& whom, Cycles notBefore) {
+    whom &= ~bitOf(slot);
+    waitingBarrier_ &= ~bitOf(slot);
+    if (policy_->throttles()) policy_->warpResumes(slot);
+    refresh(slot, notBefore);
+    wake();
+}
+
+/// A warp takes registers from its block's pool, or gives some to it and to those who wait. False if it has to wait.
+bool Sm::setRegisters(std::uint32_t slot, const Step& step) {
+    Slot& s = slots_[slot];
+    if (!s.warp.launch().code->hasRegisterPool) return true;
+    std::uint32_t& spare = residents_[s.resident].spareRegisters;
+    const std::uint32_t wanted = step.groups * kLanes;
+    const auto takes = [&](Slot& other) {
+        if (other.wantedRegisters > other.registers + spare) return false;
+        spare -= other.wantedRegisters - other.registers;
+        other.registers = other.wantedRegisters;
+        return true;
+    };
+    if (step.released) {
+        s.wantedRegisters = std::max(wanted, s.registers);
+        return takes(s);
+    }
+    if (wanted >= s.registers) return true;
+    spare += std::exchange(s.registers, wanted) - wanted;
+    for (WarpMask rest = waitingRegisters_; rest; rest &= rest - 1) {
+        const std::uint32_t other = lowestSlot(rest);
+        if (slots_[other].resident == s.resident && takes(slots_[other]))
+            goOnAfterWaiting(other, waitingRegisters_, sim_.now() + 1);
     }
     return true;
 }
@@ -575,12 +636,14 @@ void Sm::meetOthers() {
         const std::uint32_t slot = lowestSlot(rest);
         const Warp& warp = slots_[slot].warp;
         if (warp.waitsForCluster()) continue;
-        waitingCluster_ &= ~bitOf(slot);
-        waitingBarrier_ &= ~bitOf(slot);
-        if (policy_->throttles()) policy_->warpResumes(slot);
-        refresh(slot, std::max(sim_.now(), clusterOpens(warp)));
-        wake();
+        goOnAfterWaiting(slot, waitingCluster_, std::max(sim_.now(), clusterOpens(warp)));
     }
+}
+
+void Sm::earlierEnded(std::uint32_t launch) {
+    for (WarpMask rest = waitingEarlier_; rest; rest &= rest - 1)
+        if (const std::uint32_t slot = lowestSlot(rest); slots_[slot].launch == launch)
+            goOnAfterWaiting(slot, waitingEarlier_, sim_.now());
 }
 
 /// Nobody has this slot any more.
@@ -592,6 +655,8 @@ void Sm::vacate(std::uint32_t slot) {
     waitingLoad_ &= others;
     waitingBarrier_ &= others;
     waitingCluster_ &= others;
+    waitingRegisters_ &= others;
+    waitingEarlier_ &= others;
     waitingFetch_ &= others;
     needs_[s.unit] &= others;
     s.wait = Wait::none;
@@ -608,7 +673,11 @@ void Sm::finishWarp(std::uint32_t slot) {
     const std::uint32_t r = slots_[slot].resident;
     if (--residents_[r].warpsLeft) return;
     const Block& block = *residents_[r].block;
-    notices_.push_back({sim_.now(), residents_[r].launch, std::nullopt, block.cluster, block.rank});
+    notices_.push_back({.when = sim_.now(),
+                        .launch = residents_[r].launch,
+                        .cluster = block.cluster,
+                        .rank = block.rank,
+                        .letsDependents = !block.letDependents});
     removeBlock(r);
 }
 

@@ -24,13 +24,15 @@ struct BlockNeeds {
     std::uint32_t warps = 0, registers = 0, shared = 0;
 };
 
-/// How a launch fares on an SM: a block has ended, or something has gone wrong.
+/// How a launch fares on an SM: a block has ended, or lets dependent launches start, or something has gone wrong.
 struct LaunchNotice {
     Cycles when;
     std::uint32_t launch;
-    std::optional<LaunchError> error;
+    std::optional<LaunchError> error = std::nullopt;
     Cluster* cluster = nullptr;  ///< of the block, which had this rank
     std::uint32_t rank = 0;
+    bool ended = true;
+    bool letsDependents = false;  ///< and had not done so before
 };
 
 /// A streaming SM: warps, schedulers, scoreboard, pipelines, LD/ST. It has a time of its own and advances apart from
@@ -71,6 +73,8 @@ class Sm final : public Requester {
                     std::uint64_t number, std::uint32_t name, Cluster* = nullptr, std::uint32_t rank = 0);
     /// Ends every block of a launch at once.
     void abandon(std::uint32_t launch);
+    /// What the launch depends on has ended: warps of it that wait for that go on.
+    void earlierEnded(std::uint32_t launch);
     void launchEnded(std::uint32_t launch) { stores_.forget(launch); }
 
     /// Another context takes the GPU: what was in flight inside the SM is done by the time this one comes back.
@@ -137,6 +141,7 @@ class Sm final : public Requester {
         BlockNeeds needs;
         std::uint64_t number = 0;
         std::uint32_t warpsLeft = 0;
+        std::uint32_t spareRegisters = 0;  ///< that warps have given back (setmaxnreg)
         std::uint8_t slotOf[kMaxWarps] = {};
     };
 
@@ -155,7 +160,8 @@ class Sm final : public Requester {
         std::uint8_t unit = 0;   ///< of the next instruction
         std::uint32_t line = 0;  ///< of code, that the warp is in
         std::uint32_t waitGroups = 0;
-        std::uint32_t openCopies = 0;  ///< cp.async not yet committed
+        std::uint32_t registers = 0, wantedRegisters = 0;  ///< of the warp (setmaxnreg)
+        std::uint32_t openCopies = 0;                      ///< cp.async not yet committed
         std::uint64_t firstGroup = 0;
         std::vector<std::uint32_t> groupCopies;  ///< committed groups: copies under way, oldest first
         AsyncGroups bulkReads, bulkWrites;
@@ -184,6 +190,10 @@ class Sm final : public Requester {
     static Cycles matrixGroupsDone(Slot&, std::uint32_t groups);
     Cycles arriveAtBarrier(Cycles done);
     Cycles clusterOpens(const Warp&) const;
+    Cycles cyclesAsleep(std::uint32_t nanoseconds) const;
+    bool setRegisters(std::uint32_t slot, const Step&);
+    void waitFor(std::uint32_t slot, WarpMask& whom);
+    void goOnAfterWaiting(std::uint32_t slot, WarpMask& whom, Cycles notBefore);
     [[gnu::noinline]] bool goesOn(std::uint32_t slot, const Instr&, const Step&, Cycles done);
     [[gnu::noinline]] void lookForLoop(Slot&);
     [[gnu::cold]] void fail(std::uint32_t slot, const LaunchError&);
@@ -235,9 +245,10 @@ class Sm final : public Requester {
     WarpMask ready_ = 0;
     WarpMask needs_[arch::kUnits] = {};  ///< by the unit of the next instruction
     WarpMask waitingLoad_ = 0, waitingBarrier_ = 0, waitingFetch_ = 0;
-    WarpMask waitingCluster_ = 0;  ///< of those at barriers
-    std::vector<WarpMask> own_;    ///< by scheduler
-    std::size_t turn_ = 0;         ///< the scheduler that is asked first
+    // Of those at barriers, those that wait for something else than their block.
+    WarpMask waitingCluster_ = 0, waitingRegisters_ = 0, waitingEarlier_ = 0;
+    std::vector<WarpMask> own_;  ///< by scheduler
+    std::size_t turn_ = 0;       ///< the scheduler that is asked first
     WarpMask ring_[kRing] = {};
     std::uint64_t ringUsed_[kRing / 64] = {};
     Cycles nextInRing() const;
