@@ -95,6 +95,19 @@ void storeScalar(KernelArgument& argument, const ElementType& type, std::string_
     std::memcpy(argument.bytes.data(), &bits, type.bytes);
 }
 
+std::vector<std::uint64_t> parseShape(std::string_view text, std::string_view argument) {
+    std::vector<std::uint64_t> shape;
+    for (std::size_t from = 0; from <= text.size();) {
+        const std::size_t to = std::min(text.find('x', from), text.size());
+        std::uint64_t extent = 0;
+        if (!parseWhole(text.substr(from, to - from), extent) || extent == 0)
+            throw Error("--arg {}: the length must be a whole number above 0", argument);
+        shape.push_back(extent);
+        from = to + 1;
+    }
+    return shape;
+}
+
 void fill(KernelArgument& argument, const ElementType& type, std::uint64_t count, std::string_view how) {
     argument.bytes.assign(count * type.bytes, 0);
     std::uint8_t* at = argument.bytes.data();
@@ -147,10 +160,14 @@ KernelArgument parseKernelArgument(std::string_view text, Bytes mostBytes) {
         const std::size_t close = text.find(']', open);
         if (close == std::string_view::npos) throw Error("--arg {}: ']' is missing", text);
         const ElementType& type = typeNamed(text.substr(0, open), text);
-        std::uint64_t count = 0;
-        if (!parseWhole(text.substr(open + 1, close - open - 1), count) || count == 0)
-            throw Error("--arg {}: the length must be a whole number above 0", text);
-        if (count > mostBytes / type.bytes) throw Error("--arg {}: the GPU's memory holds {} bytes", text, mostBytes);
+        std::uint64_t count = 1;
+        for (const std::uint64_t extent : parseShape(text.substr(open + 1, close - open - 1), text)) {
+            argument.shape.push_back(extent);
+            if (extent > mostBytes / type.bytes / count)
+                throw Error("--arg {}: the GPU's memory holds {} bytes", text, mostBytes);
+            count *= extent;
+        }
+        if (argument.shape.size() == 1) argument.shape.clear();
         if (count > hostMemory() / type.bytes)
             throw Error("--arg {}: this computer's memory holds {} bytes", text, hostMemory());
         const std::string_view rest = text.substr(close + 1);

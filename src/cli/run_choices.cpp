@@ -31,7 +31,8 @@ KernelDump parseDump(const std::string& text, const std::vector<KernelArgument>&
 std::vector<KernelArgument> argumentsOf(const RunOptions& options, const Extent& grid, Bytes mostBytes) {
     std::vector<KernelArgument> arguments;
     for (const std::string& text : options.arguments) arguments.push_back(parseKernelArgument(text, mostBytes));
-    const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+    const Extent& cluster = options.triton.cluster;
+    const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z * cluster.x * cluster.y * cluster.z;
     for (KernelArgument& argument : scratchArguments(options.triton, blocks, mostBytes))
         arguments.push_back(std::move(argument));
     return arguments;

@@ -28,34 +28,61 @@ namespace bulkhead::cli {
 namespace {
 
 /// Buffers go to device memory; pointers and scalars go where the kernel's parameters are.
-std::vector<std::uint8_t> placeArguments(const sim::Code& code, const std::vector<KernelArgument>& arguments,
-                                         std::size_t ofTriton, sim::ContextMemory& memory,
-                                         std::vector<sim::VirtualAddress>& addresses) {
-    if (arguments.size() != code.params.size())
-        throw Error("{} takes {} arguments{}, {} given", code.name, code.params.size(),
-                    ofTriton ? fmt::format(", {} of which are Triton's own", ofTriton) : "",
-                    arguments.size() - ofTriton);
-    std::vector<std::uint8_t> params(code.kernelParamBytes);
-    addresses.assign(arguments.size(), 0);
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        const KernelArgument& argument = arguments[i];
-        const sim::Code::Param& param = code.params[i];
-        if (argument.isBuffer) {
-            if (param.bytes != 8)
-                throw Error("--arg {}: parameter {} of {} is .{}, not a pointer", argument.text, i, code.name,
-                            ptx::nameOf(param.type));
-            addresses[i] = memory.allocate(argument.bytes.size());
-            std::memcpy(memory.host(addresses[i], argument.bytes.size()), argument.bytes.data(), argument.bytes.size());
-            std::memcpy(params.data() + param.offset, &addresses[i], 8);
-        } else {
-            if (param.bytes != argument.bytes.size())
-                throw Error("--arg {}: parameter {} of {} is .{}, {} bytes, not {}", argument.text, i, code.name,
-                            ptx::nameOf(param.type), param.bytes, argument.bytes.size());
-            std::memcpy(params.data() + param.offset, argument.bytes.data(), argument.bytes.size());
+class Arguments {
+  public:
+    Arguments(const sim::Code& code, const TritonKernel& triton, sim::ContextMemory& memory)
+        : code_(code), triton_(triton), memory_(memory), params_(code.kernelParamBytes) {}
+
+    /// Where the buffers are; 0 for what is none.
+    std::vector<sim::VirtualAddress> place(const std::vector<KernelArgument>& arguments) {
+        const std::size_t ofTriton = triton_.scratch.size();
+        std::vector<sim::VirtualAddress> addresses;
+        std::vector<std::pair<const KernelArgument*, std::vector<std::uint8_t>>> values;
+        for (const KernelArgument& argument : arguments) {
+            addresses.push_back(argument.isBuffer ? buffer(argument) : 0);
+            for (std::vector<std::uint8_t>& value : valuesOf(argument, addresses.back()))
+                values.emplace_back(&argument, std::move(value));
         }
+        if (values.size() != code_.params.size())
+            throw Error("{} takes {} arguments{}, {} given", code_.name, code_.params.size(),
+                        ofTriton ? fmt::format(", {} of which are Triton's own", ofTriton) : "",
+                        values.size() - ofTriton);
+        for (std::size_t i = 0; i < values.size(); ++i) put(i, *values[i].first, values[i].second);
+        return addresses;
     }
-    return params;
-}
+    std::vector<std::uint8_t> take() { return std::move(params_); }
+
+  private:
+    sim::VirtualAddress buffer(const KernelArgument& argument) {
+        const sim::VirtualAddress at = memory_.allocate(argument.bytes.size());
+        std::memcpy(memory_.host(at, argument.bytes.size()), argument.bytes.data(), argument.bytes.size());
+        return at;
+    }
+    std::vector<std::vector<std::uint8_t>> valuesOf(const KernelArgument& argument, sim::VirtualAddress at) {
+        if (!argument.isBuffer) return {argument.bytes};
+        if (!argument.shape.empty() && !triton_.file.empty())
+            return tensorParameters(triton_, argument, tensors_++, at);
+        std::vector<std::uint8_t> pointer(sizeof at);
+        std::memcpy(pointer.data(), &at, sizeof at);
+        return {pointer};
+    }
+    void put(std::size_t index, const KernelArgument& argument, const std::vector<std::uint8_t>& value) {
+        const sim::Code::Param& param = code_.params[index];
+        if (param.bytes != value.size())
+            throw Error("--arg {}: parameter {} of {} is .{}, {}", argument.text, index, code_.name,
+                        ptx::nameOf(param.type),
+                        argument.isBuffer && argument.shape.empty()
+                            ? std::string("not a pointer")
+                            : fmt::format("{} bytes, not {}", param.bytes, value.size()));
+        std::memcpy(params_.data() + param.offset, value.data(), value.size());
+    }
+
+    const sim::Code& code_;
+    const TritonKernel& triton_;
+    sim::ContextMemory& memory_;
+    std::vector<std::uint8_t> params_;
+    std::size_t tensors_ = 0;  ///< so far
+};
 
 gpu::Sampled sampledOf(const sim::LaunchRecord& record) {
     return {1, record.sample->timedBlocks != 0, record.grid.count(), record.sample->timedBlocks,
@@ -168,12 +195,24 @@ KernelRun readRun(const RunOptions& options) {
     return run;
 }
 
+/// In a direction, where a program is a cluster of blocks.
+std::uint32_t blocksOf(std::uint32_t programs, std::uint32_t cluster) {
+    constexpr std::uint32_t kMost = 0x7fff'ffff;
+    if (programs > kMost / cluster) throw Error("--grid {}: more than {} blocks", programs, kMost);
+    return programs * cluster;
+}
+
 sim::LaunchSpec launchSpec(const RunOptions& options, const KernelRun& run, const sim::LoadedModule& loaded) {
     sim::LaunchSpec spec;
     spec.program = loaded.program;
     spec.code =
         loaded.program->kernel(chooseKernel(loaded.program->name, loaded.program->kernelNames(), options.kernel));
-    spec.grid = {run.grid.x, run.grid.y, run.grid.z};
+    const Extent& cluster = options.triton.cluster;
+    spec.grid = {blocksOf(run.grid.x, cluster.x), blocksOf(run.grid.y, cluster.y), blocksOf(run.grid.z, cluster.z)};
+    spec.cluster = {cluster.x, cluster.y, cluster.z};
+    if (const auto& required = spec.code->requiredCluster; required[0] && options.triton.file.empty())
+        spec.cluster = {required[0], std::max(required[1], 1u), std::max(required[2], 1u)};
+    spec.explicitCluster = spec.cluster.count() > 1;
     spec.block = {run.block.x, run.block.y, run.block.z};
     spec.dynamicShared = options.shared;
     spec.maxCycles = options.maxCycles;
@@ -207,9 +246,9 @@ int runKernel(const RunOptions& options) {
     sim::Machine machine(run.profile, machineOptions);
     const sim::ContextId context = machine.createContext();
     sim::LaunchSpec spec = launchSpec(options, run, machine.load(context, run.module));
-    std::vector<sim::VirtualAddress> addresses;
-    spec.params =
-        placeArguments(*spec.code, run.arguments, options.triton.scratch.size(), machine.memory(context), addresses);
+    Arguments arguments(*spec.code, options.triton, machine.memory(context));
+    const std::vector<sim::VirtualAddress> addresses = arguments.place(run.arguments);
+    spec.params = arguments.take();
     const sim::StreamId stream = machine.createStream(context);
 
     const auto begin = std::chrono::steady_clock::now();

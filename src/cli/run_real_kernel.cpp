@@ -55,6 +55,9 @@ int runRealKernel(const RunOptions& options) {
     corun::loadModulesEagerly();  // so that the launch is not timed with what it loads
     gpu::Gpu gpu = gpu::Gpu::open(options.gpu);
     const std::vector<KernelArgument> arguments = argumentsOf(options, grid, gpu.info().memoryBytes);
+    const Extent& cluster = options.triton.cluster;
+    if (cluster.x * cluster.y * cluster.z != 1 || !options.triton.tensors.empty())
+        throw Error("{}: clusters and descriptors of tensors are for simulated GPUs (--gpu sim:NAME)", options.what);
     const std::vector<KernelDump> dumps = parseDumps(options, arguments);
     gpu::Kernel kernel = gpu.context().load(ptx.c_str()).kernel(name);
     std::vector<gpu::Buffer> buffers;

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/run.h"
+#include "sim/exec/tensor_map.h"
 
 namespace bulkhead::cli {
 namespace {
@@ -36,14 +38,76 @@ void expectCuda(JsonObject& launch) {
     if (warp != kWarpThreads) throw Error("{}: warp_size: {} is not {}", target.where(), warp, kWarpThreads);
 }
 
-void expectNoClusters(JsonObject& launch) {
+/// Triton 3.6 has `num_ctas` blocks beside each other in x; before, `cluster_dims` said how they lie.
+Extent clusterOf(JsonObject& launch) {
+    constexpr std::uint32_t kMost = 16;
     std::uint32_t blocks = 1;
     launch.read("num_ctas", blocks);
-    std::array<std::uint32_t, 3> cluster = {1, 1, 1};
+    std::array<std::uint32_t, 3> cluster = {blocks, 1, 1};
     launch.read("cluster_dims", cluster);
-    if (blocks != 1 || cluster != std::array<std::uint32_t, 3>{1, 1, 1})
-        throw Error("{}: the kernel is launched in clusters of {} blocks ({}), which is not supported", launch.where(),
-                    blocks, fmt::join(cluster, "x"));
+    const auto [x, y, z] = cluster;
+    if (x == 0 || x > kMost || y == 0 || y > kMost || z == 0 || z > kMost || x * y * z != blocks || blocks > kMost)
+        throw Error("{}: {} blocks (num_ctas) are no cluster of {} (cluster_dims), 1 to {}", launch.where(), blocks,
+                    fmt::join(cluster, "x"), kMost);
+    return {x, y, z};
+}
+
+/// One for each tensor that the program has described on the host.
+std::vector<TritonTensor> tensorsOf(JsonObject& launch) {
+    std::vector<TritonTensor> tensors;
+    const nlohmann::json* all = launch.find("tensordesc_meta");
+    if (!all || all->is_null()) return tensors;
+    if (!all->is_array()) throw Error("{}: tensordesc_meta: is not a list", launch.where());
+    for (const nlohmann::json& one : *all) {
+        if (one.is_null()) continue;
+        JsonObject meta(one, launch.where() + ": tensordesc_meta");
+        TritonTensor& tensor = tensors.emplace_back();
+        tensor.elementBytes = meta.get<std::uint32_t>("elem_size");
+        tensor.element = meta.get<std::uint32_t>("elem_type");
+        tensor.swizzle = meta.get<std::uint32_t>("swizzle");
+        tensor.block = meta.get<std::vector<std::uint32_t>>("block_size");
+        bool padded = false;
+        meta.read("fp4_padded", padded);
+        if (padded) throw Error("{}: tensors of four bits with padding are of GPUs after sm_90", meta.where());
+        const bool fits = std::ranges::all_of(
+            tensor.block, [](std::uint32_t extent) { return extent >= 1 && extent <= sim::TensorMap::kMostBox; });
+        if (tensor.block.empty() || tensor.block.size() > 5 || !fits || tensor.swizzle > 3 || tensor.element > 12)
+            throw Error("{}: describes no tensor of sm_90", meta.where());
+    }
+    return tensors;
+}
+
+template <class T>
+std::vector<std::uint8_t> bytesOf(const T& value, std::size_t bytes = sizeof(T)) {
+    std::vector<std::uint8_t> all(bytes);
+    std::memcpy(all.data(), &value, sizeof value);
+    return all;
+}
+
+/// As Triton has the driver encode it.
+sim::TensorMap tensorMap(const TritonTensor& tensor, const KernelArgument& argument,
+                         const std::vector<std::uint64_t>& strides, std::uint64_t address) {
+    const std::size_t rank = argument.shape.size();
+    if (rank != tensor.block.size())
+        throw Error("--arg {}: the kernel wants a tensor of {} dimensions", argument.text, tensor.block.size());
+    if (argument.elementBytes != tensor.elementBytes)
+        throw Error("--arg {}: the kernel wants elements of {} bytes", argument.text, tensor.elementBytes);
+    sim::TensorMap map;
+    map.element = static_cast<sim::TensorMap::Element>(tensor.element);
+    map.rank = static_cast<std::uint8_t>(rank);
+    map.swizzle = static_cast<sim::TensorMap::Swizzle>(tensor.swizzle);
+    map.address = address;
+    for (std::size_t d = 0; d < rank; ++d) {
+        const std::size_t from = rank - 1 - d;
+        map.box[d] = static_cast<std::uint16_t>(tensor.block[from]);
+        map.elementStrides[d] = 1;
+        map.extent[d] = static_cast<std::uint32_t>(argument.shape[from] - 1);
+        if (d == 0) continue;
+        map.stride[d - 1] = strides[from] * tensor.elementBytes;
+        if (map.stride[d - 1] % 16)
+            throw Error("--arg {}: rows of {} bytes, which is not a multiple of 16", argument.text, map.stride[d - 1]);
+    }
+    return map;
 }
 
 }  // namespace
@@ -66,7 +130,8 @@ TritonKernel readTritonFolder(const fs::path& folder, const std::string& name) {
     kernel.file = (folder / (chosen + ".ptx")).string();
     kernel.name = launch.get<std::string>("name");
     expectCuda(launch);
-    expectNoClusters(launch);
+    kernel.cluster = clusterOf(launch);
+    kernel.tensors = tensorsOf(launch);
     const auto warps = launch.get<std::uint32_t>("num_warps");
     if (warps == 0 || warps > kMostWarps)
         throw Error("{}: num_warps: {} is not 1 to {}", launch.where(), warps, kMostWarps);
@@ -87,6 +152,28 @@ std::vector<KernelArgument> scratchArguments(const TritonKernel& kernel, std::ui
         arguments.push_back(parseKernelArgument(text, mostBytes));
     }
     return arguments;
+}
+
+std::vector<std::vector<std::uint8_t>> tensorParameters(const TritonKernel& kernel, const KernelArgument& argument,
+                                                        std::size_t nth, std::uint64_t address) {
+    constexpr std::size_t kMapBytes = 128;
+    const std::vector<std::uint64_t>& shape = argument.shape;
+    std::vector<std::uint64_t> strides(shape.size(), 1);
+    for (std::size_t d = shape.size() - 1; d > 0; --d) strides[d - 1] = strides[d] * shape[d];
+    std::vector<std::vector<std::uint8_t>> values;
+    if (kernel.tensors.empty()) {
+        values.push_back(bytesOf(address));
+        for (const std::uint64_t extent : shape) values.push_back(bytesOf(extent));
+        for (const std::uint64_t stride : strides) values.push_back(bytesOf(stride));
+        values.push_back(bytesOf(std::uint8_t{0}));  // what is outside reads as 0
+    } else {
+        if (nth >= kernel.tensors.size())
+            throw Error("--arg {}: the kernel has {} tensors", argument.text, kernel.tensors.size());
+        values.push_back(bytesOf(tensorMap(kernel.tensors[nth], argument, strides, address), kMapBytes));
+    }
+    for (const std::uint64_t extent : shape) values.push_back(bytesOf(static_cast<std::uint32_t>(extent)));
+    for (const std::uint64_t stride : strides) values.push_back(bytesOf(stride));
+    return values;
 }
 
 }  // namespace bulkhead::cli

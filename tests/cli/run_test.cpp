@@ -567,6 +567,82 @@ TEST_F(RunFolder, TritonsOwnMemoryIsThereWhereTheKernelWantsIt) {
     EXPECT_EQ(values<float>(file("out"))[1], 1);
 }
 
+TEST_F(RunFolder, ProgramsMayBeClusters) {
+    // Each block says who it is: its cluster, its rank and how many there are.
+    write("kernel/neighbours.ptx", R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry neighbours(.param .u64 out, .param .u64 scratch, .param .u64 profile)
+{
+    .reg .b32 %r<9>; .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [out]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %clusterid.x; mov.u32 %r3, %cluster_ctarank;
+    mov.u32 %r4, %cluster_nctarank; mad.lo.u32 %r5, %r2, 10, %r3; mad.lo.u32 %r5, %r4, 100, %r5;
+    mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r5; ret;
+}
+)");
+    launch_["num_ctas"] = 4;
+    launch_.erase("cluster_dims");
+    write("kernel/neighbours.json", launch_.dump());
+    const json out =
+        done({file("kernel"), "--gpu", "sim:h200", "--grid", "3", "--arg", "u32[12]", "--dump", "0=" + file("out")});
+    EXPECT_EQ(out["grid"], json({12, 1, 1}));
+    const auto who = values<std::uint32_t>(file("out"));
+    ASSERT_EQ(who.size(), 12u);
+    for (std::uint32_t b = 0; b < 12; ++b) EXPECT_EQ(who[b], 400 + b / 4 * 10 + b % 4);
+    launch_["num_ctas"] = 2;
+    launch_["cluster_dims"] = {1, 2, 1};
+    write("kernel/neighbours.json", launch_.dump());
+    EXPECT_EQ(done({file("kernel"), "--gpu", "sim:h200", "--grid", "3", "--arg", "u32[12]"})["grid"], json({3, 2, 1}));
+}
+
+/// In the shape that Triton 3.6 gives a kernel of one tensor: a descriptor, extents, strides, and two pointers of its
+/// own. It copies the box at row 4, column 8 and leaves it, with extents and strides, in the buffer before.
+const std::string kTensor = R"(.version 8.0
+.target sm_90
+.address_size 64
+.shared .align 8 .b64 object; .shared .align 128 .b8 box[256];
+.visible .entry neighbours(.param .u64 out, .param .align 64 .b8 map[128], .param .u32 m, .param .u32 n,
+    .param .u64 sm, .param .u64 sn, .param .u64 scratch, .param .u64 profile)
+{
+    .reg .pred %p<4>; .reg .b32 %r<12>; .reg .b64 %rd<12>;
+    mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 ret;
+    ld.param.u64 %rd1, [out]; mov.u32 %r2, object; mov.u32 %r3, box; mov.b64 %rd2, map;
+    cvta.param.u64 %rd3, %rd2;
+    mbarrier.init.shared::cta.b64 [%r2], 1; mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 64;
+    mov.u32 %r4, 8; mov.u32 %r5, 4;
+    cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%rd3, {%r4, %r5}], [%r2];
+W:  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0; @!%p2 bra W;
+    mov.u32 %r6, 0;
+L:  add.u32 %r7, %r3, %r6; ld.shared.u32 %r8, [%r7]; cvt.u64.u32 %rd4, %r6; add.u64 %rd5, %rd1, %rd4;
+    st.global.u32 [%rd5], %r8; add.u32 %r6, %r6, 4; setp.lt.u32 %p3, %r6, 64; @%p3 bra L;
+    ld.param.u32 %r8, [m]; st.global.u32 [%rd1+64], %r8; ld.param.u32 %r8, [n]; st.global.u32 [%rd1+68], %r8;
+    ld.param.u64 %rd6, [sm]; st.global.u32 [%rd1+72], %rd6; ld.param.u64 %rd6, [sn]; st.global.u32 [%rd1+76], %rd6;
+    ret;
+}
+)";
+
+TEST_F(RunFolder, ATensorIsADescriptorAndItsExtents) {
+    write("kernel/neighbours.ptx", kTensor);
+    launch_["tensordesc_meta"] = json::array(
+        {{{"swizzle", 0}, {"elem_size", 4}, {"elem_type", 2}, {"block_size", {4, 4}}, {"fp4_padded", false}}});
+    write("kernel/neighbours.json", launch_.dump());
+    const auto with = [&](const std::string& tensor) {
+        return Words{file("kernel"), "--gpu", "sim:h200", "--arg", "u32[20]", "--arg", tensor};
+    };
+    done(with("u32[16x32]=iota") + Words{"--dump", "0=" + file("out")});
+    const auto found = values<std::uint32_t>(file("out"));
+    ASSERT_EQ(found.size(), 20u);
+    for (std::uint32_t i = 0; i < 16; ++i) EXPECT_EQ(found[i], (4 + i / 4) * 32 + 8 + i % 4);
+    EXPECT_EQ(found[16], 16u);
+    EXPECT_EQ(found[17], 32u);
+    EXPECT_EQ(found[18], 32u);
+    EXPECT_EQ(found[19], 1u);
+    expectRefused(Words{"run"} + with("u32[4x4x32]"), "wants a tensor of 2 dimensions");
+    expectRefused(Words{"run"} + with("u16[16x32]"), "wants elements of 4 bytes");
+    expectRefused(Words{"run"} + with("u32[16x31]"), "rows of 124 bytes");
+    expectRefused(Words{"run"} + with("u32[16x]"), "the length must be a whole number above 0");
+}
+
 TEST_F(RunFolder, WhatIsMissingIsNamed) {
     const json whole = launch_;
     const auto without = [&](const char* key, const std::string& part) {
@@ -590,8 +666,14 @@ TEST_F(RunFolder, WhatIsMissingIsNamed) {
     expectFolderRefused("num_warps");
     launch_ = whole;
     launch_["num_ctas"] = 2;
-    launch_["cluster_dims"] = {2, 1, 1};
-    expectFolderRefused("clusters of 2 blocks");
+    expectFolderRefused("2 blocks (num_ctas) are no cluster of 1x1x1 (cluster_dims)");
+    launch_ = whole;
+    launch_["num_ctas"] = 32;
+    launch_.erase("cluster_dims");
+    expectFolderRefused("32 blocks");
+    launch_ = whole;
+    launch_["tensordesc_meta"] = json::array({{{"swizzle", 3}, {"elem_size", 4}, {"elem_type", 7}}});
+    expectFolderRefused("block_size");
     launch_ = whole;
     launch_["name"] = "others";
     expectFolderRefused("has no kernel others");
