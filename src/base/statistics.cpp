@@ -16,6 +16,12 @@ void requireSamples(std::span<const double> samples) {
 
 }  // namespace
 
+std::vector<double> ascending(std::span<const double> samples) {
+    std::vector<double> sorted(samples.begin(), samples.end());
+    std::sort(sorted.begin(), sorted.end());
+    return sorted;
+}
+
 double mean(std::span<const double> samples) {
     requireSamples(samples);
     // A running mean does not lose small samples beside a large sum, and does not overflow.
@@ -55,8 +61,7 @@ double standardDeviation(std::span<const double> samples) {
 double percentile(std::span<const double> samples, double percent) {
     requireSamples(samples);
     if (!(percent >= 0 && percent <= 100)) throw Error("percentile {}: must be from 0 to 100", percent);
-    std::vector<double> sorted(samples.begin(), samples.end());
-    std::sort(sorted.begin(), sorted.end());
+    const std::vector<double> sorted = ascending(samples);
     const double place = percent / 100 * static_cast<double>(sorted.size() - 1);
     const auto below = static_cast<std::size_t>(place);
     const std::size_t above = std::min(below + 1, sorted.size() - 1);

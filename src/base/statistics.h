@@ -2,8 +2,11 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace bulkhead {
+
+std::vector<double> ascending(std::span<const double>);
 
 // Of samples; every one throws Error if there are none.
 double mean(std::span<const double>);

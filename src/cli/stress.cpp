@@ -238,7 +238,7 @@ int runStress(const StressOptions& o, const CommandLine& line) {
     if (!quiet)
         for (std::size_t i = 0; i < results.size(); ++i)
             writeOutput("-", report::text(i == 0 ? stress::briefMatrix(results[i]) : results[i]) + "\n");
-    for (Result& more : outcome.details()) results.push_back(std::move(more));
+    for (Result& more : outcome.details(options)) results.push_back(std::move(more));
     for (Result& result : results) fillProvenance(result, options.pair.gpu, options.pair.seed);
     if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results.front()));

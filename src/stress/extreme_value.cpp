@@ -5,202 +5,249 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
-#include "base/error.h"
 #include "base/random.h"
 #include "base/statistics.h"
+#include "stress/order_statistics.h"
+#include "stress/probability.h"
 
 namespace bulkhead::stress {
 namespace {
 
-constexpr std::size_t kLeastSamples = 200, kBlock = 10;
-constexpr double kThresholdPercentile = 90;
-constexpr double kHeaviestShape = 0.5;
-constexpr int kReplicates = 400;
+// What a bound may be wrong by: the tail, the share of runs above the threshold, the share that gave no time.
+constexpr double kTailConfidence = 0.96, kShareConfidence = 0.995, kLostConfidence = 0.995;
 
-/// Correlation of each sample with the next.
-double lagCorrelation(std::span<const double> samples) {
-    const double m = mean(samples);
-    double covariance = 0, variance = 0;
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-        variance += (samples[i] - m) * (samples[i] - m);
-        if (i > 0) covariance += (samples[i] - m) * (samples[i - 1] - m);
-    }
-    return variance > 0 ? covariance / variance : 0;
-}
+constexpr std::size_t kLeastSamples = 200, kLeastForTests = 20;
+constexpr std::size_t kLeastExcesses = 50, kManyExcesses = 100, kLeastMaxima = 20;
+constexpr std::size_t kBlocks[] = {10, 20, 50};
+constexpr double kFitLevel = 0.05;
+constexpr double kHeaviestFitted = 0.5;
+constexpr double kPointsPerDecade = 4;
 
-std::vector<double> sorted(std::span<const double> samples) {
-    std::vector<double> all(samples.begin(), samples.end());
-    std::sort(all.begin(), all.end());
-    return all;
-}
-
-/// From the logarithms of F and of 1 - F at the samples in ascending order, which keep their digits in the tails.
-double andersonDarling(const std::vector<double>& logLower, const std::vector<double>& logUpper) {
-    const std::size_t n = logLower.size();
-    double sum = 0;
-    for (std::size_t i = 0; i < n; ++i) sum += (2 * static_cast<double>(i) + 1) * (logLower[i] + logUpper[n - 1 - i]);
-    return -static_cast<double>(n) - sum / static_cast<double>(n);
-}
-
-/// log(1 - F) of an excess.
-double logSurvival(const GeneralizedPareto& fit, double excess) {
-    const double y = excess / fit.scale;
-    if (std::abs(fit.shape) < 1e-9) return -y;
-    const double inside = fit.shape * y;
-    return inside > -1 ? -std::log1p(inside) / fit.shape : -std::numeric_limits<double>::infinity();
-}
-
-std::string badFit(const char* name, const Bound& bound) {
-    return fmt::format("samples do not follow a {} distribution (Anderson-Darling distance {:.2f}, limit {:.3g})", name,
-                       bound.distance, bound.critical);
-}
-
-/// Why no distribution can be fitted; empty where one may be.
-std::string unfit(std::span<const double> samples) {
-    if (samples.size() < kLeastSamples)
-        return fmt::format("{} samples: a bound needs {}", samples.size(), kLeastSamples);
-    if (minimum(samples) == maximum(samples)) return "the samples do not vary";
-    const double correlation = lagCorrelation(samples);
-    if (std::abs(correlation) > 3 / std::sqrt(static_cast<double>(samples.size())))
-        return fmt::format("each sample depends on the one before it (lag-1 correlation {:.2f})", correlation);
-    return {};
-}
-
-Bound boundByGumbel(std::span<const double> samples, double probability) {
-    std::vector<double> maxima;
-    for (std::size_t first = 0; first + kBlock <= samples.size(); first += kBlock)
-        maxima.push_back(maximum(samples.subspan(first, kBlock)));
-    Bound bound;
-    bound.count = maxima.size();
-    bound.critical = kGumbelCritical;
-    const Gumbel fit = fitGumbel(maxima);
-    if (!(fit.scale > 0)) {
-        bound.refusal = "the maxima do not vary";
-        return bound;
-    }
-    bound.distance = andersonDarling(fit, maxima);
-    if (!(bound.distance <= bound.critical)) {
-        bound.refusal = badFit("Gumbel", bound);
-        return bound;
-    }
-    // A block's maximum stays below x when all of its runs do: P(run > x) = 1 - F(x)^(1 / block).
-    bound.value = fit.exceeded(-std::expm1(static_cast<double>(kBlock) * std::log1p(-probability)));
-    return bound;
-}
-
-Bound boundByPareto(std::span<const double> samples, double probability) {
-    const double threshold = percentile(samples, kThresholdPercentile);
+/// A threshold with the excesses over it.
+struct Tail {
+    TailFit fit;
     std::vector<double> excesses;
-    for (const double x : samples)
-        if (x > threshold) excesses.push_back(x - threshold);
-    Bound bound;
-    bound.count = excesses.size();
-    const double share = static_cast<double>(excesses.size()) / static_cast<double>(samples.size());
-    if (excesses.size() < kLeastSamples / 20 || probability >= share) {
-        bound.refusal = fmt::format("only {} samples exceed the 90th percentile", excesses.size());
+
+    std::optional<double> limit(double probability) const {
+        const double p = probability / fit.share;
+        const std::optional<double> pareto = upperLimit(fit.pareto, excesses, p, kTailConfidence);
+        if (!pareto) return std::nullopt;
+        return fit.threshold + std::max(*pareto, exponentialUpperLimit(excesses, p, kTailConfidence));
+    }
+    /// A tail with an end is not taken at its word: where it ends is the least certain of all.
+    double estimate(double probability, std::size_t samples) const {
+        const double share = static_cast<double>(fit.count) / static_cast<double>(samples);
+        const double exponential = mean(excesses) * std::log(share / probability);
+        return fit.threshold + std::max(exponential, fit.pareto.exceeded(probability / share));
+    }
+};
+
+/// Times that a timer cuts off at its steps, spread over them: distributions that are fitted know no steps. In
+/// ascending order.
+std::vector<double> spread(std::span<const double> samples) {
+    std::vector<double> x = ascending(samples);
+    double step = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 1; i < x.size(); ++i)
+        if (x[i] > x[i - 1]) step = std::min(step, x[i] - x[i - 1]);
+    Random random(1);
+    for (double& time : x) time += step * random.uniform();
+    std::sort(x.begin(), x.end());
+    return x;
+}
+
+Tail tailOf(const std::vector<double>& sorted, std::size_t count) {
+    const std::size_t n = sorted.size();
+    Tail tail;
+    tail.fit.count = count;
+    tail.fit.threshold = sorted[n - count - 1];
+    // The share of runs above the sample of this rank has a beta distribution.
+    tail.fit.share = betaQuantile(kShareConfidence, static_cast<double>(count + 1), static_cast<double>(n - count));
+    for (std::size_t i = n - count; i < n; ++i) tail.excesses.push_back(sorted[i] - tail.fit.threshold);
+    tail.fit.variation = coefficientOfVariation(tail.excesses);
+    tail.fit.pareto = fitGeneralizedPareto(tail.excesses);
+    tail.fit.pValue = fitPValue(tail.fit.pareto, tail.excesses);
+    return tail;
+}
+
+/// From a tenth of the samples to ever fewer. A tenth of few samples says little: a quarter of them then.
+std::vector<Tail> tailsOf(std::span<const double> samples) {
+    const std::vector<double> sorted = spread(samples);
+    std::vector<Tail> tails;
+    for (std::size_t count = std::max(samples.size() / 10, std::min(samples.size() / 4, kManyExcesses));
+         count >= kLeastExcesses; count /= 2)
+        tails.push_back(tailOf(sorted, count));
+    return tails;
+}
+
+BlockFit blockFitOf(std::span<const double> samples, std::size_t block, double probability) {
+    std::vector<double> maxima;
+    for (std::size_t first = 0; first + block <= samples.size(); first += block)
+        maxima.push_back(maximum(samples.subspan(first, block)));
+    BlockFit fit;
+    fit.block = block;
+    fit.count = maxima.size();
+    if (minimum(maxima) == maximum(maxima)) {
+        fit.distance = std::numeric_limits<double>::infinity();
+        return fit;
+    }
+    fit.gumbel = fitGumbel(maxima);
+    fit.distance = andersonDarling(fit.gumbel, maxima);
+    // A block's maximum stays below x when all of its runs do: P(run > x) = 1 - F(x)^(1 / block).
+    const double ofBlock = -std::expm1(static_cast<double>(block) * std::log1p(-probability));
+    fit.estimate = fit.gumbel.exceeded(ofBlock);
+    fit.limit = upperLimit(fit.gumbel, maxima, ofBlock, kTailConfidence);
+    return fit;
+}
+
+/// What samples say of times that none of them shows, and of those that they do.
+class Extrapolation {
+  public:
+    /// Down to this probability.
+    Extrapolation(std::span<const double> samples, double probability) : sorted_(ascending(samples)) {
+        if (!rankAbove(samples.size(), 1 - probability, kTailConfidence)) tails_ = tailsOf(samples);
+    }
+
+    const std::vector<Tail>& tails() const { return tails_; }
+
+    /// What a run exceeds with this probability at most: by order statistics if they reach so far, or else by the first
+    /// tail that fits. Where one further out estimates more than that one allows, by that. Nothing where none fits.
+    std::optional<double> bound(double probability) const {
+        if (const auto rank = rankAbove(sorted_.size(), 1 - probability, kTailConfidence)) return sorted_[*rank - 1];
+        std::optional<double> bound;
+        for (const Tail& tail : tails_) {
+            if (!tail.fit.fits()) continue;
+            if (bound && tail.estimate(probability, sorted_.size()) <= *bound) continue;
+            const std::optional<double> limit = tail.limit(probability);
+            if (!limit) return std::nullopt;
+            bound = bound ? std::max(*bound, *limit) : *limit;
+        }
         return bound;
     }
-    const GeneralizedPareto fit = fitGeneralizedPareto(excesses);
-    if (!(fit.scale > 0) || !(fit.shape < kHeaviestShape)) {
-        bound.refusal = fmt::format("the tail is too heavy (shape {:.2f}, limit {})", fit.shape, kHeaviestShape);
-        return bound;
+
+    std::optional<double> estimate(double probability) const {
+        for (const Tail& tail : tails_)
+            if (tail.fit.fits() &&
+                probability * static_cast<double>(sorted_.size()) < static_cast<double>(tail.fit.count))
+                return tail.estimate(probability, sorted_.size());
+        return std::nullopt;
     }
-    bound.distance = andersonDarling(fit, excesses);
-    bound.critical = paretoCritical(fit, excesses.size());
-    if (!std::isfinite(bound.distance) || bound.distance > bound.critical) {
-        bound.refusal = badFit("Pareto", bound);
-        return bound;
-    }
-    bound.value = threshold + fit.exceeded(probability / share);
-    return bound;
+
+  private:
+    std::vector<double> sorted_;
+    std::vector<Tail> tails_;
+};
+
+/// Why no tail will do.
+std::string refusalOf(const std::vector<TailFit>& tails) {
+    const TailFit& last = tails.back();
+    if (last.pareto.shape >= kHeaviestFitted)
+        return fmt::format("the tail is too heavy (shape {:.2f}, limit {})", last.pareto.shape, kHeaviestFitted);
+    if (last.fits()) return "the samples set no limit to the tail";
+    return fmt::format(
+        "no tail fits the samples: above each threshold they are of several kinds, or one is too far out "
+        "(p = {:.3g} for the highest)",
+        last.pValue);
+}
+
+/// Of all runs, those that gave no time, at most. They took longer than any.
+double lostShare(std::size_t samples, std::size_t lost) {
+    if (lost == 0) return 0;
+    return samples == 0 ? 1
+                        : betaQuantile(kLostConfidence, static_cast<double>(lost + 1), static_cast<double>(samples));
+}
+
+std::string rejectionOf(const std::vector<IidTest>& tests) {
+    std::string why;
+    for (const IidTest& test : tests)
+        if (test.rejected())
+            why += fmt::format("{}{} ({}, p = {:.2g})", why.empty() ? "" : "; ", test.meaning, test.name, test.pValue);
+    return why;
 }
 
 }  // namespace
 
-double Gumbel::exceeded(double probability) const {
-    return location - scale * std::log(-std::log1p(-probability));
+bool TailFit::fits() const {
+    if (pareto.shape >= kHeaviestFitted) return false;
+    // The lightest that is fitted ends a little beyond the last sample, which is all that matters: none is far out.
+    return pValue >= kFitLevel || pareto.shape <= kLightestShape + 0.05;
 }
 
-Gumbel fitGumbel(std::span<const double> maxima) {
-    if (maxima.size() < 2) throw Error("{} maxima: a distribution needs at least two", maxima.size());
-    const std::vector<double> x = sorted(maxima);
-    const auto n = static_cast<double>(x.size());
-    double b0 = 0, b1 = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        b0 += x[i] / n;
-        b1 += x[i] * static_cast<double>(i) / (n * (n - 1));
-    }
-    constexpr double kEuler = 0.57721566490153286;
-    Gumbel fit;
-    fit.scale = (2 * b1 - b0) / std::log(2.0);
-    fit.location = b0 - kEuler * fit.scale;
-    return fit;
+std::vector<Exceedance> measuredExceedance(std::span<const double> samples) {
+    const std::vector<double> sorted = ascending(samples);
+    const std::size_t n = sorted.size();
+    std::vector<Exceedance> curve;
+    // From the greatest: every sample at first, then ever fewer of them.
+    for (std::size_t above = 0; above < n; above += 1 + above / 20)
+        curve.push_back({static_cast<double>(above + 1) / static_cast<double>(n), {}, sorted[n - 1 - above]});
+    std::reverse(curve.begin(), curve.end());
+    return curve;
 }
 
-double andersonDarling(const Gumbel& fit, std::span<const double> maxima) {
-    std::vector<double> lower, upper;
-    for (const double x : sorted(maxima)) {
-        lower.push_back(-std::exp(-(x - fit.location) / fit.scale));
-        upper.push_back(std::log(-std::expm1(lower.back())));
-    }
-    return andersonDarling(lower, upper) * (1 + 0.2 / std::sqrt(static_cast<double>(maxima.size())));
-}
-
-double GeneralizedPareto::exceeded(double probability) const {
-    const double log = std::log(probability);
-    return std::abs(shape) < 1e-9 ? -scale * log : scale * std::expm1(-shape * log) / shape;
-}
-
-GeneralizedPareto fitGeneralizedPareto(std::span<const double> excesses) {
-    if (excesses.size() < 2) throw Error("{} excesses: a distribution needs at least two", excesses.size());
-    const std::vector<double> x = sorted(excesses);
-    const auto n = static_cast<double>(x.size());
-    double a0 = 0, a1 = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        const double rank = (static_cast<double>(i) + 0.65) / n;
-        a0 += x[i] / n;
-        a1 += (1 - rank) * x[i] / n;
-    }
-    return {2 * a0 * a1 / (a0 - 2 * a1), 2 - a0 / (a0 - 2 * a1)};
-}
-
-double andersonDarling(const GeneralizedPareto& fit, std::span<const double> excesses) {
-    std::vector<double> lower, upper;
-    for (const double x : sorted(excesses)) {
-        upper.push_back(logSurvival(fit, x));
-        if (std::isinf(upper.back())) return std::numeric_limits<double>::infinity();
-        lower.push_back(std::log(-std::expm1(upper.back())));
-    }
-    return andersonDarling(lower, upper);
-}
-
-double paretoCritical(const GeneralizedPareto& fit, std::size_t count) {
-    Random random(1);
-    std::vector<double> distances, drawn(count);
-    for (int i = 0; i < kReplicates; ++i) {
-        for (double& x : drawn) x = fit.exceeded(1 - random.uniform());
-        const double distance = andersonDarling(fitGeneralizedPareto(drawn), drawn);
-        if (std::isfinite(distance)) distances.push_back(distance);
-    }
-    return distances.empty() ? 0 : percentile(distances, 95);
-}
-
-std::optional<double> WorstCase::value() const {
-    if (!gumbel.value) return pareto.value;
-    return pareto.value ? std::max(*gumbel.value, *pareto.value) : gumbel.value;
-}
-
-WorstCase boundWorstCase(std::span<const double> samples, double probability) {
+WorstCase boundWorstCase(std::span<const double> samples, std::size_t lost, double probability) {
     WorstCase w;
-    if (const std::string why = unfit(samples); !why.empty()) {
-        w.gumbel.refusal = w.pareto.refusal = why;
+    const std::size_t n = samples.size();
+    w.unseen = -std::expm1(std::log(1 - kConfidence) / static_cast<double>(n + lost));
+    const double left = probability - lostShare(n, lost);
+    if (left <= 0) {
+        w.refusal = fmt::format("{} of {} runs gave no time: up to {:.2g} % of runs may take any", lost, n + lost,
+                                100 * lostShare(n, lost));
         return w;
     }
-    w.gumbel = boundByGumbel(samples, probability);
-    w.pareto = boundByPareto(samples, probability);
+    const bool shown = rankAbove(n, 1 - left, kTailConfidence).has_value();
+    if (const std::size_t least = shown ? kLeastForTests : kLeastSamples; n < least) {
+        w.refusal = fmt::format("{} samples: a bound needs {}", n, least);
+        return w;
+    }
+    if (minimum(samples) == maximum(samples)) {
+        w.refusal = "the samples do not vary";
+        return w;
+    }
+    w.tests = testIid(samples);
+    if (w.refusal = rejectionOf(w.tests); !w.refusal.empty()) return w;
+
+    const Extrapolation extrapolation(samples, left);
+    w.value = extrapolation.bound(left);
+    if (shown) {
+        w.method = "order statistics";
+        return w;
+    }
+    for (const Tail& tail : extrapolation.tails()) {
+        TailFit& fit = w.tails.emplace_back(tail.fit);
+        fit.estimate = tail.estimate(left, n);
+        fit.limit = tail.limit(left);
+    }
+    for (const std::size_t block : kBlocks)
+        if (n / block >= kLeastMaxima) w.blocks.push_back(blockFitOf(samples, block, left));
+    if (!w.value) {
+        w.refusal = refusalOf(w.tails);
+        return w;
+    }
+    w.method = "tail above a threshold";
+    for (const BlockFit& block : w.blocks)
+        if (block.fits() && block.limit && *block.limit > *w.value) {
+            w.value = block.limit;
+            w.method = fmt::format("maxima of blocks of {}", block.block);
+        }
     return w;
+}
+
+std::vector<Exceedance> exceedanceCurve(std::span<const double> samples, std::size_t lost, const WorstCase& worst,
+                                        double probability) {
+    std::vector<Exceedance> curve;
+    if (!worst.value) return curve;
+    const double noTime = lostShare(samples.size(), lost);
+    const Extrapolation extrapolation(samples, probability - noTime);
+    for (double point = 1;; ++point) {
+        const double p = std::pow(10, -point / kPointsPerDecade);
+        if (p <= probability - noTime) break;
+        // Where order statistics end and tails begin, the bound must not fall.
+        if (const std::optional<double> bound = extrapolation.bound(p))
+            curve.push_back({p + noTime, extrapolation.estimate(p),
+                             std::min(std::max(*bound, curve.empty() ? *bound : curve.back().bound), *worst.value)});
+    }
+    curve.push_back({probability, extrapolation.estimate(probability - noTime), *worst.value});
+    return curve;
 }
 
 }  // namespace bulkhead::stress

@@ -3,60 +3,68 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "stress/iid_tests.h"
+#include "stress/tail_fit.h"
 
 namespace bulkhead::stress {
 
-/// A Gumbel distribution of block maxima: one of the two that a probabilistic worst-case execution time is read from.
-struct Gumbel {
-    double location = 0, scale = 0;
+/// Of all that a bound says: it is too low at most so often.
+constexpr double kConfidence = 0.95;
 
-    /// What a maximum of a block exceeds with this probability.
-    double exceeded(double probability) const;
+/// What is fitted to the samples above one threshold.
+struct TailFit {
+    std::size_t count = 0;  ///< samples above it
+    double threshold = 0;
+    double share = 0;      ///< of runs that exceed it, at most
+    double variation = 0;  ///< coefficient of variation of the excesses: 1 of an exponential tail
+    GeneralizedPareto pareto;
+    double pValue = 0;            ///< of the Pareto fit
+    double estimate = 0;          ///< of the time asked for: the greater of an exponential tail's and a Pareto one's
+    std::optional<double> limit;  ///< the greater of their upper confidence limits
+
+    bool fits() const;
 };
 
-/// By probability-weighted moments. Throws Error with fewer than two samples.
-Gumbel fitGumbel(std::span<const double> maxima);
-/// The Anderson-Darling distance, corrected for the number of samples when both parameters were fitted (Stephens,
-/// 1977). The fit is bad at the 5 % level above kGumbelCritical.
-double andersonDarling(const Gumbel&, std::span<const double> maxima);
-constexpr double kGumbelCritical = 0.757;
+/// What is fitted to the greatest of each so many samples.
+struct BlockFit {
+    std::size_t block = 0, count = 0;
+    Gumbel gumbel;
+    double distance = 0;  ///< Anderson and Darling's; kGumbelCritical
+    double estimate = 0;
+    std::optional<double> limit;
 
-/// The other: a generalised Pareto distribution of what exceeds a threshold, by how much.
-struct GeneralizedPareto {
-    double scale = 0;
-    double shape = 0;  ///< below 0 the tail has an end, above 0 it is heavier than an exponential one
-
-    /// What an excess exceeds with this probability.
-    double exceeded(double probability) const;
+    bool fits() const { return distance <= kGumbelCritical; }
 };
 
-/// By probability-weighted moments (Hosking and Wallis, 1987), which hold for shapes below 1/2. Throws Error with fewer
-/// than two.
-GeneralizedPareto fitGeneralizedPareto(std::span<const double> excesses);
-/// The Anderson-Darling distance, not corrected. Infinite where an excess lies beyond the end of the tail.
-double andersonDarling(const GeneralizedPareto&, std::span<const double> excesses);
-/// What the distance stays below in 95 % of fits to samples of this distribution, of this number: by simulation, as it
-/// depends on the shape. Fits that leave a sample beyond the end of the tail do not count.
-double paretoCritical(const GeneralizedPareto&, std::size_t count);
-
-/// A bound on the time of one run by one of the distributions, or why there is none.
-struct Bound {
-    std::optional<double> value;        ///< exceeded by a run with the probability asked for
-    double distance = 0, critical = 0;  ///< Anderson-Darling, and its 5 % level; 0 where nothing was fitted
-    std::size_t count = 0;              ///< maxima or excesses that were fitted
-    std::string refusal;                ///< empty where there is a value
-};
-
+/// A bound on the time of one run, or why there is none.
 struct WorstCase {
-    Bound gumbel, pareto;
-
-    /// The greater of those that there are.
-    std::optional<double> value() const;
+    std::optional<double> value;  ///< exceeded by a run with the probability asked for, or less: with kConfidence
+    std::string method;           ///< that the value is by
+    std::string refusal;          ///< empty where there is a value
+    double unseen = 0;            ///< runs of a kind that no sample shows may be this share of all, with kConfidence
+    std::vector<IidTest> tests;
+    std::vector<TailFit> tails;  ///< by their number of samples, from the most
+    std::vector<BlockFit> blocks;
 };
 
-/// From samples in the order in which they were taken: maxima of blocks of ten with a Gumbel fit, and excesses over the
-/// 90th percentile with a generalised Pareto fit. Refused: too few samples, samples that do not vary or that depend on
-/// the ones before them, a tail too heavy to be fitted, or a bad fit.
-WorstCase boundWorstCase(std::span<const double> samples, double probability);
+/// From samples in the order in which they were taken, and the number of runs that gave none: they count as longer than
+/// any bound. After the practice of measurement-based probabilistic timing analysis: docs/bounds.md.
+WorstCase boundWorstCase(std::span<const double> samples, std::size_t lost, double probability);
+
+/// How often runs take longer than a time.
+struct Exceedance {
+    double probability = 0;
+    std::optional<double> estimate;  ///< the time, likeliest
+    double bound = 0;                ///< the time at most, with kConfidence
+};
+
+/// The share of samples that take at least so long. Not each of them where there are many.
+std::vector<Exceedance> measuredExceedance(std::span<const double> samples);
+
+/// From the whole of the samples down to the probability of a worst case; empty where there is no bound.
+std::vector<Exceedance> exceedanceCurve(std::span<const double> samples, std::size_t lost, const WorstCase&,
+                                        double probability);
 
 }  // namespace bulkhead::stress

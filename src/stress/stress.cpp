@@ -13,18 +13,15 @@
 #include "base/statistics.h"
 #include "corun/aggressor.h"
 #include "experiment/interruption.h"
-#include "stress/extreme_value.h"
+#include "stress/bound_tables.h"
 #include "stress/summary.h"
+#include "stress/values.h"
 
 namespace bulkhead::stress {
 namespace {
 
 constexpr std::size_t kMatrixColumns = 21;
 constexpr double kWorthExplaining = 0.001;  // of the time alone
-
-std::int64_t whole(std::size_t n) {
-    return static_cast<std::int64_t>(n);
-}
 
 /// Time that the victim lost for each byte that the aggressor moved meanwhile, in nanoseconds per MB.
 Value harmPerByte(const corun::Pairing& pairing) {
@@ -46,19 +43,12 @@ double aggressorRate(const corun::Pairing& pairing) {
     return sum / static_cast<double>(pairing.pairs.size());
 }
 
-/// "10^6" where a run in a million exceeds the bound.
-std::string runsPer(double exceedance) {
-    const double runs = 1 / exceedance, exponent = std::round(std::log10(runs));
-    const bool powerOfTen = exponent >= 4 && std::abs(runs / std::pow(10, exponent) - 1) < 1e-9;
-    return powerOfTen ? fmt::format("10^{}", exponent) : fmt::format("{:.4g}", runs);
-}
-
 Value sms(const corun::Pairing& pairing) {
     const std::optional<bool> apart = pairing.onDisjointSms();
     return apart ? Value(*apart ? "disjoint" : "shared") : Value();
 }
 
-std::vector<Value> cellRow(const Cell& cell, const Options& options) {
+std::vector<Value> cellRow(const Cell& cell, const WorstCase& worst) {
     std::vector<Value> row = {cell.pair.victim.name, cell.pair.sharing, corun::nameOf(cell.pair.aggressor),
                               whole(cell.pairing.pairs.size()), whole(cell.pairing.lost())};
     if (cell.pairing.pairs.empty()) {
@@ -67,9 +57,8 @@ std::vector<Value> cellRow(const Cell& cell, const Options& options) {
         return row;
     }
     const std::vector<double> alone = cell.pairing.alone(), together = cell.pairing.together();
-    const Summary a = summarize(alone, cell.pair.seed), t = summarize(together, cell.pair.seed);
-    const Estimate s = slowdown(alone, together, cell.pair.seed);
-    const std::optional<double> bound = boundWorstCase(together, options.exceedance).value();
+    const Summary a = summarize(alone), t = summarize(together);
+    const Estimate s = slowdown(alone, together);
     const std::vector<Value> rest = {sms(cell.pairing),
                                      a.mean.value * 1e3,
                                      100 * a.deviation.value / a.mean.value,
@@ -80,17 +69,17 @@ std::vector<Value> cellRow(const Cell& cell, const Options& options) {
                                      t.maximum * 1e3,
                                      t.deviation.value * 1e3,
                                      s.value,
-                                     s.interval.low,
-                                     s.interval.high,
+                                     valueOf(s.interval.low),
+                                     valueOf(s.interval.high),
                                      aggressorRate(cell.pairing) * 1e-9,
                                      harmPerByte(cell.pairing),
-                                     bound ? Value(*bound * 1e3) : Value(),
+                                     milliseconds(worst.value),
                                      cell.pairing.why};
     row.insert(row.end(), rest.begin(), rest.end());
     return row;
 }
 
-Result matrix(const std::vector<Cell>& cells, const Options& options) {
+Result matrix(const std::vector<Cell>& cells, const std::vector<WorstCase>& worst, const Options& options) {
     Result r;
     r.title = fmt::format("Interference on {}", options.pair.gpu);
     r.columns = {{"victim", ""},
@@ -114,31 +103,9 @@ Result matrix(const std::vector<Cell>& cells, const Options& options) {
                  {"harm", "ns/MB"},
                  {fmt::format("bound at {:g}", options.exceedance), "ms"},
                  {"note", ""}};
-    for (const Cell& cell : cells) r.add(cellRow(cell, options));
+    for (std::size_t i = 0; i < cells.size(); ++i) r.add(cellRow(cells[i], worst[i]));
     r.charts.push_back(
         {Chart::Kind::heatmap, "Slowdown", "aggressor", {"slowdown"}, {"victim", "sharing"}, {}, "", false, false});
-    return r;
-}
-
-/// Two rows per cell: by maxima of blocks, and by peaks over a threshold.
-Result bounds(const std::vector<Cell>& cells, const Options& options) {
-    Result r;
-    r.title = fmt::format("Worst-case bound (exceeded once in {} runs)", runsPer(options.exceedance));
-    r.columns = {{"victim", ""},         {"sharing", ""},        {"aggressor", ""},
-                 {"distribution", ""},   {"samples fitted", ""}, {"Anderson-Darling", ""},
-                 {"critical value", ""}, {"bound", "ms"},        {"why no bound", ""}};
-    const auto add = [&](const Cell& cell, const char* name, const Bound& b) {
-        const bool fitted = b.critical > 0;
-        r.add({cell.pair.victim.name, cell.pair.sharing, corun::nameOf(cell.pair.aggressor), name, whole(b.count),
-               fitted ? Value(b.distance) : Value(), fitted ? Value(b.critical) : Value(),
-               b.value ? Value(*b.value * 1e3) : Value(), b.refusal});
-    };
-    for (const Cell& cell : cells) {
-        if (cell.pairing.pairs.empty()) continue;
-        const WorstCase w = boundWorstCase(cell.pairing.together(), options.exceedance);
-        add(cell, "Gumbel", w.gumbel);
-        add(cell, "generalised Pareto", w.pareto);
-    }
     return r;
 }
 
@@ -151,12 +118,12 @@ Result times(const std::vector<Cell>& cells) {
     for (const char* name : {"mean", "median", "p95", "p99", "SD"})
         for (const char* which : {"", " low", " high"}) r.columns.push_back({std::string(name) + which, "ms"});
     const auto add = [&](const Cell& cell, const char* run, const std::vector<double>& seconds) {
-        const Summary s = summarize(seconds, cell.pair.seed);
+        const Summary s = summarize(seconds);
         std::vector<Value> row = {
             cell.pair.victim.name, cell.pair.sharing, corun::nameOf(cell.pair.aggressor), run, whole(s.count),
             s.minimum * 1e3,       s.maximum * 1e3};
         for (const Estimate& e : {s.mean, s.median, s.p95, s.p99, s.deviation})
-            row.insert(row.end(), {e.value * 1e3, e.interval.low * 1e3, e.interval.high * 1e3});
+            row.insert(row.end(), {e.value * 1e3, milliseconds(e.interval.low), milliseconds(e.interval.high)});
         r.add(std::move(row));
     };
     for (const Cell& cell : cells) {
@@ -337,8 +304,9 @@ Cell measureCell(const corun::PairSpec& spec, const Options& options) {
 }
 
 std::vector<Result> Outcome::results(const Options& options) const {
-    std::vector<Result> all = {matrix(cells, options)};
-    for (Result more : {causes(cells), bounds(cells, options)})
+    const std::vector<WorstCase> worst = worstCasesOf(cells, options.exceedance);
+    std::vector<Result> all = {matrix(cells, worst, options)};
+    for (Result more : {causes(cells), bounds(cells, worst, options.exceedance)})
         if (!more.rows.empty()) all.push_back(std::move(more));
     return all;
 }
@@ -365,9 +333,12 @@ Result briefMatrix(const Result& matrix) {
     return brief;
 }
 
-std::vector<Result> Outcome::details() const {
+std::vector<Result> Outcome::details(const Options& options) const {
+    const std::vector<WorstCase> worst = worstCasesOf(cells, options.exceedance);
     std::vector<Result> all;
-    if (Result r = times(cells); !r.rows.empty()) all.push_back(std::move(r));
+    for (Result more :
+         {exceedances(cells, worst, options.exceedance), fits(cells, worst), iidTests(cells, worst), times(cells)})
+        if (!more.rows.empty()) all.push_back(std::move(more));
     std::set<std::pair<std::string, std::string>> done;
     for (const Cell& cell : cells) {
         if (!done.emplace(cell.pair.victim.name, cell.pair.sharing).second) continue;

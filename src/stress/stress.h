@@ -33,8 +33,9 @@ struct Outcome {
     std::vector<Cell> cells;
     /// The matrix first; of simulated GPUs, the causes; worst-case bounds.
     std::vector<Result> results(const Options&) const;
-    /// Times with their intervals, and every sample: one Result for each victim and way of sharing.
-    std::vector<Result> details() const;
+    /// What stands behind the bounds; times with their intervals; every sample, one Result for each victim and way of
+    /// sharing.
+    std::vector<Result> details(const Options&) const;
 };
 
 /// The matrix for a terminal: without columns of statistics that files have, and without those that are empty.
