@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "cli/batch_options.h"
 #include "cli/common_options.h"
 #include "cli/progress.h"
@@ -17,6 +18,7 @@
 #include "experiment/interruption.h"
 #include "report/report.h"
 #include "stress/scenario.h"
+#include "stress/stored_samples.h"
 #include "workloads/workload.h"
 
 namespace bulkhead::cli {
@@ -27,7 +29,7 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40, kMostAccesses = std
 
 struct StressOptions {
     BatchOptions batch;
-    std::string gpu = "sim:tx2", map, scenario, json, csv, html, size = "test";
+    std::string gpu = "sim:tx2", map, scenario, again, json, csv, html, size = "test";
     std::vector<std::string> settings, victims = {"random"}, aggressors = {"all"}, sharing = {"streams"};
     unsigned samples = 30, sms = 0, blocks = 0, warps = 0, lanes = 2, duty = 100, target = 0;
     std::uint64_t seed = 1, victimBytes = 0, accesses = 0, aggressorBytes = 0;
@@ -212,11 +214,31 @@ void measure(const StressOptions& o, const stress::Options& options, stress::Out
     });
 }
 
+/// Of samples that were taken before: bounds and intervals.
+int boundAgain(const StressOptions& o) {
+    if (!o.csv.empty()) throw Error("stress: --again makes no table of slowdowns: leave out --csv");
+    stress::Options options;
+    options.exceedance = o.exceedance;
+    stress::expectProbability(o.exceedance);
+    const std::vector<Result> before = report::resultsIn(readJson(o.again), o.again);
+    const stress::Outcome outcome{stress::storedCells(before)};
+    const Result::Provenance& first = before.front().provenance;
+    std::vector<Result> results = {outcome.bounds(options)};
+    if (o.json != "-" && o.html != "-") writeOutput("-", report::text(results.front()) + "\n");
+    for (Result& more : outcome.statistics(options)) results.push_back(std::move(more));
+    for (Result& result : results)
+        fillProvenance(result, first.gpu, static_cast<std::uint64_t>(first.seed.value_or(0)));
+    if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
+    if (!o.html.empty()) writeOutput(o.html, report::html("Worst-case bounds", results));
+    return kDone;
+}
+
 int runStress(const StressOptions& o, const CommandLine& line) {
     if (o.list) {
         listChoices();
         return kDone;
     }
+    if (!o.again.empty()) return boundAgain(o);
     corun::loadModulesEagerly();
     expectOutputs({o.json, o.csv, o.html});
     const stress::Options options = optionsOf(o, line);
@@ -238,7 +260,8 @@ int runStress(const StressOptions& o, const CommandLine& line) {
     if (!quiet)
         for (std::size_t i = 0; i < results.size(); ++i)
             writeOutput("-", report::text(i == 0 ? stress::briefMatrix(results[i]) : results[i]) + "\n");
-    for (Result& more : outcome.details(options)) results.push_back(std::move(more));
+    for (Result& more : outcome.statistics(options)) results.push_back(std::move(more));
+    for (Result& more : outcome.samples()) results.push_back(std::move(more));
     for (Result& result : results) fillProvenance(result, options.pair.gpu, options.pair.seed);
     if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results.front()));
@@ -318,6 +341,7 @@ Action setUpStress(CommandLine line) {
     line.option("--exceedance", o->exceedance, "probability that a run exceeds the worst-case bound")
         .typeName("PROBABILITY")
         .showDefault();
+    line.option("--again", o->again, "measure nothing: bound the samples in a file of --json again").typeName("FILE");
     addJsonOption(line, o->json, "all results as JSON");
     addCsvOption(line, o->csv, "the table of slowdowns as CSV");
     addHtmlOption(line, o->html);

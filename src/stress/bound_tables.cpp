@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/statistics.h"
 #include "corun/aggressor.h"
@@ -25,6 +27,24 @@ std::vector<Value> namesOf(const Cell& cell) {
 std::vector<Value> with(std::vector<Value> row, std::vector<Value> rest) {
     row.insert(row.end(), rest.begin(), rest.end());
     return row;
+}
+
+/// Of a cell's victim and way of sharing.
+Result emptyExceedance(const Cell& cell) {
+    Result r;
+    r.title = fmt::format("Exceedance against time of {} (sharing: {})", cell.pair.victim.name, cell.pair.sharing);
+    r.columns = {{"victim", ""}, {"sharing", ""}, {"aggressor", ""}, {"curve", ""}, {"time", "ms"}, {"exceedance", ""}};
+    r.charts.push_back(
+        {Chart::Kind::line,
+         fmt::format("How often a run of {} takes longer (sharing: {})", cell.pair.victim.name, cell.pair.sharing),
+         "time",
+         {"exceedance"},
+         {"aggressor", "curve"},
+         {},
+         "share of runs",
+         false,
+         true});
+    return r;
 }
 
 }  // namespace
@@ -87,34 +107,25 @@ Result fits(const std::vector<Cell>& cells, std::span<const WorstCase> worst) {
     return r;
 }
 
-Result exceedances(const std::vector<Cell>& cells, std::span<const WorstCase> worst, double exceedance) {
-    Result r;
-    r.title = "Exceedance against time";
-    r.columns = {{"victim", ""}, {"sharing", ""}, {"aggressor", ""}, {"curve", ""}, {"time", "ms"}, {"exceedance", ""}};
+std::vector<Result> exceedances(const std::vector<Cell>& cells, std::span<const WorstCase> worst, double exceedance) {
+    std::vector<Result> all;
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const Cell& cell = cells[i];
-        const WorstCase& w = worst[i];
-        if (!w.value) continue;
-        const std::vector<double> seconds = cell.pairing.together();
-        const std::vector<Exceedance> curve = exceedanceCurve(seconds, cell.pairing.lost(), w, exceedance);
-        const auto add = [&](const char* name, double time, double probability) {
-            r.add(with(namesOf(cell), {name, time * 1e3, probability}));
+        if (!worst[i].value) continue;
+        Result empty = emptyExceedance(cell);
+        auto r = std::find_if(all.begin(), all.end(), [&](const Result& other) { return other.title == empty.title; });
+        if (r == all.end()) r = all.insert(all.end(), std::move(empty));
+        const auto add = [&](const char* curve, double seconds, double probability) {
+            r->add(with(namesOf(cell), {curve, seconds * 1e3, probability}));
         };
-        for (const Exceedance& e : measuredExceedance(seconds)) add("measured", e.bound, e.probability);
+        const std::vector<double> times = cell.pairing.together();
+        for (const Exceedance& e : measuredExceedance(times)) add("measured", e.bound, e.probability);
+        const std::vector<Exceedance> curve = exceedanceCurve(times, cell.pairing.lost(), worst[i], exceedance);
         for (const Exceedance& e : curve)
             if (e.estimate) add("estimate", *e.estimate, e.probability);
         for (const Exceedance& e : curve) add("bound", e.bound, e.probability);
     }
-    r.charts.push_back({Chart::Kind::line,
-                        "How often a run takes longer",
-                        "time",
-                        {"exceedance"},
-                        {"victim", "sharing", "aggressor", "curve"},
-                        {},
-                        "share of runs",
-                        false,
-                        true});
-    return r;
+    return all;
 }
 
 }  // namespace bulkhead::stress

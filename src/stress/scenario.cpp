@@ -132,6 +132,11 @@ void validateLimits(const corun::VictimSpec& victim) {
 
 }  // namespace
 
+void expectProbability(double exceedance) {
+    if (!(exceedance > 0 && exceedance < 1))
+        throw Error("stress: exceedance {} is not a probability between 0 and 1", exceedance);
+}
+
 void validate(const Options& options) {
     std::optional<arch::AddressMap> map;
     if (const auto profile = gpu::knownProfile(options.pair.gpu, options.pair.settings)) map = profile->map;
@@ -140,8 +145,7 @@ void validate(const Options& options) {
     if (options.victims.empty() || options.aggressors.empty() || options.sharing.empty())
         throw Error("stress: name at least one victim, one aggressor and one way of sharing");
     if (options.secondsPerCell < 0) throw Error("stress: {} s per cell: choose 0 or more", options.secondsPerCell);
-    if (!(options.exceedance > 0 && options.exceedance < 1))
-        throw Error("stress: exceedance {} is not a probability between 0 and 1", options.exceedance);
+    expectProbability(options.exceedance);
     for (const std::string& victim : options.victims) validateVictim(victim, options);
     for (const corun::AggressorSpec& aggressor : options.aggressors) {
         corun::validate(aggressor);

@@ -18,5 +18,7 @@ Options readScenario(const std::string& path);
 
 /// Throws Error for names that do not exist and options that no GPU can satisfy, before anything runs.
 void validate(const Options&);
+/// Throws Error unless a run may exceed a bound with this probability.
+void expectProbability(double exceedance);
 
 }  // namespace bulkhead::stress

@@ -306,9 +306,13 @@ Cell measureCell(const corun::PairSpec& spec, const Options& options) {
 std::vector<Result> Outcome::results(const Options& options) const {
     const std::vector<WorstCase> worst = worstCasesOf(cells, options.exceedance);
     std::vector<Result> all = {matrix(cells, worst, options)};
-    for (Result more : {causes(cells), bounds(cells, worst, options.exceedance)})
+    for (Result more : {causes(cells), stress::bounds(cells, worst, options.exceedance)})
         if (!more.rows.empty()) all.push_back(std::move(more));
     return all;
+}
+
+Result Outcome::bounds(const Options& options) const {
+    return stress::bounds(cells, worstCasesOf(cells, options.exceedance), options.exceedance);
 }
 
 Result briefMatrix(const Result& matrix) {
@@ -333,12 +337,16 @@ Result briefMatrix(const Result& matrix) {
     return brief;
 }
 
-std::vector<Result> Outcome::details(const Options& options) const {
+std::vector<Result> Outcome::statistics(const Options& options) const {
     const std::vector<WorstCase> worst = worstCasesOf(cells, options.exceedance);
-    std::vector<Result> all;
-    for (Result more :
-         {exceedances(cells, worst, options.exceedance), fits(cells, worst), iidTests(cells, worst), times(cells)})
+    std::vector<Result> all = exceedances(cells, worst, options.exceedance);
+    for (Result more : {fits(cells, worst), iidTests(cells, worst), times(cells)})
         if (!more.rows.empty()) all.push_back(std::move(more));
+    return all;
+}
+
+std::vector<Result> Outcome::samples() const {
+    std::vector<Result> all;
     std::set<std::pair<std::string, std::string>> done;
     for (const Cell& cell : cells) {
         if (!done.emplace(cell.pair.victim.name, cell.pair.sharing).second) continue;

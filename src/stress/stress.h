@@ -33,9 +33,12 @@ struct Outcome {
     std::vector<Cell> cells;
     /// The matrix first; of simulated GPUs, the causes; worst-case bounds.
     std::vector<Result> results(const Options&) const;
-    /// What stands behind the bounds; times with their intervals; every sample, one Result for each victim and way of
-    /// sharing.
-    std::vector<Result> details(const Options&) const;
+    /// The bounds by themselves.
+    Result bounds(const Options&) const;
+    /// What stands behind the bounds, and times with their intervals.
+    std::vector<Result> statistics(const Options&) const;
+    /// Every sample: one Result for each victim and way of sharing.
+    std::vector<Result> samples() const;
 };
 
 /// The matrix for a terminal: without columns of statistics that files have, and without those that are empty.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/error.h"
@@ -15,6 +16,8 @@
 #include "stress/extreme_value.h"
 #include "stress/iid_tests.h"
 #include "stress/probability.h"
+#include "stress/stored_samples.h"
+#include "stress/stress.h"
 #include "stress/tail_fit.h"
 
 namespace bulkhead::stress {
@@ -370,6 +373,56 @@ TEST(Exceedance, MeasuredSharesAreThoseOfTheSamples) {
     EXPECT_DOUBLE_EQ(curve.front().probability, 1);
     EXPECT_DOUBLE_EQ(curve.back().bound, 4);
     EXPECT_DOUBLE_EQ(curve.back().probability, 0.25);
+}
+
+TEST(StoredSamples, AreBoundedAsTheyWereWhenTheyWereTaken) {
+    Outcome measured;
+    for (const char* aggressor : {"compute", "evict-random"}) {
+        Cell& cell = measured.cells.emplace_back();
+        cell.pair.victim.name = "latency";
+        cell.pair.aggressor.kind = aggressor;
+        cell.pairing.hung = measured.cells.size() == 2 ? 3 : 0;
+        for (const double time : drawn("exponential", 300, 10 + measured.cells.size())) {
+            corun::Pair pair;
+            pair.alone.seconds = 1e-3;
+            pair.together.seconds = (2 + time) * 1e-3;
+            cell.pairing.pairs.push_back(pair);
+        }
+    }
+    std::vector<Result> file = measured.results({});
+    for (Result& more : measured.samples()) file.push_back(std::move(more));
+    const Outcome stored{storedCells(file)};
+    ASSERT_EQ(stored.cells.size(), 2u);
+    EXPECT_EQ(stored.cells[1].pairing.lost(), 3u);
+    const Result before = measured.bounds({}), after = stored.bounds({});
+    ASSERT_TRUE(std::holds_alternative<double>(before.rows[0][6]));  // the bound, in ms
+    EXPECT_NEAR(std::get<double>(after.rows[0][6]), std::get<double>(before.rows[0][6]), 1e-6);
+    EXPECT_EQ(before.rows[1][6], Value());  // three runs gave no time
+    EXPECT_EQ(after.rows[1].back(), before.rows[1].back());
+}
+
+TEST(StoredSamples, MustBeThere) {
+    EXPECT_THROW(storedCells(std::vector<Result>(1)), Error);
+}
+
+TEST(Exceedance, IsDrawnForEachVictimAndWayOfSharing) {
+    Outcome outcome;
+    for (const char* sharing : {"streams", "mps"}) {
+        Cell& cell = outcome.cells.emplace_back();
+        cell.pair.victim.name = "latency";
+        cell.pair.sharing = sharing;
+        for (const double time : drawn("normal", 300)) {
+            corun::Pair pair;
+            pair.alone.seconds = 1;
+            pair.together.seconds = 100 + time;
+            cell.pairing.pairs.push_back(pair);
+        }
+    }
+    std::vector<std::string> titles;
+    for (const Result& r : outcome.statistics({}))
+        for (const Chart& chart : r.charts) titles.push_back(chart.title);
+    EXPECT_EQ(titles, (std::vector<std::string>{"How often a run of latency takes longer (sharing: streams)",
+                                                "How often a run of latency takes longer (sharing: mps)"}));
 }
 
 }  // namespace
