@@ -154,6 +154,26 @@ std::vector<Parameter> parameters(const DeviceProfile& p) {
     return all;
 }
 
+std::vector<std::vector<std::uint32_t>> DeviceProfile::clusterNeighbours() const {
+    constexpr std::int64_t kDealt = 2;  // SMs of a TPC
+    std::vector<std::vector<std::uint32_t>> all;
+    if (!cluster.sms) return all;
+    const auto count = static_cast<std::uint32_t>(sm.count);
+    if (cluster.gpcs.empty()) {
+        for (std::uint32_t i = 0; i < count; ++i) {
+            if (i % cluster.sms == 0) all.emplace_back();
+            all.back().push_back(i);
+        }
+        return all;
+    }
+    all.resize(cluster.gpcs.size());
+    for (std::uint32_t next = 0; next < count;)
+        for (std::size_t gpc = 0; gpc < all.size(); ++gpc)
+            for (std::int64_t i = 0; i < kDealt && next < count; ++i)
+                if (static_cast<std::int64_t>(all[gpc].size()) < cluster.gpcs[gpc]) all[gpc].push_back(next++);
+    return all;
+}
+
 void applySettings(DeviceProfile& p, const std::vector<std::string>& settings) {
     for (const std::string& setting : settings) {
         const std::size_t equals = setting.find('=');

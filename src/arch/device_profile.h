@@ -101,8 +101,12 @@ struct DeviceProfile {
 
     /// Blocks that reach each other's shared memory.
     struct Cluster {
-        std::int64_t sms = 0;  ///< neighbours, by number, that a cluster can be spread over; 0: there are no clusters
-        std::int64_t latency = 0;  ///< cycles of a load from another SM's shared memory, and of a cluster's barrier
+        /// That a cluster can be spread over, neighbours by number unless gpcs says otherwise. 0: there are no
+        /// clusters.
+        std::int64_t sms = 0;
+        std::vector<std::int64_t> gpcs;   ///< SMs of each GPC, to which their numbers are dealt two at a time
+        std::int64_t latency = 0;         ///< cycles of a load from another SM's shared memory
+        std::int64_t barrierLatency = 0;  ///< from the last arrival at a cluster's barrier until its warps leave it
     } cluster;
 
     /// Tensor cores. Work is counted in multiply-adds of 16-bit numbers.
@@ -163,9 +167,10 @@ struct DeviceProfile {
 
     struct Crossbar {
         std::int64_t requestBytesPerCycle = 32, responseBytesPerCycle = 32;  ///< per port, in the L2 clock
-        std::int64_t maskedBytes = 0;  ///< of a port, that a partly written sector takes; 0: as a whole one
-        std::int64_t smQueue = 8;      ///< requests an SM can hold before its port
-        std::int64_t sliceQueue = 16;  ///< requests a slice can hold before its tags
+        std::int64_t bulkBytesPerCycle = 0;  ///< of an SM's response port, for bulk copies; 0: as for other reads
+        std::int64_t maskedBytes = 0;        ///< of a port, that a partly written sector takes; 0: as a whole one
+        std::int64_t smQueue = 8;            ///< requests an SM can hold before its port
+        std::int64_t sliceQueue = 16;        ///< requests a slice can hold before its tags
     } crossbar;
 
     enum class L2Write : std::uint8_t { back, through };
@@ -287,6 +292,8 @@ struct DeviceProfile {
     void validate() const;
 
     // Derived parameters.
+    /// The SMs, by number, among which a cluster must lie: those of each GPC. None where there are no clusters.
+    std::vector<std::vector<std::uint32_t>> clusterNeighbours() const;
     int maxWarps() const { return static_cast<int>(sm.maxThreads / 32); }
     double dramGBps() const;  ///< peak, all channels
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <utility>
 
 #include "arch/parameter_table.h"
@@ -88,6 +89,10 @@ void checkSm(const Profile& p) {
     if (!isPowerOfTwo(p.shared.banks)) refuse(p, "shared.banks", "must be a power of two");
     if (!isPowerOfTwo(p.shared.bankBytes)) refuse(p, "shared.bankBytes", "must be a power of two");
     if (sm.count % p.l2.sides != 0) refuse(p, "l2.sides", "must divide sm.count = {}", sm.count);
+    const auto& gpcs = p.cluster.gpcs;
+    if (!gpcs.empty() && std::accumulate(gpcs.begin(), gpcs.end(), std::int64_t{0}) < sm.count)
+        refuse(p, "cluster.gpcs", "must hold sm.count = {} SMs", sm.count);
+    if (!gpcs.empty() && !p.cluster.sms) refuse(p, "cluster.gpcs", "must be empty where cluster.sms is 0");
 
     const std::int64_t line = p.l1.lineBytes * p.l1.ways;
     const auto checkL1 = [&](std::string_view key, std::int64_t bytes) {

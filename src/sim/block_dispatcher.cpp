@@ -21,7 +21,12 @@ BlockDispatcher::BlockDispatcher(const SimContext& sim, const TimeSlicer& slicer
       slicer_(slicer),
       launches_(launches),
       passStop_(std::move(passStop)),
-      interval_(sim.config.launch.blockInterval) {}
+      interval_(sim.config.launch.blockInterval),
+      gpcOf_(sim.config.sm.count) {
+    const auto& gpcs = sim.config.cluster.neighbours;
+    for (std::uint32_t gpc = 0; gpc < gpcs.size(); ++gpc)
+        for (const std::uint32_t sm : gpcs[gpc]) gpcOf_[sm] = gpc;
+}
 
 void BlockDispatcher::dispatch(Cycles end) {
     SmGroup* group = slicer_.issuing();
@@ -96,32 +101,28 @@ void BlockDispatcher::put(SmGroup& group, Launch& launch, std::uint32_t sm) {
 
 /// All blocks of a cluster start in the same cycle, on SMs that are neighbours.
 bool BlockDispatcher::placeCluster(SmGroup& group, Launch& launch, const std::vector<bool>& claimed) {
-    const auto count = static_cast<std::uint32_t>(group.sms().size());
-    const std::uint32_t sms = sim_.config.cluster.sms, groups = (count + sms - 1) / sms;
-    for (std::uint32_t i = 0; i < groups; ++i) {
-        const std::uint32_t first = (group.nextSm / sms + i) % groups * sms;
-        if (!findCluster(group, launch, claimed, first)) continue;
+    const auto& gpcs = sim_.config.cluster.neighbours;
+    for (std::size_t i = 0; i < gpcs.size(); ++i) {
+        const std::size_t gpc = (gpcOf_[group.nextSm] + i) % gpcs.size();
+        if (!findCluster(group, launch, claimed, gpcs[gpc])) continue;
         if (launch.nextBlock == launch.stopAt && !passStop_(launch)) return false;
         for (const std::uint32_t sm : clusterSms_) put(group, launch, sm);
-        // The next one goes to the next neighbours: on hardware, work is spread over GPCs first.
-        group.nextSm = (first + sms) % (groups * sms);
-        if (group.nextSm >= count) group.nextSm = 0;
+        // On hardware, work is spread over GPCs first.
+        group.nextSm = gpcs[(gpc + 1) % gpcs.size()].front();
         return true;
     }
     return false;
 }
 
-/// Fills clusterSms_: as many SMs of the neighbourhood as there are blocks, each once before one is taken again.
+/// Fills clusterSms_: as many SMs of the GPC as there are blocks, each once before one is taken again.
 bool BlockDispatcher::findCluster(const SmGroup& group, const Launch& launch, const std::vector<bool>& claimed,
-                                  std::uint32_t first) {
-    const auto count = static_cast<std::uint32_t>(group.sms().size());
-    const std::uint32_t end = std::min(first + sim_.config.cluster.sms, count);
+                                  const std::vector<std::uint32_t>& gpc) {
     const std::uint64_t wanted = launch.spec.cluster.count();
     clusterSms_.clear();
     for (std::uint32_t each = 1; clusterSms_.size() < wanted; ++each) {
         const std::size_t before = clusterSms_.size();
-        for (std::uint32_t sm = first; sm < end && clusterSms_.size() < wanted; ++sm)
-            if (launch.mayUse(sm) && (claimed.empty() || !claimed[sm]) &&
+        for (const std::uint32_t sm : gpc)
+            if (clusterSms_.size() < wanted && launch.mayUse(sm) && (claimed.empty() || !claimed[sm]) &&
                 group.sms()[sm]->fits(launch.record.occupancy.needs, each))
                 clusterSms_.push_back(sm);
         if (clusterSms_.size() == before) return false;

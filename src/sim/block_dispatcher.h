@@ -39,7 +39,8 @@ class BlockDispatcher {
     bool withinThreadLimit(const SmGroup&, const Launch&) const;
     bool placeBlock(SmGroup&, Launch&, const std::vector<bool>& claimed);
     bool placeCluster(SmGroup&, Launch&, const std::vector<bool>& claimed);
-    bool findCluster(const SmGroup&, const Launch&, const std::vector<bool>& claimed, std::uint32_t first);
+    bool findCluster(const SmGroup&, const Launch&, const std::vector<bool>& claimed,
+                     const std::vector<std::uint32_t>& gpc);
     void put(SmGroup&, Launch&, std::uint32_t sm);
 
     const SimContext& sim_;
@@ -51,6 +52,7 @@ class BlockDispatcher {
     std::uint64_t owed_ = 0;                 ///< of them, since the last block
     Cycles next_ = kNever;                   ///< when the next block may start
     std::uint64_t placed_ = 0;               ///< blocks, by the last placeNext
+    std::vector<std::uint32_t> gpcOf_;       ///< by SM; all 0 where there are no clusters
     std::vector<std::uint32_t> clusterSms_;  ///< where the blocks of a cluster go, by rank
 };
 

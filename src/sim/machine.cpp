@@ -207,8 +207,7 @@ Launch Machine::makeLaunch(StreamId stream, LaunchSpec spec) const {
     context.smCount = sim_.config.sm.count;
     context.warpsPerSm = sim_.config.sm.warps;
     if (spec.cluster.count() > 1 && !clustersFitting(profile_, record.occupancy, spec.cluster.count(), spec.sms))
-        throw Error("{}: a cluster of {} blocks fits no {} SMs that are neighbours", record.kernel,
-                    spec.cluster.count(), profile_.cluster.sms);
+        throw Error("{}: a cluster of {} blocks fits no SMs that are neighbours", record.kernel, spec.cluster.count());
     launch.spec = std::move(spec);
     return launch;
 }

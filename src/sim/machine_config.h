@@ -23,8 +23,8 @@ struct MachineConfig {
         Cycles guardLatency, meetLatency, barrierLatency, barrierInterval, longestWait;
     } sm;
     struct Cluster {
-        std::uint32_t sms;
-        Cycles latency;
+        std::vector<std::vector<std::uint32_t>> neighbours;  ///< SMs of each GPC
+        Cycles latency, barrierLatency;
     } cluster;
     /// Work is counted in multiply-adds of 16-bit numbers.
     struct Tensor {
@@ -60,7 +60,7 @@ struct MachineConfig {
         Cycles latency;
     } shared;
     struct Crossbar {
-        std::uint64_t requestBytesPerCycle, responseBytesPerCycle;
+        std::uint64_t requestBytesPerCycle, responseBytesPerCycle, bulkBytesPerCycle;
         std::size_t smQueue, sliceQueue;
         std::uint64_t maskExtra;  ///< bytes by which a partly written sector is longer than a whole one
     } crossbar;

@@ -65,13 +65,10 @@ Occupancy occupancyOf(const arch::DeviceProfile& profile, const Code& code, Dim3
 
 std::uint64_t clustersFitting(const arch::DeviceProfile& profile, const Occupancy& occupancy, std::uint64_t blocks,
                               const std::vector<bool>& sms) {
-    const auto count = static_cast<std::size_t>(profile.sm.count), near = static_cast<std::size_t>(profile.cluster.sms);
-    if (!near) return 0;
     std::uint64_t clusters = 0;
-    for (std::size_t first = 0; first < count; first += near) {
+    for (const std::vector<std::uint32_t>& gpc : profile.clusterNeighbours()) {
         std::uint64_t room = 0;
-        for (std::size_t sm = first; sm < std::min(first + near, count); ++sm)
-            room += sms.empty() || sms[sm] ? occupancy.blocksPerSm : 0;
+        for (const std::uint32_t sm : gpc) room += sms.empty() || sms[sm] ? occupancy.blocksPerSm : 0;
         clusters += room / blocks;
     }
     return clusters;

@@ -41,16 +41,35 @@ Outcome run(const std::string& body, const Harness::Shape& shape, unsigned threa
 }
 
 TEST(ClusterPlaces, ABlockIsNextToItsNeighbours) {
-    // Blocks that fill an SM each: clusters of 8 on 16 neighbouring SMs.
+    // Blocks that fill an SM each. Numbers are dealt to GPCs in pairs: of the first 80, ten to each of the eight.
     const Outcome r = run("mov.u32 %r4, %smid; @%p1 st.global.u32 [%rd4], %r4;",
-                          {.grid = {128}, .block = {1024}, .shared = 200 << 10, .cluster = {8}});
+                          {.grid = {64}, .block = {1024}, .shared = 200 << 10, .cluster = {8}});
     std::set<u32> used;
-    for (u32 cluster = 0; cluster < 16; ++cluster)
+    for (u32 cluster = 0; cluster < 8; ++cluster)
         for (u32 rank = 0; rank < 8; ++rank) {
             const u32 sm = r.words[cluster * 8 + rank];
-            EXPECT_EQ(sm / 16, r.words[cluster * 8] / 16);
+            EXPECT_EQ(sm, cluster * 2 + rank / 2 * 16 + rank % 2);
             EXPECT_TRUE(used.insert(sm).second) << sm;
         }
+}
+
+TEST(ClusterPlaces, NumbersOfSmsAreDealtToGpcsInPairsAsLongAsTheyHaveRoom) {
+    const auto gpcs = arch::findProfile("h200").clusterNeighbours();
+    ASSERT_EQ(gpcs.size(), 8u);
+    const std::size_t sizes[] = {18, 18, 18, 18, 18, 16, 16, 10};
+    std::set<u32> all;
+    for (std::size_t g = 0; g < 8; ++g) {
+        EXPECT_EQ(gpcs[g].size(), sizes[g]);
+        for (std::size_t i = 0; i + 1 < gpcs[g].size(); i += 2) EXPECT_EQ(gpcs[g][i] + 1, gpcs[g][i + 1]);
+        for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(gpcs[g][i], 2 * g + 16 * (i / 2) + i % 2);
+        all.insert(gpcs[g].begin(), gpcs[g].end());
+    }
+    EXPECT_EQ(all.size(), 132u);
+    EXPECT_EQ(*all.rbegin(), 131u);
+    // The last GPC is full after ten: from 80 on, pairs come to the first one every seven.
+    EXPECT_EQ(gpcs[0][10], 80u);
+    EXPECT_EQ(gpcs[0][12], 94u);
+    EXPECT_EQ(gpcs[7].back(), 79u);
 }
 
 TEST(ClusterPlaces, BlocksOfAClusterStartTogether) {
@@ -60,15 +79,15 @@ TEST(ClusterPlaces, BlocksOfAClusterStartTogether) {
 }
 
 TEST(ClusterPlaces, AClusterWaitsUntilAllOfItFits) {
-    // 132 SMs hold 8 clusters of 16 such blocks; a ninth comes when one has gone.
+    // Seven of eight GPCs hold a cluster of 16 such blocks; an eighth comes when one has gone.
     const Outcome r = run(R"(
     mov.u32 %r4, %clock; @%p1 st.global.u32 [%rd4], %r4;
     mov.u32 %r5, 1000; L: sub.u32 %r5, %r5, 1; setp.ne.u32 %p2, %r5, 0; @%p2 bra L;
     mov.u32 %r4, %clock; @%p1 st.global.u32 [%rd4+1024], %r4;
 )",
-                          {.grid = {9 * 16}, .block = {32}, .shared = 200 << 10, .cluster = {16}});
-    const u32 firstEnd = *std::min_element(r.words.begin() + 256, r.words.begin() + 256 + 128);
-    for (u32 b = 0; b < 16; ++b) EXPECT_GE(r.words[128 + b], firstEnd);
+                          {.grid = {8 * 16}, .block = {32}, .shared = 200 << 10, .cluster = {16}});
+    const u32 firstEnd = *std::min_element(r.words.begin() + 256, r.words.begin() + 256 + 112);
+    for (u32 b = 0; b < 16; ++b) EXPECT_GE(r.words[112 + b], firstEnd);
 }
 
 TEST(ClusterPlaces, WhatNeverFitsIsRefused) {
@@ -82,10 +101,10 @@ TEST(ClusterPlaces, WhatNeverFitsIsRefused) {
     };
     EXPECT_NE(refusal({.grid = {6}, .block = {32}, .cluster = {4}}).find("cannot be divided"), std::string::npos);
     EXPECT_NE(refusal({.grid = {4}, .block = {32}, .cluster = {4}}, "gtx1080").find("no clusters"), std::string::npos);
-    EXPECT_NE(refusal({.grid = {32}, .block = {1024}, .shared = 200 << 10, .cluster = {32}}).find("fits no 16 SMs"),
+    EXPECT_NE(refusal({.grid = {32}, .block = {1024}, .shared = 200 << 10, .cluster = {32}}).find("fits no SMs"),
               std::string::npos);
     std::vector<bool> scattered(132);
-    for (std::size_t sm = 0; sm < 132; sm += 16) scattered[sm] = true;
+    for (std::size_t sm = 0; sm < 16; sm += 2) scattered[sm] = true;  // one of each GPC
     EXPECT_NE(refusal({.grid = {2}, .block = {32}, .shared = 200 << 10, .sms = scattered, .cluster = {2}}).find("fits"),
               std::string::npos);
 }
@@ -104,8 +123,8 @@ ARRIVE: mov.u32 %r6, %clock;
     const u32 last = *std::max_element(r.words.begin(), r.words.begin() + 4);
     EXPECT_GT(last, r.words[0] + 3000);
     for (u32 b = 0; b < 4; ++b) {
-        EXPECT_GE(r.words[16 + b], last + 180);
-        EXPECT_LE(r.words[16 + b], last + 180 + 160);
+        EXPECT_GE(r.words[16 + b], last + 340);  // measured on an H200: 346
+        EXPECT_LE(r.words[16 + b], last + 352);
     }
 }
 

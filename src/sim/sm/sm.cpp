@@ -624,7 +624,7 @@ void Sm::release(const Resident& resident, std::uint64_t warps, Cycles notBefore
 
 /// When warps leave the barrier of their cluster whose phase is over.
 Cycles Sm::clusterOpens(const Warp& warp) const {
-    return warp.block().cluster->lastCompleted() + sim_.config.cluster.latency;
+    return warp.block().cluster->lastCompleted() + sim_.config.cluster.barrierLatency;
 }
 
 void Sm::meetOthers() {
