@@ -30,6 +30,16 @@ TEST(Refused, WhatTheSimulatorDoesNotHave) {
         {"multimem.red.global.add.u32 [%rd1], %r1;", "accesses to several GPUs are not supported"},
         {"clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];",
          "work that a block takes over from another is not supported"},
+        {"cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r1, "
+         "%r2, "
+         "%r3, %r4, %r5}], [%r2];",
+         "the mode '.tile::gather4' is of sm_100"},
+        {"cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [%rd1, {%r1, %r2, %r3, %r4, %r5}], "
+         "[%r1];",
+         "the mode '.tile::scatter4' is of sm_100"},
+        {"cp.async.bulk.tensor.3d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r1, %r2, "
+         "%r3}], [%r2], {%h1, %h2};",
+         "the mode '.im2col::w' is of sm_100"},
         {"griddepcontrol.pause;", "griddepcontrol is .wait or .launch_dependents"},
         {"setmaxnreg.inc.sync.aligned.u32 100;", "a multiple of 8 from 24 to 256"},
         {"setmaxnreg.dec.sync.aligned.u32 16;", "a multiple of 8 from 24 to 256"},

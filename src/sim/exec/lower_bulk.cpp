@@ -108,6 +108,8 @@ void FunctionLowering::bulkModifiers(BulkSite& site, Type& type) {
             site.reduction = m;
         else if (hasWord(kBulkTypes, m) && current_->has("reduce"))
             type = bulkTypeNamed(m);
+        else if (m.starts_with("tile::") || m.starts_with("im2col::"))
+            refuse(fmt::format("the mode '.{}' is of sm_100", m));
         else if (!hasWord(kBulkWords, m) && !m.starts_with("L2::"))
             refuse(fmt::format("unknown modifier '.{}'", m));
         if (m == "global" || m == "shared::cta" || m == "shared::cluster") {
