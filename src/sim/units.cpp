@@ -219,12 +219,7 @@ void Units::setCounters(LaunchId id, const Counters& counters) {
 
 void Units::sendCopied(RequestId id, Cycles when) {
     Request& request = shared_.requests[id];
-    const arch::AddressMap::Location at = shared_.profile.map.locate(request.line);
-    request.slice = at.slice;
-    request.set = at.set;
-    request.bank = at.bank;
-    request.row = at.row;
-    partitions_[at.channel]->arrive({when, id});
+    partitions_[request.goTo(shared_.profile.map, request.line)]->arrive({when, id});
 }
 
 void Units::keepCopiedInL2(const Transaction& t) {

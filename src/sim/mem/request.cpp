@@ -4,6 +4,16 @@
 
 namespace bulkhead::sim {
 
+std::uint32_t Request::goTo(const arch::AddressMap& map, arch::PhysicalAddress to) {
+    const arch::AddressMap::Location where = map.locate(to);
+    line = to;
+    slice = where.slice;
+    set = where.set;
+    bank = where.bank;
+    row = where.row;
+    return where.channel;
+}
+
 RequestId RequestStore::addChunk() {
     const std::lock_guard lock(adding_);
     if (count_ == kMostChunks) throw Error("more than {} memory requests are under way", kMostChunks * kChunk);

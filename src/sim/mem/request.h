@@ -40,12 +40,16 @@ struct Request {
     std::uint8_t sectors = 0;   ///< wanted or written
     std::uint8_t complete = 0;  ///< write: sectors written whole
     std::uint8_t warp = 0;
+    bool isBulk = false;                      ///< read: of a bulk copy
     bool crosses = false;                     ///< read: its answer comes from the other side
     bool joins = false;                       ///< ... for which another has crossed before
     bool opensRow = false;                    ///< in DRAM: its row was opened for it
     bool inBatch = false;                     ///< in DRAM: for schedulers that have batches
     Retention retention = Retention::normal;  ///< of the line
     RequestKind kind = RequestKind::read;
+
+    /// Gives it a line, and says where that lies: slice, set, bank and row. Returns the channel.
+    std::uint32_t goTo(const arch::AddressMap&, arch::PhysicalAddress line);
 };
 
 /// Requests by number, for all units of a GPU. They never move, so references stay good; a place that exists can be

@@ -44,15 +44,10 @@ void InstructionCache::send(std::uint64_t address, std::uint32_t launch) {
     const auto& l2 = sim_.config.l2;
     const std::uint64_t line = address / l2.lineBytes * l2.lineBytes;
     const Bytes first = (address - line) / l2.sectorBytes, end = first + config_.lineBytes / l2.sectorBytes;
-    const arch::AddressMap::Location where = sim_.profile.map.locate(line);
     const RequestId id = sim_.requests.take();
     Request& request = sim_.requests[id];
+    request.goTo(sim_.profile.map, line);
     request.kind = RequestKind::read;
-    request.line = line;
-    request.slice = where.slice;
-    request.set = where.set;
-    request.bank = where.bank;
-    request.row = where.row;
     request.sm = portNumber_;
     request.launch = launch;
     request.token = kToken;

@@ -458,13 +458,8 @@ void LoadStore::send(RequestKind kind, const Issuer& by, std::uint64_t line, std
                      std::uint8_t complete, std::uint32_t token, std::uint16_t turns, std::uint32_t words) {
     const RequestId id = sim_.requests.take();
     Request& request = sim_.requests[id];
-    const arch::AddressMap::Location where = sim_.profile.map.locate(line);
+    request.goTo(sim_.profile.map, line);
     request.kind = kind;
-    request.line = line;
-    request.slice = where.slice;
-    request.set = where.set;
-    request.bank = where.bank;
-    request.row = where.row;
     request.sm = portNumber_;
     request.launch = by.launch;
     request.token = token;
