@@ -17,6 +17,7 @@ enum class EventKind : std::uint8_t {
     smWake,        ///< there is something to do on the SM
     blockStart,    ///< subject: place of a block on the SM
     fetched,       ///< warps that wait for their next instruction look again
+    phaseAwaited,  ///< subject: slot of a warp that has waited for a phase for long enough
     otherReached,  ///< subject: load from another SM's shared memory whose data are there
     bulkCopy,      ///< the SM's copy engine sends its next line
     bulkBetween,   ///< subject: copy between shared memories that has arrived

@@ -129,7 +129,9 @@ void UntimedBlocks::runWarp(Resident& r, std::uint32_t warp) {
 /// What a step did beyond its own registers.
 void UntimedBlocks::note(Resident& r, std::uint32_t warp, const Step& step) {
     switch (step.kind) {
-        case StepKind::memory: {
+        case StepKind::memory:
+        case StepKind::changePhase:
+        case StepKind::awaitPhase: {
             ++counted_.memoryInstructions;
             const auto accesses = r.warps[warp].accesses();
             const bool changed = r.warps[warp].takeChange();

@@ -32,7 +32,7 @@ bool contains(const std::array<std::string_view, n>& names, std::string_view nam
 void FunctionLowering::mbarrierObject(Instr& i, const Operand& object) {
     const bool isShared = std::any_of(current_->modifiers.begin(), current_->modifiers.end(),
                                       [](const std::string& m) { return m.starts_with("shared"); });
-    i.kind = Kind::memory;
+    i.kind = Kind::changePhase;
     i.opClass = arch::OpClass::memory;
     i.space = isShared ? Space::shared : Space::none;
     i.type = Type::b64;
@@ -82,7 +82,7 @@ bool FunctionLowering::lowerMbarrier(Instr& i) {
     return true;
 }
 
-/// try_wait answers at once too: a time for which a thread may sleep is a wish.
+/// test_wait answers at once; try_wait may wait for the end of the phase, for so long.
 void FunctionLowering::lowerMbarrierTest(Instr& i) {
     const auto& operands = current_->operands;
     const bool isTry = current_->has("try_wait"), byParity = current_->has("parity");
@@ -90,7 +90,11 @@ void FunctionLowering::lowerMbarrierTest(Instr& i) {
     mbarrierObject(i, operands[1]);
     i.src[1] = source(operands[2], byParity ? Type::u32 : Type::b64);
     i.srcCount = 2;
-    if (operands.size() > 3) source(operands[3], Type::u32);
+    i.kind = isTry ? Kind::awaitPhase : Kind::memory;
+    if (operands.size() > 3) {
+        i.src[2] = source(operands[3], Type::u32);
+        i.srcCount = 3;
+    }
     i.run = mbarrierHandler(byParity ? MbarrierOperation::testParity : MbarrierOperation::test);
     i.dst[0] = predicateResult(operands[0]);
     i.dstCount = 1;

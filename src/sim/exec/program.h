@@ -51,8 +51,10 @@ struct Slot {
 };
 
 enum class Kind : std::uint8_t {
-    compute,  ///< run() is all there is to it
-    memory,   ///< run() moves the data and leaves Warp::accesses for the timing model
+    compute,      ///< run() is all there is to it
+    memory,       ///< run() moves the data and leaves Warp::accesses for the timing model
+    changePhase,  ///< the same, and may end a phase of an mbarrier object
+    awaitPhase,   ///< the same: mbarrier.try_wait; src[2], if there is one: for so many nanoseconds
     branch,
     branchIndexed,
     call,

@@ -154,6 +154,31 @@ std::span<Access> Warp::beginTexels(unsigned count, unsigned bytes) {
     return {texels_.data(), count};
 }
 
+void Warp::access(const Instr& i, LaneMask mask) {
+    accessCount_ = 0;
+    loadIsDeferred_ = fetchesTexels_ = false;
+    if (mask) i.run(i, *this, mask);
+    advance();
+}
+
+Step Warp::awaitPhase(const Instr& i, LaneMask mask) {
+    constexpr std::uint32_t kSuspended = 1000, kLongest = 1'000'000;  // PTX leaves the time to the system
+    access(i, mask);
+    const auto lanes = static_cast<std::uint8_t>(std::popcount(mask));
+    if ((mask & ~predicate(i.dst[0])) == 0) return {StepKind::memory, lanes};
+    tried_ = &i;
+    triedLanes_ = mask;
+    const auto first = static_cast<unsigned>(std::countr_zero(mask));
+    const std::uint32_t asked = i.srcCount > 2 ? this->lanes<std::uint32_t>(i.src[2])[first] : kSuspended;
+    return {StepKind::awaitPhase, lanes, std::min(asked, kLongest)};
+}
+
+bool Warp::tryAgain() {
+    accessCount_ = 0;
+    tried_->run(*tried_, *this, triedLanes_);
+    return (triedLanes_ & ~predicate(tried_->dst[0])) == 0;
+}
+
 /// What does more than to compute registers from registers.
 Step Warp::stepBeyondRegisters(const Instr& i) {
     const LaneMask mask = guarded(i);
@@ -162,11 +187,13 @@ Step Warp::stepBeyondRegisters(const Instr& i) {
         case Kind::compute:
             break;
         case Kind::memory:
-            accessCount_ = 0;
-            loadIsDeferred_ = fetchesTexels_ = false;
-            if (mask) i.run(i, *this, mask);
-            advance();
+            access(i, mask);
             return {StepKind::memory, lanes};
+        case Kind::changePhase:
+            access(i, mask);
+            return {mask ? StepKind::changePhase : StepKind::memory, lanes};
+        case Kind::awaitPhase:
+            return awaitPhase(i, mask);
         case Kind::branch:
             return branch(i, mask);
         case Kind::branchIndexed:

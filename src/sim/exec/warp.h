@@ -155,6 +155,8 @@ class Block {
 enum class StepKind : std::uint8_t {
     compute,      ///< result after the class's latency
     memory,       ///< see Warp::accesses
+    changePhase,  ///< the same, and a phase of an mbarrier object of the block may be over
+    awaitPhase,   ///< the same, and the warp may wait for Step::groups nanoseconds, see Warp::tryAgain
     control,      ///< pc changed; nothing written
     barrierWait,  ///< the warp now waits at a barrier
     barrierPass,  ///< the warp arrived and need not wait; Step::released may hold others to wake
@@ -210,6 +212,9 @@ class Warp {
 
     /// Whether it waits at its cluster's barrier, whose phase is not over.
     bool waitsForCluster() const { return clusterWaiting_ && !clusterPassed(clusterWaiting_); }
+
+    /// Looks again whether the phases are over that its last step waits for.
+    bool tryAgain();
 
     /// Of the last memory step; empty when no lane was active. A generic access may touch several spaces.
     std::span<const Access> accesses() const { return {fetchesTexels_ ? texels_.data() : accesses_, accessCount_}; }
@@ -343,6 +348,8 @@ class Warp {
         return active_ & (i.guardNegated ? ~guard : guard);
     }
     Step stepBeyondRegisters(const Instr&);
+    void access(const Instr&, LaneMask);
+    Step awaitPhase(const Instr&, LaneMask);
     void advance() {
         if (++pc_ == reconverge_) [[unlikely]]
             popEntry();
@@ -399,7 +406,9 @@ class Warp {
     AlignedBytes registers_, params_, local_;    ///< grow, never shrink
     std::uint32_t frameEnd_ = 0, paramEnd_ = 0;  ///< what of them is in use
     std::uint32_t localTouched_ = 0;             ///< bytes per thread that may not be zero
-    const Instr* waitingAt_ = nullptr;           ///< the bar.red whose result is to come
+    const Instr* tried_ = nullptr;               ///< mbarrier.try_wait whose phases are not over
+    LaneMask triedLanes_ = 0;
+    const Instr* waitingAt_ = nullptr;  ///< the bar.red whose result is to come
     LaneMask waitingLanes_ = 0;
     LaneMask clusterParity_ = 0;   ///< of the phase in which a lane last arrived at the cluster's barrier
     LaneMask clusterWaiting_ = 0;  ///< lanes that wait there

@@ -125,7 +125,8 @@ void SmPort::respond(RequestId id) {
     // The response has already spent its transfer time on the slice's port, and both ports are equally wide: it waits
     // here only if responses from other slices still occupy this one.
     const auto bytes = static_cast<std::uint64_t>(std::popcount(request.sectors)) * sim_.config.l2.sectorBytes;
-    const std::uint64_t edges = portEdges(bytes, sim_.config.crossbar.responseBytesPerCycle);
+    const std::uint64_t edges =
+        request.isBulk ? bulkEdges(bytes) : portEdges(bytes, sim_.config.crossbar.responseBytesPerCycle);
     responseFree_ = std::max(sim_.l2Clock.edgeAt(sim_.now()), responseFree_ + edges);
     const Cycles when = sim_.l2Clock.coreAt(responseFree_);
     if (when <= sim_.now()) {
@@ -133,6 +134,15 @@ void SmPort::respond(RequestId id) {
     } else {
         sim_.schedule(when, EventKind::deliver, id);
     }
+}
+
+/// Bulk copies leave no gaps: what does not fill an edge is left to the next.
+std::uint64_t SmPort::bulkEdges(std::uint64_t bytes) {
+    const std::uint64_t width = sim_.config.crossbar.bulkBytesPerCycle;
+    bulkRest_ += bytes;
+    const std::uint64_t edges = bulkRest_ / width;
+    bulkRest_ %= width;
+    return edges;
 }
 
 void SmPort::acknowledge(RequestId id) {

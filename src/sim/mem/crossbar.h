@@ -82,6 +82,7 @@ class SmPort {
     void deliver(RequestId id) { requester_.receive(id); }
     void acknowledge(RequestId);
     std::uint64_t requestEdges(const Request&) const;
+    std::uint64_t bulkEdges(std::uint64_t bytes);
 
     SimContext& sim_;
     const CrossbarLatency& latency_;
@@ -89,6 +90,7 @@ class SmPort {
     Ring<RequestId> queue_;
     std::uint32_t credits_;
     std::uint64_t requestFree_ = 0, responseFree_ = 0;  ///< L2 edges
+    std::uint64_t bulkRest_ = 0;                        ///< bytes of bulk copies that have not taken an edge yet
     Cycles scheduled_ = kNever;
     std::vector<std::vector<Message>> sent_;  ///< by partition
     std::vector<std::uint32_t> receivers_;

@@ -25,7 +25,8 @@ void BulkCopyUnit::submit(BulkCopy&& copy) {
     UnderWay& u = copies_[index];
     u = {};
     u.copy = std::move(copy);
-    u.startsAt = sim_.now() + kLatency;
+    u.startsAt = std::max(sim_.now() + kLatency, next_);
+    next_ = u.startsAt + kInterval;
     sm_.copyBegins(u.copy.slot, u.launch, u.generation);
     if (u.copy.way == BulkWay::toGlobal) sm_.joinBulkGroup(u.copy.slot, u.readGroup, u.writeGroup);
     queue_.push_back(index);
@@ -106,14 +107,10 @@ bool BulkCopyUnit::sendLine(std::uint32_t index) {
     }
     const RequestId id = sim_.requests.take();
     Request& request = sim_.requests[id];
-    const arch::AddressMap::Location where = sim_.profile.map.locate(line);
     const bool writes = u.copy.way == BulkWay::toGlobal;
     request.kind = !writes ? RequestKind::read : u.copy.reduce ? RequestKind::reduction : RequestKind::write;
-    request.line = line;
-    request.slice = where.slice;
-    request.set = where.set;
-    request.bank = where.bank;
-    request.row = where.row;
+    request.goTo(sim_.profile.map, line);
+    request.isBulk = true;
     request.sm = portNumber_;
     request.launch = u.launch;
     request.token = kTokens << kTokenShift | index;
@@ -130,7 +127,10 @@ bool BulkCopyUnit::sendLine(std::uint32_t index) {
         request.bytes += static_cast<std::uint16_t>(
             std::popcount(static_cast<std::uint8_t>(sectors & ~request.complete)) * sim_.config.crossbar.maskExtra);
     }
-    if (writes) sm_.bulkStoreSent(u.launch);
+    if (writes) {
+        sm_.bulkStoreSent(u.launch);
+        sm_.takeShared(request.bytes);
+    }
     ++u.requests;
     port_.send(id);
     return true;
@@ -144,9 +144,10 @@ void BulkCopyUnit::allSent(std::uint32_t index) {
 }
 
 void BulkCopyUnit::receive(RequestId id) {
-    const std::uint32_t token = sim_.requests[id].token;
+    const std::uint32_t index = sim_.requests[id].token & ((1u << kTokenShift) - 1);
+    if (copies_[index].copy.way == BulkWay::toShared) sm_.takeShared(sim_.requests[id].bytes);
     sim_.requests.release(id);
-    answered(token & ((1u << kTokenShift) - 1));
+    answered(index);
 }
 
 void BulkCopyUnit::stored(std::uint32_t token) {
@@ -165,6 +166,7 @@ void BulkCopyUnit::end(std::uint32_t index) {
     else
         u.copy.takeEffect(effects_);
     sim_.noteEffect();
+    sm_.lookAtPhases();
     u.copy = {};
     free_.push_back(index);
 }

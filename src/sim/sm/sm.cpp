@@ -42,6 +42,7 @@ Sm::Sm(SimShared& shared, const CrossbarLatency& latency, Observer* observer, st
       slots_(shared.config.sm.warps),
       residents_(shared.config.sm.blocks),
       units_(shared.config.sm.units),
+      sharedMemory_(shared.config.shared.banks * shared.config.shared.bankBytes),
       freeRegisters_(shared.config.sm.registers),
       freeShared_(shared.config.sm.sharedBytes),
       freeWarps_(shared.config.sm.warps),
@@ -53,6 +54,7 @@ Sm::Sm(SimShared& shared, const CrossbarLatency& latency, Observer* observer, st
     sim_.onEvent<&Sm::wakeUp>(EventKind::smWake, *this);
     sim_.onEvent<&Sm::startBlock>(EventKind::blockStart, *this);
     sim_.onEvent<&Sm::fetched>(EventKind::fetched, *this);
+    sim_.onEvent<&Sm::phaseAwaited>(EventKind::phaseAwaited, *this);
     for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) own_[slot % own_.size()] |= bitOf(slot);
     for (unsigned unit = 0; unit < arch::kUnits; ++unit) {
         contended_[unit] = units_.count(unit) < own_.size();
@@ -163,6 +165,8 @@ void Sm::issueMemory(std::uint32_t slot, const Instr& instr) {
     if (accesses.front().kind == AccessKind::store || s.warp.takeChange()) sim_.noteEffect();
     const Route route = policy_->watchesCache() ? policy_->route(slot) : Route::l1;
     const LoadStore::Issued issued = loadStore_->issue(s.warp, slot, s.launch, route);
+    if (accesses.front().space == ptx::Space::shared)
+        sharedMemory_.take(sim_.now(), issued.passes * sharedMemory_.width());
     if (issued.passes > 1)
         units_.prolong(s.unit, sim_.now() + sim_.config.sm.interval[static_cast<std::size_t>(instr.opClass)],
                        sim_.now() + issued.passes);
@@ -246,9 +250,12 @@ Cycles Sm::issueTensor(Slot& s, const Instr& instr) {
         return now + time.latency;
     }
     constexpr auto kTensor = static_cast<unsigned>(arch::Unit::tensor);
+    constexpr std::uint64_t kWarps = 4;  // of a warpgroup, each of which reads its part
     const Cycles start = std::max(now, units_.freeAt(kTensor));
-    units_.occupy(kTensor, start + time.interval);
-    s.matrixDone = std::max(s.matrixDone, start + time.latency);
+    const Cycles read = sharedMemory_.takeLater(now, start, instr.reconverge / kWarps);
+    const Cycles late = read > start + time.interval ? read - start - time.interval : 0;
+    units_.occupy(kTensor, start + time.interval + late);
+    s.matrixDone = std::max(s.matrixDone, start + time.latency + late);
     return now + 1;
 }
 
@@ -279,6 +286,17 @@ bool Sm::goesOn(std::uint32_t slot, const Instr& instr, const Step& step, Cycles
             ++sim_.counters(s.launch).memoryInstructions;
             issueMemory(slot, instr);
             return true;
+        case StepKind::changePhase:
+            ++sim_.counters(s.launch).memoryInstructions;
+            issueMemory(slot, instr);
+            lookAtPhases();
+            return true;
+        case StepKind::awaitPhase:
+            ++sim_.counters(s.launch).memoryInstructions;
+            issueMemory(slot, instr);
+            awaitPhase(slot, step.groups);
+            noteIssue(slot, step.lanes);
+            return false;
         case StepKind::barrierWait:
             sim_.noteEffect();
             s.wait = Wait::barrier;
@@ -359,6 +377,31 @@ void Sm::waitFor(std::uint32_t slot, WarpMask& whom) {
     waitingBarrier_ |= bitOf(slot);
     whom |= bitOf(slot);
     if (policy_->throttles()) policy_->warpWaits(slot);
+}
+
+/// A warp whose mbarrier.try_wait has found a phase that is not over.
+void Sm::awaitPhase(std::uint32_t slot, std::uint32_t nanoseconds) {
+    Slot& s = slots_[slot];
+    s.wait = Wait::phase;
+    waitingLoad_ |= bitOf(slot);
+    waitingPhase_ |= bitOf(slot);
+    s.phaseAwaitedUntil = sim_.now() + std::max<Cycles>(cyclesAsleep(nanoseconds), 1);
+    sim_.schedule(s.phaseAwaitedUntil, EventKind::phaseAwaited, slot);
+}
+
+void Sm::goOnAfterPhase(std::uint32_t slot) {
+    waitingPhase_ &= ~bitOf(slot);
+    refresh(slot, sim_.now());
+    wake();
+}
+
+void Sm::phaseAwaited(std::uint32_t slot) {
+    if ((waitingPhase_ & bitOf(slot)) && slots_[slot].phaseAwaitedUntil == sim_.now()) goOnAfterPhase(slot);
+}
+
+void Sm::lookAtPhases() {
+    for (WarpMask rest = waitingPhase_; rest; rest &= rest - 1)
+        if (const std::uint32_t slot = lowestSlot(rest); slots_[slot].warp.tryAgain()) goOnAfterPhase(slot);
 }
 
 void Sm::goOnAfterWaiting(std::uint32_t slot, WarpMask& whom, Cycles notBefore) {
@@ -629,6 +672,7 @@ Cycles Sm::clusterOpens(const Warp& warp) const {
 
 void Sm::meetOthers() {
     if (effects_.takeChange()) sim_.noteEffect();
+    lookAtPhases();
     for (PendingEffects::Failure& failure : effects_.takeFailures())
         notices_.push_back(
             {failure.when, static_cast<std::uint32_t>(failure.launch->gridId), std::move(failure.error)});
@@ -657,6 +701,7 @@ void Sm::vacate(std::uint32_t slot) {
     waitingCluster_ &= others;
     waitingRegisters_ &= others;
     waitingEarlier_ &= others;
+    waitingPhase_ &= others;
     waitingFetch_ &= others;
     needs_[s.unit] &= others;
     s.wait = Wait::none;

@@ -14,6 +14,7 @@
 #include "sim/sm/functional_units.h"
 #include "sim/sm/instruction_cache.h"
 #include "sim/sm/load_store.h"
+#include "sim/sm/shared_memory_port.h"
 #include "sim/sm/stores_under_way.h"
 #include "sim/sm/warp_scheduler.h"
 
@@ -101,6 +102,11 @@ class Sm final : public Requester {
     void bulkSourceRead(std::uint32_t slot, std::uint32_t generation, std::uint64_t group);
     void bulkWritten(std::uint32_t slot, std::uint32_t generation, std::uint64_t group);
 
+    /// ... which has completed bytes at mbarrier objects.
+    void lookAtPhases();
+    /// ... which moves bytes of its shared memory.
+    void takeShared(std::uint64_t bytes) { sharedMemory_.take(sim_.now(), bytes); }
+
     // From LD/ST.
     void loaded(std::uint32_t load, Cycles readyAt);
     void storeSent(std::uint32_t slot, std::uint32_t launch);
@@ -133,7 +139,7 @@ class Sm final : public Requester {
     static constexpr std::uint32_t kRing = 512;  ///< cycles ahead that a warp may be woken without an event
     static constexpr std::uint64_t kLocalStride = std::uint64_t{1} << 24;
 
-    enum class Wait : std::uint8_t { none, dependency, load, barrier, fence, async, bulk, fetch, end };
+    enum class Wait : std::uint8_t { none, dependency, load, barrier, fence, async, bulk, phase, fetch, end };
 
     struct Resident {
         std::optional<Block> block;
@@ -165,7 +171,8 @@ class Sm final : public Requester {
         std::uint64_t firstGroup = 0;
         std::vector<std::uint32_t> groupCopies;  ///< committed groups: copies under way, oldest first
         AsyncGroups bulkReads, bulkWrites;
-        bool waitsForReads = false;        ///< of bulk copies; else for writes
+        bool waitsForReads = false;  ///< of bulk copies; else for writes
+        Cycles phaseAwaitedUntil = 0;
         Cycles matrixDone = 0;             ///< when all products of the warp's warpgroup instructions are there
         std::vector<Cycles> matrixGroups;  ///< the same, for each committed group, oldest first
         Warp::Snapshot snapshot;
@@ -193,6 +200,9 @@ class Sm final : public Requester {
     Cycles cyclesAsleep(std::uint32_t nanoseconds) const;
     bool setRegisters(std::uint32_t slot, const Step&);
     void waitFor(std::uint32_t slot, WarpMask& whom);
+    void awaitPhase(std::uint32_t slot, std::uint32_t nanoseconds);
+    void goOnAfterPhase(std::uint32_t slot);
+    void phaseAwaited(std::uint32_t slot);
     void goOnAfterWaiting(std::uint32_t slot, WarpMask& whom, Cycles notBefore);
     [[gnu::noinline]] bool goesOn(std::uint32_t slot, const Instr&, const Step&, Cycles done);
     [[gnu::noinline]] void lookForLoop(Slot&);
@@ -245,6 +255,7 @@ class Sm final : public Requester {
     WarpMask ready_ = 0;
     WarpMask needs_[arch::kUnits] = {};  ///< by the unit of the next instruction
     WarpMask waitingLoad_ = 0, waitingBarrier_ = 0, waitingFetch_ = 0;
+    WarpMask waitingPhase_ = 0;  ///< of those at loads
     // Of those at barriers, those that wait for something else than their block.
     WarpMask waitingCluster_ = 0, waitingRegisters_ = 0, waitingEarlier_ = 0;
     std::vector<WarpMask> own_;  ///< by scheduler
@@ -257,6 +268,7 @@ class Sm final : public Requester {
     std::vector<Resident> residents_;
     std::vector<LoadInfo> loads_;  ///< by LoadStore's handle
     FunctionalUnits units_;
+    SharedMemoryPort sharedMemory_;
     bool contended_[arch::kUnits] = {};  ///< there are fewer of them than schedulers
     std::uint32_t residentBlocks_ = 0;
     std::uint32_t freeRegisters_, freeShared_, freeWarps_;
