@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "sim/exec/compute_float.h"
 #include "sim/exec/matrix_access.h"
@@ -58,26 +60,66 @@ std::uint32_t elementAt(const std::uint8_t* piece, MatrixType type, unsigned ind
     return elementOf(word, type, static_cast<int>(at % 32 / bits));
 }
 
-/// Calls take(across, depth, pattern) for elements [from, from + count) across and all of the depth.
-template <class Take>
-void readOperand(const Instr& i, Warp& w, Slot descriptor, bool isTransposed, MatrixType type, unsigned from,
-                 unsigned count, unsigned depth, Take take) {
+/// Visits the pieces of 16 bytes that hold elements [from, from + count) across and all of the depth: visit(piece,
+/// across, depth), of its first element.
+template <class Visit>
+void eachPiece(const Instr& i, Warp& w, Slot descriptor, bool isTransposed, MatrixType type, unsigned from,
+               unsigned count, unsigned depth, Visit visit) {
     const MatrixOperand operand(w.lanes<const std::uint64_t>(descriptor)[0]);
     const unsigned inPiece = 128 / bitsOf(type);
     if (isTransposed) {
         for (unsigned d = 0; d < depth; ++d)
-            for (unsigned across = from; across < from + count; across += inPiece) {
-                const std::uint8_t* const piece = sharedPiece(i, w, operand.acrossDepth(d, across / inPiece));
-                for (unsigned e = 0; e < inPiece; ++e) take(across - from + e, d, elementAt(piece, type, e));
-            }
+            for (unsigned across = from; across < from + count; across += inPiece)
+                visit(sharedPiece(i, w, operand.acrossDepth(d, across / inPiece)), across - from, d);
         return;
     }
     for (unsigned across = from; across < from + count; ++across)
-        for (unsigned p = 0; p < depth / inPiece; ++p) {
-            const std::uint8_t* const piece = sharedPiece(i, w, operand.alongDepth(across, p));
-            for (unsigned e = 0; e < inPiece; ++e) take(across - from, p * inPiece + e, elementAt(piece, type, e));
-        }
+        for (unsigned p = 0; p < depth / inPiece; ++p)
+            visit(sharedPiece(i, w, operand.alongDepth(across, p)), across - from, p * inPiece);
 }
+
+/// Calls take(across, depth, pattern) for elements [from, from + count) across and all of the depth.
+template <class Take>
+void readOperand(const Instr& i, Warp& w, Slot descriptor, bool isTransposed, MatrixType type, unsigned from,
+                 unsigned count, unsigned depth, Take take) {
+    const unsigned inPiece = 128 / bitsOf(type);
+    eachPiece(i, w, descriptor, isTransposed, type, from, count, depth,
+              [&](const std::uint8_t* piece, unsigned across, unsigned d) {
+                  for (unsigned e = 0; e < inPiece; ++e)
+                      take(isTransposed ? across + e : across, isTransposed ? d : d + e, elementAt(piece, type, e));
+              });
+}
+
+/// What B of the last product was. The four warps of a warpgroup come one after the other and have the same: it need
+/// not be taken apart again.
+class KnownB {
+  public:
+    void forget() { isKnown_ = false; }
+    /// Whether it is that of the product before; it is this from now on.
+    bool isSame(const Instr& i, Warp& w, const MatrixSite& site, bool widens) {
+        const Form form{site.b, site.n, site.k, site.bTransposed, site.negatesB, widens};
+        const bool wasKnown = std::exchange(isKnown_, false);
+        next_.clear();
+        eachPiece(i, w, site.bDescriptor, site.bTransposed, site.b, 0, site.n, site.k,
+                  [&](const std::uint8_t* piece, unsigned, unsigned) { next_.insert(next_.end(), piece, piece + 16); });
+        const bool isSame = wasKnown && form == form_ && next_ == bytes_;
+        form_ = form;
+        next_.swap(bytes_);
+        isKnown_ = true;
+        return isSame;
+    }
+
+  private:
+    struct Form {
+        MatrixType type;
+        std::uint16_t columns, depth;
+        bool isTransposed, negates, widens;
+        bool operator==(const Form&) const = default;
+    };
+    bool isKnown_ = false;
+    Form form_{};
+    std::vector<std::uint8_t> bytes_, next_;
+};
 
 /// Which of B's rows the stored elements of a row of a sparse A multiply: of each four elements two are stored, of two
 /// of tf32 one, of eight of 4 bits two pairs.
@@ -203,6 +245,7 @@ struct Parts {
 void addProducts(const Instr& i, Warp& w, const MatrixSite& site, const Parts& parts, const TensorSum& how, bool half,
                  bool widens, Accumulators& sums) {
     static thread_local TensorProduct product;
+    static thread_local KnownB known;  // what is set in the product
     const int rows = rowsOf(site), stored = storedDepth(site);
     const auto number = [&](MatrixType type, std::uint32_t bits, bool negates) {
         TensorNumber n = tensorNumber(type, bits);
@@ -211,9 +254,11 @@ void addProducts(const Instr& i, Warp& w, const MatrixSite& site, const Parts& p
         return n;
     };
     product.resize(rows, site.n, site.k, stored / parts.count);
-    readB(i, w, site, [&](int depth, int column, std::uint32_t bits) {
-        product.setB(depth, column, number(site.b, bits, site.negatesB));
-    });
+    if (!site.ofWarpgroup) known.forget();
+    if (!site.ofWarpgroup || !known.isSame(i, w, site, widens))
+        readB(i, w, site, [&](int depth, int column, std::uint32_t bits) {
+            product.setB(depth, column, number(site.b, bits, site.negatesB));
+        });
     const std::optional<Sparsity> sparsity = site.isSparse ? std::optional<Sparsity>({site, w}) : std::nullopt;
     for (int part = 0; part < parts.count; ++part) {
         readA(i, w, site, [&](int row, int column, std::uint32_t bits) {

@@ -17,6 +17,7 @@ class SharedMemoryPort {
     std::uint64_t width() const { return width_; }
 
     void take(Cycles now, std::uint64_t bytes) {
+        if (free_ == 0) return;  // there are no products
         const std::uint64_t at = now * width_;
         if (free_ <= at) {
             gaps_.clear();
