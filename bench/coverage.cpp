@@ -19,7 +19,7 @@ namespace {
 using namespace bulkhead;
 
 struct Options {
-    std::size_t trials = 500;
+    std::size_t trials = 400;
     double exceedance = 1e-6;
     std::vector<std::size_t> samples;
 };

@@ -102,7 +102,8 @@ Result fits(const std::vector<Cell>& cells, std::span<const WorstCase> worst) {
                         t.pValue, Value(), t.fits(), t.estimate * 1e3, milliseconds(t.limit)}));
         for (const BlockFit& b : w.blocks)
             r.add(with(namesOf(cell), {"maxima of blocks", whole(b.count), Value(), whole(b.block), Value(), Value(),
-                                       Value(), b.distance, b.fits(), b.estimate * 1e3, milliseconds(b.limit)}));
+                                       Value(), std::isfinite(b.distance) ? Value(b.distance) : Value(), b.fits(),
+                                       b.estimate * 1e3, milliseconds(b.limit)}));
     }
     return r;
 }

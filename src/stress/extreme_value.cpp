@@ -15,7 +15,7 @@ namespace bulkhead::stress {
 namespace {
 
 // What a bound may be wrong by: the tail, the share of runs above the threshold, the share that gave no time.
-constexpr double kTailConfidence = 0.96, kShareConfidence = 0.995, kLostConfidence = 0.995;
+constexpr double kTailConfidence = 0.97, kShareConfidence = 0.99, kLostConfidence = 0.99;
 
 constexpr std::size_t kLeastSamples = 200, kLeastForTests = 20;
 constexpr std::size_t kLeastExcesses = 50, kManyExcesses = 100, kLeastMaxima = 20;

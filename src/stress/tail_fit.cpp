@@ -17,10 +17,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kExponential = 1e-8;  // shapes closer to 0 than that are 0
 constexpr int kReplicates = 199, kEnough = 10, kPlenty = 59;
 constexpr double kWidest = 50;  // upper limits are looked for up to e^50 times the estimate
-// The likelihood ratio of few excesses strays further than a chi-squared one: at 95 %, plain limits hold in 87 % of
-// samples of 20 excesses and in 92 % of 100. A correction of Bartlett's form mends that; its number is by simulation
-// (bench/coverage.cpp).
-constexpr double kBartlett = 40;
+// Shapes are estimated too low, so the signed root of the likelihood ratio is not normal around 0: for 50 to 1000
+// excesses of shapes from -0.1 to 0.45, its 96th percentile is beyond the normal one by 1.1 / sqrt(n) to 3.6 / sqrt(n),
+// by simulation. Without that, limits at 95 % hold in 87 % of samples of 20 excesses and in 92 % of 100.
+constexpr double kBias = 3.5;
 
 double sumOf(std::span<const double> values) {
     return mean(values) * static_cast<double>(values.size());
@@ -98,8 +98,8 @@ GeneralizedPareto fitGeneralizedPareto(std::span<const double> excesses) {
 std::optional<double> upperLimit(const GeneralizedPareto& fit, std::span<const double> excesses, double probability,
                                  double confidence) {
     const double best = logLikelihood(fit, excesses);
-    const double correction = 1 + kBartlett / static_cast<double>(excesses.size());
-    const double lost = correction * chiSquaredQuantile(2 * confidence - 1, 1) / 2;
+    const double root = normalQuantile(confidence) + kBias / std::sqrt(static_cast<double>(excesses.size()));
+    const double lost = root * root / 2;
     const auto shortOf = [&](double logExcess) {
         const double excess = std::exp(logExcess);
         const Extremum left = minimise(
