@@ -1,8 +1,11 @@
-// Sets of L1D, against the XOR of groups of bits taken one after the other.
+// Sets of L1D: against the XOR of groups of bits taken one after the other, and by how evenly they are used.
 
 #include "sim/sm/set_index.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
 
 #include "base/random.h"
 
@@ -28,10 +31,33 @@ TEST(SetIndex, FoldsEveryGroupOfBits) {
     }
 }
 
-TEST(SetIndex, FoldedSetsThatAreNotThereAreOthers) {
-    // Line numbers up to 63 are their own fold in 6 bits; 48 sets take 48 to 63 as 0 to 15.
-    const SetIndex index(SetIndex::Hash::xorFold, 128, 48);
-    for (std::uint32_t line = 0; line < 64; ++line) EXPECT_EQ(index.of(128 * line), line % 48);
+TEST(SetIndex, EverySetOfAnyNumberGetsAsManyLines) {
+    for (std::uint32_t sets = 1; sets <= 300; ++sets) {
+        const SetIndex index(SetIndex::Hash::xorFold, 128, sets);
+        // From several multiples of the number of sets on.
+        for (const std::uint64_t from : {std::uint64_t{0}, std::uint64_t{1000}, std::uint64_t{1} << 30}) {
+            std::vector<unsigned> lines(sets);
+            for (std::uint64_t i = 0; i < 8 * sets; ++i) ++lines.at(index.of(128 * (from * sets + i)));
+            for (const unsigned n : lines) EXPECT_EQ(n, 8u) << sets << " sets, from " << from;
+        }
+    }
+}
+
+/// The most lines that one set gets of 8 for each.
+unsigned most(std::uint32_t sets, std::uint64_t stride) {
+    const SetIndex index(SetIndex::Hash::xorFold, 128, sets);
+    std::vector<unsigned> lines(sets);
+    for (std::uint64_t i = 0; i < 8 * sets; ++i) ++lines.at(index.of(128 * i * stride));
+    return *std::max_element(lines.begin(), lines.end());
+}
+
+TEST(SetIndex, RowsOfMatricesSpreadOverSetsThatAreNoPowerOfTwo) {
+    // 96 sets are 48 KB of 4 ways, 124 are 248 KB of 16 ways; random lines would give one set 16 or 17.
+    for (const std::uint32_t sets : {48u, 96u, 112u, 124u})
+        for (std::uint64_t stride = 1; stride <= 4096; stride *= 2)
+            EXPECT_LE(most(sets, stride), 24u) << sets << ", " << stride;
+    // A row for each set or several: to the residue alone they would all be one.
+    for (const std::uint64_t rows : {1, 2}) EXPECT_LE(most(96, 96 * rows), 24u) << rows;
 }
 
 }  // namespace
