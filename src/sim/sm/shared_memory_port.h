@@ -17,7 +17,20 @@ class SharedMemoryPort {
     std::uint64_t width() const { return width_; }
 
     void take(Cycles now, std::uint64_t bytes) {
-        if (free_ == 0) return;  // there are no products
+        if (free_ != 0) [[unlikely]]  // there are products
+            takeBeside(now, bytes);
+    }
+    /// For something that is queued now and starts then. Returns when it has them.
+    Cycles takeLater(Cycles now, Cycles start, std::uint64_t bytes) {
+        const std::uint64_t at = start * width_, begin = std::max(free_, now * width_);
+        while (!gaps_.empty() && gaps_.front().end <= now * width_) gaps_.pop_front();
+        if (begin < at) gaps_.push_back({begin, at});
+        free_ = std::max(free_, at) + bytes;
+        return (free_ + width_ - 1) / width_;
+    }
+
+  private:
+    [[gnu::noinline]] void takeBeside(Cycles now, std::uint64_t bytes) {
         const std::uint64_t at = now * width_;
         if (free_ <= at) {
             gaps_.clear();
@@ -35,15 +48,6 @@ class SharedMemoryPort {
         }
         free_ += bytes;
     }
-    /// For something that is queued now and starts then. Returns when it has them.
-    Cycles takeLater(Cycles now, Cycles start, std::uint64_t bytes) {
-        const std::uint64_t at = start * width_, begin = std::max(free_, now * width_);
-        if (begin < at) gaps_.push_back({begin, at});
-        free_ = std::max(free_, at) + bytes;
-        return (free_ + width_ - 1) / width_;
-    }
-
-  private:
     /// In which nobody takes anything, in bytes that could have passed until it begins and until it ends.
     struct Gap {
         std::uint64_t begin, end;

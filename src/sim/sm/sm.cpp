@@ -283,17 +283,16 @@ bool Sm::goesOn(std::uint32_t slot, const Instr& instr, const Step& step, Cycles
         case StepKind::control:
             return true;
         case StepKind::memory:
-            ++sim_.counters(s.launch).memoryInstructions;
-            issueMemory(slot, instr);
-            return true;
         case StepKind::changePhase:
-            ++sim_.counters(s.launch).memoryInstructions;
-            issueMemory(slot, instr);
-            lookAtPhases();
-            return true;
         case StepKind::awaitPhase:
             ++sim_.counters(s.launch).memoryInstructions;
             issueMemory(slot, instr);
+            if (step.kind == StepKind::memory) [[likely]]
+                return true;
+            if (step.kind == StepKind::changePhase) {
+                lookAtPhases();
+                return true;
+            }
             awaitPhase(slot, step.groups);
             noteIssue(slot, step.lanes);
             return false;
