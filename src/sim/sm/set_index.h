@@ -10,9 +10,9 @@ namespace bulkhead::sim {
 /// Which set of L1D a line falls into: by the low bits of its number, or by the XOR of every group of as many bits, so
 /// that what differs anywhere in the address differs in the set.
 ///
-/// Sets that are no power of two are rows of 2^k: the fold of k bits chooses within a row, and the rest of the number,
-/// to which its own quotient by the rows is added as a fold would, modulo the number of rows chooses the row. Any lines
-/// from a multiple of the number of sets on, as many as there are sets, have a set each.
+/// Sets that are no power of two are an odd number of rows of 2^k: a line's number modulo the rows chooses the row, and
+/// the fold of the quotient within it. Distances that are powers of two, as between rows of a matrix, fill all sets,
+/// and so do lines one after the other.
 class SetIndex {
   public:
     using Hash = arch::DeviceProfile::SetHash;
@@ -32,15 +32,14 @@ class SetIndex {
     std::uint32_t of(std::uint64_t line) const {
         const std::uint64_t number = line >> lineShift_;
         if (linear_) return static_cast<std::uint32_t>(number % sets_);
-        const std::uint32_t within = bits_ == 0 ? 0 : folded(number);
-        if (rows_ == 1) return within;
-        const std::uint64_t rest = number >> bits_;
-        return static_cast<std::uint32_t>((rest + rest / rows_) % rows_) << bits_ | within;
+        if (rows_ == 1) return folded(number);
+        return static_cast<std::uint32_t>(number % rows_) << bits_ | folded(number / rows_);
     }
 
   private:
     /// Half of the groups onto the other half, until one is left.
     std::uint32_t folded(std::uint64_t number) const {
+        if (bits_ == 0) return 0;
         for (unsigned shift = widest_; shift > bits_; shift /= 2) number ^= number >> shift;
         return static_cast<std::uint32_t>(number ^ number >> bits_) & mask_;
     }
