@@ -391,6 +391,42 @@ REST:
     for (u32 n = 0; n < 32; ++n) EXPECT_EQ(out[n], n % 8 < 4 ? (3 + n / 8) * 40 + 36 + n % 8 + 1 : 0) << n;
 }
 
+TEST(BulkTensor, MapsAreMadeOfZerosAndCopiedByAWarp) {
+    // As Triton makes one: zeros in shared memory, every field by one lane, and a copy of it by the whole warp.
+    Runner r(kernelOf(R"(
+    add.u32 %r4, %r3, 1024; mov.u32 %r5, %tid.x; shl.b32 %r5, %r5, 2; add.u32 %r6, %r4, %r5; mov.u32 %r7, 0;
+    st.shared.u32 [%r6], %r7;
+    bar.warp.sync -1;
+    add.u64 %rd8, %rd1, 256;
+    @%p1 tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%r4 + 0], %rd8;
+    @%p1 tensormap.replace.tile.rank.shared::cta.b1024.b32 [%r4], 1;
+    @%p1 tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r4], 0, 8;
+    @%p1 tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r4], 1, 4;
+    @%p1 tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%r4], 0, 40;
+    @%p1 tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%r4], 1, 8;
+    @%p1 tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%r4], 0, 160;
+    @%p1 tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%r4], 0, 1;
+    @%p1 tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [%r4], 1, 1;
+    @%p1 tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%r4], 2;
+    @%p1 tensormap.replace.tile.interleave_layout.shared::cta.b1024.b32 [%r4], 0;
+    @%p1 tensormap.replace.tile.swizzle_mode.shared::cta.b1024.b32 [%r4], 0;
+    @%p1 tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [%r4], 0;
+    tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd1 + 128], [%r4 + 0], 128;
+    add.u64 %rd1, %rd1, 128;
+    fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;
+    @!%p1 bra REST;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 128;
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r3], [%rd1, {36, 3}], [%r2];
+REST:
+)" + waitAndWrite(32)));
+    std::vector<u32> memory(64 + 40 * 8, 0xdeadbeef);
+    for (u32 n = 0; n < 320; ++n) memory[64 + n] = n + 1;
+    const VirtualAddress a = r.upload(memory), b = r.upload(std::vector<u32>(32));
+    r.launch("k", {{}, {32}}, a, b);
+    const auto out = r.download<u32>(b, 32);
+    for (u32 n = 0; n < 32; ++n) EXPECT_EQ(out[n], n % 8 < 4 ? (3 + n / 8) * 40 + 36 + n % 8 + 1 : 0) << n;
+}
+
 TEST(BulkTensor, ColumnsOfImages) {
     // NHWC: 16 channels, 7 x 6 pixels, 3 images, a filter of 3 x 3 without padding: corners (0, 0) and (-2, -2).
     TensorMap map;

@@ -187,6 +187,7 @@ class FunctionLowering final : public Operands {
     BulkSite::Address tensorMapAddress(const Operand&);
     void tensorOperand(const Operand&, BulkSite&);
     void lowerReplaceField(Instr&);
+    void lowerCopyTensorMap(Instr&);
 
     // lower_cluster.cpp
     bool lowerCluster(Instr&);

@@ -64,6 +64,10 @@ bool FunctionLowering::lowerBulk(Instr& i) {
         lowerReplaceField(i);
         return true;
     }
+    if (opcode == "tensormap" && current_->has("cp_fenceproxy")) {
+        lowerCopyTensorMap(i);
+        return true;
+    }
     if (opcode != "cp" || !current_->has("bulk")) return false;
     if (current_->has("commit_group") || current_->has("wait_group")) {
         i.opClass = arch::OpClass::control;
@@ -238,6 +242,32 @@ void FunctionLowering::lowerReplaceField(Instr& i) {
     i.srcCount = 2;
     i.elementBytes = isWide ? 8 : 4;
     i.extra = static_cast<std::uint32_t>(field->field) | dimension << 8;
+}
+
+/// A warp makes a map in shared memory, and has it copied to where copy engines may read it.
+void FunctionLowering::lowerCopyTensorMap(Instr& i) {
+    static constexpr std::string_view kWords[] = {"cp_fenceproxy", "global", "shared::cta", "tensormap::generic",
+                                                  "release",       "cta",    "cluster",     "gpu",
+                                                  "sys",           "sync",   "aligned"};
+    for (const std::string& m : current_->modifiers)
+        if (!hasWord(kWords, m)) refuse(fmt::format("unknown modifier '.{}'", m));
+    expectOperands(3, 3);
+    const std::vector<Operand>& operands = current_->operands;
+    if (operands[2].kind != Operand::Kind::integer || operands[2].integer != TensorMap::kBytes)
+        refuse("a tensor map has 128 bytes");
+    const BulkSite::Address to = bulkAddress(operands[0], Space::global),
+                            from = bulkAddress(operands[1], Space::shared);
+    i.kind = Kind::memory;
+    i.opClass = arch::OpClass::memory;
+    i.run = runCopyTensorMap;
+    i.space = Space::none;
+    i.src[0] = to.slot;
+    i.addressIs32 = to.is32;
+    i.immediate = to.displacement;
+    i.src[1] = from.slot;
+    i.srcCount = 2;
+    i.elementBytes = from.is32 ? 4 : 8;
+    i.extra = static_cast<std::uint32_t>(from.displacement);
 }
 
 /// [map, {coordinates}]

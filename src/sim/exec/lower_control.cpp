@@ -25,7 +25,7 @@ constexpr Refusal kRefusals[] = {
     {"sured", kTextures},
     {"istypep", kTextures},
     {"cp", "this asynchronous copy is not supported"},
-    {"tensormap", kBulk},
+    {"tensormap", "a tensor map is changed by replace and copied by cp_fenceproxy"},
     {"prefetch", kBulk},
     {"multimem", kBulk},
     {"st", "bulk stores are not supported"},

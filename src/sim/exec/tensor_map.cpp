@@ -217,6 +217,22 @@ bool replace(TensorMap& map, TensorField field, unsigned dimension, std::uint64_
     return false;
 }
 
+/// Zeros, as kernels that make a map from nothing begin with.
+bool isBlank(const Instr& i, Warp& w, unsigned lane, std::uint64_t address) {
+    for (std::size_t b = 0; b < TensorMap::kBytes; ++b)
+        if (readGenericByte(i, w, lane, address + b)) return false;
+    return true;
+}
+
+void writeGlobal(const Instr& i, Warp& w, unsigned lane, std::uint64_t address, const std::uint8_t* bytes,
+                 std::uint32_t count) {
+    std::uint8_t* const to = locateBytes(i, w, lane, address, count, true);
+    if (w.effects().showAtOnce())
+        std::memcpy(to, bytes, count);
+    else
+        w.effects().store(address, to, bytes, count);
+}
+
 }  // namespace
 
 void runReplaceField(const Instr& i, Warp& w, LaneMask mask) {
@@ -229,7 +245,7 @@ void runReplaceField(const Instr& i, Warp& w, LaneMask mask) {
         if (i.space == ptx::Space::shared) address = kSharedWindow + static_cast<std::uint32_t>(address);
         const std::uint64_t value =
             i.elementBytes == 4 ? w.lanes<std::uint32_t>(i.src[1])[lane] : w.lanes<std::uint64_t>(i.src[1])[lane];
-        TensorMap map = readTensorMap(i, w, lane, address);
+        TensorMap map = isBlank(i, w, lane, address) ? TensorMap() : readTensorMap(i, w, lane, address);
         if (!replace(map, static_cast<TensorField>(i.extra & 0xff), i.extra >> 8, value))
             w.fail(LaunchError::Cause::illegalInstruction, i, lane,
                    fmt::format("a field of a tensor map cannot be {}", value));
@@ -237,14 +253,23 @@ void runReplaceField(const Instr& i, Warp& w, LaneMask mask) {
         if (address - kSharedWindow < kWindowBytes) {
             // It was read there: it is in bounds.
             std::memcpy(w.block().shared.data() + (address - kSharedWindow), bytes, sizeof map);
-            continue;
+        } else {
+            writeGlobal(i, w, lane, address, bytes, sizeof map);
         }
-        std::uint8_t* const to = locateBytes(i, w, lane, address, sizeof map, true);
-        if (w.effects().showAtOnce())
-            std::memcpy(to, bytes, sizeof map);
-        else
-            w.effects().store(address, to, bytes, sizeof map);
     }
+}
+
+void runCopyTensorMap(const Instr& i, Warp& w, LaneMask mask) {
+    w.noteChange();
+    const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    std::uint64_t to = i.addressIs32 ? w.lanes<std::uint32_t>(i.src[0])[lane] : w.lanes<std::uint64_t>(i.src[0])[lane];
+    to += static_cast<std::uint64_t>(i.immediate);
+    std::uint64_t from =
+        i.elementBytes == 4 ? w.lanes<std::uint32_t>(i.src[1])[lane] : w.lanes<std::uint64_t>(i.src[1])[lane];
+    from = kSharedWindow + static_cast<std::uint32_t>(from + i.extra);
+    std::uint8_t bytes[TensorMap::kBytes];
+    for (std::size_t b = 0; b < sizeof bytes; ++b) bytes[b] = readGenericByte(i, w, lane, from + b);
+    writeGlobal(i, w, lane, to, bytes, sizeof bytes);
 }
 
 TensorMap readTensorMap(const Instr& i, Warp& w, unsigned lane, std::uint64_t address) {

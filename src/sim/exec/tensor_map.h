@@ -46,13 +46,13 @@ struct TensorMap {
     Swizzle swizzle = Swizzle::none;
     std::uint8_t im2col = 0, nanFill = 0;
     std::uint16_t box[5] = {};  ///< tiled: elements in each dimension; im2col: [0] channels, [1] pixels
-    std::uint8_t elementStrides[5] = {};
+    std::uint8_t elementStrides[5] = {1, 1, 1, 1, 1};
     std::int16_t lower[3] = {}, upper[3] = {};  ///< im2col: corners of the bounding box, W first
     std::uint64_t address = 0;
     std::uint32_t extent[5] = {};  ///< less one: an extent may be 2^32
     std::uint64_t stride[4] = {};  ///< bytes from one to the next in dimensions 1..
 
-    static constexpr std::uint32_t kMostBox = 256, kMostElementStride = 8;
+    static constexpr std::uint32_t kBytes = 128, kMostBox = 256, kMostElementStride = 8;
 
     std::uint32_t elementBytes() const;
     ptx::Type elementType() const;
@@ -68,7 +68,7 @@ struct TensorMap {
     void eachRow(const TensorBox&, const std::function<void(const std::int64_t* at, std::uint32_t row)>&) const;
     std::uint32_t swizzled(std::uint32_t offset) const;
 };
-static_assert(sizeof(TensorMap) <= 128);
+static_assert(sizeof(TensorMap) <= TensorMap::kBytes);
 
 /// What tensormap.replace changes. Instr::extra of it: the field, and eight bits further up the dimension.
 enum class TensorField : std::uint8_t {
@@ -85,6 +85,9 @@ enum class TensorField : std::uint8_t {
 };
 /// src[0]: the map's address, in shared memory if Instr::space says so; src[1]: the value, elementBytes wide.
 void runReplaceField(const Instr&, Warp&, LaneMask);
+/// src[0]: where to in global memory; src[1]: where from in shared memory, elementBytes wide, and extra bytes further
+/// on. One copy for the warp.
+void runCopyTensorMap(const Instr&, Warp&, LaneMask);
 
 /// The map at a generic address. Fails the launch where there is none.
 TensorMap readTensorMap(const Instr&, Warp&, unsigned lane, std::uint64_t address);
