@@ -33,7 +33,11 @@ TEST_P(Repeated, StartsFromTheSameInput) {
     const Measurement first = measure(gpu, stream, *instance);
     const Measurement second = measure(gpu, stream, *instance);
     EXPECT_NO_THROW(instance->check());
-    EXPECT_EQ(first.counters.warpInstructions, second.counters.warpInstructions);
+    // Who waits for a barrier in shared memory asks as often as it takes.
+    const InferenceFigures figures = find(GetParam()).inference.value_or(InferenceFigures{});
+    const auto expected = static_cast<double>(first.counters.warpInstructions);
+    EXPECT_NEAR(static_cast<double>(second.counters.warpInstructions), expected,
+                figures.tensorMaps ? 0.01 * expected : 0);
 }
 
 TEST_P(Repeated, EqualsItsReferenceAsAnAssemblerLeavesIt) {
