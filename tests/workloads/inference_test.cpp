@@ -41,8 +41,8 @@ TEST(Inference, HasTheFootprintsThatItsTableSays) {
 }
 
 TEST(Inference, ProductLoadsEachElementOncePerTile) {
-    // 128 x 192 times 256 x 192 transposed, in tiles of 128 x 128: two blocks, each with all of A and half of W, in rows
-    // of 32 numbers of 16 bits, which lie in one line of 128 bytes.
+    // 128 x 192 times 256 x 192 transposed, in tiles of 128 x 128: two blocks, each with all of A and half of W, in
+    // rows of 32 numbers of 16 bits, which lie in one line of 128 bytes.
     const Measurement m = measured("GEMM_MMA");
     const std::uint64_t rows = 128 + 128, steps = 192 / 32;
     EXPECT_EQ(m.counters.l1Hits + m.counters.l1Misses + m.counters.l1Bypasses, 2 * rows * steps);
