@@ -245,7 +245,19 @@ const char* const kWords[] = {"0",
                               ".b1",
                               ".popc",
                               ".satfinite",
-                              ".sp"};
+                              ".sp",
+                              "nanosleep",
+                              "tensormap",
+                              ".replace",
+                              ".cp_fenceproxy",
+                              ".tile",
+                              ".global_address",
+                              ".global_stride",
+                              ".elemtype",
+                              ".b1024",
+                              ".tensormap::generic",
+                              ".proxy",
+                              ".gpu"};
 
 std::string changed(std::string_view text, Engine& engine) {
     const std::vector<std::string_view> lines = linesOf(text);
