@@ -611,11 +611,17 @@ TEST_F(Cc, GraphsAreChangedByTheCallsOfCuda11) {
     EXPECT_EQ(run({at("graph")}).output, "110 6\n");  // the third has another shape, and is not taken
 }
 
-TEST_F(Cc, CudasLibrariesOfTemplatesCompileUnchanged) {
+/// Headers of Thrust, CUB and libcu++; empty where there are none.
+std::filesystem::path findCccl() {
     const std::string nvcc = findNvcc();
-    const std::filesystem::path libraries =
-        nvcc.empty() ? "" : std::filesystem::canonical(nvcc).parent_path().parent_path() / "include/cccl";
-    if (!std::filesystem::exists(libraries / "cub/cub.cuh")) GTEST_SKIP() << "there is no CCCL beside nvcc";
+    if (nvcc.empty()) return {};
+    const auto headers = std::filesystem::canonical(nvcc).parent_path().parent_path() / "include/cccl";
+    return std::filesystem::exists(headers / "cub/cub.cuh") ? headers : std::filesystem::path();
+}
+
+TEST_F(Cc, CudasLibrariesOfTemplatesCompileUnchanged) {
+    const std::filesystem::path libraries = findCccl();
+    if (libraries.empty()) GTEST_SKIP() << "there is no CCCL beside nvcc";
     const std::string source = write(
         "templates.cu",
         "#include <cub/block/block_reduce.cuh>\n#include <cuda/atomic>\n#include <cuda/std/tuple>\n"
@@ -638,10 +644,8 @@ TEST_F(Cc, CudasLibrariesOfTemplatesCompileUnchanged) {
 }
 
 TEST_F(Cc, BarriersAndPipelinesOfLibcuxxAreShared) {
-    const std::string nvcc = findNvcc();
-    const std::filesystem::path libraries =
-        nvcc.empty() ? "" : std::filesystem::canonical(nvcc).parent_path().parent_path() / "include/cccl";
-    if (!std::filesystem::exists(libraries / "cuda/barrier")) GTEST_SKIP() << "there is no CCCL beside nvcc";
+    const std::filesystem::path libraries = findCccl();
+    if (libraries.empty()) GTEST_SKIP() << "there is no CCCL beside nvcc";
     const std::string source = write("barriers.cu", R"(#include <cooperative_groups.h>
 #include <cuda/barrier>
 #include <cuda/pipeline>
