@@ -386,10 +386,12 @@ void Sm::awaitPhase(std::uint32_t slot, std::uint32_t nanoseconds) {
     waitingPhase_ |= bitOf(slot);
     s.phaseAwaitedUntil = sim_.now() + std::max<Cycles>(cyclesAsleep(nanoseconds), 1);
     sim_.schedule(s.phaseAwaitedUntil, EventKind::phaseAwaited, slot);
+    if (policy_->throttles()) policy_->warpWaits(slot);
 }
 
 void Sm::goOnAfterPhase(std::uint32_t slot) {
     waitingPhase_ &= ~bitOf(slot);
+    if (policy_->throttles()) policy_->warpResumes(slot);
     refresh(slot, sim_.now());
     wake();
 }
