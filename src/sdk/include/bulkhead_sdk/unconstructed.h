@@ -5,9 +5,9 @@
 namespace bulkhead_sdk {
 
 /// Room for an object in shared memory, where nobody constructs or destroys it.
-template <class T>
+template <class T_>
 union Unconstructed {
-    T object;
+    T_ object;
     __device__ Unconstructed() {}
     __device__ ~Unconstructed() {}
 };
