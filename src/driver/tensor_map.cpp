@@ -31,7 +31,7 @@ struct Common {
 };
 
 TensorMap commonOf(const Common& c) {
-    constexpr std::uintptr_t kMapAlignment = 64, kAddressAlignment = 16;
+    constexpr std::uintptr_t kMapAlignment = 64, kAddressAlignment = 16, kWideAlignment = 32;
     constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 32, kMostStride = std::uint64_t{1} << 40;
     requireOutput(c.map);
     requireValue(reinterpret_cast<std::uintptr_t>(c.map) % kMapAlignment == 0, "a tensor map is aligned to 64 bytes");
@@ -40,7 +40,7 @@ TensorMap commonOf(const Common& c) {
     requireValue(c.rank >= 1 && c.rank <= 5, "a tensor has 1 to 5 dimensions");
     requireValue(c.extents && c.elementStrides && (c.rank == 1 || c.strides), "extents and strides are missing");
     requireValue(c.interleave >= 0 && c.interleave <= 2, "no such interleaving");
-    require(c.interleave == 0, CUDA_ERROR_NOT_SUPPORTED, "tensors with interleaved channels are not supported");
+    requireValue(c.interleave == 0 || c.rank >= 3, "a tensor with interleaved channels has 3 dimensions at least");
     requireValue(c.swizzle >= 0 && c.swizzle <= 3, "no such swizzle");
     requireValue(c.promotion >= 0 && c.promotion <= 3, "no such promotion in L2");
     requireValue(c.fill == 0 || c.fill == 1, "no such fill");
@@ -48,7 +48,11 @@ TensorMap commonOf(const Common& c) {
     map.element = static_cast<TensorMap::Element>(c.type);
     requireValue(!c.fill || isFloat(map.element), "only floating-point elements are filled with NaN");
     map.address = reinterpret_cast<std::uintptr_t>(c.address);
-    requireValue(map.address % kAddressAlignment == 0, "a tensor is aligned to 16 bytes");
+    map.interleave = static_cast<TensorMap::Interleave>(c.interleave);
+    const bool isWide = map.interleave == TensorMap::Interleave::bytes32;
+    const std::uint64_t alignment = isWide ? kWideAlignment : kAddressAlignment;
+    requireValue(map.address % alignment == 0,
+                 isWide ? "a tensor with slices of 32 bytes is aligned to them" : "a tensor is aligned to 16 bytes");
     map.rank = static_cast<std::uint8_t>(c.rank);
     map.swizzle = static_cast<TensorMap::Swizzle>(c.swizzle);
     map.nanFill = c.fill != 0;
@@ -57,11 +61,11 @@ TensorMap commonOf(const Common& c) {
         map.extent[d] = static_cast<std::uint32_t>(c.extents[d] - 1);
         requireValue(c.elementStrides[d] >= 1 && c.elementStrides[d] <= TensorMap::kMostElementStride,
                      "a stride of elements is 1 to 8");
-        // That of dimension 0 is ignored where channels are not interleaved.
-        map.elementStrides[d] = static_cast<std::uint8_t>(d ? c.elementStrides[d] : 1);
+        map.elementStrides[d] = static_cast<std::uint8_t>(c.elementStrides[d]);
         if (d == 0) continue;
-        requireValue(c.strides[d - 1] % kAddressAlignment == 0 && c.strides[d - 1] < kMostStride,
-                     "a stride is a multiple of 16 bytes below 2^40");
+        requireValue(
+            c.strides[d - 1] % alignment == 0 && c.strides[d - 1] < kMostStride,
+            isWide ? "a stride is a multiple of 32 bytes below 2^40" : "a stride is a multiple of 16 bytes below 2^40");
         map.stride[d - 1] = c.strides[d - 1];
     }
     return map;
@@ -71,7 +75,7 @@ void requireInner(const TensorMap& map) {
     constexpr std::uint32_t kSwizzleBytes[] = {~0u, 32, 64, 128};
     const std::uint32_t inner = map.box[0] * map.elementBytes();
     requireValue(inner % 16 == 0, "the box's first dimension has a multiple of 16 bytes");
-    requireValue(inner <= kSwizzleBytes[static_cast<int>(map.swizzle)],
+    requireValue(map.interleave != TensorMap::Interleave::none || inner <= kSwizzleBytes[static_cast<int>(map.swizzle)],
                  "the box's first dimension exceeds the swizzle");
 }
 
@@ -109,6 +113,8 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap* to, int type, unsigned rank, void*
         constexpr int kCorner[] = {1 << 15, 1 << 7, 1 << 4};  // by rank, from 3
         TensorMap map =
             commonOf({to, type, rank, address, extents, strides, elementStrides, interleave, swizzle, promotion, fill});
+        require(interleave == 0, CUDA_ERROR_NOT_SUPPORTED,
+                "columns of images with interleaved channels are not supported");
         requireValue(rank >= 3, "a tensor of images has 3 dimensions at least");
         requireValue(lower && upper, "the corners are missing");
         requireValue(channels >= 1 && channels <= TensorMap::kMostBox, "1 to 256 channels of a pixel");

@@ -73,7 +73,19 @@ TEST_F(TensorMaps, areChecked) {
     EXPECT_EQ(with(fill, 1), CUDA_SUCCESS);
     type = kUint8;
     EXPECT_EQ(with(fill, 1), CUDA_ERROR_INVALID_VALUE);
-    EXPECT_EQ(with(interleave, 1), CUDA_ERROR_NOT_SUPPORTED);
+    type = kFloat32;
+    // Interleaved channels, with the codes of an H200.
+    EXPECT_EQ(with(interleave, 1), CUDA_ERROR_INVALID_VALUE);  // of two dimensions
+    rank = 3;
+    EXPECT_EQ(with(interleave, 1), CUDA_SUCCESS);
+    EXPECT_EQ(with(interleave, 3), CUDA_ERROR_INVALID_VALUE);
+    interleave = 2;
+    EXPECT_EQ(with(swizzle, 1), CUDA_SUCCESS);
+    EXPECT_EQ(with(strides[0], std::uint64_t{272}), CUDA_ERROR_INVALID_VALUE);  // no multiple of 32
+    EXPECT_EQ(with(address, std::uintptr_t{0x1010}), CUDA_ERROR_INVALID_VALUE);
+    interleave = 1;
+    EXPECT_EQ(with(strides[0], std::uint64_t{272}), CUDA_SUCCESS);
+    EXPECT_EQ(with(strides[0], std::uint64_t{264}), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(TensorMaps, ofImagesAreChecked) {

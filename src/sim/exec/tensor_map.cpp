@@ -41,11 +41,27 @@ ptx::Type TensorMap::elementType() const {
     return Type::f32;
 }
 
+std::uint32_t TensorMap::unitBytes() const {
+    return interleave == Interleave::none ? elementBytes() : interleave == Interleave::bytes16 ? 16 : 32;
+}
+
+/// That of dimension 0 is ignored where channels are not interleaved.
+std::uint32_t TensorMap::elementStride(unsigned dimension) const {
+    return dimension == 0 && interleave == Interleave::none ? 1 : elementStrides[dimension];
+}
+
+/// How many steps along a dimension a box has. Where channels are interleaved, the last dimension but one counts their
+/// slices, and an H200 copies one of them, whatever the box says.
+std::uint32_t TensorMap::boxSteps(unsigned dimension) const {
+    if (interleave != Interleave::none && dimension + 2u == rank) return 1;
+    return (box[dimension] + elementStride(dimension) - 1u) / elementStride(dimension);
+}
+
 std::uint32_t TensorMap::boxBytes() const {
     if (im2col) return std::uint32_t{box[0]} * box[1] * elementBytes();
     std::uint32_t count = 1;
-    for (unsigned d = 0; d < rank; ++d) count *= (box[d] + elementStrides[d] - 1u) / elementStrides[d];
-    return count * elementBytes();
+    for (unsigned d = 0; d < rank; ++d) count *= boxSteps(d);
+    return count * unitBytes();
 }
 
 /// Shared memory repeats the pattern of a swizzle: the hardware takes it from the address.
@@ -121,7 +137,7 @@ void TensorMap::eachRow(const TensorBox& b,
         return;
     }
     std::uint32_t count[5] = {1, 1, 1, 1, 1}, index[5] = {};
-    for (unsigned d = 0; d < rank; ++d) count[d] = (box[d] + elementStrides[d] - 1u) / elementStrides[d];
+    for (unsigned d = 0; d < rank; ++d) count[d] = boxSteps(d);
     const std::uint32_t rows = count[1] * count[2] * count[3] * count[4];
     for (std::uint32_t row = 0; row < rows; ++row) {
         for (unsigned d = 1; d < rank; ++d) at[d] = b.at[d] + std::int64_t{index[d]} * elementStrides[d];
@@ -132,9 +148,9 @@ void TensorMap::eachRow(const TensorBox& b,
 
 void TensorMap::eachPiece(const TensorBox& b, std::uint32_t to, const std::function<void(BulkPiece)>& visit) const {
     constexpr std::uint32_t kChunk = 16, kLine = 128;
-    const std::uint32_t bytes = elementBytes();
-    const std::uint32_t step = im2col ? 1 : elementStrides[0];
-    const std::uint32_t elements = im2col ? box[0] : (box[0] + step - 1u) / step;
+    const std::uint32_t unit = unitBytes(), bytes = std::min(unit, kChunk), parts = unit / bytes;
+    const std::uint32_t step = im2col ? 1 : elementStride(0);
+    const std::uint32_t count = parts * (im2col ? box[0] : boxSteps(0));
     const std::uint32_t together = swizzle == Swizzle::none ? kLine : kChunk;
     eachRow(b, [&](const std::int64_t* at, std::uint32_t row) {
         bool inside = true;
@@ -143,17 +159,18 @@ void TensorMap::eachPiece(const TensorBox& b, std::uint32_t to, const std::funct
             inside = inside && at[d] >= 0 && at[d] <= extent[d];
             global += static_cast<std::uint64_t>(at[d]) * stride[d - 1];
         }
-        // Runs of elements that are all inside or all outside, as far as they stay together on both sides.
+        // Runs of elements, or halves of slices, that are all inside or all outside, as far as they stay together on
+        // both sides.
         BulkPiece piece;
         const auto flush = [&] {
             if (piece.bytes) visit(piece);
             piece = {};
         };
-        for (std::uint32_t e = 0; e < elements; ++e) {
-            const std::int64_t x = b.at[0] + std::int64_t{e} * step;
+        for (std::uint32_t n = 0; n < count; ++n) {
+            const std::int64_t x = b.at[0] + std::int64_t{n / parts} * step;
             const bool isIn = inside && x >= 0 && x <= extent[0];
-            const std::uint64_t from = isIn ? global + static_cast<std::uint64_t>(x) * bytes : 0;
-            const std::uint32_t shared = to + (row * elements + e) * bytes;
+            const std::uint64_t from = isIn ? global + static_cast<std::uint64_t>(x) * unit + n % parts * bytes : 0;
+            const std::uint32_t shared = to + (row * count + n) * bytes;
             const std::uint32_t place = swizzled(shared);
             const bool follows = piece.bytes && (piece.global != 0) == isIn && place == piece.shared + piece.bytes &&
                                  (!isIn || from == piece.global + piece.bytes) && shared % together != 0 &&
@@ -199,14 +216,15 @@ bool replace(TensorMap& map, TensorField field, unsigned dimension, std::uint64_
             map.stride[dimension] = value;
             return value % 16 == 0;
         case TensorField::elementStride:
-            if (dimension) map.elementStrides[dimension] = static_cast<std::uint8_t>(value);
+            map.elementStrides[dimension] = static_cast<std::uint8_t>(value);
             return value >= 1 && value <= TensorMap::kMostElementStride;
         case TensorField::element:
             if (value >= std::size(kPtxElements)) return false;
             map.element = kPtxElements[value];
             return true;
         case TensorField::interleave:
-            return value == 0;
+            map.interleave = static_cast<TensorMap::Interleave>(value);
+            return value <= 2;
         case TensorField::swizzle:
             map.swizzle = static_cast<TensorMap::Swizzle>(value);
             return value <= 3;

@@ -55,6 +55,8 @@ struct TensorMap {
     static constexpr std::uint32_t kBytes = 128, kMostBox = 256, kMostElementStride = 8;
 
     std::uint32_t elementBytes() const;
+    /// Of a step along dimension 0: an element or, where channels are interleaved, a slice of them.
+    std::uint32_t unitBytes() const;
     ptx::Type elementType() const;
     std::uint32_t boxBytes() const;   ///< in shared memory
     std::uint32_t alignment() const;  ///< of it
@@ -65,6 +67,8 @@ struct TensorMap {
     void eachPiece(const TensorBox&, std::uint32_t at, const std::function<void(BulkPiece)>&) const;
 
   private:
+    std::uint32_t elementStride(unsigned dimension) const;
+    std::uint32_t boxSteps(unsigned dimension) const;
     void eachRow(const TensorBox&, const std::function<void(const std::int64_t* at, std::uint32_t row)>&) const;
     std::uint32_t swizzled(std::uint32_t offset) const;
 };
