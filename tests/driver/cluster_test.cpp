@@ -27,6 +27,13 @@ const char* const kClusterKernels = R"(.version 8.0
 }
 )";
 
+CUlaunchConfig configOf(unsigned grid, unsigned block, unsigned shared, CUlaunchAttribute& attribute, unsigned x,
+                        unsigned y = 1, unsigned z = 1) {
+    attribute.id = 4;
+    attribute.value.clusterDim = {x, y, z};
+    return {grid, 1, 1, block, 1, 1, shared, nullptr, &attribute, x ? 1u : 0u};
+}
+
 class Clusters : public DriverTest {
   protected:
     arch::DeviceProfile profile() const override { return arch::findProfile("h200"); }
@@ -38,12 +45,6 @@ class Clusters : public DriverTest {
         CUfunction found = nullptr;
         EXPECT_EQ(api.cuModuleGetFunction(&found, clusters, name), CUDA_SUCCESS);
         return found;
-    }
-    static CUlaunchConfig configOf(unsigned grid, unsigned block, unsigned shared, CUlaunchAttribute& attribute,
-                                   unsigned x, unsigned y = 1, unsigned z = 1) {
-        attribute.id = 4;
-        attribute.value.clusterDim = {x, y, z};
-        return {grid, 1, 1, block, 1, 1, shared, nullptr, &attribute, x ? 1u : 0u};
     }
     CUresult launched(const char* name, unsigned grid, unsigned x, unsigned y = 1) const {
         CUlaunchAttribute attribute = {};
@@ -133,9 +134,8 @@ TEST_F(Clusters, occupancyCountsThoseThatFit) {
     EXPECT_EQ(active(200 << 10, 16), 7);
 }
 
-class WithoutClusters : public Clusters {
+class WithoutClusters : public DriverTest {
     arch::DeviceProfile profile() const override { return arch::findProfile("v100"); }
-    void SetUp() override { DriverTest::SetUp(); }
 };
 
 TEST_F(WithoutClusters, olderGpusHaveNone) {
