@@ -48,8 +48,8 @@ TEST(Stress, JsonHoldsTheMatrixAndEverySample) {
             EXPECT_LE(row["min"], row[name]);
             EXPECT_LE(row[name], row["max"]);
             const nlohmann::json &low = row[name + " low"], &high = row[name + " high"];
-            if (!low.is_null()) EXPECT_LE(low, row[name]);
-            if (!high.is_null()) EXPECT_LE(row[name], high);
+            EXPECT_TRUE(low.is_null() || low <= row[name]) << name;
+            EXPECT_TRUE(high.is_null() || row[name] <= high) << name;
         }
         // Two samples set limits to the mean, and none above a percentile.
         EXPECT_FALSE(row["mean low"].is_null() || row["mean high"].is_null());
