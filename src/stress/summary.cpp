@@ -26,8 +26,11 @@ Interval intervalOfMean(std::span<const double> samples) {
 Estimate quantileOf(const std::vector<double>& sorted, double percent) {
     Estimate e;
     e.value = percentile(sorted, percent);
-    if (const auto rank = rankBelow(sorted.size(), percent / 100, kLimit)) e.interval.low = sorted[*rank - 1];
-    if (const auto rank = rankAbove(sorted.size(), percent / 100, kLimit)) e.interval.high = sorted[*rank - 1];
+    // Between few samples, the value may lie beyond a limit that is right; a wider one is right as well.
+    if (const auto rank = rankBelow(sorted.size(), percent / 100, kLimit))
+        e.interval.low = std::min(sorted[*rank - 1], e.value);
+    if (const auto rank = rankAbove(sorted.size(), percent / 100, kLimit))
+        e.interval.high = std::max(sorted[*rank - 1], e.value);
     return e;
 }
 
