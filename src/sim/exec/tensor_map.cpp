@@ -269,7 +269,8 @@ void runReplaceField(const Instr& i, Warp& w, LaneMask mask) {
                    fmt::format("a field of a tensor map cannot be {}", value));
         const auto* const bytes = reinterpret_cast<const std::uint8_t*>(&map);
         if (address - kSharedWindow < kWindowBytes) {
-            // It was read there: it is in bounds.
+            if (address - kSharedWindow + sizeof map > w.block().shared.size())
+                w.failAddress(LaunchError::Cause::illegalAddress, i, lane, address);
             std::memcpy(w.block().shared.data() + (address - kSharedWindow), bytes, sizeof map);
         } else {
             writeGlobal(i, w, lane, address, bytes, sizeof map);
