@@ -324,7 +324,12 @@
     X(cuMemRetainAllocationHandle, cuMemRetainAllocationHandle, none,                                                  \
       (CUmemGenericAllocationHandle * handle, void* wanted), (handle, wanted))                                         \
     X(cuMemGetAllocationPropertiesFromHandle, cuMemGetAllocationPropertiesFromHandle, none,                            \
-      (CUmemAllocationProp * properties, CUmemGenericAllocationHandle handle), (properties, handle))
+      (CUmemAllocationProp * properties, CUmemGenericAllocationHandle handle), (properties, handle))                   \
+    X(cuMemExportToShareableHandle, cuMemExportToShareableHandle, none,                                                \
+      (void* shareable, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type, unsigned long long flags),\
+      (shareable, handle, type, flags))                                                                                \
+    X(cuMemImportFromShareableHandle, cuMemImportFromShareableHandle, none,                                            \
+      (CUmemGenericAllocationHandle * handle, void* shareable, CUmemAllocationHandleType type), (handle, shareable, type))
 
 #define BULKHEAD_STREAM_CALLS(X)                                                                                       \
     X(cuStreamCreate, cuStreamCreate, none, (CUstream * stream, unsigned flags), (stream, flags))                      \

@@ -321,6 +321,7 @@ struct Driver {
     std::map<CUdevice, std::unique_ptr<Device>> devices;
     std::map<std::uintptr_t, HostRange> hostRanges;
     std::map<CUmemGenericAllocationHandle, std::shared_ptr<PhysicalHandle>> physical;
+    std::map<std::uint64_t, std::weak_ptr<PhysicalHandle>> shared;  ///< by the number of the file that stands for it
     std::map<CUlibrary, std::unique_ptr<CUlib_st>> libraries;
     std::map<CUmemoryPool, std::unique_ptr<CUmemPoolHandle_st>> pools;
     std::map<CUlinkState, std::unique_ptr<CUlinkState_st>> links;

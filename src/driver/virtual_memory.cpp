@@ -1,5 +1,8 @@
 // Addresses and memory apart: reserve, create, map, grant access.
 
+#include <sys/mman.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 
 #include "driver/state.h"
@@ -8,13 +11,15 @@ namespace bulkhead::driver {
 namespace {
 
 constexpr CUmemAllocationType kPinned = 1;
+constexpr CUmemAllocationHandleType kFileDescriptor = 1;
 constexpr Bytes kGranularity = Bytes{2} << 20;
 
 Device& deviceOf(const CUmemAllocationProp* properties) {
     requireOutput(properties);
     require(properties->type == kPinned && properties->location.type == kDeviceLocation, CUDA_ERROR_INVALID_VALUE,
             "only pinned memory of a device can be created");
-    require(properties->requestedHandleTypes == 0, CUDA_ERROR_NOT_SUPPORTED, "memory is not shared between processes");
+    require(properties->requestedHandleTypes == 0 || properties->requestedHandleTypes == kFileDescriptor,
+            CUDA_ERROR_NOT_SUPPORTED, "memory is shared by file descriptors alone");
     return deviceAt(properties->location.id);
 }
 
@@ -64,6 +69,19 @@ void grant(CUcontext root, CUdeviceptr address, Reservation::Piece& piece, CUmem
     if (flags == kNoAccess) return;
     memoryOf(root).map(address, *piece.memory->block, piece.offset, piece.bytes, flags == kReadWrite);
     piece.access[root] = flags == kReadWrite;
+}
+
+/// The handle that memory has, held once more, or a new one.
+CUmemGenericAllocationHandle anotherHandle(const std::shared_ptr<PhysicalHandle>& memory) {
+    const auto known = std::find_if(state().physical.begin(), state().physical.end(),
+                                    [&](const auto& entry) { return entry.second == memory; });
+    if (known != state().physical.end()) {
+        ++memory->references;
+        return known->first;
+    }
+    memory->references = 1;
+    state().physical[state().nextId] = memory;
+    return state().nextId++;
 }
 
 void requireMultiple(Bytes bytes) {
@@ -147,17 +165,39 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void*
         const bool mapped =
             after != reservation.pieces.begin() && address - std::prev(after)->first < std::prev(after)->second.bytes;
         require(mapped, CUDA_ERROR_INVALID_VALUE, "nothing is mapped there");
-        const std::shared_ptr<PhysicalHandle>& memory = std::prev(after)->second.memory;
-        const auto known = std::find_if(state().physical.begin(), state().physical.end(),
-                                        [&](const auto& entry) { return entry.second == memory; });
-        if (known != state().physical.end()) {
-            ++memory->references;
-            *handle = known->first;
-        } else {
-            memory->references = 1;
-            *handle = state().nextId++;
-            state().physical[*handle] = memory;
-        }
+        *handle = anotherHandle(std::prev(after)->second.memory);
+    });
+}
+CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType type, unsigned long long flags) {
+    return call([&] {
+        requireInitialized();
+        requireOutput(shareable);
+        const std::shared_ptr<PhysicalHandle>& memory = physicalAt(handle);
+        require(type == kFileDescriptor && flags == 0 && memory->properties.requestedHandleTypes == type,
+                CUDA_ERROR_INVALID_VALUE, "a kind of sharing that the memory was not made for");
+        const int descriptor = memfd_create("bulkhead-memory", MFD_CLOEXEC);
+        struct stat file = {};
+        require(descriptor >= 0 && fstat(descriptor, &file) == 0, CUDA_ERROR_OPERATING_SYSTEM,
+                "no more files can be opened");
+        state().shared[file.st_ino] = memory;
+        *static_cast<int*>(shareable) = descriptor;
+    });
+}
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shareable,
+                                        CUmemAllocationHandleType type) {
+    return call([&] {
+        requireInitialized();
+        requireOutput(handle);
+        require(type == kFileDescriptor, CUDA_ERROR_INVALID_VALUE, "memory is shared by file descriptors alone");
+        struct stat file = {};
+        const auto descriptor = static_cast<int>(reinterpret_cast<std::intptr_t>(shareable));
+        require(fstat(descriptor, &file) == 0, CUDA_ERROR_INVALID_VALUE, "not an open file");
+        const auto found = state().shared.find(file.st_ino);
+        const std::shared_ptr<PhysicalHandle> memory = found == state().shared.end() ? nullptr : found->second.lock();
+        require(memory != nullptr, CUDA_ERROR_INVALID_VALUE,
+                "not memory of this process's simulated GPUs, or all of its handles were released");
+        *handle = anotherHandle(memory);
     });
 }
 CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* properties, CUmemGenericAllocationHandle handle) {

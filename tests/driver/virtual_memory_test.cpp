@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include "support.h"
 
 namespace bulkhead::driver {
@@ -104,6 +106,40 @@ TEST_F(VirtualMemory, accessIsAnsweredPerAddress) {
     EXPECT_EQ(flags, 3u);
     EXPECT_EQ(api.cuMemGetAccess(&flags, &here, p + kPiece), CUDA_SUCCESS);
     EXPECT_EQ(flags, 0u);
+}
+
+TEST_F(VirtualMemory, memoryThatWasExportedIsTheSameOnceImported) {
+    CUmemAllocationProp p = properties();
+    p.requestedHandleTypes = 1;
+    CUmemGenericAllocationHandle memory = 0, same = 0;
+    ASSERT_EQ(api.cuMemCreate(&memory, kPiece, &p, 0), CUDA_SUCCESS) << simulatorApi().lastError();
+    int file = -1;
+    ASSERT_EQ(api.cuMemExportToShareableHandle(&file, memory, 1, 0), CUDA_SUCCESS) << simulatorApi().lastError();
+    ASSERT_EQ(api.cuMemImportFromShareableHandle(&same, reinterpret_cast<void*>(std::intptr_t{file}), 1), CUDA_SUCCESS);
+    ::close(file);
+    const CUdeviceptr a = reserve(kPiece), b = reserve(kPiece);
+    ASSERT_EQ(api.cuMemMap(a, kPiece, 0, memory, 0), CUDA_SUCCESS);
+    ASSERT_EQ(api.cuMemMap(b, kPiece, 0, same, 0), CUDA_SUCCESS);
+    ASSERT_EQ(allow(a, kPiece, 3), CUDA_SUCCESS);
+    ASSERT_EQ(allow(b, kPiece, 3), CUDA_SUCCESS);
+    const std::vector<unsigned> values = {1, 2, 3, 4};
+    ASSERT_EQ(api.cuMemcpyHtoD(a, values.data(), 16), CUDA_SUCCESS);
+    EXPECT_EQ(download<unsigned>(b, 4), values);
+    // One hold each.
+    EXPECT_EQ(api.cuMemRelease(memory), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuMemRelease(same), CUDA_SUCCESS);
+    EXPECT_EQ(api.cuMemRelease(same), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(download<unsigned>(b, 4), values) << "what is mapped stays";
+}
+
+TEST_F(VirtualMemory, whatWasNotMadeForItIsNotShared) {
+    int file = -1;
+    EXPECT_EQ(api.cuMemExportToShareableHandle(&file, create(kPiece), 1, 0), CUDA_ERROR_INVALID_VALUE);
+    CUmemGenericAllocationHandle handle = 0;
+    EXPECT_EQ(api.cuMemImportFromShareableHandle(&handle, reinterpret_cast<void*>(std::intptr_t{0}), 1),
+              CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(api.cuMemImportFromShareableHandle(&handle, reinterpret_cast<void*>(std::intptr_t{-1}), 1),
+              CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(VirtualMemory, badSizesAndPlacesAreRefused) {
