@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "base/error.h"
@@ -65,9 +66,28 @@ std::string withBits(std::string_view into, std::string_view from, std::uint32_t
 }  // namespace
 
 SideSpace::SideSpace(gpu::Gpu& gpu, const Pool& pool, dissect::Mask mask, unsigned side)
-    : ColorSpace(gpu, ColoredHeap({{0, pool.bytes / 2}}, pool.used), windowOf(pool.bytes / 2)),
+    : ColorSpace(gpu,
+                 ColoredHeap(std::vector<ColoredHeap::Piece>(pool.bytes > 0 ? 1 : 0, {0, pool.bytes / 2}), pool.used),
+                 windowOf(std::max(pool.bytes, pool.most) / 2)),
+      pool_(pool),
       mask_(mask),
       color_(layOut(pool.base, mask, side)) {}
+
+Bytes SideSpace::bytes() const {
+    return std::max(pool_.bytes, pool_.most) / 2;
+}
+
+std::optional<ColoredHeap::Range> SideSpace::allocate(Bytes bytes) {
+    constexpr Bytes kStep = 256_MiB;  // of the color, at least
+    auto range = heap.allocate(bytes);
+    if (range || !pool_.grow) return range;
+    const Bytes wanted =
+        std::max(bytes - std::min(bytes, heap.freeAtEnd()), std::min(kStep, pool_.most / 2 - heap.bytes()));
+    const Bytes now = pool_.grow(2 * wanted);
+    heap.add({pool_.bytes / 2, (now - pool_.bytes) / 2});
+    pool_.bytes = now;
+    return heap.allocate(bytes);
+}
 
 driver::CUdeviceptr SideSpace::realAddress(driver::CUdeviceptr address) const {
     return color_.address(address - window());

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "dissect/residue_hash.h"
@@ -19,8 +21,11 @@ class ColorSpace {
     /// Where its bytes come from.
     struct Pool {
         driver::CUdeviceptr base = 0;
-        Bytes bytes = 0;
+        Bytes bytes = 0;    ///< that it has
         bool used = false;  ///< by an earlier space of these colors: it may hold somebody's bytes
+        Bytes most = 0;     ///< that it can have, where it grows; otherwise 0
+        /// Makes it so many bytes larger, or as many as there are, and returns how large it is.
+        std::function<Bytes(Bytes)> grow = {};
     };
 
     virtual ~ColorSpace();
@@ -28,7 +33,10 @@ class ColorSpace {
     ColorSpace& operator=(const ColorSpace&) = delete;
 
     driver::CUdeviceptr window() const { return window_; }
-    Bytes bytes() const { return heap.bytes(); }
+    /// That it can give out together.
+    virtual Bytes bytes() const { return heap.bytes(); }
+    /// Empty if there is no hole so large.
+    virtual std::optional<ColoredHeap::Range> allocate(Bytes bytes) { return heap.allocate(bytes); }
     bool contains(driver::CUdeviceptr address) const { return heap.contains(address - window_); }
     virtual driver::CUdeviceptr realAddress(driver::CUdeviceptr address) const = 0;
     virtual unsigned colorOf(driver::CUdeviceptr address) const = 0;
@@ -62,11 +70,15 @@ class SideSpace final : public ColorSpace {
     driver::CUdeviceptr realAddress(driver::CUdeviceptr address) const override;
     unsigned colorOf(driver::CUdeviceptr address) const override;
     ptx::AccessTranslation translation(Bytes constantBytes) const override;
+    Bytes bytes() const override;
+    /// Takes more of a pool that grows.
+    std::optional<ColoredHeap::Range> allocate(Bytes) override;
     const AnySideColor& color() const { return color_; }
     /// Addresses that must be kept free for pools of that size, so that no offset in the window leads elsewhere.
     static Bytes reservedBytes(Bytes poolBytes);
 
   private:
+    Pool pool_;
     dissect::Mask mask_;
     AnySideColor color_;
 };

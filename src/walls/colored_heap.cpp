@@ -14,6 +14,23 @@ ColoredHeap::ColoredHeap(std::vector<Piece> pieces, bool used)
     }
 }
 
+void ColoredHeap::add(const Piece& piece) {
+    if (piece.bytes == 0) return;
+    if (!pieces_.empty() && pieces_.back().offset + pieces_.back().bytes == piece.offset) {
+        pieces_.back().bytes += piece.bytes;
+    } else {
+        pieces_.push_back(piece);
+    }
+    bytes_ += piece.bytes;
+    free({piece.offset, piece.bytes});
+}
+
+Bytes ColoredHeap::freeAtEnd() const {
+    if (free_.empty() || pieces_.empty()) return 0;
+    const auto& [offset, bytes] = *free_.rbegin();
+    return offset + bytes == pieces_.back().offset + pieces_.back().bytes ? bytes : 0;
+}
+
 bool ColoredHeap::contains(Bytes offset) const {
     const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), offset,
                                         [](Bytes at, const Piece& piece) { return at < piece.offset; });

@@ -19,6 +19,10 @@ class ColoredHeap {
         Bytes offset = 0, bytes = 0;
     };
     ColoredHeap(std::vector<Piece>, bool used);
+    /// More addresses, above those that it has.
+    void add(const Piece&);
+    /// How much is free at its end.
+    Bytes freeAtEnd() const;
 
     struct Range {
         Bytes offset = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -49,6 +50,14 @@ class GreenGroups {
     /// There are none where the driver knows no green contexts, or its groups cannot be told apart.
     GreenGroups(gpu::Gpu&, const L2Topology&, const std::optional<dissect::Sides>&,
                 const std::optional<dissect::L2Regions>&);
+    /// The region of each group is known: nothing is timed, and groups take the places of SMs of their region.
+    GreenGroups(gpu::Gpu&, const L2Topology&, std::vector<dissect::L2Region> regionOfGroup);
+
+    /// The region that each group is in.
+    std::vector<dissect::L2Region> regions() const;
+    /// Whether regions have as many SMs in these groups as in the topology, and memory on the side of each group is
+    /// nearer to it than that of the other, by timing. `onSide`: addresses on either.
+    bool agree(const std::array<std::vector<std::uint64_t>, 2>& onSide) const;
 
     /// Null where no groups make up exactly these SMs.
     std::shared_ptr<GreenPlace> place(const SmSet&);

@@ -12,65 +12,79 @@ constexpr int kOnDevice = 1, kPinned = 1, kReadWrite = 3;
 
 }  // namespace
 
-PagePool::PagePool(gpu::Gpu& gpu, Bytes bytes, Bytes reserved, Bytes alignment)
-    : context_(gpu.context()), reserved_(std::max(reserved, (bytes + kPageBytes - 1) / kPageBytes * kPageBytes)) {
+PagePool::PagePool(gpu::Gpu& gpu, Bytes reserved, Bytes alignment, const Blocks& blocks)
+    : context_(gpu.context()), reserved_(std::max(reserved, blocks.most)), blockBytes_(blocks.each) {
     context_.makeCurrent();
     const driver::DriverApi& api = context_.api();
     gpu::check(api, api.cuCtxGetDevice(&device_), "cannot tell the current GPU");
     gpu::check(api, api.cuMemAddressReserve(&base_, reserved_, alignment, 0, 0),
                "cannot reserve addresses for memory walls");
+}
+
+PagePool::PagePool(gpu::Gpu& gpu, Bytes bytes, Bytes reserved, Bytes alignment)
+    : PagePool(gpu, reserved, alignment, {kPageBytes, (bytes + kPageBytes - 1) / kPageBytes * kPageBytes}) {
     driver::CUmemAllocationProp properties = {};
     properties.type = kPinned;
     properties.location = {kOnDevice, device_};
     for (Bytes taken = 0; taken < bytes; taken += kPageBytes) {
-        driver::CUmemGenericAllocationHandle handle = 0;
-        const driver::CUresult result = api.cuMemCreate(&handle, kPageBytes, &properties, 0);
-        if (result != driver::CUDA_SUCCESS) {
-            unmapAll();
+        Handle handle = 0;
+        if (context_.api().cuMemCreate(&handle, kPageBytes, &properties, 0) != driver::CUDA_SUCCESS)
             throw Error("memory walls: {} of {} MB could be taken from the GPU", taken >> 20, bytes >> 20);
-        }
         handles_.push_back(handle);
     }
-    mapAll();
+    map(0);
     clear();
 }
+
+PagePool::PagePool(gpu::Gpu& gpu, const Blocks& blocks) : PagePool(gpu, 0, 0, blocks) {}
 
 PagePool::~PagePool() {
     context_.makeCurrent();
     unmapAll();
-    for (const auto handle : handles_) context_.api().cuMemRelease(handle);
+    for (const Handle handle : handles_) context_.api().cuMemRelease(handle);
     if (base_) context_.api().cuMemAddressFree(base_, reserved_);
 }
 
-void PagePool::mapAll() {
+void PagePool::map(std::size_t first) {
+    if (first == handles_.size()) return;
     const driver::DriverApi& api = context_.api();
-    for (std::size_t i = 0; i < handles_.size(); ++i)
-        gpu::check(api, api.cuMemMap(base_ + i * kPageBytes, kPageBytes, 0, handles_[i], 0), "cannot map a page");
+    for (std::size_t i = first; i < handles_.size(); ++i) {
+        gpu::check(api, api.cuMemMap(base_ + i * blockBytes_, blockBytes_, 0, handles_[i], 0), "cannot map a page");
+        mapped_ = i + 1;
+    }
     driver::CUmemAccessDesc access = {};
     access.location = {kOnDevice, device_};
     access.flags = kReadWrite;
-    gpu::check(api, api.cuMemSetAccess(base_, bytes(), &access, 1), "cannot use a page");
-    mapped_ = true;
+    gpu::check(api, api.cuMemSetAccess(base_ + first * blockBytes_, (mapped_ - first) * blockBytes_, &access, 1),
+               "cannot use a page");
 }
 
 void PagePool::unmapAll() {
-    if (mapped_) context_.api().cuMemUnmap(base_, bytes());
-    mapped_ = false;
+    if (mapped_ > 0) context_.api().cuMemUnmap(base_, mapped_ * blockBytes_);
+    mapped_ = 0;
+}
+
+void PagePool::append(const std::vector<Handle>& blocks) {
+    context_.makeCurrent();
+    const std::size_t first = handles_.size();
+    handles_.insert(handles_.end(), blocks.begin(), blocks.end());
+    if (bytes() > reserved_) throw Error("memory walls: {} MB are more than were reserved", bytes() >> 20);
+    map(first);
 }
 
 void PagePool::arrange(const std::vector<std::size_t>& order) {
     context_.makeCurrent();
     unmapAll();
     std::vector<bool> kept(handles_.size(), false);
-    std::vector<driver::CUmemGenericAllocationHandle> arranged;
-    for (const std::size_t page : order) {
-        kept[page] = true;
-        arranged.push_back(handles_[page]);
+    std::vector<Handle> arranged;
+    for (const std::size_t block : order) {
+        kept[block] = true;
+        arranged.push_back(handles_[block]);
     }
     for (std::size_t i = 0; i < handles_.size(); ++i)
         if (!kept[i]) context_.api().cuMemRelease(handles_[i]);
     handles_ = std::move(arranged);
-    mapAll();
+    map(0);
 }
 
 void PagePool::clear() {

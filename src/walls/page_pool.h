@@ -7,38 +7,51 @@
 
 namespace bulkhead::walls {
 
-/// Device memory in pages of 2 MB, each at an address of our choosing. A page is physically contiguous, so that what an
-/// address hash makes of its bytes follows from their offset and from a label of the page.
+/// Device memory in blocks that the driver gives as a whole, pages of 2 MB or larger ones, each at an address of our
+/// choosing. A page is physically contiguous, so that what an address hash makes of its bytes follows from their offset
+/// and from a label of the page.
 class PagePool {
   public:
     static constexpr Bytes kPageBytes = 2_MiB;
+    using Handle = driver::CUmemGenericAllocationHandle;
 
     /// Takes as many pages as `bytes` need, cleared, and maps them one after the other, from a multiple of `alignment`
     /// on (0: of a page). `reserved` addresses, if they are more, are kept free of anything else. Throws Error if there
     /// is not enough memory.
     PagePool(gpu::Gpu&, Bytes bytes, Bytes reserved, Bytes alignment = 0);
+    /// Addresses for blocks, where nothing is yet.
+    struct Blocks {
+        Bytes each = 0, most = 0;
+    };
+    PagePool(gpu::Gpu&, const Blocks&);
     ~PagePool();
     PagePool(const PagePool&) = delete;
     PagePool& operator=(const PagePool&) = delete;
 
     driver::CUdeviceptr base() const { return base_; }
-    std::size_t pages() const { return handles_.size(); }
-    Bytes bytes() const { return pages() * kPageBytes; }
+    std::size_t blocks() const { return handles_.size(); }
+    Bytes blockBytes() const { return blockBytes_; }
+    Bytes bytes() const { return blocks() * blockBytes_; }
+    std::size_t pages() const { return bytes() / kPageBytes; }
+    Bytes reserved() const { return reserved_; }
 
-    /// Maps page order[i] to place i, and gives back the pages that are not named.
+    /// Maps blocks behind those that are there. They are the pool's from then on, also if that fails.
+    void append(const std::vector<Handle>&);
+    /// Maps block order[i] to place i, and gives back the blocks that are not named.
     void arrange(const std::vector<std::size_t>& order);
     void clear();
 
   private:
-    void mapAll();
+    PagePool(gpu::Gpu&, Bytes reserved, Bytes alignment, const Blocks&);
+    void map(std::size_t first);
     void unmapAll();
 
     gpu::Context context_;
     driver::CUdevice device_ = 0;
     driver::CUdeviceptr base_ = 0;
-    Bytes reserved_ = 0;
-    bool mapped_ = false;
-    std::vector<driver::CUmemGenericAllocationHandle> handles_;
+    Bytes reserved_ = 0, blockBytes_ = kPageBytes;
+    std::size_t mapped_ = 0;  ///< blocks, the first ones
+    std::vector<Handle> handles_;
 };
 
 }  // namespace bulkhead::walls

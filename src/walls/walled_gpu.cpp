@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -7,26 +8,29 @@
 #include "base/random.h"
 #include "dissect/map_file.h"
 #include "dissect/page_labels.h"
-#include "dissect/regions.h"
 #include "dissect/slice_map.h"
 #include "gpu/real_driver.h"
 #include "ptx/persistent_blocks.h"
+#include "walls/block_source.h"
 #include "walls/context_registry.h"
 #include "walls/green_place.h"
 #include "walls/page_pool.h"
+#include "walls/sight.h"
 #include "walls/slice_space.h"
+#include "walls/survey.h"
 
 namespace bulkhead::walls {
-
-using dissect::Sides;
 
 struct WalledGpuState {
     gpu::Gpu& gpu;
     WalledGpuOptions options;
+    std::optional<Survey> survey;
+    std::optional<Sight> sight;  ///< where there was no survey
     L2Topology topology;
     std::unique_ptr<PagePool> pool;
     unsigned colors = 0;
-    dissect::Mask sideMask = 0;              ///< of an offset in the pool
+    SideRow row;                             ///< of the pool, for sides
+    std::vector<BlockSource::Block> spare;   ///< blocks of a kind that had no place yet
     std::vector<dissect::PageLabel> labels;  ///< of the pool's pages, for slices
     std::vector<dissect::L2Region> regionOfSlice;
     std::vector<Bytes> bytesOf;  ///< that the pool has of each color
@@ -34,87 +38,71 @@ struct WalledGpuState {
     std::set<unsigned> usedColors;  ///< that some tenant has had
     std::optional<GreenGroups> groups;
 
-    // What it was all found with, which can look again.
-    dissect::Probe probe;
-    dissect::SideEffort effort;
-    std::optional<gpu::Buffer> chunks;  ///< that the sides were found with
-    std::optional<Sides> sides;
-    std::optional<dissect::L2Regions> regions;
+    // What slices were found with, which can look again.
     dissect::Listener silent;
     std::optional<dissect::MemoryView> memory;
     std::optional<dissect::SliceProbe> sliceProbe;
     dissect::SliceMap sliceMap;  ///< where colors are slices
 
-    WalledGpuState(gpu::Gpu& g, const WalledGpuOptions& o)
-        : gpu(g), options(o), probe(g), effort(dissect::SliceMapOptions::forGpu(g).sides) {}
+    WalledGpuState(gpu::Gpu& g, const WalledGpuOptions& o) : gpu(g), options(o) {
+        if (o.survey != nullptr) survey = *o.survey;
+        options.survey = nullptr;
+    }
+    ~WalledGpuState() {
+        for (const BlockSource::Block& block : spare) gpu.api().cuMemRelease(block.handle);
+    }
 };
 
 namespace {
 
-constexpr Bytes kLine = 256;  ///< the least distance at which addresses may be on different sides
-constexpr std::uint32_t kSamplesPerPage = 16;
-constexpr int kAttempts = 5;
-constexpr double kClearSides = 0.5;  // correlation of latencies; a quiet H200 has 0.94
-
-[[noreturn]] void refuseBusy(const WalledGpuState& walled, std::string_view what) {
-    throw Error("{} is too busy to measure {}: set up walls while no other program runs", walled.gpu.name(), what);
-}
-
-std::vector<std::uint64_t> equallySpaced(std::uint64_t first, Bytes distance, std::size_t count) {
-    std::vector<std::uint64_t> addresses;
-    for (std::size_t i = 0; i < count; ++i) addresses.push_back(first + i * distance);
-    return addresses;
-}
-
-/// Which parity of the offset in a page tells the sides apart.
-dissect::SideMask findSideMask(WalledGpuState& walled) {
-    const std::size_t count = PagePool::kPageBytes / kLine;
-    const auto side = dissect::sidesOf(walled.probe, *walled.sides, equallySpaced(walled.pool->base(), kLine, count),
-                                       walled.effort.repeats);
-    std::vector<dissect::Labelled> lines;
-    for (std::uint64_t i = 0; i < count; ++i) lines.push_back({i * kLine, side[i]});
-    const auto fit =
-        dissect::fitSide(lines, dissect::bitRange(static_cast<unsigned>(std::countr_zero(kLine)), dissect::kPageShift));
-    if (!fit) throw Error("no parity of address bits tells the sides of this GPU's L2 apart");
-    return *fit;
-}
-
-/// Whether a page's sides are the other way round.
-std::vector<bool> pageFlips(WalledGpuState& walled, dissect::Mask mask) {
-    const PagePool& pool = *walled.pool;
-    const Bytes stride = PagePool::kPageBytes / kSamplesPerPage;
-    const std::size_t count = pool.pages() * kSamplesPerPage;
-    const auto side =
-        dissect::sidesOf(walled.probe, *walled.sides, equallySpaced(pool.base(), stride, count), walled.effort.repeats);
-    std::vector<bool> flips;
-    std::size_t unclear = 0;
-    for (std::size_t page = 0; page < pool.pages(); ++page) {
-        unsigned odd = 0;
-        for (std::uint32_t i = 0; i < kSamplesPerPage; ++i)
-            if ((side[page * kSamplesPerPage + i] != 0) != parity(i * stride & mask)) ++odd;
-        flips.push_back(2 * odd > kSamplesPerPage);
-        if (std::min(odd, kSamplesPerPage - odd) > kSamplesPerPage / 4) ++unclear;
-    }
-    if (unclear > pool.pages() / 100) refuseBusy(walled, "which side its memory is on");
-    return flips;
-}
-
 /// Pages of both kinds in turn, so that the kind of a page is a bit of its address, which joins the mask.
 void arrangeBySide(WalledGpuState& walled) {
-    const dissect::SideMask found = findSideMask(walled);
-    const std::vector<bool> flips = pageFlips(walled, found.mask);
+    const dissect::Mask inPage = walled.sight->sideMask(walled.pool->base());
+    const std::vector<bool> sides = walled.sight->sidesOfPages(walled.pool->base(), walled.pool->pages(), inPage);
+    const SeenBlocks seen = seeBlocks(inPage, sides, 1).value();
+    walled.row = seen.row;
     std::vector<std::size_t> kinds[2], order;
-    for (std::size_t page = 0; page < flips.size(); ++page) kinds[flips[page] ? 1 : 0].push_back(page);
-    const std::size_t pairs = std::min(kinds[0].size(), kinds[1].size());
-    if (pairs > 0) {
-        for (std::size_t i = 0; i < pairs; ++i) order.insert(order.end(), {kinds[0][i], kinds[1][i]});
-        walled.sideMask = found.mask | PagePool::kPageBytes;
+    for (std::size_t page = 0; page < seen.kinds.size(); ++page) kinds[seen.kinds[page]].push_back(page);
+    if (walled.row.alternates()) {
+        const std::size_t pairs = std::min(kinds[0].size(), kinds[1].size());
+        if (pairs == 0) throw Error("all {} pages of memory walls are of one kind: take more", sides.size());
+        for (std::size_t place = 0; place < 2 * pairs; ++place)
+            order.push_back(kinds[walled.row.kindAt(place)][place / 2]);
         walled.pool->arrange(order);
-    } else {
-        if (!kinds[1].empty()) throw Error("all {} pages of memory walls are of one kind: take more", flips.size());
-        walled.sideMask = found.mask;
     }
     walled.pool->clear();
+}
+
+/// Takes more of what is kept elsewhere for a color. Returns how large the pool is then.
+Bytes growBySide(WalledGpuState& walled, unsigned color, Bytes bytes) {
+    PagePool& pool = *walled.pool;
+    const Bytes room = pool.reserved() - pool.bytes();
+    // Offsets of the color lead to both blocks of a pair.
+    const std::size_t turn = walled.row.alternates() ? 2 : 1;
+    const Bytes turnBytes = turn * pool.blockBytes();
+    const std::size_t end = pool.blocks() + turn * ((std::min(bytes, room) + turnBytes - 1) / turnBytes);
+    std::array<std::size_t, 2> missing = {};
+    for (std::size_t place = pool.blocks(); place < end; ++place) ++missing.at(walled.row.kindAt(place));
+    std::array<std::vector<driver::CUmemGenericAllocationHandle>, 2> ofKind;
+    for (const BlockSource::Block& block : walled.spare) ofKind.at(block.kind).push_back(block.handle);
+    for (unsigned kind = 0; kind < 2; ++kind) missing.at(kind) -= std::min(missing.at(kind), ofKind.at(kind).size());
+    for (const BlockSource::Block& block : walled.options.blocks->take(color, missing)) {
+        walled.spare.push_back(block);
+        ofKind.at(block.kind).push_back(block.handle);
+    }
+    std::vector<PagePool::Handle> placed;
+    for (std::size_t place = pool.blocks(); place < end; ++place) {
+        auto& blocks = ofKind.at(walled.row.kindAt(place));
+        if (blocks.empty()) break;
+        placed.push_back(blocks.back());
+        blocks.pop_back();
+    }
+    placed.resize(placed.size() / turn * turn);
+    std::erase_if(walled.spare, [&, taken = std::set(placed.begin(), placed.end())](const BlockSource::Block& block) {
+        return taken.contains(block.handle);
+    });
+    pool.append(placed);
+    return pool.bytes();
 }
 
 /// The side is the first of the parities that make a group.
@@ -126,7 +114,7 @@ void labelSlices(WalledGpuState& walled) {
     if (walled.options.map == nullptr || !walled.options.map->form)
         throw Error("colors by slice need a map that dissect found without physical addresses");
     walled.memory.emplace(walled.pool->base(), walled.pool->bytes());
-    dissect::SliceProbe& probe = walled.sliceProbe.emplace(walled.probe, *walled.memory,
+    dissect::SliceProbe& probe = walled.sliceProbe.emplace(walled.sight->probe(), *walled.memory,
                                                            dissect::SliceMapOptions::forGpu(walled.gpu), walled.silent);
     std::optional<dissect::SliceMap> map = dissect::adoptSliceMap(probe, *walled.options.map);
     if (!map) throw Error("slices of {} cannot be distinguished by timing", walled.gpu.name());
@@ -146,36 +134,22 @@ void labelSlices(WalledGpuState& walled) {
 
 /// Halves that slices are in, by timing.
 void findHalvesOfSlices(WalledGpuState& walled) {
-    if (walled.regions) {
+    if (const auto& regions = walled.sight->regions()) {
         walled.regionOfSlice =
-            dissect::regionsOfSlices(*walled.regions, *walled.sliceMap.latencies, walled.sliceMap.hash.modulus);
+            dissect::regionsOfSlices(*regions, *walled.sliceMap.latencies, walled.sliceMap.hash.modulus);
         return;
     }
     for (unsigned slice = 0; slice < walled.colors; ++slice)
         walled.regionOfSlice.push_back({static_cast<std::uint8_t>(sideOfSlice(walled, slice)), 0});
 }
 
-/// Finds sides and their halves. False if what it sees cannot be, as where others are at work.
-bool seesSides(WalledGpuState& walled, Bytes stride) {
-    L2Topology& topology = walled.topology;
-    walled.sides = dissect::findSides(walled.probe, walled.chunks->address(), stride, walled.effort);
-    topology.sideOf.assign(walled.probe.sms(), 0);
-    topology.regionOf.assign(walled.probe.sms(), {});
-    if (!walled.sides) return true;
-    topology.sideOf = walled.sides->ofSm;
-    walled.regions = dissect::findRegions(*walled.sides);
-    for (std::size_t sm = 0; sm < topology.sideOf.size(); ++sm)
-        topology.regionOf[sm] = walled.regions ? walled.regions->ofSm[sm] : dissect::L2Region{topology.sideOf[sm], 0};
-    if (walled.sides->leastCorrelation < kClearSides) return false;
-    // Two SMs make a TPC, which lies in one half: what noise made looks otherwise.
-    const auto odd = [&](dissect::L2Region region) {
-        return std::count(topology.regionOf.begin(), topology.regionOf.end(), region) % 2 != 0;
-    };
-    return walled.gpu.capabilities().deterministic ||
-           std::none_of(dissect::kL2Regions.begin(), dissect::kL2Regions.end(), odd);
-}
-
 void takePool(WalledGpuState& walled) {
+    if (walled.options.blocks) {
+        walled.row = walled.survey->row;
+        const Bytes most = SideSpace::reservedBytes(walled.options.blocks->bytes());
+        walled.pool = std::make_unique<PagePool>(walled.gpu, PagePool::Blocks{walled.row.blockBytes(), most});
+        return;
+    }
     const Bytes bytes = walled.options.memory / PagePool::kPageBytes * PagePool::kPageBytes;
     if (bytes < 2 * PagePool::kPageBytes)
         throw Error("memory walls need 4 MB of memory and more, not {} bytes", walled.options.memory);
@@ -185,10 +159,18 @@ void takePool(WalledGpuState& walled) {
 /// Null where blocks are to place themselves.
 std::shared_ptr<GreenPlace> placeFor(WalledGpuState& walled, const SmSet& sms) {
     if (sms.empty() || walled.options.placement == BlockPlacement::blocks) return nullptr;
-    if (!walled.groups) walled.groups.emplace(walled.gpu, walled.topology, walled.sides, walled.regions);
+    if (!walled.groups) {
+        if (walled.survey) {
+            walled.groups.emplace(walled.gpu, walled.topology, walled.survey->regionOfGroup);
+        } else {
+            walled.groups.emplace(walled.gpu, walled.topology, walled.sight->sides(), walled.sight->regions());
+        }
+    }
     auto place = walled.groups->place(sms);
-    if (!place && walled.options.placement == BlockPlacement::driver)
-        throw Error("the driver of {} has no green context of exactly these SMs", walled.gpu.name());
+    // Who is told by a survey where groups are is told nothing of single SMs.
+    const bool needed =
+        walled.options.placement == BlockPlacement::driver || (walled.survey && !walled.survey->regionOfGroup.empty());
+    if (!place && needed) throw Error("the driver of {} has no green context of exactly these SMs", walled.gpu.name());
     return place;
 }
 
@@ -207,14 +189,16 @@ WalledGpu::WalledGpu(gpu::Gpu& gpu, const WalledGpuOptions& options)
             throw Error("{} does not let pages be chosen: color by sides or slices", gpu.name());
         walled.colors = gpu.profile()->map.colors(kColoredPage);
     }
+    if (translated && walled.options.blocks && (!walled.survey || options.coloring != Coloring::sides))
+        throw Error("blocks that are kept elsewhere need a survey, and walls between sides");
     if (translated) takePool(walled);
-    constexpr Bytes kStride = 4096;
-    walled.chunks = gpu.context().allocate(walled.effort.chunks * kStride);
-    for (int attempt = 0; !seesSides(walled, kStride); ++attempt)
-        if (attempt == kAttempts) refuseBusy(walled, "the L2 side of its SMs");
+    // Pages of this process's own have to be looked at all the same.
+    if (!walled.survey || (translated && !walled.options.blocks)) walled.sight.emplace(gpu);
+    walled.topology = walled.survey ? walled.survey->topology : walled.sight->topology();
     if (options.coloring == Coloring::sides) {
-        if (!walled.sides) throw Error("the L2 of {} has one side: it cannot be colored by sides", gpu.name());
-        arrangeBySide(walled);
+        if (walled.topology.sides() < 2)
+            throw Error("the L2 of {} has one side: it cannot be colored by sides", gpu.name());
+        if (!walled.options.blocks) arrangeBySide(walled);
         walled.colors = 2;
     }
     if (options.coloring == Coloring::slices) {
@@ -250,7 +234,10 @@ bool WalledGpu::colorsNamed() const {
 Bytes WalledGpu::memoryOf(const std::vector<unsigned>& colors) const {
     const WalledGpuState& walled = *state_;
     if (walled.colors == 0) return walled.gpu.info().memoryBytes;
-    const Bytes equal = (walled.pool ? walled.pool->bytes() : walled.gpu.info().memoryBytes) / walled.colors;
+    const Bytes all = walled.options.blocks ? walled.options.blocks->bytes()
+                      : walled.pool         ? walled.pool->bytes()
+                                            : walled.gpu.info().memoryBytes;
+    const Bytes equal = all / walled.colors;
     Bytes sum = 0;
     for (const unsigned color : colors) sum += walled.bytesOf.empty() ? equal : walled.bytesOf.at(color);
     return sum;
@@ -313,10 +300,16 @@ std::shared_ptr<ColorSpace> WalledGpu::spaceOf(const std::vector<unsigned>& colo
         it = space ? std::next(it) : walled.spaces.erase(it);
     }
     const bool used = std::any_of(colors.begin(), colors.end(), [&](unsigned c) { return walled.usedColors.count(c); });
-    const ColorSpace::Pool pool{walled.pool->base(), walled.pool->bytes(), used};
+    ColorSpace::Pool pool{walled.pool->base(), walled.pool->bytes(), used};
+    if (walled.options.blocks) {
+        // Others had them before.
+        pool.used = true;
+        pool.most = walled.options.blocks->bytes();
+        pool.grow = [&walled, color = colors.front()](Bytes bytes) { return growBySide(walled, color, bytes); };
+    }
     std::shared_ptr<ColorSpace> space;
     if (walled.options.coloring == Coloring::sides) {
-        space = std::make_shared<SideSpace>(walled.gpu, pool, walled.sideMask, colors.front());
+        space = std::make_shared<SideSpace>(walled.gpu, pool, walled.row.mask, colors.front());
     } else {
         space = std::make_shared<SliceSpace>(walled.gpu, pool, walled.sliceMap.hash, walled.labels, colors);
     }
@@ -336,9 +329,9 @@ std::size_t WalledGpu::countWrongColors(const PartitionContext& tenant, const gp
         for (const std::uint64_t address : addresses) count += wrong(tenant.colorOf(address)) ? 1 : 0;
         return count;
     }
-    if (!walled.sides) throw Error("colors of a GPU with one L2 side cannot be timed");
-    const std::vector<std::uint8_t> sides =
-        dissect::sidesOf(walled.probe, *walled.sides, addresses, walled.effort.repeats);
+    if (!walled.sight || !walled.sight->sides())
+        throw Error("colors of a GPU with one L2 side cannot be timed, nor those that a survey tells");
+    const std::vector<std::uint8_t> sides = walled.sight->sidesOf(addresses);
     if (walled.options.coloring == Coloring::sides)
         return static_cast<std::size_t>(std::count_if(sides.begin(), sides.end(), wrong));
     std::vector<dissect::Target> targets;

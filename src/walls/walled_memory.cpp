@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "gpu/page_colors.h"
 #include "walls/page_pool.h"
 #include "walls/walled_context.h"
@@ -19,7 +20,11 @@ CUdeviceptr WalledContext::allocate(Bytes bytes) {
     allocation.bytes = bytes;
     CUdeviceptr address = 0;
     if (space_) {
-        allocation.range = space_->heap.allocate(bytes);
+        try {
+            allocation.range = space_->allocate(bytes);
+        } catch (const Error& e) {
+            throw Failure{driver::CUDA_ERROR_OUT_OF_MEMORY, e.what()};
+        }
         if (!allocation.range)
             throw Failure{driver::CUDA_ERROR_OUT_OF_MEMORY,
                           fmt::format("no {} bytes of the colors in one piece", bytes)};

@@ -141,7 +141,8 @@ void enterMemoryCalls(DriverApi& api) {
                     &DriverApi::cuStreamAttachMemAsync, &DriverApi::cuMemAddressReserve, &DriverApi::cuMemAddressFree,
                     &DriverApi::cuMemCreate, &DriverApi::cuMemRelease, &DriverApi::cuMemMap, &DriverApi::cuMemUnmap,
                     &DriverApi::cuMemSetAccess, &DriverApi::cuMemGetAccess, &DriverApi::cuMemRetainAllocationHandle,
-                    &DriverApi::cuMemGetAllocationPropertiesFromHandle>(api);
+                    &DriverApi::cuMemGetAllocationPropertiesFromHandle, &DriverApi::cuMemExportToShareableHandle,
+                    &DriverApi::cuMemImportFromShareableHandle>(api);
     api.cuMemGetInfo = memGetInfo;
     api.cuMemAlloc = memAlloc;
     api.cuMemAllocPitch = memAllocPitch;

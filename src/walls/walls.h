@@ -56,9 +56,11 @@ struct Walls {
 /// Of any GPU that can be walled by sides.
 using AnySideColor = SideColorOf<3>;
 
+class BlockSource;
 class ColorSpace;
 class PartitionContext;
 class WalledContext;
+struct Survey;
 struct WalledGpuState;
 
 struct WalledGpuOptions {
@@ -72,12 +74,18 @@ struct WalledGpuOptions {
     double oversubscription = 1.25;
     /// Of `slices`: a map that dissect wrote. The other kinds need none.
     const dissect::MapFile* map = nullptr;
+    /// What is known of the GPU, so that nothing need be timed. Null: it is found by timing.
+    const Survey* survey = nullptr;
+    /// Of `sides`, with a survey: where memory comes from, in steps, as the tenant asks for it. Null: `memory` bytes of
+    /// this process's own.
+    std::shared_ptr<BlockSource> blocks;
 };
 
-/// A GPU on which walls are put up, in this process. Finds the topology by timing, and for `sides` and `slices` the
-/// color of every page of its memory; that takes the GPU for itself for a while (the H200: a second and less for
-/// sides). Slices have the same numbers for all partition contexts of a walled GPU, and for walled GPUs of different
-/// processes if the map tells how far they are from SMs; pages and sides have the same numbers everywhere.
+/// A GPU on which walls are put up, in this process. Unless a survey tells, it finds the topology by timing, and for
+/// `sides` and `slices` the color of every page of its memory; that takes the GPU for itself for a while (the H200: a
+/// second and less for sides). Slices have the same numbers for all partition contexts of a walled GPU, and for walled
+/// GPUs of different processes if the map tells how far they are from SMs; pages and sides have the same numbers
+/// everywhere.
 class WalledGpu {
   public:
     /// Throws Error: a coloring that this GPU cannot have, or too little memory.
