@@ -15,8 +15,13 @@
 #include "cli/verbs.h"
 #include "dissect/map_file.h"
 #include "evaluation/evaluation.h"
+#include "experiment/interruption.h"
 #include "gate/gate.h"
+#include "gpu/gpu_name.h"
+#include "gpu/real_driver.h"
 #include "isolate/divided_gpu.h"
+#include "isolate/keeper.h"
+#include "isolate/kept_gpu.h"
 #include "isolate/leases.h"
 #include "isolate/server_health.h"
 #include "isolate/stopping.h"
@@ -53,9 +58,21 @@ gpu::Gpu openGpu(const GpuOptions& o) {
     return gpu::Gpu::open(o.gpu, simulation);
 }
 
+std::filesystem::path folderOf(const GpuOptions& o) {
+    return o.leases.empty() ? isolate::LeaseBook::defaultFolder() : std::filesystem::path(o.leases);
+}
+
 isolate::LeaseBook openBook(const GpuOptions& o, gpu::Gpu& gpu) {
-    return {o.leases.empty() ? isolate::LeaseBook::defaultFolder() : std::filesystem::path(o.leases),
-            isolate::identityOf(gpu)};
+    return {folderOf(o), isolate::identityOf(gpu)};
+}
+
+/// Without opening the GPU.
+isolate::LeaseBook openBook(const GpuOptions& o) {
+    return {folderOf(o), isolate::identityOf(o.gpu)};
+}
+
+void setVariable(const char* name, const std::string& value) {
+    if (::setenv(name, value.c_str(), 1) != 0) throw Error("the environment is full");
 }
 
 int plan(const PlanOptions& o) {
@@ -81,12 +98,54 @@ int plan(const PlanOptions& o) {
     return kDone;
 }
 
+/// Of the keeper that this command starts.
+std::vector<std::string> keepCommand(const GpuOptions& o, const isolate::LeaseBook& book) {
+    return {std::filesystem::canonical("/proc/self/exe"), "isolate", "keep", "--gpu", o.gpu, "--leases",
+            std::filesystem::absolute(book.folder())};
+}
+
+/// Somebody who has the memory of all tenants, where they are processes of one GPU; null where they are not.
+std::shared_ptr<isolate::KeptGpu> keeperFor(const GpuOptions& o, gpu::Gpu& gpu, const isolate::LeaseBook& book,
+                                            const std::vector<isolate::Partition>& partitions) {
+    if (!isolate::needsKeeper(o.gpu, partitions.size())) {
+        // Other walls take their memory from the driver.
+        if (gpu.capabilities().sharedByProcesses)
+            if (const auto kept = isolate::KeptGpu::find(gpu, book)) kept->end();
+        return nullptr;
+    }
+    auto kept = isolate::KeptGpu::start(gpu, book, keepCommand(o, book));
+    kept->look(isolate::reserveFor(partitions));
+    return kept;
+}
+
 int setPartitions(const PlanOptions& o) {
     const std::vector<isolate::Partition> partitions = isolate::partitionsFrom(o.partitions);
+    isolate::validate(partitions, "partitions");
     gpu::Gpu gpu = openGpu(o.gpu);
-    const isolate::Plan plan = isolate::planFor(gpu, partitions, o.gpu.map);  // refuses what this GPU cannot give
-    openBook(o.gpu, gpu).setPartitions(partitions, o.gpu.map);
+    isolate::LeaseBook book = openBook(o.gpu, gpu);
+    const auto kept = keeperFor(o.gpu, gpu, book, partitions);
+    const isolate::Plan plan = isolate::planFor(gpu, partitions, o.gpu.map, kept);  // refuses what it cannot give
+    book.setPartitions(partitions, o.gpu.map);
     writeOutput("-", isolate::draw(plan));
+    return kDone;
+}
+
+int keep(const PlanOptions& o) {
+    if (!gpu::capabilitiesOf(o.gpu.gpu).sharedByProcesses)
+        throw Error("isolate: each process has {} to itself: there is nothing to keep", o.gpu.gpu);
+    experiment::catchInterrupts();
+    // No client of MPS: what others do there is no concern of a process that runs nothing.
+    setVariable("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent");
+    const driver::CUdevice device = gpu::realDevice(gpu::GpuName::parse(o.gpu.gpu).ordinal);
+    isolate::Keeper keeper(gpu::realDriver(), device, openBook(o.gpu));
+    keeper.run(experiment::isInterrupted);
+    return kDone;
+}
+
+int clear(const PlanOptions& o) {
+    gpu::Gpu gpu = openGpu(o.gpu);
+    const isolate::LeaseBook book = openBook(o.gpu, gpu);
+    if (const auto kept = isolate::KeptGpu::find(gpu, book)) kept->end();
     return kDone;
 }
 
@@ -202,16 +261,11 @@ struct InsideOptions {
     std::vector<std::string> command;
 };
 
-void setVariable(const char* name, const std::string& value) {
-    if (::setenv(name, value.c_str(), 1) != 0) throw Error("the environment is full");
-}
-
 /// The driver library in front of the program joins; here only what can be told before is.
 int runInside(const InsideOptions& o) {
     isolate::waitForServer(o.gpu.gpu);
     {
-        gpu::Gpu gpu = openGpu(o.gpu);
-        const isolate::LeaseBook book = openBook(o.gpu, gpu);
+        const isolate::LeaseBook book = openBook(o.gpu);
         const std::vector<isolate::Partition> partitions = book.partitions();
         std::vector<std::string> names;
         names.reserve(partitions.size());
@@ -219,7 +273,13 @@ int runInside(const InsideOptions& o) {
         if (std::find(names.begin(), names.end(), o.partition) == names.end())
             throw Error("no partition {} on {}{}: there are {}", o.partition, o.gpu.gpu, didYouMean(o.partition, names),
                         fmt::join(names, ", "));
-        if (const std::string driver = gpu.driverFile(); !driver.empty()) setVariable("BULKHEAD_LIBCUDA", driver);
+        if (gpu::capabilitiesOf(o.gpu.gpu).sharedByProcesses) {
+            setVariable("BULKHEAD_LIBCUDA", gpu::realDriverFile());
+            if (isolate::needsKeeper(o.gpu.gpu, partitions.size()) && !isolate::KeptGpu::isReady(book)) {
+                gpu::Gpu gpu = openGpu(o.gpu);
+                keeperFor(o.gpu, gpu, book, partitions);
+            }
+        }
         setVariable("BULKHEAD_LEASES", std::filesystem::absolute(book.folder()).string());
     }
     setVariable("BULKHEAD_GPU", o.gpu.gpu);
@@ -262,7 +322,7 @@ void setUpPlan(CommandLine line, const char* name, const char* brief, int (*act)
             .typeName("PARTITIONS")
             .required();
     }
-    if (act != setPartitions) addJsonOption(sub, o->json);
+    if (act == plan || act == list) addJsonOption(sub, o->json);
     sub.chosen([=] { *chosen = [=] { return act(*o); }; });
 }
 
@@ -327,6 +387,8 @@ Action setUpIsolate(CommandLine line) {
     line.requireVerb();
     setUpPlan(line, "plan", "show how a GPU would be divided into partitions", plan, true, false, chosen);
     setUpPlan(line, "set", "set the partitions that programs can join", setPartitions, true, true, chosen);
+    setUpPlan(line, "clear", "give the GPU's memory back, once all programs have left", clear, false, true, chosen);
+    setUpPlan(line, "keep", "keep the GPU's memory for those who join (started by set)", keep, false, true, chosen);
     setUpPlan(line, "list", "list the programs in each partition", list, false, true, chosen);
     setUpInside(line, chosen);
     setUpStop(line, chosen);

@@ -350,13 +350,8 @@ Gpu::Gpu(std::string name, Context primary)
     : name_(std::move(name)), capabilities_(capabilitiesOf(name_)), primary_(std::move(primary)) {}
 
 Gpu Gpu::openReal(const std::string& name, int ordinal) {
-    const DriverApi& api = realDriver();
-    int count = 0;
-    check(api, api.cuDeviceGetCount(&count), "cannot count the GPUs");
-    if (ordinal >= count) throw Error("no GPU {}: this machine has {}", name, count);
-    driver::CUdevice device = 0;
-    check(api, api.cuDeviceGet(&device, ordinal), "cannot open a GPU");
-    return {name, Context(makeContext(std::make_shared<DeviceHold>(api, device, nullptr)))};
+    const driver::CUdevice device = realDevice(ordinal);
+    return {name, Context(makeContext(std::make_shared<DeviceHold>(realDriver(), device, nullptr)))};
 }
 
 Gpu Gpu::open(const std::string& name, const SimulationOptions& options) {
@@ -373,11 +368,7 @@ Gpu Gpu::open(const std::string& name, const SimulationOptions& options) {
 std::string Gpu::uuid() {
     const std::shared_ptr<DeviceHold>& device = primary_.state_->device;
     if (!capabilities_.sharedByProcesses) return {};
-    driver::CUuuid uuid = {};
-    check(api(), api().cuDeviceGetUuid(&uuid, device->ordinal), "cannot tell the GPU's identity");
-    std::string text = "GPU-";
-    for (const char byte : uuid.bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-    return text;
+    return uuidOf(api(), device->ordinal);
 }
 
 Context Gpu::createContext(bool concurrent) {
@@ -456,11 +447,7 @@ const arch::DeviceProfile* Gpu::profile() const {
 }
 
 std::string Gpu::driverFile() const {
-    if (machine()) return {};
-    Dl_info info;
-    if (dladdr(reinterpret_cast<const void*>(api().cuInit), &info) == 0)
-        throw Error("cannot find the file of the NVIDIA driver");
-    return std::filesystem::canonical(info.dli_fname).string();
+    return machine() ? std::string() : realDriverFile();
 }
 
 LaunchCounters Gpu::launchCounters() const {

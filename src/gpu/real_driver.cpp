@@ -88,6 +88,31 @@ DriverApi loadDriver() {
 
 }  // namespace
 
+driver::CUdevice realDevice(int ordinal) {
+    const driver::DriverApi& api = realDriver();
+    int count = 0;
+    check(api, api.cuDeviceGetCount(&count), "cannot count the GPUs");
+    if (ordinal >= count) throw Error("no GPU cuda:{}: this machine has {}", ordinal, count);
+    driver::CUdevice device = 0;
+    check(api, api.cuDeviceGet(&device, ordinal), "cannot open a GPU");
+    return device;
+}
+
+std::string realDriverFile() {
+    Dl_info info;
+    if (dladdr(reinterpret_cast<const void*>(realDriver().cuInit), &info) == 0)
+        throw Error("cannot find the file of the NVIDIA driver");
+    return std::filesystem::canonical(info.dli_fname).string();
+}
+
+std::string uuidOf(const driver::DriverApi& api, driver::CUdevice device) {
+    driver::CUuuid uuid = {};
+    check(api, api.cuDeviceGetUuid(&uuid, device), "cannot tell the GPU's identity");
+    std::string text = "GPU-";
+    for (const char byte : uuid.bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+    return text;
+}
+
 bool underMps() {
     const std::filesystem::path folder = environment("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps");
     return std::filesystem::exists(folder / "control");

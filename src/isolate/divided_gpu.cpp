@@ -3,6 +3,8 @@
 #include "arch/device_profile.h"
 #include "base/error.h"
 #include "dissect/map_file.h"
+#include "gpu/gpu_name.h"
+#include "gpu/real_driver.h"
 
 namespace bulkhead::isolate {
 namespace {
@@ -11,6 +13,7 @@ namespace {
 // where every access is costly.
 constexpr Bytes kMemoryOfSides = 8192_MiB, kMemoryOfSlices = 4096_MiB;
 constexpr Bytes kCostlyMemory = 256_MiB;
+constexpr std::size_t kSides = 2;
 
 dissect::MapFile readMapOf(gpu::Gpu& gpu, const std::string& file) {
     dissect::MapFile map = dissect::readMapFile(file);
@@ -32,11 +35,28 @@ GpuIdentity identityOf(gpu::Gpu& gpu) {
     return gpu.capabilities().sharedByProcesses ? GpuIdentity{gpu.uuid(), true} : GpuIdentity{gpu.name(), false};
 }
 
+GpuIdentity identityOf(const std::string& gpu) {
+    if (!gpu::capabilitiesOf(gpu).sharedByProcesses) return {gpu, false};
+    return {gpu::uuidOf(gpu::realDriver(), gpu::realDevice(gpu::GpuName::parse(gpu).ordinal)), true};
+}
+
+bool needsKeeper(const std::string& gpu, std::size_t partitions) {
+    const gpu::Capabilities can = gpu::capabilitiesOf(gpu);
+    return can.sharedByProcesses && !can.choosesPages && partitions <= kSides;
+}
+
+Bytes reserveFor(const std::vector<Partition>& partitions) {
+    constexpr Bytes kDrivers = 2_GiB, kPrograms = 1_GiB;
+    Bytes sum = kDrivers;
+    for (const Partition& partition : partitions) sum += partition.tenants * kPrograms;
+    return sum;
+}
+
 walls::Coloring coloringFor(gpu::Gpu& gpu, std::size_t partitions, const std::string& mapFile) {
     if (gpu.capabilities().choosesPages &&
         (mapFile.empty() || gpu.profile()->map.colors(walls::kColoredPage) >= partitions))
         return walls::Coloring::pages;
-    if (partitions <= 2) return walls::Coloring::sides;
+    if (partitions <= kSides) return walls::Coloring::sides;
     if (mapFile.empty())
         throw Error(
             "{}: memory walls between {} partitions need its address map: write one with bulkhead dissect --out FILE "
@@ -53,7 +73,7 @@ std::optional<walls::BlockPlacement> parsePlacement(std::string_view name) {
 }
 
 walls::WalledGpu makeWalledGpu(gpu::Gpu& gpu, walls::Coloring coloring, const std::string& mapFile,
-                               std::optional<walls::BlockPlacement> placement) {
+                               std::optional<walls::BlockPlacement> placement, const std::shared_ptr<KeptGpu>& kept) {
     walls::WalledGpuOptions options;
     options.placement = placement.value_or(usualPlacement(gpu));
     if (gpu.capabilities().dispatchesInTurn) options.oversubscription = 1;
@@ -64,6 +84,11 @@ walls::WalledGpu makeWalledGpu(gpu::Gpu& gpu, walls::Coloring coloring, const st
     std::optional<dissect::MapFile> map;
     if (!mapFile.empty()) map = readMapOf(gpu, mapFile);
     if (map) options.map = &*map;
+    if (kept && coloring == walls::Coloring::sides) {
+        if (!kept->survey()) throw Error("nobody has looked at {} yet: set its partitions again", gpu.name());
+        options.survey = &*kept->survey();
+        options.blocks = kept;
+    }
     return {gpu, options};
 }
 
@@ -111,18 +136,20 @@ walls::Walls wallsOf(const Share& share, const walls::WalledGpu& walled) {
     return walls;
 }
 
-DividedGpu divide(gpu::Gpu& gpu, const std::vector<Partition>& partitions, const std::string& mapFile) {
+DividedGpu divide(gpu::Gpu& gpu, const std::vector<Partition>& partitions, const std::string& mapFile,
+                  const std::shared_ptr<KeptGpu>& kept) {
     const walls::Coloring coloring = coloringFor(gpu, partitions.size(), mapFile);
     if (coloring == walls::Coloring::slices && !readMapOf(gpu, mapFile).latencies)
         refuseUnnamedColors();  // before it takes its time
-    walls::WalledGpu walled = makeWalledGpu(gpu, coloring, mapFile);
+    walls::WalledGpu walled = makeWalledGpu(gpu, coloring, mapFile, std::nullopt, kept);
     expectColorsNamed(walled);
     Plan plan = makePlan(divisibleGpuOf(gpu, walled), partitions);
     return {std::move(walled), std::move(plan)};
 }
 
-Plan planFor(gpu::Gpu& gpu, const std::vector<Partition>& partitions, const std::string& mapFile) {
-    return divide(gpu, partitions, mapFile).plan;
+Plan planFor(gpu::Gpu& gpu, const std::vector<Partition>& partitions, const std::string& mapFile,
+             const std::shared_ptr<KeptGpu>& kept) {
+    return divide(gpu, partitions, mapFile, kept).plan;
 }
 
 }  // namespace bulkhead::isolate

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gpu/gpu.h"
+#include "isolate/kept_gpu.h"
 #include "isolate/leases.h"
 #include "isolate/plan.h"
 #include "walls/walls.h"
@@ -14,6 +15,8 @@
 namespace bulkhead::isolate {
 
 GpuIdentity identityOf(gpu::Gpu&);
+/// Without opening it.
+GpuIdentity identityOf(const std::string& gpu);
 
 /// The kind of memory walls that a GPU can have between so many partitions.
 walls::Coloring coloringFor(gpu::Gpu&, std::size_t partitions, const std::string& mapFile);
@@ -22,7 +25,8 @@ std::optional<walls::BlockPlacement> parsePlacement(std::string_view name);
 /// A walled GPU with such walls. If nothing is chosen, blocks place themselves, as in the paper, where every SM gets
 /// its share of them. Throws Error: a map of another GPU.
 walls::WalledGpu makeWalledGpu(gpu::Gpu&, walls::Coloring, const std::string& mapFile,
-                               std::optional<walls::BlockPlacement> = std::nullopt);
+                               std::optional<walls::BlockPlacement> = std::nullopt,
+                               const std::shared_ptr<KeptGpu>& = nullptr);
 
 /// Throws Error if colors have other numbers in other processes, where they could be given away twice.
 void expectColorsNamed(const walls::WalledGpu&);
@@ -38,8 +42,15 @@ struct DividedGpu {
     walls::WalledGpu walled;
     Plan plan;
 };
-DividedGpu divide(gpu::Gpu&, const std::vector<Partition>&, const std::string& mapFile);
+DividedGpu divide(gpu::Gpu&, const std::vector<Partition>&, const std::string& mapFile,
+                  const std::shared_ptr<KeptGpu>& = nullptr);
 /// Its plan alone.
-Plan planFor(gpu::Gpu&, const std::vector<Partition>&, const std::string& mapFile);
+Plan planFor(gpu::Gpu&, const std::vector<Partition>&, const std::string& mapFile,
+             const std::shared_ptr<KeptGpu>& = nullptr);
+
+/// Whether a keeper is to have the memory of a GPU that is divided so: one that processes share, between sides.
+bool needsKeeper(const std::string& gpu, std::size_t partitions);
+/// What a keeper leaves to the driver: for the contexts of so many programs, their modules and stacks.
+Bytes reserveFor(const std::vector<Partition>&);
 
 }  // namespace bulkhead::isolate

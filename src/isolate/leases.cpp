@@ -225,12 +225,16 @@ path LeaseBook::defaultFolder() {
     return fmt::format("{}/bulkhead-{}", user == 0 && euidaccess("/run", W_OK) == 0 ? "/run" : "/tmp", user);
 }
 
-std::optional<LeaseFolder> LeaseBook::find() const {
+std::optional<LeaseFolder> LeaseBook::findFolder() const {
     return LeaseFolder::find(base_, plain(gpu_.name));
 }
 
+LeaseFolder LeaseBook::openFolder() const {
+    return LeaseFolder::make(base_, plain(gpu_.name));
+}
+
 LeaseFolder LeaseBook::expectPartitions() const {
-    std::optional<LeaseFolder> folder = find();
+    std::optional<LeaseFolder> folder = findFolder();
     if (!folder || !folder->openOwners(kPartitions))
         throw Error("no partitions were set for this GPU in {}: use bulkhead isolate set --partitions A=50%,B=50%",
                     base_.string());
@@ -313,7 +317,7 @@ Lease LeaseBook::enter(LeaseFolder folder, const Share& share) const {
 }
 
 Lease LeaseBook::join(const Share& share) {
-    LeaseFolder folder = LeaseFolder::make(base_, plain(gpu_.name));
+    LeaseFolder folder = openFolder();
     const LeaseFolder::File book = lockBook(folder);
     return enter(std::move(folder), share);
 }
@@ -329,7 +333,7 @@ void LeaseBook::setPartitions(const std::vector<Partition>& partitions, const st
     validate(partitions, "partitions");
     nlohmann::ordered_json json = isolate::toJson(partitions);
     const std::string map = mapFile.empty() ? "" : readFile(mapFile);
-    const LeaseFolder folder = LeaseFolder::make(base_, plain(gpu_.name));
+    const LeaseFolder folder = openFolder();
     if (!folder.mine())
         throw Error("{}: only user {} can set the partitions of this folder", folder.path().string(), folder.owner());
     const LeaseFolder::File book = lockBook(folder);
@@ -369,7 +373,7 @@ std::string LeaseBook::map() const {
 }
 
 Occupancy LeaseBook::occupancy() const {
-    const std::optional<LeaseFolder> folder = find();
+    const std::optional<LeaseFolder> folder = findFolder();
     return look(folder ? &*folder : nullptr, "");
 }
 

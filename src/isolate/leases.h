@@ -99,6 +99,9 @@ class LeaseBook {
     Occupancy occupancy() const;
 
     const std::filesystem::path& folder() const { return base_; }
+    /// That of this GPU. Nothing where there is none; `openFolder` makes it.
+    std::optional<LeaseFolder> findFolder() const;
+    LeaseFolder openFolder() const;
     const GpuIdentity& gpu() const { return gpu_; }
 
     /// BULKHEAD_LEASES, or this user's own: in XDG_RUNTIME_DIR or /run/user where there is one, else in /run for root
@@ -106,7 +109,6 @@ class LeaseBook {
     static std::filesystem::path defaultFolder();
 
   private:
-    std::optional<LeaseFolder> find() const;
     LeaseFolder expectPartitions() const;
     nlohmann::json read(const LeaseFolder&) const;
     std::vector<Partition> partitionsIn(const LeaseFolder&) const;

@@ -1,0 +1,179 @@
+#include "isolate/keeper.h"
+
+#include <poll.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "walls/survey.h"
+
+namespace bulkhead::isolate {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kLock = "keeper.lock";
+constexpr std::chrono::milliseconds kBetweenLooks(100);  ///< between looks at whether it is to end
+
+/// Only one at a time.
+LeaseFolder::File lockOf(const LeaseFolder& folder) {
+    if (!folder.mine())
+        throw Error("{}: only user {} can keep the GPU of this folder", folder.path().string(), folder.owner());
+    if (!folder.openOwners(kLock)) folder.replace(kLock, "");
+    std::optional<LeaseFolder::File> file = folder.openOwners(kLock);
+    if (!file || ::flock(file->descriptor.get(), LOCK_EX | LOCK_NB) != 0)
+        throw Error("{}: another process keeps this GPU", (folder.path() / kLock).string());
+    return std::move(*file);
+}
+
+std::size_t numberIn(const json& request, const char* name) {
+    const auto found = request.find(name);
+    if (found == request.end() || !found->is_number_unsigned()) throw Error("a request without a number {}", name);
+    return found->get<std::size_t>();
+}
+
+}  // namespace
+
+Keeper::Keeper(const driver::DriverApi& api, driver::CUdevice device, const LeaseBook& book)
+    : book_(book),
+      folder_(book.openFolder()),
+      lock_(lockOf(folder_)),
+      listener_(folder_.path(), kSocket, folder_.forSeveral()),
+      store_(api, device) {}
+
+void Keeper::run(const std::function<bool()>& ended) {
+    while (!ended() && !told_) {
+        std::vector<pollfd> watched = {{listener_.descriptor(), POLLIN, 0}};
+        for (const auto& [descriptor, client] : clients_) watched.push_back({descriptor, POLLIN, 0});
+        if (::poll(watched.data(), watched.size(), static_cast<int>(kBetweenLooks.count())) <= 0) continue;
+        for (std::size_t i = 1; i < watched.size(); ++i) {
+            if (watched[i].revents == 0) continue;
+            const auto client = clients_.find(watched[i].fd);
+            if (serve(client->second)) continue;
+            store_.giveBack(client->second.number);
+            clients_.erase(client);
+        }
+        if (watched.front().revents == 0) continue;
+        if (std::optional<Channel> channel = listener_.accept()) {
+            const int descriptor = channel->descriptor();
+            clients_.emplace(descriptor, Client{std::move(*channel), ++lastNumber_, std::nullopt});
+        }
+    }
+}
+
+/// False once it is gone.
+bool Keeper::serve(Client& client) {
+    Answer given;
+    try {
+        const std::optional<Channel::Message> message = client.channel.receive(kBetweenLooks);
+        if (!message) return false;
+        given = answer(client, message->body);
+    } catch (const std::exception& e) {
+        given.body = {{"error", e.what()}};
+    }
+    try {
+        std::vector<int> files;
+        for (const OwnDescriptor& file : given.files) files.push_back(file.get());
+        client.channel.send(given.body, files);
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+Keeper::Answer Keeper::answer(Client& client, const json& request) {
+    const std::string what = request.value("do", "");
+    if (what == "state") return state();
+    if (what == "make") return make(client, request);
+    if (what == "show") return show(client, request);
+    if (what == "settle") return settle(client, request);
+    if (what == "take") return take(client, request);
+    if (what == "end") return end(client);
+    throw Error("a keeper knows no request {}", printable(what));
+}
+
+Keeper::Answer Keeper::state() const {
+    Answer a;
+    a.body = {{"process", ::getpid()},
+              {"survey", survey_},
+              {"blocks", store_.blocks()},
+              {"block_bytes", store_.blockBytes()},
+              {"bytes", store_.settled() ? store_.bytes() : 0},
+              {"in_use", store_.inUse()}};
+    return a;
+}
+
+/// What changes memory for all is the folder's owner's.
+void Keeper::expectOwner(const Client& client) const {
+    const uid_t user = client.channel.peer().user;
+    if (user != folder_.owner() && user != 0)
+        throw Error("only user {} can set the partitions of this GPU", folder_.owner());
+}
+
+Keeper::Answer Keeper::make(const Client& client, const json& request) {
+    expectOwner(client);
+    const std::size_t pages = numberIn(request, "pages_per_block"), skip = numberIn(request, "skip");
+    constexpr std::size_t kMostPages = 1024;
+    if (pages == 0 || pages > kMostPages || skip > pages) throw Error("blocks of {} pages", pages);
+    store_.make(static_cast<unsigned>(pages), static_cast<unsigned>(skip), numberIn(request, "bytes"));
+    survey_ = nullptr;
+    return state();
+}
+
+Keeper::Answer Keeper::show(const Client& client, const json& request) const {
+    expectOwner(client);
+    Answer a;
+    const std::size_t first = numberIn(request, "first");
+    for (std::size_t i = first; i < store_.blocks() && a.files.size() < Channel::kMostFiles; ++i)
+        a.files.emplace_back([&] { return store_.share(i); });
+    return a;
+}
+
+Keeper::Answer Keeper::settle(const Client& client, const json& request) {
+    expectOwner(client);
+    if (!request.contains("survey") || !request.value("kinds", json()).is_string())
+        throw Error("a request without a survey and kinds");
+    walls::Survey::fromJson(request["survey"], "settle");  // refuses what is none
+    store_.settle(request["kinds"].get<std::string>());
+    survey_ = request["survey"];
+    return state();
+}
+
+/// The lease that the process at the other end has, as the kernel knows it.
+const Share& Keeper::shareOf(Client& client) const {
+    if (client.share) return *client.share;
+    const pid_t process = client.channel.peer().process;
+    for (const Holder& holder : book_.occupancy().holders)
+        if (holder.process == process) return client.share.emplace(holder.share);
+    throw Error("process {} has no lease in {}", process, book_.folder().string());
+}
+
+Keeper::Answer Keeper::take(Client& client, const json& request) {
+    if (!store_.settled()) throw Error("nobody has looked at this GPU's memory yet: set the partitions again");
+    const std::size_t color = numberIn(request, "color"), kind = numberIn(request, "kind");
+    const Share& share = shareOf(client);
+    if (kind > 1 || std::find(share.colors.begin(), share.colors.end(), color) == share.colors.end())
+        throw Error("partition {} has no memory of color {}, kind {}", share.partition.name, color, kind);
+    // As many as the share needs, in pairs.
+    const Bytes each = store_.blockBytes() / BlockStore::kColors, pair = 2 * each;
+    const Bytes most = (share.memoryBytes + pair - 1) / pair * pair, has = store_.bytesOf(client.number);
+    const std::size_t count =
+        std::min<std::size_t>({numberIn(request, "count"), Channel::kMostFiles, has < most ? (most - has) / each : 0});
+    Answer a;
+    for (const std::size_t block :
+         store_.take(client.number, static_cast<unsigned>(color), static_cast<unsigned>(kind), count))
+        a.files.emplace_back([&] { return store_.share(block); });
+    return a;
+}
+
+Keeper::Answer Keeper::end(const Client& client) {
+    expectOwner(client);
+    if (store_.inUse()) throw Error("tenants have memory of this GPU: it can be given back when they have left");
+    told_ = true;
+    return {};
+}
+
+}  // namespace bulkhead::isolate

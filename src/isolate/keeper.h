@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "isolate/block_store.h"
+#include "isolate/channel.h"
+#include "isolate/leases.h"
+
+namespace bulkhead::isolate {
+
+/// Keeps what the tenants of a card share: what a survey found of it, and its memory in blocks, which it hands out as
+/// open files over a socket in the folder of leases. A tenant has what it took until its connection ends, however that
+/// comes about. It is given memory of the colors of its own lease, and no more than its share.
+///
+/// A keeper has no context on the GPU, so that no fault there concerns it. Tenants whose keeper is killed go on: memory
+/// that is mapped stays.
+class Keeper {
+  public:
+    static constexpr const char* kSocket = "keeper";
+
+    /// Throws Error if another one keeps this GPU.
+    Keeper(const driver::DriverApi&, driver::CUdevice, const LeaseBook&);
+
+    /// Answers until `ended` says so, or until it is told to end.
+    void run(const std::function<bool()>& ended);
+
+  private:
+    struct Client {
+        Channel channel;
+        std::uint64_t number = 0;  ///< as an owner of blocks
+        std::optional<Share> share;
+    };
+    struct Answer {
+        nlohmann::json body = nlohmann::json::object();
+        std::vector<OwnDescriptor> files;
+    };
+    bool serve(Client&);
+    Answer answer(Client&, const nlohmann::json&);
+    Answer state() const;
+    Answer make(const Client&, const nlohmann::json&);
+    Answer show(const Client&, const nlohmann::json&) const;
+    Answer settle(const Client&, const nlohmann::json&);
+    Answer take(Client&, const nlohmann::json&);
+    Answer end(const Client&);
+    const Share& shareOf(Client&) const;
+    void expectOwner(const Client&) const;
+
+    LeaseBook book_;
+    LeaseFolder folder_;
+    LeaseFolder::File lock_;
+    Listener listener_;
+    BlockStore store_;
+    nlohmann::json survey_;
+    std::map<int, Client> clients_;  ///< by descriptor
+    std::uint64_t lastNumber_ = 0;
+    bool told_ = false;  ///< to end
+};
+
+}  // namespace bulkhead::isolate

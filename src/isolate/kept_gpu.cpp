@@ -1,0 +1,231 @@
+#include "isolate/kept_gpu.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/error.h"
+#include "base/parity.h"
+#include "gpu/real_driver.h"
+#include "isolate/keeper.h"
+#include "walls/green_place.h"
+#include "walls/page_pool.h"
+#include "walls/sight.h"
+
+namespace bulkhead::isolate {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kPatience(30), kStart(20);
+constexpr unsigned kMostPages = 16;  // of a block: 32 MB
+constexpr int kByFile = 1;
+
+/// It outlives this process, and what it has to say goes to a file beside its socket.
+void startApart(const std::vector<std::string>& command, const std::string& log) {
+    std::vector<char*> words;
+    for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    const pid_t child = ::fork();
+    if (child < 0) throw Error("cannot start a keeper: no more processes");
+    if (child == 0) {
+        ::setsid();
+        const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+        const int said = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+        ::dup2(nothing, STDIN_FILENO);
+        ::dup2(nothing, STDOUT_FILENO);
+        ::dup2(said >= 0 ? said : nothing, STDERR_FILENO);
+        // Nobody waits for it: it is init's child.
+        if (::fork() != 0) ::_exit(0);
+        ::execvp(words.front(), words.data());
+        ::_exit(127);
+    }
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+}
+
+std::optional<Channel> channelTo(const LeaseBook& book) {
+    const std::optional<LeaseFolder> folder = book.findFolder();
+    if (!folder) return std::nullopt;
+    std::optional<Channel> channel = Channel::connect(folder->path(), Keeper::kSocket);
+    if (!channel) return std::nullopt;
+    const Channel::Peer peer = channel->peer();
+    if (peer.user != folder->owner() && peer.user != 0)
+        throw Error("{}: process {} of user {} listens there, and is nobody's keeper",
+                    (folder->path() / Keeper::kSocket).string(), peer.process, peer.user);
+    return channel;
+}
+
+Channel::Message askOf(const Channel& channel, const json& request) {
+    channel.send(request);
+    std::optional<Channel::Message> message = channel.receive(kPatience);
+    if (!message) throw Error("the keeper of the GPU is gone: start the program again");
+    if (message->body.contains("error"))
+        throw Error("the keeper of the GPU: {}", printable(message->body["error"].get<std::string>()));
+    return std::move(*message);
+}
+
+/// Some on either side, all over memory, by what is known of its pages.
+std::array<std::vector<std::uint64_t>, 2> addressesOnSides(driver::CUdeviceptr base,
+                                                           const std::vector<bool>& sideOfPage, dissect::Mask inPage) {
+    constexpr std::size_t kEach = 32;
+    std::array<std::vector<std::uint64_t>, 2> found;
+    for (std::size_t i = 0; i < kEach; ++i) {
+        const std::size_t page = i * sideOfPage.size() / kEach;
+        for (std::uint64_t offset = 0; offset < dissect::kPageBytes; offset += dissect::kPageBytes / 4) {
+            const bool side = sideOfPage[page] != parity(offset & inPage);
+            found.at(side ? 1 : 0).push_back(base + page * dissect::kPageBytes + offset);
+        }
+    }
+    return found;
+}
+
+/// Every tenant relies on them, so they are tried before they are believed: a group that was taken for one of the other
+/// side would put its programs' copies of lines where the neighbour's are.
+std::vector<dissect::L2Region> regionsOfGroups(gpu::Gpu& gpu, const walls::Sight& sight,
+                                               const std::array<std::vector<std::uint64_t>, 2>& onSide) {
+    constexpr int kAttempts = 5;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        const walls::GreenGroups groups(gpu, sight.topology(), sight.sides(), sight.regions());
+        if (groups.regions().empty()) return {};
+        if (groups.agree(onSide)) return groups.regions();
+    }
+    throw Error("{} is too busy to measure where its groups of SMs are: set partitions while no other program runs",
+                gpu.name());
+}
+
+}  // namespace
+
+KeptGpu::KeptGpu(gpu::Gpu& gpu, const LeaseBook& book, Channel channel)
+    : gpu_(gpu), book_(book), channel_(std::move(channel)) {
+    readState(ask({{"do", "state"}}).body);
+}
+
+bool KeptGpu::isReady(const LeaseBook& book) {
+    const std::optional<Channel> channel = channelTo(book);
+    return channel && !askOf(*channel, {{"do", "state"}}).body.value("survey", json()).is_null();
+}
+
+std::shared_ptr<KeptGpu> KeptGpu::find(gpu::Gpu& gpu, const LeaseBook& book) {
+    std::optional<Channel> channel = channelTo(book);
+    return channel ? std::shared_ptr<KeptGpu>(new KeptGpu(gpu, book, std::move(*channel))) : nullptr;
+}
+
+std::shared_ptr<KeptGpu> KeptGpu::start(gpu::Gpu& gpu, const LeaseBook& book, const std::vector<std::string>& command) {
+    if (auto kept = find(gpu, book)) return kept;
+    const std::string log = (book.openFolder().path() / "keeper.log").string();
+    startApart(command, log);
+    const auto end = Clock::now() + kStart;
+    while (Clock::now() < end) {
+        if (auto kept = find(gpu, book)) return kept;
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    throw Error("no keeper of {} has started: see {}", gpu.name(), log);
+}
+
+Channel::Message KeptGpu::ask(const json& request) const {
+    return askOf(channel_, request);
+}
+
+void KeptGpu::readState(const json& state) {
+    survey_.reset();
+    if (state.contains("survey") && !state["survey"].is_null())
+        survey_ = walls::Survey::fromJson(state["survey"], "the keeper's survey");
+    bytes_ = state.value("bytes", Bytes{0});
+    blocks_ = state.value("blocks", std::size_t{0});
+}
+
+driver::CUmemGenericAllocationHandle KeptGpu::import(const OwnDescriptor& file) const {
+    driver::CUmemGenericAllocationHandle handle = 0;
+    gpu::check(gpu_.api(),
+               gpu_.api().cuMemImportFromShareableHandle(
+                   &handle, reinterpret_cast<void*>(static_cast<std::intptr_t>(file.get())), kByFile),
+               "cannot use memory that a keeper has");
+    return handle;
+}
+
+void KeptGpu::look(Bytes reserve) {
+    if (survey_) return;
+    walls::Sight sight(gpu_);
+    walls::Survey survey;
+    survey.topology = sight.topology();
+    if (!sight.sides()) throw Error("the L2 of {} has one side: its memory is kept by nobody", gpu_.name());
+    std::size_t free = 0, total = 0;
+    gpu_.context().makeCurrent();
+    gpu::check(gpu_.api(), gpu_.api().cuMemGetInfo(&free, &total), "cannot tell how much memory is free");
+    const Bytes wanted = free > reserve ? free - reserve : 0;
+    std::optional<dissect::Mask> inPage;
+    // The largest blocks whose pages lie as a parity says. Some pages may have to be left out, so that they begin where
+    // its blocks do.
+    unsigned pages = kMostPages, skip = 0;
+    for (int attempt = 0; attempt < 8; ++attempt) {
+        readState(ask({{"do", "make"}, {"pages_per_block", pages}, {"skip", skip}, {"bytes", wanted}}).body);
+        const Bytes blockBytes = pages * walls::PagePool::kPageBytes;
+        if (blocks_ < 2) throw Error("{} has {} MB of memory free: too little for walls", gpu_.name(), free >> 20);
+        walls::PagePool pool(gpu_, walls::PagePool::Blocks{blockBytes, blocks_ * blockBytes});
+        std::vector<walls::PagePool::Handle> handles;
+        while (handles.size() < blocks_) {
+            const Channel::Message shown = ask({{"do", "show"}, {"first", handles.size()}});
+            if (shown.files.empty()) throw Error("the keeper of {} has lost memory", gpu_.name());
+            for (const OwnDescriptor& file : shown.files) handles.push_back(import(file));
+        }
+        pool.append(handles);
+        pool.clear();
+        if (!inPage) inPage = sight.sideMask(pool.base());
+        const std::vector<bool> sides = sight.sidesOfPages(pool.base(), pool.pages(), *inPage);
+        const auto seen = walls::seeBlocks(*inPage, sides, pages);
+        if (!seen) {
+            pages /= 2;
+            skip = 0;
+            continue;
+        }
+        if (seen->skip != 0) {
+            skip = (skip + seen->skip) % pages;
+            continue;
+        }
+        survey.regionOfGroup = regionsOfGroups(gpu_, sight, addressesOnSides(pool.base(), sides, *inPage));
+        pool.clear();
+        survey.row = seen->row;
+        std::string kinds;
+        for (const std::uint8_t kind : seen->kinds) kinds += static_cast<char>('0' + kind);
+        readState(ask({{"do", "settle"}, {"survey", survey.toJson()}, {"kinds", kinds}}).body);
+        return;
+    }
+    throw Error("the memory of {} lies in no order that walls could use", gpu_.name());
+}
+
+void KeptGpu::end() {
+    ask({{"do", "end"}});
+}
+
+/// Whether there is one that keeps memory in the same order.
+bool KeptGpu::findAnother() {
+    std::optional<Channel> channel = channelTo(book_);
+    if (!channel) return false;
+    const json state = askOf(*channel, {{"do", "state"}}).body;
+    if (state.value("survey", json()) != survey_->toJson()) return false;
+    channel_ = std::move(*channel);
+    return true;
+}
+
+std::vector<walls::BlockSource::Block> KeptGpu::take(unsigned color, std::array<std::size_t, 2> ofKind) {
+    if (channel_.ended() && !findAnother())
+        throw Error("the keeper of {} is gone, and with it all memory that this program does not have yet",
+                    gpu_.name());
+    std::vector<Block> taken;
+    for (unsigned kind = 0; kind < 2; ++kind)
+        for (std::size_t left = ofKind.at(kind); left > 0;) {
+            const Channel::Message given = ask({{"do", "take"}, {"color", color}, {"kind", kind}, {"count", left}});
+            if (given.files.empty()) break;
+            for (const OwnDescriptor& file : given.files) taken.push_back({import(file), kind});
+            left -= std::min(left, given.files.size());
+        }
+    return taken;
+}
+
+}  // namespace bulkhead::isolate

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "isolate/channel.h"
+#include "isolate/leases.h"
+#include "walls/block_source.h"
+#include "walls/survey.h"
+
+namespace bulkhead::isolate {
+
+/// A GPU of which a keeper has the memory and knows the ways, as those see it who ask that keeper.
+class KeptGpu final : public walls::BlockSource {
+  public:
+    /// Null where nobody keeps this GPU. Throws Error: somebody who is neither root nor owns the folder pretends to.
+    static std::shared_ptr<KeptGpu> find(gpu::Gpu&, const LeaseBook&);
+    /// Whether a keeper answers that knows the GPU.
+    static bool isReady(const LeaseBook&);
+    /// The same, and starts a keeper where there is none: `command`, which lives on.
+    static std::shared_ptr<KeptGpu> start(gpu::Gpu&, const LeaseBook&, const std::vector<std::string>& command);
+
+    /// Empty while nobody has looked at the GPU.
+    const std::optional<walls::Survey>& survey() const { return survey_; }
+    /// Looks at the GPU and at all of its memory but `reserve`, which is to be quiet, unless somebody did before.
+    void look(Bytes reserve);
+    /// Gives all memory back and ends the keeper. Throws Error while there are tenants.
+    void end();
+
+    Bytes bytes() const override { return bytes_; }
+    /// From another keeper of the GPU, where the one that it had is gone. Throws Error where there is none.
+    std::vector<Block> take(unsigned color, std::array<std::size_t, 2> ofKind) override;
+
+  private:
+    KeptGpu(gpu::Gpu&, const LeaseBook&, Channel);
+    Channel::Message ask(const nlohmann::json&) const;
+    bool findAnother();
+    void readState(const nlohmann::json&);
+    driver::CUmemGenericAllocationHandle import(const OwnDescriptor&) const;
+
+    gpu::Gpu& gpu_;
+    LeaseBook book_;
+    Channel channel_;
+    std::optional<walls::Survey> survey_;
+    Bytes bytes_ = 0;
+    std::size_t blocks_ = 0;
+};
+
+}  // namespace bulkhead::isolate

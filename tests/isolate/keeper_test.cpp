@@ -1,0 +1,230 @@
+#include "isolate/keeper.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "arch/address_map.h"
+#include "arch/device_profile.h"
+#include "base/error.h"
+#include "driver/simulated_driver.h"
+#include "gpu/gpu.h"
+#include "isolate/divided_gpu.h"
+#include "isolate/kept_gpu.h"
+#include "temporary_directory.h"
+
+// A keeper and its tenants on a simulated GPU, in threads of one process, over a real socket.
+
+namespace bulkhead::isolate {
+namespace {
+
+using nlohmann::json;
+
+constexpr Bytes kKept = 100_MiB;
+constexpr const char* kGpu = "sim:h200";
+
+gpu::SimulationOptions fewSms() {
+    gpu::SimulationOptions options;
+    options.settings = {"sm.count=8"};
+    return options;
+}
+
+class Keepers : public testing::Test {
+  protected:
+    Keepers() { startKeeper(); }
+    ~Keepers() override { endKeeper(); }
+
+    void startKeeper() {
+        ended_ = false;
+        keeper_ = std::make_unique<Keeper>(driver::simulatedDriver(), deviceOf(gpu_), book_);
+        thread_ = std::thread([this] { keeper_->run([this] { return ended_.load(); }); });
+    }
+
+    void endKeeper() {
+        ended_ = true;
+        if (thread_.joinable()) thread_.join();
+        keeper_.reset();
+    }
+    static driver::CUdevice deviceOf(gpu::Gpu& gpu) {
+        driver::CUdevice device = 0;
+        gpu.context().makeCurrent();
+        EXPECT_EQ(gpu.api().cuCtxGetDevice(&device), driver::CUDA_SUCCESS);
+        return device;
+    }
+    /// All but what is to be kept.
+    Bytes reserve() {
+        std::size_t free = 0, total = 0;
+        gpu_.context().makeCurrent();
+        EXPECT_EQ(gpu_.api().cuMemGetInfo(&free, &total), driver::CUDA_SUCCESS);
+        return free - kKept;
+    }
+    std::shared_ptr<KeptGpu> looked() {
+        auto kept = KeptGpu::find(gpu_, book_);
+        kept->look(reserve());
+        return kept;
+    }
+    Lease join(const std::shared_ptr<KeptGpu>& kept, const std::string& name) {
+        return book_.join(name, [&](const std::vector<Partition>& partitions) {
+            // Simulated GPUs could also choose pages; keepers are for those that cannot.
+            walled_.emplace(makeWalledGpu(gpu_, walls::Coloring::sides, "", std::nullopt, kept));
+            return makePlan(divisibleGpuOf(gpu_, *walled_), partitions);
+        });
+    }
+    static std::string refusal(const std::function<void()>& act) {
+        try {
+            act();
+        } catch (const Error& e) {
+            return e.what();
+        }
+        return "done";
+    }
+
+    TemporaryDirectory folder_;
+    gpu::Gpu gpu_ = gpu::Gpu::open(kGpu, fewSms());
+    LeaseBook book_{folder_.path() / "leases", {kGpu, false}};
+    std::unique_ptr<Keeper> keeper_;
+    std::atomic<bool> ended_ = false;
+    std::thread thread_;
+    std::optional<walls::WalledGpu> walled_;
+};
+
+TEST_F(Keepers, KnowNothingUntilSomebodyHasLooked) {
+    EXPECT_FALSE(KeptGpu::isReady(book_));
+    const auto kept = KeptGpu::find(gpu_, book_);
+    ASSERT_NE(kept, nullptr);
+    EXPECT_FALSE(kept->survey());
+    EXPECT_NE(refusal([&] { kept->take(0, {1, 1}); }).find("set the partitions"), std::string::npos);
+    kept->look(reserve());
+    ASSERT_TRUE(kept->survey());
+    EXPECT_EQ(kept->survey()->topology.sms(), 8u);
+    EXPECT_EQ(kept->bytes() % kept->survey()->row.blockBytes(), 0u);
+    EXPECT_GT(kept->bytes(), kKept / 2);
+    EXPECT_TRUE(KeptGpu::isReady(book_));
+    // Somebody who asks later is told the same.
+    const auto later = KeptGpu::find(gpu_, book_);
+    EXPECT_EQ(later->survey()->toJson(), kept->survey()->toJson());
+    EXPECT_EQ(later->bytes(), kept->bytes());
+}
+
+TEST_F(Keepers, OnlyOneKeepsAGpu) {
+    EXPECT_NE(refusal([&] { Keeper(driver::simulatedDriver(), deviceOf(gpu_), book_); }).find("another process keeps"),
+              std::string::npos);
+}
+
+TEST_F(Keepers, ATenantGetsItsColorInSteps) {
+    const auto kept = looked();
+    book_.setPartitions(parsePartitions("A=50%,B=50%"));
+    const Lease lease = join(kept, "B");
+    walls::PartitionContext tenant = walled_->enclose(wallsOf(lease.share(), *walled_));
+    EXPECT_EQ(lease.share().memoryBytes, kept->bytes() / 2);
+    std::vector<gpu::Buffer> buffers;
+    Bytes sum = 0;
+    for (const Bytes bytes : {Bytes{1_MiB}, Bytes{3_MiB}, Bytes{12_MiB}}) {
+        buffers.push_back(tenant.context().allocate(bytes));
+        sum += bytes;
+    }
+    EXPECT_EQ(tenant.memoryUsed(), sum);
+    // Independently of any timing: a simulated GPU knows where its memory lies. Slices of a side follow each other.
+    const arch::AddressMap& map = gpu_.profile()->map;
+    std::set<bool> sides;
+    gpu_.context().makeCurrent();
+    for (const gpu::Buffer& buffer : buffers)
+        for (const std::uint64_t address : tenant.sampleSectors(buffer, 200, 7))
+            sides.insert(map.locate(gpu_.context().physicalAddress(address)).slice >= map.slices() / 2);
+    EXPECT_EQ(sides.size(), 1u) << "memory of both sides";
+    // More than its share is no memory at all.
+    driver::CUdeviceptr more = 0;
+    tenant.context().makeCurrent();
+    EXPECT_EQ(tenant.context().api().cuMemAlloc(&more, lease.share().memoryBytes), driver::CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+TEST_F(Keepers, GiveNobodyMemoryWithoutALeaseOrOfAnotherColor) {
+    const auto kept = looked();
+    EXPECT_NE(refusal([&] { kept->take(0, {1, 0}); }).find("has no lease"), std::string::npos);
+    book_.setPartitions(parsePartitions("A=50%,B=50%"));
+    const Lease lease = join(kept, "A");
+    const unsigned own = lease.share().colors.front();
+    EXPECT_NE(refusal([&] { kept->take(1 - own, {1, 0}); }).find("no memory of color"), std::string::npos);
+    const auto taken = kept->take(own, {1, 1});
+    EXPECT_EQ(taken.size(), 2u);
+    for (const auto& block : taken) gpu_.api().cuMemRelease(block.handle);
+}
+
+TEST_F(Keepers, HaveBackWhatATenantTookOnceItIsGone) {
+    const auto owner = looked();
+    book_.setPartitions(parsePartitions("A=50%,B=50%"));
+    auto kept = KeptGpu::find(gpu_, book_);
+    const Lease lease = join(owner, "A");
+    const unsigned own = lease.share().colors.front();
+    const std::size_t most = 1000;
+    const auto all = kept->take(own, {most, most});
+    EXPECT_EQ(all.size() * owner->survey()->row.blockBytes(), owner->bytes());
+    EXPECT_TRUE(kept->take(own, {1, 1}).empty());
+    EXPECT_NE(refusal([&] { owner->end(); }).find("tenants have memory"), std::string::npos);
+    for (const auto& block : all) gpu_.api().cuMemRelease(block.handle);
+    kept.reset();
+    // The keeper sees that in a moment.
+    auto again = KeptGpu::find(gpu_, book_);
+    std::vector<walls::BlockSource::Block> taken;
+    for (int i = 0; i < 100 && taken.empty(); ++i) {
+        taken = again->take(own, {most, most});
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_EQ(taken.size(), all.size());
+    for (const auto& block : taken) gpu_.api().cuMemRelease(block.handle);
+}
+
+TEST_F(Keepers, AnswerNonsenseWithOneLineAndGoOn) {
+    const auto folder = book_.openFolder().path();
+    const auto channel = Channel::connect(folder, Keeper::kSocket);
+    ASSERT_TRUE(channel);
+    const auto answerTo = [&](const json& request) {
+        channel->send(request);
+        return channel->receive(std::chrono::seconds(10))->body.value("error", "");
+    };
+    EXPECT_NE(answerTo({{"do", "dance"}}).find("no request dance"), std::string::npos);
+    EXPECT_NE(answerTo({{"do", "make"}}).find("without a number"), std::string::npos);
+    EXPECT_NE(answerTo({{"do", "make"}, {"pages_per_block", 0}, {"skip", 0}, {"bytes", 1}}).find("0 pages"),
+              std::string::npos);
+    EXPECT_NE(answerTo({{"do", "settle"}, {"survey", {{"sms", "9"}}}, {"kinds", ""}}).find("no survey"),
+              std::string::npos);
+    EXPECT_NE(answerTo({{"do", 1}}), "");
+    EXPECT_EQ(answerTo({{"do", "state"}}), "");
+    EXPECT_NE(KeptGpu::find(gpu_, book_), nullptr);
+}
+
+TEST_F(Keepers, TenantsGoOnWhenTheirKeeperIsGone) {
+    const auto kept = looked();
+    book_.setPartitions(parsePartitions("A=50%,B=50%"));
+    const Lease lease = join(kept, "A");
+    walls::PartitionContext tenant = walled_->enclose(wallsOf(lease.share(), *walled_));
+    gpu::Array<std::uint32_t> numbers = tenant.context().array(std::vector<std::uint32_t>(1000, 7));
+    endKeeper();
+    EXPECT_EQ(numbers.download(), std::vector<std::uint32_t>(1000, 7));
+    EXPECT_EQ(KeptGpu::find(gpu_, book_), nullptr);
+    // What it has need not grow.
+    EXPECT_NO_THROW(tenant.context().allocate(1000));
+}
+
+TEST_F(Keepers, WithoutAKeeperThereIsNoMoreMemoryUntilThereIsAnother) {
+    const auto kept = looked();
+    book_.setPartitions(parsePartitions("A=50%,B=50%"));
+    const Lease lease = join(kept, "A");
+    walls::PartitionContext tenant = walled_->enclose(wallsOf(lease.share(), *walled_));
+    endKeeper();
+    driver::CUdeviceptr memory = 0;
+    tenant.context().makeCurrent();
+    EXPECT_EQ(tenant.context().api().cuMemAlloc(&memory, 1000), driver::CUDA_ERROR_OUT_OF_MEMORY);
+    startKeeper();
+    tenant.context().makeCurrent();
+    EXPECT_EQ(tenant.context().api().cuMemAlloc(&memory, 1000), driver::CUDA_ERROR_OUT_OF_MEMORY)
+        << "nobody has looked yet";
+    looked();
+    tenant.context().makeCurrent();
+    EXPECT_EQ(tenant.context().api().cuMemAlloc(&memory, 1000), driver::CUDA_SUCCESS);
+}
+
+}  // namespace
+}  // namespace bulkhead::isolate

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Tenants come and go in one half of a real GPU while programs in the other half are timed.
+
+churn.py --bulkhead FILE --program FILE [--gpu cuda:0] [--seconds 600] [--seed 1] [--json FILE]
+
+PROGRAM is tests/soak/churn.cu, by nvcc -cudart shared with PTX, or by bulkhead cc. Uses an MPS daemon and a folder of
+leases of its own; changes no setting of the GPU. In the second half programs that stream, gather and fill memory join,
+work for some seconds, and leave, or are ended by isolate stop in the middle of a kernel. In the first half a program that
+waits for every access, and one that streams, are timed second by second: alone first, then beside all of it.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+
+class Tenant:
+    """A program in a partition, and what it said when."""
+
+    def __init__(self, options, partition, mode, seconds, megabytes, seed):
+        self.begin = time.monotonic()
+        self.mode, self.megabytes, self.joined, self.end, self.failure = mode, megabytes, None, None, None
+        self.samples, self.cycles, self.times, self.left = [], [], [], None
+        command = [options.bulkhead, "isolate", "run", "--gpu", options.gpu, "--partition", partition, "--",
+                   options.program, mode, str(seconds), str(megabytes), str(seed)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            words = line.split()
+            if words[:1] == ["in"]:
+                self.joined = time.monotonic() - self.begin
+            elif words[:1] == ["sample"]:
+                self.samples.append(float(words[1]))
+                self.times.append(time.monotonic())
+                self.cycles += [float(word) for word in words[2:]]
+            elif words[:1] == ["out"]:
+                self.end = [int(words[1]), int(words[2])]
+            elif self.end != "stopped":
+                self.failure = line.strip()
+
+    def wait(self):
+        self.process.wait()
+        self.reader.join()
+        self.left = time.monotonic()
+        return self
+
+    def works(self, begin, end):
+        """Whether it was inside for all of that time."""
+        return self.joined is not None and self.begin + self.joined <= begin and end <= self.left
+
+
+class Neighbours(threading.Thread):
+    """Tenants of the second half, one after the other."""
+
+    def __init__(self, options, seed):
+        super().__init__()
+        self.options, self.random, self.over, self.all, self.stopped = options, random.Random(seed), False, [], 0
+
+    def run(self):
+        while not self.over:
+            mode = self.random.choice(["stream", "stream", "gather"])
+            megabytes = self.random.choice([64, 1000, 8000, 30000, 60000])
+            seconds = self.random.choice([1, 3, 6, 10])
+            tenant = Tenant(self.options, "B", mode, seconds, megabytes, self.random.randrange(1 << 30))
+            self.all.append(tenant)
+            if self.random.random() < 0.4:
+                deadline = time.monotonic() + 10
+                while tenant.joined is None and time.monotonic() < deadline and tenant.process.poll() is None:
+                    time.sleep(0.01)
+                time.sleep(self.random.random() * seconds)
+                if tenant.process.poll() is None:
+                    tenant.end = "stopped"
+                    subprocess.run([self.options.bulkhead, "isolate", "stop", "--gpu", self.options.gpu, "--partition",
+                                    "B"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+                    self.stopped += 1
+            tenant.wait()
+
+
+def victim(options, mode, seconds, megabytes):
+    return Tenant(options, "A", mode, seconds, megabytes, 7).wait()
+
+
+def timeline(began, victims, neighbours):
+    """Each second of a program that was timed, and who worked beside it all the while."""
+    rows = []
+    for tenant in victims:
+        for end, sample in zip(tenant.times, tenant.samples):
+            inside = [n for n in neighbours if n.works(end - 1, end)]
+            beside = f"{inside[0].mode}, {inside[0].megabytes} MB" if inside else "who comes or goes"
+            stopped = sum(n.end == "stopped" and n.left <= end for n in neighbours)
+            rows.append({"second": round(end - began), "program": tenant.mode, "value": sample, "beside": beside,
+                         "stopped before": stopped})
+    return rows
+
+
+def compare(program, unit, alone, beside):
+    usual, rate = statistics.median(alone), unit == "GB/s"
+    worst = min(beside) if rate else max(beside)
+    return {"program": program, "unit": unit, "alone": round(usual, 2), "beside": round(statistics.median(beside), 2),
+            "worst second": worst, "seconds": len(beside),
+            "loss in the worst second": round(100 * (1 - worst / usual if rate else worst / usual - 1), 2)}
+
+
+def column(name, unit=""):
+    return {"name": name, "unit": unit}
+
+
+def device():
+    names = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+                           capture_output=True, text=True, check=True).stdout
+    return ", driver ".join(names.splitlines()[0].split(", "))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bulkhead", required=True)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--gpu", default="cuda:0")
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    folder = tempfile.mkdtemp()
+    os.environ.update(CUDA_MPS_PIPE_DIRECTORY=folder + "/pipe", CUDA_MPS_LOG_DIRECTORY=folder + "/log",
+                      BULKHEAD_LEASES=folder + "/leases")
+    os.mkdir(folder + "/pipe")
+    os.mkdir(folder + "/log")
+    subprocess.run(["nvidia-cuda-mps-control", "-d"], check=True)
+    isolate = [options.bulkhead, "isolate"]
+    victims, began = [("latency", 64, "ns"), ("stream", 8000, "GB/s")], time.monotonic()
+    rows, wrong, neighbours = [], [], Neighbours(options, options.seed)
+    try:
+        subprocess.run(isolate + ["set", "--gpu", options.gpu, "--partitions", "A=50%,B=50%"], check=True,
+                       stdout=subprocess.DEVNULL)
+        alone = {mode: victim(options, mode, 8, megabytes) for mode, megabytes, _ in victims}
+        for tenant in alone.values():
+            if not tenant.samples:
+                raise SystemExit(f"churn.py: a program alone in its half says: {tenant.failure}")
+        neighbours.start()
+        beside = {mode: [] for mode, _, _ in victims}
+        while time.monotonic() - began < options.seconds - 25:
+            for mode, megabytes, _ in victims:
+                beside[mode].append(victim(options, mode, 20, megabytes))
+        neighbours.over = True
+        neighbours.join()
+        for mode, _, unit in victims:
+            tenants = beside[mode]
+            rows.append(compare(mode, unit, alone[mode].samples, [s for t in tenants for s in t.samples]))
+            if alone[mode].cycles:
+                rows.append(compare(mode, "cycles", alone[mode].cycles, [c for t in tenants for c in t.cycles]))
+        everybody = neighbours.all + [t for tenants in beside.values() for t in tenants] + list(alone.values())
+        joins = sorted(t.joined for t in everybody if t.joined is not None)
+        for tenant in everybody:
+            if tenant.joined is None or tenant.failure or (tenant.end != "stopped" and tenant.end != [0, 0]):
+                wrong.append(f"{tenant.mode}: joined {tenant.joined}, end {tenant.end}, {tenant.failure}")
+    finally:
+        subprocess.run(isolate + ["clear", "--gpu", options.gpu], check=False)
+        subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True, check=False)
+        shutil.rmtree(folder, ignore_errors=True)
+    counts = {"tenants": len(everybody), "stopped": neighbours.stopped, "not right": len(wrong),
+              "median join": round(statistics.median(joins), 3), "longest join": round(joins[-1], 3)}
+    print(json.dumps(rows, indent=1), json.dumps(counts), *wrong[:20], sep="\n")
+    if options.json:
+        version = subprocess.run([options.bulkhead, "--version"], capture_output=True, text=True, check=True).stdout
+        provenance = {"command": f"tests/soak/churn.py --seconds {options.seconds:g} --seed {options.seed}",
+                      "gpu": options.gpu, "version": re.search(r"[0-9.]+[0-9]", version).group(), "device": device(),
+                      "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
+        victims_table = {"title": "Programs in one half of a GPU", "provenance": provenance,
+                         "columns": [column("program"), column("unit"), column("alone"), column("beside"),
+                                     column("worst second"), column("seconds"),
+                                     column("loss in the worst second", "%")], "rows": rows}
+        joins_table = {"title": "Tenants that came and went", "provenance": provenance,
+                       "columns": [column("tenants"), column("stopped"), column("not right"),
+                                   column("median join", "s"), column("longest join", "s")], "rows": [counts]}
+        seconds = timeline(began, [t for tenants in beside.values() for t in tenants], neighbours.all)
+        seconds_table = {"title": "Second by second", "provenance": provenance,
+                         "columns": [column("second"), column("program"), column("value", "ns or GB/s"),
+                                     column("beside"), column("stopped before")], "rows": seconds}
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"schema": "bulkhead.result/1", "title": "Tenants come and go in one half of a GPU while programs "
+                       "in the other half are timed", "results": [victims_table, joins_table, seconds_table]}, file, indent=2)
+            file.write("\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
