@@ -101,6 +101,7 @@ driver::CUdevice addSimulated(const std::string& name, const SimulationOptions& 
     simulation.scheduler = options.scheduler;
     simulation.observer = options.observer;
     simulation.sample = options.sample;
+    simulation.separate = options.separate;
     simulation.heartbeat = std::move(heartbeat);
     const driver::CUdevice ordinal = driver::simulatorApi().addDevice(std::move(profile), std::move(simulation));
     driver::simulatorApi().setSharing(ordinal, options.concurrentContexts);
@@ -338,6 +339,9 @@ void Context::limitThreads(double share) {
     if (!state_->device->machine) throw Error("{}: MPS limits the threads of processes, not of contexts", info().name);
     state_->makeCurrent();
     state_->check(driver::simulatorApi().limitThreads(share), "cannot limit threads");
+}
+void Context::launchAsNeighbour(bool on) {
+    if (sim::Machine* machine = state_->device->machine) machine->launchAsNeighbour(on);
 }
 const DeviceInfo& Context::info() const {
     return state_->info;

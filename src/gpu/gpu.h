@@ -12,6 +12,7 @@
 
 #include "gpu/capabilities.h"
 #include "gpu/device_info.h"
+#include "sim/separation.h"
 
 namespace bulkhead::arch {
 struct DeviceProfile;
@@ -220,6 +221,9 @@ class Context {
     /// The share of the GPU's threads, from 0 to 1, that it may have at once, as MPS limits its clients. Throws Error
     /// where contexts of one process do not run side by side.
     void limitThreads(double share);
+    /// Whether launches on its GPU are a neighbour's from now on: see SimulationOptions::separate. Of no meaning to a
+    /// real GPU.
+    void launchAsNeighbour(bool);
 
     const DeviceInfo& info() const;
     const driver::DriverApi& api() const;
@@ -240,6 +244,7 @@ struct SimulationOptions {
         heartbeat;  ///< addDevice(): called now and then while it simulates
     /// Contexts that are made by CUDA's own calls, the primary one included, run side by side as under MPS.
     bool concurrentContexts = false;
+    sim::ResourceSet separate = {};  ///< of which a neighbour has copies of its own (sim::Separation)
 };
 
 class LaunchCounters;

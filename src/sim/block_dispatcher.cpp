@@ -52,7 +52,7 @@ bool BlockDispatcher::placeNext(SmGroup& group) {
         placed_ = launch.spec.cluster.count();
         if (placed_ == 1 ? placeBlock(group, launch, claimed) : placeCluster(group, launch, claimed)) return true;
         if (launch.spec.sms.empty()) return false;
-        if (claimed.empty()) claimed.assign(group.sms().size(), false);
+        if (claimed.empty()) claimed.assign(group.count(), false);
         for (std::size_t i = 0; i < claimed.size(); ++i) claimed[i] = claimed[i] || launch.spec.sms[i];
     }
     return false;
@@ -72,11 +72,11 @@ bool BlockDispatcher::withinThreadLimit(const SmGroup& group, const Launch& laun
 }
 
 bool BlockDispatcher::placeBlock(SmGroup& group, Launch& launch, const std::vector<bool>& claimed) {
-    const auto count = static_cast<std::uint32_t>(group.sms().size());
+    const std::uint32_t count = group.count();
     const BlockNeeds& needs = launch.record.occupancy.needs;
     for (std::uint32_t i = 0; i < count; ++i) {
         const std::uint32_t sm = (group.nextSm + i) % count;
-        if (!launch.mayUse(sm) || (!claimed.empty() && claimed[sm]) || !group.sms()[sm]->fits(needs)) continue;
+        if (!launch.mayUse(sm) || (!claimed.empty() && claimed[sm]) || !group.fits(sm, needs)) continue;
         if (launch.nextBlock == launch.stopAt && !passStop_(launch)) return false;
         group.nextSm = (sm + 1) % count;
         put(group, launch, sm);
@@ -95,7 +95,7 @@ void BlockDispatcher::put(SmGroup& group, Launch& launch, std::uint32_t sm) {
     }
     const Dim3& grid = launch.spec.grid;
     const std::uint64_t number = at.index.x + std::uint64_t{grid.x} * (at.index.y + std::uint64_t{grid.y} * at.index.z);
-    group.sms()[sm]->placeBlock(next_, launch.context, launch.record.id, launch.record.occupancy.needs, at.index,
+    group.sm(sm, launch.record.id).placeBlock(next_, launch.context, launch.record.id, launch.record.occupancy.needs, at.index,
                                 number, nameOf(sm, launch.spec), cluster, at.rank);
 }
 
@@ -123,7 +123,7 @@ bool BlockDispatcher::findCluster(const SmGroup& group, const Launch& launch, co
         const std::size_t before = clusterSms_.size();
         for (const std::uint32_t sm : gpc)
             if (clusterSms_.size() < wanted && launch.mayUse(sm) && (claimed.empty() || !claimed[sm]) &&
-                group.sms()[sm]->fits(launch.record.occupancy.needs, each))
+                group.fits(sm, launch.record.occupancy.needs, each))
                 clusterSms_.push_back(sm);
         if (clusterSms_.size() == before) return false;
     }

@@ -25,7 +25,7 @@ Machine::Machine(arch::DeviceProfile profile, Options options)
     : profile_(std::move(profile)),
       options_(std::move(options)),
       policy_(findScheduler(options_.scheduler)),
-      shared_(profile_),
+      shared_(profile_, options_.separate),
       sim_(shared_, options_.observer),
       physical_(profile_),
       units_(shared_, options_.observer, options_.threads ? options_.threads : hostThreads()),
@@ -134,11 +134,11 @@ void Machine::bringCode(const Launch& launch) {
     const auto& config = sim_.config.instruction;
     if (!config.sets) return;
     const LaunchContext& context = launch.context;
-    const std::vector<std::unique_ptr<Sm>>& sms = groupOf(launch).sms();
+    const SmGroup& group = groupOf(launch);
     Counters own;
     std::uint32_t most = 0;
-    for (std::size_t i = 0; i < sms.size(); ++i) {
-        const std::uint32_t lines = sms[i]->bringCode(*context.program, *context.code);
+    for (std::uint32_t i = 0; i < group.count(); ++i) {
+        const std::uint32_t lines = group.sm(i, launch.record.id).bringCode(*context.program, *context.code);
         most = std::max(most, lines);
         if (i % config.sharers == 0) own.l2Sectors += lines;
     }
@@ -217,6 +217,7 @@ LaunchId Machine::launch(StreamId stream, LaunchSpec spec) {
     launches_.push_back(makeLaunch(stream, std::move(spec)));
     units_.addLaunch();
     const LaunchId id = launches_.back().record.id;
+    if (asNeighbour_) shared_.separation.addNeighbour(id);
     streams_.launch(stream, id, launches_.back().spec);
     return id;
 }
@@ -264,8 +265,8 @@ void Machine::startBlocks(LaunchId id) {
         return launches_[other].spec.priority <= launch.spec.priority || launches_[other].holdsGpu;
     });
     group.running.insert(before.base(), id);
-    for (std::size_t i = 0; i < group.sms().size(); ++i)
-        if (launch.mayUse(i)) group.sms()[i]->beginLaunch(launch.record.occupancy.l1Bytes);
+    for (std::uint32_t i = 0; i < group.count(); ++i)
+        if (launch.mayUse(i)) group.sm(i, id).beginLaunch(launch.record.occupancy.l1Bytes);
     bringCode(launch);
     if (limits_.instructionsReached()) return launchFailed(id, limits_.outOfInstructions(launch), sim_.now());
     slicer_.consider();

@@ -48,6 +48,7 @@ class Machine final {
         bool sample = false;   ///< times some launches and blocks only, and estimates the others
         std::function<void(const Machine&)> heartbeat;  ///< called now and then during long runs
         std::uint32_t place = 0;                        ///< among GPUs whose memory is to have addresses of its own
+        ResourceSet separate = {};                      ///< of which a neighbour has copies of its own (Separation)
     };
     Machine(arch::DeviceProfile, Options);
     explicit Machine(arch::DeviceProfile profile) : Machine(std::move(profile), Options()) {}
@@ -74,6 +75,8 @@ class Machine final {
     StreamId createStream(ContextId context) { return streams_.create(context); }
     /// Checked at once (throws Error); runs when what was put into the stream before it is done.
     LaunchId launch(StreamId, LaunchSpec);
+    /// Whether launches from now on are a neighbour's (Separation).
+    void launchAsNeighbour(bool on) { asNeighbour_ = on; }
     /// How much of L2 may hold persisting lines (AccessWindow), of all contexts together.
     void setPersistingL2(Bytes);
     void resetPersistingL2();
@@ -185,7 +188,7 @@ class Machine final {
     std::vector<FailedLaunch> untimedFailures_;  ///< of blocks that were executed without time
     Cycles retryUntimed_ = kNever;               ///< when blocks that wait for timed ones are looked at again
     Cycles nextSample_ = kNever;
-    bool interrupted_ = false, hostExpected_ = false;
+    bool interrupted_ = false, hostExpected_ = false, asNeighbour_ = false;
 };
 
 }  // namespace bulkhead::sim

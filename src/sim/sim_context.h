@@ -12,6 +12,7 @@
 #include "sim/machine_config.h"
 #include "sim/mem/request.h"
 #include "sim/observer.h"
+#include "sim/separation.h"
 
 namespace bulkhead::sim {
 
@@ -28,15 +29,17 @@ struct Traffic {
 
 /// What all units of a simulated GPU share. Nothing in it changes while they advance.
 struct SimShared {
-    explicit SimShared(const arch::DeviceProfile& p)
+    explicit SimShared(const arch::DeviceProfile& p, ResourceSet separate = {})
         : profile(p),
           config(p),
           l2Clock(p.clock.l2MHz, p.clock.coreMHz),
-          memoryClock(p.clock.memoryMHz, p.clock.coreMHz) {}
+          memoryClock(p.clock.memoryMHz, p.clock.coreMHz),
+          separation(separate) {}
 
     const arch::DeviceProfile& profile;
     const MachineConfig config;
     const ClockDomain l2Clock, memoryClock;
+    Separation separation;
     RequestStore requests;
     AccessWindows windows;
     Traffic traffic;       ///< at the beginning of the window
@@ -54,6 +57,7 @@ class SimContext {
     const arch::DeviceProfile& profile;
     const MachineConfig& config;
     const ClockDomain &l2Clock, &memoryClock;
+    const Separation& separation;
     Observer* const observer;
     RequestPool requests;
 
@@ -91,6 +95,7 @@ class SimContext {
           config(shared.config),
           l2Clock(shared.l2Clock),
           memoryClock(shared.memoryClock),
+          separation(shared.separation),
           observer(o),
           requests(shared.requests),
           shared_(shared) {}

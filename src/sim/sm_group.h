@@ -14,7 +14,7 @@ namespace bulkhead::sim {
 /// group has the GPU.
 class SmGroup {
   public:
-    /// `logs`: one for each SM, or none.
+    /// `logs`: one for each SM and each copy of it, or none.
     SmGroup(SimShared&, const CrossbarLatency&, const std::vector<ObserverLog*>& logs, std::uint32_t firstPort,
             const SchedulerChoice&);
 
@@ -22,9 +22,22 @@ class SmGroup {
     std::uint32_t nextSm = 0;       ///< the first to be tried for the next block
 
     bool hasWork() const { return !running.empty(); }
+    /// All of them; where SMs are separate (Separation), those of neighbours behind the others.
     const std::vector<std::unique_ptr<Sm>>& sms() const { return sms_; }
+    /// SMs that launches can tell apart.
+    std::uint32_t count() const { return count_; }
+    Sm& sm(std::uint32_t number, LaunchId launch) const {
+        return *sms_[number + count_ * separation_.copyOf(Resource::sms, launch)];
+    }
+    /// Whether an SM has room for so many such blocks.
+    bool fits(std::uint32_t number, const BlockNeeds& needs, std::uint32_t blocks = 1) const {
+        if (sms_.size() == count_) return sms_[number]->fits(needs, blocks);
+        return sms_[number]->fitsBeside(*sms_[number + count_], needs, blocks);
+    }
 
   private:
+    const Separation& separation_;
+    std::uint32_t count_;
     std::vector<std::unique_ptr<Sm>> sms_;
 };
 

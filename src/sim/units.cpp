@@ -8,12 +8,13 @@ namespace bulkhead::sim {
 Units::Units(SimShared& shared, Observer* observer, unsigned threads)
     : shared_(shared), latency_(shared), observer_(observer), team_(std::min(threads, shared.config.sm.count)) {
     const std::uint32_t channels = shared.profile.map.channels();
+    const std::uint32_t sms = shared.config.sm.count * shared.separation.copies(Resource::sms);
     if (observer)
-        for (std::uint32_t i = 0; i < shared.config.sm.count + channels; ++i)
+        for (std::uint32_t i = 0; i < sms + channels; ++i)
             logs_.push_back(std::make_unique<ObserverLog>());
     for (std::uint32_t c = 0; c < channels; ++c)
         partitions_.push_back(std::make_unique<MemoryPartition>(
-            shared, latency_, observer ? logs_[shared.config.sm.count + c].get() : nullptr, c));
+            shared, latency_, observer ? logs_[sms + c].get() : nullptr, c));
     addLaunch();
 }
 
@@ -24,7 +25,7 @@ std::unique_ptr<SmGroup> Units::makeGroup(const SchedulerChoice& policy) {
     for (const auto& log : logs_) logs.push_back(log.get());
     auto group = std::make_unique<SmGroup>(shared_, latency_, logs, static_cast<std::uint32_t>(sms_.size()), policy);
     for (const auto& sm : group->sms()) sms_.push_back(sm.get());
-    for (const auto& partition : partitions_) partition->port().addSms(shared_.config.sm.count);
+    for (const auto& partition : partitions_) partition->port().addSms(static_cast<std::uint32_t>(group->sms().size()));
     return group;
 }
 

@@ -65,6 +65,19 @@ TEST(MshrFile, requestsForOneLineShareAnEntryUpToTheMergeLimit) {
     EXPECT_FALSE(mshrs.full());
 }
 
+TEST(MshrFile, eachCopyHasAllItsEntriesWhateverTheOtherHolds) {
+    MshrFile mshrs(2, 1, 2);
+    const std::uint32_t e = mshrs.allocate(0x1000, 1);
+    mshrs.allocate(0x2000, 1);
+    EXPECT_TRUE(mshrs.full(1));
+    EXPECT_EQ(mshrs.unused(0), 2u);
+    mshrs.allocate(0x3000, 0);
+    mshrs.wait(e, 0, 1);
+    EXPECT_TRUE(mshrs.arrive(e, 1, [](std::uint32_t) {}));
+    EXPECT_EQ(mshrs.unused(1), 1u);
+    EXPECT_EQ(mshrs.unused(0), 1u);
+}
+
 TEST(MshrFile, aWaiterGoesWhenItsLastSectorComes) {
     MshrFile mshrs(1, 4);
     const std::uint32_t e = mshrs.allocate(0);

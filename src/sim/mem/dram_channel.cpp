@@ -32,9 +32,12 @@ DramChannel::DramChannel(SimContext& sim, std::uint32_t index)
     : sim_(sim),
       index_(index),
       capacity_(sim.config.dram.queue),
-      banks_(sim.profile.map.banksPerChannel()),
+      banksEach_(sim.profile.map.banksPerChannel()),
+      queued_(sim.separation.copiesOfQueues()),
+      banks_(banksEach_ * sim.separation.copies(Resource::banks)),
       waiting_((banks_.size() + 63) / 64, 0),
       hits_(waiting_.size(), 0),
+      busFree_(sim.separation.copies(Resource::bus)),
       refreshInterval_(sim.config.dram.tREFI),
       refreshCycles_(sim.config.dram.tRFC),
       rowPolicy_(makeRowPolicy(sim.profile.dram)) {}
@@ -45,7 +48,7 @@ void DramChannel::append(DramBank& bank, RequestId id) {
     request.since = sim_.now();
     (bank.last == kNoRequest ? bank.first : sim_.requests[bank.last].next) = id;
     bank.last = id;
-    ++queued_;
+    ++queued_[sim_.separation.queuesOf(request.launch)];
     waiting_[request.bank >> 6] |= std::uint64_t{1} << (request.bank & 63);
 }
 
@@ -55,7 +58,7 @@ void DramChannel::unlink(DramBank& bank, RequestId id) {
     const Request& request = sim_.requests[id];
     (previous == kNoRequest ? bank.first : sim_.requests[previous].next) = request.next;
     if (bank.last == id) bank.last = previous;
-    --queued_;
+    --queued_[sim_.separation.queuesOf(request.launch)];
     if (bank.first == kNoRequest) waiting_[request.bank >> 6] &= ~(std::uint64_t{1} << (request.bank & 63));
 }
 
@@ -69,16 +72,20 @@ void DramChannel::schedule(std::uint64_t cycle) {
 /// one can still be felt.
 void DramChannel::refreshBanks(std::uint64_t cycle) {
     refreshes_ = cycle / refreshInterval_;
-    std::uint64_t begin = refreshes_ * refreshInterval_;
-    for (const DramBank& bank : banks_)
+    for (std::size_t first = 0; first < banks_.size(); first += banksEach_)
+        refreshBanks(std::span(banks_).subspan(first, banksEach_), refreshes_ * refreshInterval_);
+    std::ranges::fill(hits_, 0);
+}
+
+void DramChannel::refreshBanks(std::span<DramBank> banks, std::uint64_t begin) const {
+    for (const DramBank& bank : banks)
         begin = std::max(
             begin, bank.openRow == DramBank::kClosed ? bank.activateReady : bank.prechargeReady + sim_.config.dram.tRP);
-    for (DramBank& bank : banks_) {
+    for (DramBank& bank : banks) {
         bank.openRow = DramBank::kClosed;
         bank.hit = kNoRequest;
         bank.activateReady = begin + refreshCycles_;
     }
-    std::ranges::fill(hits_, 0);
 }
 
 void DramChannel::closeIdleRow(DramBank& bank, std::uint64_t cycle) const {
@@ -93,9 +100,9 @@ void DramChannel::offerRoom() {
     const std::size_t first = turn_;
     for (std::size_t i = 0; i < slices_.size(); ++i) {
         const std::size_t slice = (first + i) % slices_.size();
-        const std::size_t before = queued_;
+        const std::size_t before = waiting();
         slices_[slice]->dramHasRoom();
-        if (queued_ != before) turn_ = (slice + 1) % slices_.size();
+        if (waiting() != before) turn_ = (slice + 1) % slices_.size();
     }
 }
 

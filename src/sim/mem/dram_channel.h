@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,9 @@ class DramChannel {
     DramChannel(SimContext&, std::uint32_t index);
     virtual ~DramChannel() = default;
 
-    std::size_t room() const { return capacity_ - queued_; }
-    /// A fill or a write-back; `room()` must not be 0.
+    /// In the queue, for requests of a launch.
+    std::size_t room(std::uint32_t launch = 0) const { return capacity_ - queued_[sim_.separation.queuesOf(launch)]; }
+    /// A fill or a write-back, for which there must be room.
     virtual void enqueue(RequestId) = 0;
     /// Slices that found no room are told when there is some.
     void notifyWhenRoom(L2Slice& slice) { slices_.push_back(&slice); }
@@ -54,14 +56,19 @@ class DramChannel {
     void settleRow(DramBank& bank, std::uint64_t cycle) const {
         if (rowPolicy_ && bank.openRow != DramBank::kClosed && bank.hit == kNoRequest) closeIdleRow(bank, cycle);
     }
+    std::uint64_t& busFree(RequestId id) {
+        return busFree_[sim_.separation.copyOf(Resource::bus, sim_.requests[id].launch)];
+    }
     void offerRoom();
 
     SimContext& sim_;
     std::uint32_t index_;
-    std::size_t capacity_, queued_ = 0;
+    std::size_t capacity_;
+    std::size_t banksEach_;            ///< of one copy of the banks
+    std::vector<std::size_t> queued_;  ///< by copy of the queue
     std::vector<DramBank> banks_;
     std::vector<std::uint64_t> waiting_, hits_;  ///< bit per bank: has requests; has one for its open row
-    std::uint64_t busFree_ = 0;                  ///< first cycle for the next column command
+    std::vector<std::uint64_t> busFree_;         ///< first cycle for the next column command, by copy of the bus
     std::uint64_t scheduled_ = kNever;           ///< memory cycle of the next step
     const std::uint64_t refreshInterval_, refreshCycles_;
     std::uint64_t refreshes_ = 0;
@@ -71,6 +78,8 @@ class DramChannel {
 
   private:
     void refreshBanks(std::uint64_t cycle);
+    void refreshBanks(std::span<DramBank>, std::uint64_t begin) const;
+    std::size_t waiting() const { return std::accumulate(queued_.begin(), queued_.end(), std::size_t{0}); }
     void closeIdleRow(DramBank&, std::uint64_t cycle) const;
 };
 

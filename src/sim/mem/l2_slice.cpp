@@ -41,64 +41,133 @@ L2Slice::L2Slice(SimContext& sim, std::uint32_t index, SlicePort& port, DramChan
       index_(index),
       port_(port),
       channel_(channel),
-      tags_(sim.profile.map.setsPerSlice(), sim.config.l2.ways, sim.profile.l2.replacement),
+      sets_(sim.profile.map.setsPerSlice()),
+      tags_(sets_ * sim.separation.copies(Resource::l2), sim.config.l2.ways, sim.profile.l2.replacement),
       serveWrite_(writePolicies()[static_cast<std::size_t>(sim.profile.l2.writePolicy)].serve),
-      mshrs_(sim.config.l2.mshrs, sim.config.l2.mshrMerges),
+      mshrs_(sim.config.l2.mshrs, sim.config.l2.mshrMerges, sim.separation.copiesOfQueues()),
       wide_(wideSectors(sim.config.l2.lineBytes / sim.config.l2.sectorBytes, sim.config.l2.sectorsFetched)),
+      ports_(sim.separation.copies(Resource::ports)),
       responseBacklog_(sim.config.l2.responseQueue *
                        portEdges(sim.config.l2.sectorBytes, sim.config.crossbar.responseBytesPerCycle)) {
     channel.notifyWhenRoom(*this);
 }
 
 void L2Slice::arrive(RequestId id) {
-    sim_.requests[id].next = kNoRequest;
-    (last_ == kNoRequest ? first_ : sim_.requests[last_].next) = id;
-    last_ = id;
-    if (stalled_ == Served::yes) schedule(std::max(sim_.now(), sim_.l2Clock.coreAt(busyUntil_)));
+    Request& request = sim_.requests[id];
+    request.set += sets_ * sim_.separation.copyOf(Resource::l2, request.launch);
+    const std::uint32_t index = portOf(request);
+    append(ports_[index].queue, id);
+    const Port& port = ports_[index];
+    if (port.stalled == Served::yes) schedule(index, std::max(sim_.now(), sim_.l2Clock.coreAt(port.busyUntil)));
 }
 
-void L2Slice::schedule(Cycles when) {
-    if (when >= scheduled_) return;
-    scheduled_ = when;
+void L2Slice::append(Queue& queue, RequestId id) {
+    sim_.requests[id].next = kNoRequest;
+    (queue.last == kNoRequest ? queue.first : sim_.requests[queue.last].next) = id;
+    queue.last = id;
+}
+
+RequestId L2Slice::takeFirst(Queue& queue) {
+    const RequestId id = queue.first;
+    queue.first = sim_.requests[id].next;
+    if (queue.first == kNoRequest) queue.last = kNoRequest;
+    return id;
+}
+
+void L2Slice::schedule(std::uint32_t index, Cycles when) {
+    Port& port = ports_[index];
+    if (when >= port.scheduled) return;
+    port.scheduled = when;
     if (when == sim_.now()) {
-        process();
+        process(index);
     } else {
-        sim_.schedule(when, EventKind::sliceProcess, index_);
+        sim_.schedule(when, EventKind::sliceProcess, index_ * kMostPorts + index);
     }
 }
 
-void L2Slice::process() {
-    if (sim_.now() != scheduled_) return;  // overtaken by an earlier one
-    scheduled_ = kNever;
-    while (first_ != kNoRequest) {
-        const std::uint64_t edge = std::max(sim_.l2Clock.edgeAt(sim_.now()), busyUntil_);
+void L2Slice::process(std::uint32_t index) {
+    Port& port = ports_[index];
+    if (sim_.now() != port.scheduled) return;  // overtaken by an earlier one
+    port.scheduled = kNever;
+    while (port.queue.first != kNoRequest || (port.aside.first != kNoRequest && !port.asideWaits)) {
+        const std::uint64_t edge = std::max(sim_.l2Clock.edgeAt(sim_.now()), port.busyUntil);
         if (sim_.l2Clock.coreAt(edge) > sim_.now()) {
-            schedule(sim_.l2Clock.coreAt(edge));
+            schedule(index, sim_.l2Clock.coreAt(edge));
             return;
         }
-        const RequestId id = first_, next = sim_.requests[id].next;
+        if (port.aside.first != kNoRequest && !port.asideWaits) [[unlikely]] {
+            if (!serveAside(index, edge)) return;
+            continue;
+        }
+        const RequestId id = port.queue.first, next = sim_.requests[id].next;
         const std::uint32_t launch = sim_.requests[id].launch;
-        const Served served = serve(id, edge);
-        if (served != stalled_) {
-            noteStall(launch);
-            stalled_ = served;
-            stalledSince_ = sim_.now();
+        if (port.aside.first != kNoRequest && sim_.separation.isNeighbour(launch)) [[unlikely]] {
+            append(port.aside, takeFirst(port.queue));
+            continue;
+        }
+        const Served served = serve(port, id, edge);
+        if (waitsForItsOwn(served, launch)) [[unlikely]] {
+            append(port.aside, takeFirst(port.queue));
+            port.asideWaits = true;
+            continue;
+        }
+        if (served != port.stalled) {
+            noteStall(port, launch);
+            port.stalled = served;
+            port.stalledSince = sim_.now();
         }
         if (served != Served::yes) {
             if (served == Served::responseFull)
-                schedule(std::max(sim_.now() + 1, sim_.l2Clock.coreAt(portFree_ - responseBacklog_ + 1)));
+                schedule(index,
+                         std::max(sim_.now() + 1, sim_.l2Clock.coreAt(port.responseFree - responseBacklog_ + 1)));
             return;  // the other stalls end when a fill comes or the channel has room
         }
-        first_ = next;
-        if (next == kNoRequest) last_ = kNoRequest;
+        port.queue.first = next;
+        if (next == kNoRequest) port.queue.last = kNoRequest;
         port_.credit(id);
     }
 }
 
-void L2Slice::noteStall(std::uint32_t launch) {
+/// Whether a launch's request waits for something that others have another copy of.
+bool L2Slice::waitsForItsOwn(Served served, std::uint32_t launch) const {
+    const Separation& s = sim_.separation;
+    switch (served) {
+        case Served::yes:
+        case Served::responseFull:
+            return false;
+        case Served::mshrFull:
+        case Served::dramFull:
+            return s.queuesOf(launch) != 0;
+        case Served::lineBusy:
+            return s.copyOf(Resource::l2, launch) != 0;
+    }
+    return false;
+}
+
+/// The first of those that stepped aside. False if the port has to wait for something that is everybody's.
+bool L2Slice::serveAside(std::uint32_t index, std::uint64_t edge) {
+    Port& port = ports_[index];
+    const RequestId id = port.aside.first, next = sim_.requests[id].next;
+    const Served served = serve(port, id, edge);
+    if (served == Served::yes) {
+        port.aside.first = next;
+        if (next == kNoRequest) port.aside.last = kNoRequest;
+        port_.credit(id);
+        return true;
+    }
+    // Others need not wait for it, whatever it waits for by now.
+    if (served != Served::responseFull) {
+        port.asideWaits = true;
+        return true;
+    }
+    schedule(index, std::max(sim_.now() + 1, sim_.l2Clock.coreAt(port.responseFree - responseBacklog_ + 1)));
+    return false;
+}
+
+void L2Slice::noteStall(const Port& port, std::uint32_t launch) {
     Counters& counters = sim_.counters(launch);
-    const Cycles waited = sim_.now() - stalledSince_;
-    switch (stalled_) {
+    const Cycles waited = sim_.now() - port.stalledSince;
+    switch (port.stalled) {
         case Served::yes:
             break;
         case Served::mshrFull:
@@ -116,13 +185,13 @@ void L2Slice::noteStall(std::uint32_t launch) {
     }
 }
 
-L2Slice::Served L2Slice::serve(RequestId id, std::uint64_t edge) {
+L2Slice::Served L2Slice::serve(Port& port, RequestId id, std::uint64_t edge) {
     Request& request = sim_.requests[id];
     if (request.sm == kCopyEngine) [[unlikely]]
-        return serveCopy(id, edge);
+        return serveCopy(port, id, edge);
     const std::uint32_t way = tags_.find(request.set, request.line);
     const bool writes = request.kind == RequestKind::write;
-    if (!writes && portFree_ >= edge + responseBacklog_) return Served::responseFull;
+    if (!writes && port.responseFree >= edge + responseBacklog_) return Served::responseFull;
     std::uint64_t service = 1;
     if (writes) {
         service = portEdges(bytesOf(request.sectors), sim_.config.crossbar.requestBytesPerCycle);
@@ -132,7 +201,7 @@ L2Slice::Served L2Slice::serve(RequestId id, std::uint64_t edge) {
     }
     const Served served = writes ? (this->*serveWrite_)(id, way) : serveRead(id, way);
     if (served != Served::yes) return served;
-    busyUntil_ = edge + service;
+    port.busyUntil = edge + service;
     if (request.kind != RequestKind::read && sim_.config.l2.copiesFarLines) {
         dropCopy(request.set, request.line);  // what was there is no longer the same
         if (writes && request.complete && port_.apart(request)) leaveCopy(request, request.complete);
@@ -142,14 +211,14 @@ L2Slice::Served L2Slice::serve(RequestId id, std::uint64_t edge) {
 
 /// A line of a copy or a fill takes time of the slice and of DRAM, and leaves tags as they are: what stays of a copy is
 /// L2Copies'.
-L2Slice::Served L2Slice::serveCopy(RequestId id, std::uint64_t edge) {
+L2Slice::Served L2Slice::serveCopy(Port& port, RequestId id, std::uint64_t edge) {
     const Request& request = sim_.requests[id];
     const bool writes = request.kind == RequestKind::write;
-    if (!writes && portFree_ >= edge + responseBacklog_) return Served::responseFull;
+    if (!writes && port.responseFree >= edge + responseBacklog_) return Served::responseFull;
     const std::uint32_t way = tags_.find(request.set, request.line);
     if (!writes && way != CacheTags::kNoWay && (request.sectors & ~tags_.state(way).valid) == 0) {
         finish(id);
-    } else if (channel_.room() == 0) {
+    } else if (channel_.room(request.launch) == 0) {
         return Served::dramFull;
     } else if (writes) {
         sendWriteback(request.line, request.bank, request.row, request.sectors, request.launch);
@@ -157,7 +226,7 @@ L2Slice::Served L2Slice::serveCopy(RequestId id, std::uint64_t edge) {
     } else {
         sendFill(request, request.sectors, id);
     }
-    busyUntil_ = edge + (writes ? portEdges(request.bytes, sim_.config.crossbar.requestBytesPerCycle) : 1);
+    port.busyUntil = edge + (writes ? portEdges(request.bytes, sim_.config.crossbar.requestBytesPerCycle) : 1);
     return Served::yes;
 }
 
@@ -185,8 +254,10 @@ L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
         return Served::yes;
     }
 
-    std::uint32_t entry = mshrs_.find(request.line);
-    if (entry != MshrFile::kNone ? !mshrs_.canMerge(entry) : mshrs_.full()) return Served::mshrFull;
+    const std::uint64_t key = mshrKey(request.set, request.line);
+    const std::uint32_t copy = sim_.separation.queuesOf(request.launch);
+    std::uint32_t entry = mshrs_.find(key);
+    if (entry != MshrFile::kNone ? !mshrs_.canMerge(entry) : mshrs_.full(copy)) return Served::mshrFull;
     const bool newLine = way == CacheTags::kNoWay;
     if (newLine) {
         way = tags_.victim(request.set);
@@ -196,7 +267,7 @@ L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
         newLine ? std::uint8_t{0} : static_cast<std::uint8_t>(tags_.state(way).valid | tags_.state(way).pending);
     const auto missing = static_cast<std::uint8_t>(widen(request.sectors) & ~present);
     const std::size_t room = (missing != 0) + (newLine && tags_.state(way).dirty != 0);
-    if (channel_.room() < room) return Served::dramFull;
+    if (channel_.room(request.launch) < room) return Served::dramFull;
 
     ++counters.l2Misses;
     if (request.crosses) {
@@ -217,7 +288,7 @@ L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
     }
     retain(request.set, way, request.retention);
     tags_.state(way).pending |= missing;
-    if (entry == MshrFile::kNone) entry = mshrs_.allocate(request.line);
+    if (entry == MshrFile::kNone) entry = mshrs_.allocate(key, copy);
     mshrs_[entry].pending |= missing;
     mshrs_.wait(entry, id, static_cast<std::uint8_t>(request.sectors & ~tags_.state(way).valid));
     if (missing) sendFill(request, missing);
@@ -238,7 +309,7 @@ void L2Slice::markDirty(std::uint32_t set, std::uint32_t way, std::uint8_t secto
     const bool clean = tags_.state(way).dirty == 0;
     tags_.state(way).dirty |= sectors;
     if (!clean || !sim_.config.l2.dirtyWays) return;
-    while (channel_.room() > 0 && tags_.dirtyLines(set) > sim_.config.l2.dirtyWays)
+    while (channel_.room(launch) > 0 && tags_.dirtyLines(set) > sim_.config.l2.dirtyWays)
         if (!writeOldest(set, launch)) return;
 }
 
@@ -292,7 +363,7 @@ void L2Slice::leaveCopy(const Request& request, std::uint8_t sectors) {
     std::uint32_t way = tags_.find(set, request.line | kCopy);
     if (way == CacheTags::kNoWay) {
         way = tags_.victim(set);
-        if (way == CacheTags::kNoWay || (tags_.state(way).dirty && channel_.room() == 0)) return;
+        if (way == CacheTags::kNoWay || (tags_.state(way).dirty && channel_.room(request.launch) == 0)) return;
         evict(way, request);
         tags_.place(set, way, request.line | kCopy, request.launch);
     }
@@ -352,15 +423,15 @@ void L2Slice::fill(RequestId id) {
     const std::uint32_t way = tags_.find(fill.set, fill.line);
     tags_.state(way).valid |= fill.sectors;
     tags_.state(way).pending &= static_cast<std::uint8_t>(~fill.sectors);
-    mshrs_.arrive(mshrs_.find(fill.line), fill.sectors, [&](std::uint32_t waiter) {
+    mshrs_.arrive(mshrs_.find(mshrKey(fill.set, fill.line)), fill.sectors, [&](std::uint32_t waiter) {
         if (sim_.requests[waiter].kind != RequestKind::read) tags_.state(way).dirty |= sim_.requests[waiter].sectors;
         sim_.schedule(sim_.now() + missLatency_, EventKind::sliceAnswer, waiter);
     });
-    if (stalled_ == Served::mshrFull || stalled_ == Served::lineBusy) retry();
+    retryIf([](Served stalled) { return stalled == Served::mshrFull || stalled == Served::lineBusy; });
 }
 
 void L2Slice::dramHasRoom() {
-    if (stalled_ == Served::dramFull) retry();
+    retryIf([](Served stalled) { return stalled == Served::dramFull; });
 }
 
 /// The slice has done its part: data or an acknowledgement goes back.
@@ -377,11 +448,12 @@ void L2Slice::respond(RequestId id) {
     const Request& request = sim_.requests[id];
     const std::uint64_t bytes = bytesOf(request.sectors);
     const std::uint64_t edges = portEdges(bytes, sim_.config.crossbar.responseBytesPerCycle);
-    portFree_ = std::max(sim_.l2Clock.edgeAt(sim_.now()), portFree_) + edges;
+    std::uint64_t& responseFree = ports_[portOf(request)].responseFree;
+    responseFree = std::max(sim_.l2Clock.edgeAt(sim_.now()), responseFree) + edges;
     if (request.crosses) leaveCopy(request, request.sectors);
     sim_.counters(request.launch).bytesL2 += bytes;
     sim_.l2Answered(bytes);
-    port_.send(id, sim_.l2Clock.coreAt(portFree_));
+    port_.send(id, sim_.l2Clock.coreAt(responseFree));
 }
 
 std::uint16_t L2Slice::bytesOf(std::uint8_t sectors) const {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "sim/mem/cache_tags.h"
 #include "sim/mem/mshr.h"
@@ -19,6 +21,8 @@ class L2Slice {
     enum class Served : std::uint8_t { yes, mshrFull, responseFull, dramFull, lineBusy };
 
   public:
+    static constexpr std::uint32_t kMostPorts = 2;
+
     /// A row of the table of write policies: what serves a write, given the way of its line.
     struct WriteChoice {
         std::string_view name, meaning;
@@ -30,7 +34,7 @@ class L2Slice {
     L2Slice(SimContext&, std::uint32_t index, SlicePort&, DramChannel&);
 
     void arrive(RequestId);                    ///< a request comes out of the crossbar
-    void process();                            ///< on EventKind::sliceProcess: serve the head of the queue
+    void process(std::uint32_t port);          ///< on EventKind::sliceProcess: serve the head of its queue
     void fill(RequestId);                      ///< sectors came from DRAM
     void answer(RequestId id) { finish(id); }  ///< on EventKind::sliceAnswer: a miss is over
     void dramHasRoom();                        ///< the channel's queue is no longer full
@@ -50,9 +54,26 @@ class L2Slice {
     void setMissLatency(Cycles c) { missLatency_ = c; }
 
   private:
-    Served serve(RequestId, std::uint64_t edge);
+    static constexpr std::uint64_t kNeighbours = std::uint64_t{1} << 61;  ///< no physical address is as high
+
+    struct Queue {
+        RequestId first = kNoRequest, last = kNoRequest;
+    };
+    /// What requests queue at, and answers leave by.
+    struct Port {
+        Queue queue;
+        Queue aside;                     ///< those of a neighbour that wait for what is its own (Separation)
+        bool asideWaits = false;         ///< until something has changed
+        std::uint64_t busyUntil = 0;     ///< L2 edge at which the tags are free
+        std::uint64_t responseFree = 0;  ///< L2 edge at which the response port is free
+        Served stalled = Served::yes;
+        Cycles stalledSince = 0;
+        Cycles scheduled = kNever;
+    };
+
+    Served serve(Port&, RequestId, std::uint64_t edge);
     Served serveRead(RequestId, std::uint32_t way);
-    Served serveCopy(RequestId, std::uint64_t edge);
+    Served serveCopy(Port&, RequestId, std::uint64_t edge);
     Served writeBack(RequestId, std::uint32_t way);
     Served writeThrough(RequestId, std::uint32_t way);
     bool findCopy(RequestId);
@@ -62,14 +83,22 @@ class L2Slice {
     void mergeWords(LineState&, const Request&) const;
     void markDirty(std::uint32_t set, std::uint32_t way, std::uint8_t sectors, std::uint32_t launch);
     bool writeOldest(std::uint32_t set, std::uint32_t launch);
-    std::uint32_t copySet(std::uint32_t set) const { return (set + tags_.sets() / 2) % tags_.sets(); }
+    std::uint32_t copySet(std::uint32_t set) const { return set / sets_ * sets_ + (set % sets_ + sets_ / 2) % sets_; }
+    /// Of the MSHR for a line in a set: where there are two copies of the tags, a line may be under way to both.
+    std::uint64_t mshrKey(std::uint32_t set, std::uint64_t line) const {
+        return set < sets_ ? line : line | kNeighbours;
+    }
     std::uint8_t widen(std::uint8_t sectors) const { return wide_[sectors]; }
     /// A line was brought in or used by one who says how it is to be kept.
     void retain(std::uint32_t set, std::uint32_t way, Retention retention) {
         if (retention != Retention::normal) [[unlikely]]
             tags_.retain(set, way, retention, persistingWays_);
     }
-    void noteStall(std::uint32_t launch);
+    void append(Queue&, RequestId);
+    RequestId takeFirst(Queue&);
+    bool waitsForItsOwn(Served, std::uint32_t launch) const;
+    bool serveAside(std::uint32_t port, std::uint64_t edge);
+    void noteStall(const Port&, std::uint32_t launch);
     void finish(RequestId);
     void respond(RequestId);
     void evict(std::uint32_t way, const Request& by);
@@ -79,28 +108,35 @@ class L2Slice {
     void sendWriteback(std::uint64_t line, std::uint32_t bank, std::uint64_t row, std::uint8_t sectors,
                        std::uint32_t launch);
     std::uint16_t bytesOf(std::uint8_t sectors) const;
-    void schedule(Cycles when);
-    void retry() {
-        if (stalled_ != Served::yes) schedule(sim_.now());
+    void schedule(std::uint32_t port, Cycles when);
+    template <class Choice>
+    void retryIf(Choice&& choice) {
+        const auto count = static_cast<std::uint32_t>(ports_.size());
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const std::uint32_t index = (turn_ + i) % count;
+            const bool aside = std::exchange(ports_[index].asideWaits, false);
+            if (aside || choice(ports_[index].stalled)) schedule(index, sim_.now());
+        }
+        turn_ = (turn_ + 1) % count;
+    }
+    std::uint32_t portOf(const Request& request) const {
+        return sim_.separation.copyOf(Resource::ports, request.launch);
     }
 
     SimContext& sim_;
     std::uint32_t index_;
     SlicePort& port_;
     DramChannel& channel_;
+    std::uint32_t sets_;  ///< of one copy of the tags
     CacheTags tags_;
     Served (L2Slice::*serveWrite_)(RequestId, std::uint32_t way);
     MshrFile mshrs_;
-    WideSectors wide_;                                  ///< what a miss fetches
-    RequestId first_ = kNoRequest, last_ = kNoRequest;  ///< of the queue
-    std::uint64_t busyUntil_ = 0;                       ///< L2 edge at which the tags are free
-    std::uint64_t portFree_ = 0;                        ///< L2 edge at which the response port is free
+    WideSectors wide_;  ///< what a miss fetches
+    std::vector<Port> ports_;
+    std::uint32_t turn_ = 0;  ///< the port that is tried first
     std::uint64_t responseBacklog_;
     Cycles missLatency_ = 0;
     std::uint32_t persistingWays_ = 1;
-    Served stalled_ = Served::yes;
-    Cycles stalledSince_ = 0;
-    Cycles scheduled_ = kNever;
 };
 
 }  // namespace bulkhead::sim

@@ -33,7 +33,9 @@ class MemoryPartition {
     void arriveAtSlice(RequestId request) { sliceOf(request).arrive(request); }
     void fillSlice(RequestId request) { sliceOf(request).fill(request); }
     void answerFromSlice(RequestId request) { sliceOf(request).answer(request); }
-    void processSlice(std::uint32_t slice) { slices_[slice - firstSlice_]->process(); }
+    void processSlice(std::uint32_t port) {
+        slices_[port / L2Slice::kMostPorts - firstSlice_]->process(port % L2Slice::kMostPorts);
+    }
     void stepChannel(std::uint32_t) { channel_->step(); }
 
     Simulation sim_;

@@ -17,6 +17,7 @@ class MshrFile {
         std::uint32_t first = kNone, last = kNone;  ///< waiters
         std::uint32_t waiters = 0;
         std::uint32_t chain = kNone;
+        std::uint8_t copy = 0;        ///< of the file, that it belongs to
         std::uint8_t pending = 0;     ///< sectors asked for and not yet here
         std::uint8_t prefetched = 0;  ///< those of them that nobody has asked for, while that is so for all
         /// Where in shared memory the data go, which then serves as a cache (CIAO IV-B); kNone: to the cache itself.
@@ -28,13 +29,14 @@ class MshrFile {
         std::uint8_t sectors = 0;  ///< still needed
     };
 
-    MshrFile(std::uint32_t entries, std::uint32_t merges)
+    /// `copies`: each with so many entries (Separation).
+    MshrFile(std::uint32_t entries, std::uint32_t merges, std::uint32_t copies = 1)
         : merges_(merges),
-          entries_(entries),
-          waiters_(std::size_t{entries} * merges),
-          heads_(std::bit_ceil(std::size_t{entries} * 2), kNone),
-          unused_(entries) {
-        for (std::uint32_t i = entries; i-- > 0;) {
+          entries_(std::size_t{entries} * copies),
+          waiters_(entries_.size() * merges),
+          heads_(std::bit_ceil(entries_.size() * 2), kNone),
+          unused_(copies, entries) {
+        for (std::uint32_t i = entries * copies; i-- > 0;) {
             entries_[i].chain = free_;
             free_ = i;
         }
@@ -44,8 +46,8 @@ class MshrFile {
         }
     }
 
-    bool full() const { return free_ == kNone; }
-    std::uint32_t unused() const { return unused_; }
+    bool full(std::uint32_t copy = 0) const { return unused_[copy] == 0; }
+    std::uint32_t unused(std::uint32_t copy = 0) const { return unused_[copy]; }
     bool canMerge(std::uint32_t entry) const { return entries_[entry].waiters < merges_; }
     Entry& operator[](std::uint32_t entry) { return entries_[entry]; }
     const Entry& operator[](std::uint32_t entry) const { return entries_[entry]; }
@@ -56,12 +58,13 @@ class MshrFile {
         return kNone;
     }
 
-    std::uint32_t allocate(std::uint64_t line) {
+    std::uint32_t allocate(std::uint64_t line, std::uint32_t copy = 0) {
         const std::uint32_t e = free_;
         free_ = entries_[e].chain;
-        --unused_;
+        --unused_[copy];
         entries_[e] = {};
         entries_[e].line = line;
+        entries_[e].copy = static_cast<std::uint8_t>(copy);
         std::uint32_t& head = heads_[bucket(line)];
         entries_[e].chain = head;
         head = e;
@@ -125,7 +128,7 @@ class MshrFile {
         *link = entries_[entry].chain;
         entries_[entry].chain = free_;
         free_ = entry;
-        ++unused_;
+        ++unused_[entries_[entry].copy];
     }
 
     std::uint32_t merges_;
@@ -133,7 +136,7 @@ class MshrFile {
     std::vector<Waiter> waiters_;
     std::vector<std::uint32_t> heads_;
     std::uint32_t free_ = kNone, freeWaiter_ = kNone;
-    std::uint32_t unused_;
+    std::vector<std::uint32_t> unused_;  ///< by copy
 };
 
 }  // namespace bulkhead::sim

@@ -22,9 +22,10 @@ LoadStore::LoadStore(SimContext& sim, SmPort& port, Sm& sm, std::uint32_t portNu
       sm_(sm),
       portNumber_(portNumber),
       config_(sim.config.l1),
-      tags_(config_.sets(config_.bytes), config_.ways, sim.profile.l1.replacement),
-      setIndex_(sim.profile.l1.setHash, config_.lineBytes, tags_.sets()),
-      mshrs_(config_.mshrs, config_.mshrMerges),
+      sets_(config_.sets(config_.bytes)),
+      tags_(sets_ * sim.separation.copies(Resource::l1), config_.ways, sim.profile.l1.replacement),
+      setIndex_(sim.profile.l1.setHash, config_.lineBytes, sets_),
+      mshrs_(config_.mshrs, config_.mshrMerges, sim.separation.copies(Resource::l1)),
       coalescer_(sim.config.l2.lineBytes, sim.config.l2.sectorBytes),
       wide_(wideSectors(sim.config.l2.lineBytes / sim.config.l2.sectorBytes, config_.sectorsFetched)),
       constants_(sim.config.constant.sets, sim.config.constant.ways),
@@ -37,8 +38,9 @@ LoadStore::LoadStore(SimContext& sim, SmPort& port, Sm& sm, std::uint32_t portNu
 
 void LoadStore::setCapacity(Bytes l1Bytes) {
     const std::uint32_t sets = config_.sets(l1Bytes);
-    if (sets == tags_.sets()) return;
-    tags_ = CacheTags(sets, config_.ways, sim_.profile.l1.replacement);
+    if (sets == sets_) return;
+    sets_ = sets;
+    tags_ = CacheTags(sets * sim_.separation.copies(Resource::l1), config_.ways, sim_.profile.l1.replacement);
     setIndex_ = SetIndex(sim_.profile.l1.setHash, config_.lineBytes, sets);
 }
 
@@ -300,9 +302,11 @@ void LoadStore::lookAhead(const Operation& op, const Transaction& t) {
 
 /// Sectors of a line that nobody waits for, if it is neither here nor under way and nothing is in their way.
 void LoadStore::fetchAhead(const Issuer& by, std::uint64_t line, std::uint8_t sectors) {
-    if (mshrs_.unused() <= config_.prefetchReserve || !port_.canSend()) return;
-    const std::uint32_t set = setIndex_.of(line);
-    if (tags_.find(set, line) != CacheTags::kNoWay || mshrs_.find(line) != MshrFile::kNone || isBeside(line)) return;
+    const std::uint32_t copy = copyOf(by.launch);
+    if (mshrs_.unused(copy) <= config_.prefetchReserve || !port_.canSend()) return;
+    const std::uint32_t set = setOf(line, by.launch);
+    if (tags_.find(set, line) != CacheTags::kNoWay || findMshr(line, by.launch) != MshrFile::kNone || isBeside(line))
+        return;
     if (config_.allocatesOnMiss) {
         const std::uint32_t way = tags_.victim(set);
         if (way == CacheTags::kNoWay || tags_.state(way).dirty) return;
@@ -310,7 +314,7 @@ void LoadStore::fetchAhead(const Issuer& by, std::uint64_t line, std::uint8_t se
         tags_.place(set, way, line, by.slot);
         tags_.state(way).pending = sectors;
     }
-    MshrFile::Entry& entry = mshrs_[mshrs_.allocate(line)];
+    MshrFile::Entry& entry = mshrs_[takeMshr(line, by.launch)];
     entry.pending = entry.prefetched = sectors;
     ++sim_.counters(by.launch).l1Prefetches;
     send(RequestKind::read, by, line, sectors, 0, kForL1);
@@ -325,21 +329,21 @@ LoadStore::Passed LoadStore::passBypass(Operation& op, const Transaction& t) {
     return Passed::yes;
 }
 
-bool LoadStore::mshrRefuses(std::uint32_t entry) const {
-    return entry != MshrFile::kNone ? !mshrs_.canMerge(entry) : mshrs_.full();
+bool LoadStore::mshrRefuses(std::uint32_t entry, const Issuer& by) const {
+    return entry != MshrFile::kNone ? !mshrs_.canMerge(entry) : mshrs_.full(copyOf(by.launch));
 }
 
 LoadStore::Passed LoadStore::passLoad(Operation& op, const Transaction& t) {
     if (op.bypass) return passBypass(op, t);
-    const Place at = find(t);
+    const Place at = find(op, t);
     if (at.hit) return passHit(op, t, at);
     if (op.route == Route::bypass) return passBypass(op, t);
-    return passMiss(op, t, at, mshrs_.find(t.line));
+    return passMiss(op, t, at, findMshr(t.line, op.launch));
 }
 
 /// `entry`: the MSHR that the line is under way for, or none.
 LoadStore::Passed LoadStore::passMiss(Operation& op, const Transaction& t, Place at, std::uint32_t entry) {
-    if (mshrRefuses(entry)) return Passed::mshr;
+    if (mshrRefuses(entry, op)) return Passed::mshr;
     const std::uint8_t fetched = missing(t, at, entry);
     if (const Passed passed = takePlace(op, t, at, fetched != 0); passed != Passed::yes) return passed;
     Counters& counters = sim_.counters(op.launch);
@@ -384,7 +388,7 @@ LoadStore::Passed LoadStore::takePlace(const Operation& op, const Transaction& t
 /// The load waits, at the MSHR or a new one, for what it wants and is not here; `sectors` are under way from now on.
 std::uint32_t LoadStore::waitFor(std::uint8_t sectors, const Operation& op, const Transaction& t, Place at,
                                  std::uint32_t entry) {
-    if (entry == MshrFile::kNone) entry = mshrs_.allocate(t.line);
+    if (entry == MshrFile::kNone) entry = takeMshr(t.line, op.launch);
     mshrs_[entry].pending |= sectors;
     std::uint8_t valid = 0;
     if (at.way != CacheTags::kNoWay) {
@@ -402,7 +406,7 @@ LoadStore::Passed LoadStore::pass(Operation& op, const Transaction& t) {
 }
 
 LoadStore::Passed LoadStore::passStore(Operation& op, const Transaction& t) {
-    const Place at = find(t);
+    const Place at = find(op, t);
     if (op.local && config_.localWriteBack) return writeLocal(op, t, at);
     if (!port_.canSend()) return Passed::port;
     if (op.kind == AccessKind::store) {
@@ -483,14 +487,14 @@ void LoadStore::receive(RequestId id) {
         lineDone(request.token, sim_.now());
         return;
     }
-    const std::uint32_t entry = mshrs_.find(request.line);
+    const std::uint32_t entry = findMshr(request.line, request.launch);
     fill(request, mshrs_[entry]);
     mshrs_.arrive(entry, request.sectors, [&](std::uint32_t load) { lineDone(load, sim_.now()); });
     unblock();
 }
 
 void LoadStore::fill(const Request& request, const MshrFile::Entry& entry) {
-    const std::uint32_t set = setIndex_.of(request.line);
+    const std::uint32_t set = setOf(request.line, request.launch);
     std::uint32_t way = tags_.find(set, request.line);
     if (way == CacheTags::kNoWay) {  // allocation on fill
         way = tags_.victim(set);

@@ -103,7 +103,7 @@ class LoadStore {
     Passed passMiss(Operation&, const Transaction&, Place, std::uint32_t entry);
 
     // What a miss consists of, once an MSHR is there for it.
-    bool mshrRefuses(std::uint32_t entry) const;
+    bool mshrRefuses(std::uint32_t entry, const Issuer&) const;
     std::uint8_t missing(const Transaction&, Place, std::uint32_t entry) const;
     Passed takePlace(const Operation&, const Transaction&, Place&, bool sends);
     std::uint32_t waitFor(std::uint8_t sectors, const Operation&, const Transaction&, Place, std::uint32_t entry);
@@ -114,14 +114,27 @@ class LoadStore {
     virtual bool isBeside(std::uint64_t /*line*/) const { return false; }
     virtual void dropBeside(std::uint64_t /*line*/) {}
 
-    Place find(const Transaction& t) const {
-        const std::uint32_t set = setIndex_.of(t.line), way = tags_.find(set, t.line);
+    Place find(const Issuer& by, const Transaction& t) const {
+        const std::uint32_t set = setOf(t.line, by.launch), way = tags_.find(set, t.line);
         return {set, way, way != CacheTags::kNoWay && (t.sectors & ~tags_.state(way).valid) == 0};
     }
     bool firstUse(const Transaction&, std::uint8_t& prefetched, std::uint64_t& counter) const;
     void send(RequestKind, const Issuer&, std::uint64_t line, std::uint8_t sectors, std::uint8_t complete,
               std::uint32_t token, std::uint16_t turns = 0, std::uint32_t words = 0);
     void lineDone(std::uint32_t load, Cycles when);
+    /// The copy of L1D that a launch uses (Separation).
+    std::uint32_t copyOf(std::uint32_t launch) const { return sim_.separation.copyOf(Resource::l1, launch); }
+    std::uint32_t setOf(std::uint64_t line, std::uint32_t launch) const {
+        return setIndex_.of(line) + sets_ * copyOf(launch);
+    }
+    /// Of a line that may be under way to both copies.
+    static std::uint64_t mshrKey(std::uint64_t line, std::uint32_t copy) { return line | std::uint64_t{copy} << 61; }
+    std::uint32_t findMshr(std::uint64_t line, std::uint32_t launch) const {
+        return mshrs_.find(mshrKey(line, copyOf(launch)));
+    }
+    std::uint32_t takeMshr(std::uint64_t line, std::uint32_t launch) {
+        return mshrs_.allocate(mshrKey(line, copyOf(launch)), copyOf(launch));
+    }
     /// L1D may fetch more than L2's sector at a time.
     std::uint8_t widen(std::uint8_t sectors) const { return wide_[sectors]; }
 
@@ -130,6 +143,7 @@ class LoadStore {
     Sm& sm_;
     std::uint32_t portNumber_;
     const MachineConfig::L1 config_;
+    std::uint32_t sets_;  ///< of one copy of L1D
     CacheTags tags_;
     SetIndex setIndex_;
     MshrFile mshrs_;

@@ -27,12 +27,12 @@ void RedirectingLoadStore::blockStarted(std::uint32_t block, std::uint32_t share
 
 LoadStore::Passed RedirectingLoadStore::passLoad(Operation& op, const Transaction& t) {
     if (op.bypass || op.route == Route::bypass) return LoadStore::passLoad(op, t);
-    const Place at = find(t);
+    const Place at = find(op, t);
     const bool redirected = op.route == Route::sharedCache && shared_.usable();
     if (at.hit && !redirected) return passHit(op, t, at);
 
     // Data under way arrive where they were sent for, whoever joins.
-    const std::uint32_t entry = mshrs_.find(t.line);
+    const std::uint32_t entry = findMshr(t.line, op.launch);
     const bool toShared = entry == MshrFile::kNone ? redirected : mshrs_[entry].sharedPlace != MshrFile::kNone;
     if (toShared) return passRedirected(op, t, at, entry);
     if (at.hit) return passHit(op, t, at);
@@ -51,7 +51,7 @@ LoadStore::Passed RedirectingLoadStore::passRedirected(Operation& op, const Tran
         lineDone(op.load, sim_.now() - 1 + sim_.config.shared.latency);
         return Passed::yes;
     }
-    if (mshrRefuses(entry)) return Passed::mshr;
+    if (mshrRefuses(entry, op)) return Passed::mshr;
     const std::uint8_t elsewhere = at.way == CacheTags::kNoWay ? std::uint8_t{0} : tags_.state(at.way).valid;
     const std::uint8_t under = entry == MshrFile::kNone ? std::uint8_t{0} : mshrs_[entry].pending;
     const auto missing = static_cast<std::uint8_t>(widen(t.sectors) & ~(valid | under));
@@ -63,7 +63,7 @@ LoadStore::Passed RedirectingLoadStore::passRedirected(Operation& op, const Tran
         ++counters.sharedCacheMisses;
         sm_.missed(op.slot, t.line);
     }
-    if (entry == MshrFile::kNone) entry = mshrs_.allocate(t.line);
+    if (entry == MshrFile::kNone) entry = takeMshr(t.line, op.launch);
     mshrs_[entry].sharedPlace = shared_.placeOf(t.line);
     mshrs_[entry].pending |= static_cast<std::uint8_t>(missing | elsewhere);
     mshrs_.wait(entry, op.load, static_cast<std::uint8_t>(t.sectors & ~valid));
@@ -79,7 +79,7 @@ LoadStore::Passed RedirectingLoadStore::passRedirected(Operation& op, const Tran
 /// A load that misses in L1D, of whose line shared memory holds some `sectors`.
 LoadStore::Passed RedirectingLoadStore::moveToL1(Operation& op, const Transaction& t, Place at, std::uint32_t entry,
                                                  std::uint8_t sectors) {
-    if (mshrRefuses(entry)) return Passed::mshr;
+    if (mshrRefuses(entry, op)) return Passed::mshr;
     const std::uint8_t wanted = missing(t, at, entry);
     const auto fetched = static_cast<std::uint8_t>(wanted & ~sectors);
     if (const Passed passed = takePlace(op, t, at, fetched != 0); passed != Passed::yes) return passed;
@@ -112,7 +112,7 @@ void RedirectingLoadStore::fill(const Request& request, const MshrFile::Entry& e
         LoadStore::fill(request, entry);
         return;
     }
-    assert(tags_.find(setIndex_.of(request.line), request.line) == CacheTags::kNoWay);
+    assert(tags_.find(setOf(request.line, request.launch), request.line) == CacheTags::kNoWay);
     const auto victim = shared_.fill(entry.sharedPlace, request.line, request.sectors, request.warp);
     if (!victim) return;
     ++sim_.counters(request.launch).sharedCacheEvictions;

@@ -66,6 +66,18 @@ bool Sm::fits(const BlockNeeds& needs, std::uint32_t count) const {
            needs.registers * count <= freeRegisters_ && needs.shared * count <= freeShared_;
 }
 
+bool Sm::fitsBeside(const Sm& twin, const BlockNeeds& needs, std::uint32_t count) const {
+    const MachineConfig& config = sim_.config;
+    const auto left = [](std::uint32_t free, std::uint32_t freeOfTwin, std::uint32_t all) {
+        const std::uint32_t taken = all - freeOfTwin;
+        return free > taken ? free - taken : 0;
+    };
+    return residentBlocks_ + twin.residentBlocks_ + count <= residents_.size() &&
+           needs.warps * count <= left(freeWarps_, twin.freeWarps_, config.sm.warps) &&
+           needs.registers * count <= left(freeRegisters_, twin.freeRegisters_, config.sm.registers) &&
+           needs.shared * count <= left(freeShared_, twin.freeShared_, config.sm.sharedBytes);
+}
+
 void Sm::beginLaunch(Bytes l1Bytes) {
     if (empty()) {
         loadStore_->setCapacity(l1Bytes);

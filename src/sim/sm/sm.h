@@ -68,6 +68,8 @@ class Sm final : public Requester {
 
     /// So many such blocks.
     bool fits(const BlockNeeds&, std::uint32_t count = 1) const;
+    /// The same where blocks of the twin take of the same room (Separation).
+    bool fitsBeside(const Sm& twin, const BlockNeeds&, std::uint32_t count) const;
     bool empty() const { return residentBlocks_ == 0; }
     /// Takes a place for the block, which starts then. `name`: what %smid says to it.
     void placeBlock(Cycles start, const LaunchContext&, std::uint32_t launch, const BlockNeeds&, Dim3 index,

@@ -22,7 +22,9 @@ class ScheduledChannel final : public DramChannel {
     ScheduledChannel(SimContext& sim, std::uint32_t index) : DramChannel(sim, index), scheduler_(sim, banks_) {}
 
     void enqueue(RequestId id) override {
-        const Request& request = sim_.requests[id];
+        Request& request = sim_.requests[id];
+        request.bank +=
+            static_cast<std::uint32_t>(banksEach_) * sim_.separation.copyOf(Resource::banks, request.launch);
         const std::uint64_t cycle = sim_.memoryClock.edgeAt(sim_.now());
         DramBank& bank = banks_[request.bank];
         refresh(cycle);
@@ -46,7 +48,7 @@ class ScheduledChannel final : public DramChannel {
             refresh(cycle);
             refuseHits();
             openRows(cycle);
-            if (issueColumn(cycle)) openRows(cycle);
+            while (issueColumn(cycle)) openRows(cycle);
             const std::uint64_t next = nextCommand();
             if (next != kNever) schedule(std::max(next, cycle + 1));
         }
@@ -66,7 +68,7 @@ class ScheduledChannel final : public DramChannel {
     std::uint64_t nextCommand() {
         std::uint64_t next = kNever;
         forBanks(waiting_, [&](const DramBank& bank, std::size_t) {
-            const std::uint64_t ready = bank.hit != kNoRequest              ? std::max(bank.columnReady, busFree_)
+            const std::uint64_t ready = bank.hit != kNoRequest ? std::max(bank.columnReady, busFree(bank.hit))
                                         : bank.openRow == DramBank::kClosed ? bank.activateReady
                                                                             : bank.prechargeReady;
             next = std::min(next, ready);
@@ -133,10 +135,10 @@ class ScheduledChannel final : public DramChannel {
 
     /// Reads or writes the request that comes first of those whose rows are open and ready.
     bool issueColumn(std::uint64_t cycle) {
-        if (busFree_ > cycle) return false;
+        if (std::ranges::min(busFree_) > cycle) return false;
         RequestId best = kNoRequest;
         forBanks(hits_, [&](const DramBank& bank, std::size_t) {
-            if (bank.columnReady > cycle) return;
+            if (bank.columnReady > cycle || busFree(bank.hit) > cycle) return;
             if (best == kNoRequest || scheduler_.before(bank.hit, best)) best = bank.hit;
         });
         if (best == kNoRequest) return false;
@@ -151,7 +153,7 @@ class ScheduledChannel final : public DramChannel {
         sim_.dramMoved(request.bytes);
         const std::uint64_t bursts = (request.bytes + dram.burstBytes - 1) / dram.burstBytes;
         const std::uint64_t transfer = bursts * dram.tCCD;
-        busFree_ = cycle + transfer;
+        busFree(best) = cycle + transfer;
         bank.lastColumn = cycle;
         const std::uint64_t end = cycle + dram.tCL + transfer;
         remove(bank, best);
@@ -162,7 +164,7 @@ class ScheduledChannel final : public DramChannel {
             sim_.requests.release(best);
         } else {
             ++counters.dramReads;
-            bank.prechargeReady = std::max(bank.prechargeReady, busFree_);
+            bank.prechargeReady = std::max(bank.prechargeReady, cycle + transfer);
             sim_.schedule(sim_.memoryClock.coreAt(end), EventKind::dramDone, best);
         }
         offerRoom();

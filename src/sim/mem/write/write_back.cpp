@@ -11,7 +11,7 @@ L2Slice::Served L2Slice::writeBack(RequestId id, std::uint32_t way) {
     if (way == CacheTags::kNoWay) {
         way = tags_.victim(request.set);
         if (way == CacheTags::kNoWay) return Served::lineBusy;
-        if (tags_.state(way).dirty && channel_.room() == 0) return Served::dramFull;
+        if (tags_.state(way).dirty && channel_.room(request.launch) == 0) return Served::dramFull;
         ++counters.l2Misses;
         evict(way, request);
         tags_.place(request.set, way, request.line, request.launch, sim_.config.l2.writeRetention);

@@ -5,8 +5,8 @@ namespace bulkhead::sim {
 
 /// A line that is here is updated and stays as clean as it was. Atomics are still kept here until they are evicted.
 L2Slice::Served L2Slice::writeThrough(RequestId id, std::uint32_t way) {
-    if (channel_.room() == 0) return Served::dramFull;
     const Request& request = sim_.requests[id];
+    if (channel_.room(request.launch) == 0) return Served::dramFull;
     Counters& counters = sim_.counters(request.launch);
     if (way == CacheTags::kNoWay) {
         ++counters.l2Misses;
