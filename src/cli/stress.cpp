@@ -30,8 +30,8 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40, kMostAccesses = std
 struct StressOptions {
     BatchOptions batch;
     std::string gpu = "sim:tx2", map, scenario, again, json, csv, html, size = "test";
-    std::vector<std::string> settings, victims = {"random"}, aggressors = {"all"}, sharing = {"streams"};
-    unsigned samples = 30, sms = 0, blocks = 0, warps = 0, lanes = 2, duty = 100, target = 0;
+    std::vector<std::string> settings, separate, victims = {"random"}, aggressors = {"all"}, sharing = {"streams"};
+    unsigned samples = 30, explained = 1, sms = 0, blocks = 0, warps = 0, lanes = 2, duty = 100, target = 0;
     std::uint64_t seed = 1, victimBytes = 0, accesses = 0, aggressorBytes = 0;
     double exceedance = 1e-6, limit = 0, cellLimit = 0, rate = 0;
     bool shared = false, cold = false, list = false;
@@ -116,6 +116,7 @@ void eachAggressor(stress::Options& to, const Change& change) {
 constexpr Setting kSettings[] = {
     {"--gpu", [](const StressOptions& o, stress::Options& to) { to.pair.gpu = o.gpu; }},
     {"--set", [](const StressOptions& o, stress::Options& to) { to.pair.settings = o.settings; }},
+    {"--separate", [](const StressOptions& o, stress::Options& to) { to.pair.separate = o.separate; }},
     {"--map", [](const StressOptions& o, stress::Options& to) { to.pair.map = o.map; }},
     {"--share-sms", [](const StressOptions& o, stress::Options& to) { to.pair.shareSms = o.shared; }},
     {"--victim", [](const StressOptions& o, stress::Options& to) { to.victims = chosenVictims(o.victims); }},
@@ -123,6 +124,7 @@ constexpr Setting kSettings[] = {
      [](const StressOptions& o, stress::Options& to) { to.aggressors = chosenAggressors(o.aggressors, to.pair); }},
     {"--sharing", [](const StressOptions& o, stress::Options& to) { to.sharing = chosenSharing(o.sharing); }},
     {"--samples", [](const StressOptions& o, stress::Options& to) { to.samples = o.samples; }},
+    {"--causes", [](const StressOptions& o, stress::Options& to) { to.explained = o.explained; }},
     {"--seed",
      [](const StressOptions& o, stress::Options& to) {
          to.pair.seed = to.pair.victim.seed = o.seed;
@@ -329,6 +331,13 @@ Action setUpStress(CommandLine line) {
     line.option("--samples", o->samples, "samples per cell; a sample is a solo run and a co-run")
         .showDefault()
         .check(positive());
+    line.option("--separate", o->separate,
+                "on a simulated GPU, give the aggressor its own copies: bus, banks, l2, ports, l1, sms")
+        .typeName("RESOURCE")
+        .delimiter(',');
+    line.option("--causes", o->explained,
+                "samples per cell whose causes are found, on a simulated GPU; each takes up to 11 more")
+        .showDefault();
     line.option("--seed", o->seed, "seed of access orders, and of page addresses on a simulated GPU").showDefault();
     addMapOption(line, o->map);
     line.option("--scenario", o->scenario, "read the experiment from a JSON file; other options override it")

@@ -18,7 +18,6 @@ struct ActorRun {
     std::uint64_t startNs = 0, endNs = 0;  ///< on the GPU's timer; 0 where it does not tell
     std::vector<unsigned> sms;
     sim::Counters counters;  ///< of its kernels, where the GPU counts launches and is watched
-    Cycles awayCycles = 0;   ///< likewise: in which its context did not have the GPU
 };
 
 /// What an actor did in the background, from start() to stop().

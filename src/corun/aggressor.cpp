@@ -108,7 +108,9 @@ Dials Aggressor::dials() const {
 void Aggressor::start(double limitSeconds) {
     const std::uint64_t stopFlag = flags_.address(), ranks = stopFlag + sizeof(std::uint32_t);
     flags_.fill(0, stream_);
+    context_.launchAsNeighbour(true);
     pattern_->launch(*kernel_, stream_, stopFlag, ranks, dials());
+    context_.launchAsNeighbour(false);
     running_ = true;
     const Deadline deadline(context_, limitSeconds);
     while (!kernel_->placed()) {

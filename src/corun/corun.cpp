@@ -90,6 +90,7 @@ gpu::Gpu openGpu(const CoRunSpec& spec, MachineWatch& watch, bool concurrentCont
     options.settings = spec.settings;
     options.scheduler = spec.scheduler;
     options.concurrentContexts = concurrentContexts;
+    options.separate = sim::resourcesOf(spec.separate);
     if (spec.watched) options.observer = &watch;
     return gpu::Gpu::open(spec.gpu, options);
 }

@@ -34,7 +34,9 @@ struct CoRunSpec {
     std::vector<std::string> settings = {};  ///< of a simulated GPU
     std::string scheduler = "gto";           ///< likewise, of warps
     bool watched = false;                    ///< likewise: runs have counters
-    std::string map = {};                    ///< file of bulkhead dissect; empty: of a simulated GPU, its own
+    std::vector<std::string> separate =
+        {};                ///< likewise: what an aggressor has copies of its own of, by sim::Separation
+    std::string map = {};  ///< file of bulkhead dissect; empty: of a simulated GPU, its own
     SharingSpec sharing = {};
     bool shareSms = false;  ///< a victim and an aggressor may meet on one
     std::vector<ActorSpec> actors = {};

@@ -14,6 +14,7 @@ CoRunSpec coRunOf(const PairSpec& pair) {
     // A greedy scheduler never comes to a victim's block that has landed beside warps which never wait.
     spec.scheduler = "lrr";
     spec.watched = true;
+    spec.separate = pair.separate;
     spec.map = pair.map;
     spec.sharing.way = pair.sharing;
     spec.shareSms = pair.shareSms;

@@ -8,6 +8,7 @@ namespace bulkhead::corun {
 struct PairSpec {
     std::string gpu = "sim:tx2";
     std::vector<std::string> settings;  ///< of a simulated GPU
+    std::vector<std::string> separate;  ///< likewise: what the aggressor has copies of its own of
     std::string map;                    ///< file of bulkhead dissect; empty: of a simulated GPU, its own
     std::string sharing = "streams";    ///< a way of sharing, by name
     bool shareSms = false;              ///< they may meet on one

@@ -20,7 +20,6 @@ void visitFields(auto& run, Visit visit) requires requires {
     visit("start_ns", run.startNs);
     visit("end_ns", run.endNs);
     visit("sms", run.sms);
-    visit("away_cycles", run.awayCycles);
 }
 
 template <class Visit>

@@ -51,6 +51,7 @@ void visitCoRun(auto& spec, Visit visit) {
     visit("settings", spec.settings);
     visit("scheduler", spec.scheduler);
     visit("watched", spec.watched);
+    visit("separate", spec.separate);
     visit("map", spec.map);
     visit("share_sms", spec.shareSms);
 }

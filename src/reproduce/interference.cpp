@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "arch/device_profile.h"
 #include "base/error.h"
 #include "base/statistics.h"
 #include "corun/passes.h"
@@ -49,6 +50,7 @@ stress::Cell measure(const InterferenceOptions& o, const Scenario& s) {
     corun::loadModulesEagerly();
     stress::Options options;
     options.samples = o.samples;
+    options.explained = 0;
     corun::PairSpec pair;
     pair.gpu = o.gpu;
     pair.settings = o.settings;

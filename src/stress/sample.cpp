@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "base/files.h"
 #include "base/json.h"
 #include "corun/aggressor.h"
@@ -14,12 +12,24 @@
 namespace bulkhead::stress {
 namespace {
 
-constexpr const char* kCauses[] = {"set_conflicts", "mshr", "crossbar", "row_conflicts", "bus", "time_slicing", "sms"};
+constexpr const char *kRoom = "room", *kTimeSlicing = "time_slicing";
 
-/// In the order of their names.
-template <class Causes>
-auto valuesOf(Causes& c) {
-    return std::array{&c.setConflicts, &c.mshr, &c.crossbar, &c.rowConflicts, &c.bus, &c.timeSlicing, &c.sms};
+nlohmann::ordered_json toJson(const corun::Causes& causes) {
+    nlohmann::ordered_json json;
+    for (std::size_t i = 0; i < sim::kResources; ++i) json[std::string(sim::kResourceNames[i])] = causes.byResource[i];
+    json[kRoom] = causes.room;
+    json[kTimeSlicing] = causes.timeSlicing;
+    return json;
+}
+
+corun::Causes causesFromJson(const nlohmann::json& json, const std::string& where) {
+    JsonObject o(json, where);
+    corun::Causes causes;
+    for (std::size_t i = 0; i < sim::kResources; ++i)
+        causes.byResource[i] = o.get<double>(std::string(sim::kResourceNames[i]));
+    causes.room = o.get<double>(kRoom);
+    causes.timeSlicing = o.get<double>(kTimeSlicing);
+    return causes;
 }
 
 }  // namespace
@@ -28,12 +38,14 @@ nlohmann::ordered_json describe(const SampleSpec& spec) {
     const corun::PairSpec& pair = spec.pair;
     return {{"gpu", pair.gpu},
             {"settings", pair.settings},
+            {"separate", pair.separate},
             {"map", pair.map},
             {"sharing", pair.sharing},
             {"share_sms", pair.shareSms},
             {"victim", corun::toJson(pair.victim)},
             {"seed", pair.seed},
-            {"aggressor", corun::toJson(pair.aggressor)}};
+            {"aggressor", corun::toJson(pair.aggressor)},
+            {"explain", spec.explain}};
 }
 
 nlohmann::ordered_json SampleSpec::toJson() const {
@@ -50,12 +62,14 @@ SampleSpec SampleSpec::fromJson(const nlohmann::json& json, const std::string& w
     SampleSpec spec;
     spec.pair.gpu = o.get<std::string>("gpu");
     spec.pair.settings = o.get<std::vector<std::string>>("settings");
+    spec.pair.separate = o.get<std::vector<std::string>>("separate");
     spec.pair.map = o.get<std::string>("map");
     spec.pair.sharing = o.get<std::string>("sharing");
     spec.pair.shareSms = o.get<bool>("share_sms");
     spec.pair.seed = o.get<std::uint64_t>("seed");
     corun::readVictim(o.at("victim"), where + ": victim", spec.pair.victim);
     spec.pair.aggressor = corun::readAggressor(o.at("aggressor"), where + ": aggressor");
+    spec.explain = o.get<bool>("explain");
     o.finish();
     return spec;
 }
@@ -79,8 +93,7 @@ nlohmann::ordered_json SampleMeasurement::toJson() const {
         json["pairs"].push_back({{"alone", corun::toJson(pair.alone)},
                                  {"together", corun::toJson(pair.together)},
                                  {"aggressor", corun::toJson(pair.aggressor)}});
-    const auto values = valuesOf(causes);
-    for (std::size_t i = 0; i < values.size(); ++i) json["causes"][kCauses[i]] = *values[i];
+    if (causes) json["causes"] = stress::toJson(*causes);
     return json;
 }
 
@@ -97,23 +110,23 @@ SampleMeasurement SampleMeasurement::fromJson(const nlohmann::json& json, const 
                                    corun::runFromJson(pair.at("together"), where + ": together"),
                                    corun::reportFromJson(pair.at("aggressor"), where + ": aggressor")});
     }
-    JsonObject causes(o.at("causes"), where + ": causes");
-    const auto values = valuesOf(m.causes);
-    for (std::size_t i = 0; i < values.size(); ++i) *values[i] = causes.get<double>(kCauses[i]);
+    if (const nlohmann::json* causes = o.find("causes")) m.causes = causesFromJson(*causes, where + ": causes");
     return m;
 }
 
 SampleMeasurement measureSample(corun::CoRun& coRun) {
     SampleMeasurement m;
     m.pairing = corun::measurePairs(coRun.actor(corun::kVictim), coRun.actor(corun::kAggressor), 1);
-    if (const arch::DeviceProfile* profile = coRun.profile())
-        for (const corun::Pair& pair : m.pairing.pairs) m.causes = corun::explainPair(*profile, pair);
     return m;
 }
 
 SampleMeasurement execute(const SampleSpec& spec) {
     corun::loadModulesEagerly();
-    return measureSample(*corun::makeCoRun(corun::coRunOf(spec.pair)));
+    const corun::CoRunSpec coRun = corun::coRunOf(spec.pair);
+    SampleMeasurement m = measureSample(*corun::makeCoRun(coRun));
+    const bool simulated = gpu::capabilitiesOf(spec.pair.gpu).deterministic;
+    if (spec.explain && simulated && !m.pairing.pairs.empty()) m.causes = explainPair(coRun, m.pairing.pairs.front());
+    return m;
 }
 
 }  // namespace bulkhead::stress

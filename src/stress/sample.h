@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,7 @@ namespace bulkhead::stress {
 struct SampleSpec {
     static constexpr std::string_view kKind = "sample";
     corun::PairSpec pair;
+    bool explain = false;  ///< finds the causes too
 
     /// With the content of profile and map, and of a program that is the victim. What such a program reads is not
     /// known.
@@ -28,14 +30,15 @@ std::string labelOf(const SampleSpec&);
 
 struct SampleMeasurement {
     corun::Pairing pairing;
-    corun::Causes causes;
+    std::optional<corun::Causes> causes;  ///< where they were looked for and found
 
     nlohmann::ordered_json toJson() const;
     static SampleMeasurement fromJson(const nlohmann::json&, const std::string& where);
 };
 
-/// One pair and its causes, where the GPU counts launches. Throws Error.
+/// One pair. Throws Error.
 SampleMeasurement measureSample(corun::CoRun&);
+/// With its causes, if the spec says so and the GPU is a simulated one.
 SampleMeasurement execute(const SampleSpec&);
 
 using SampleStore = experiment::StoreOf<SampleSpec, SampleMeasurement>;

@@ -29,6 +29,7 @@ void completeWarps(corun::Layout& layout) {
 void readCommon(JsonObject& o, corun::PairSpec& spec) {
     o.read("gpu", spec.gpu);
     o.read("settings", spec.settings);
+    o.read("separate", spec.separate);
     o.read("map", spec.map);
     o.read("share_sms", spec.shareSms);
     o.read("seed", spec.seed);
@@ -63,6 +64,7 @@ Options scenarioFromJson(const json& j, const std::string& where) {
     if (named) options.victims = {options.pair.victim.name};
     o.read("victims", options.victims);
     o.read("samples", options.samples);
+    o.read("explained", options.explained);
     o.read("exceedance", options.exceedance);
     o.read("seconds_per_cell", options.secondsPerCell);
     std::vector<std::string> names = {"streams"};
@@ -152,6 +154,9 @@ void validate(const Options& options) {
         if (map) validateTarget(aggressor, *map);
     }
     validateLimits(options.pair.victim);
+    sim::resourcesOf(options.pair.separate);
+    if (!options.pair.separate.empty() && !gpu::capabilitiesOf(options.pair.gpu).settable)
+        throw Error("stress: {} cannot separate resources: that works on simulated GPUs only", options.pair.gpu);
 }
 
 }  // namespace bulkhead::stress

@@ -21,7 +21,6 @@ namespace bulkhead::stress {
 namespace {
 
 constexpr std::size_t kMatrixColumns = 21;
-constexpr double kWorthExplaining = 0.001;  // of the time alone
 
 /// Time that the victim lost for each byte that the aggressor moved meanwhile, in nanoseconds per MB.
 Value harmPerByte(const corun::Pairing& pairing) {
@@ -31,10 +30,6 @@ Value harmPerByte(const corun::Pairing& pairing) {
         moved += p.aggressor.bytesPerSecond() * p.together.seconds;
     }
     return moved > 0 ? Value(lost * 1e9 / (moved * 1e-6)) : Value();
-}
-
-double shareLost(const corun::Pairing& pairing) {
-    return mean(pairing.together()) / mean(pairing.alone()) - 1;
 }
 
 double aggressorRate(const corun::Pairing& pairing) {
@@ -177,35 +172,36 @@ Result samples(const std::vector<Cell>& cells, const std::string& victim, const 
     return r;
 }
 
+/// In the order in which the causes are shown.
+constexpr std::pair<const char*, sim::Resource> kCauses[] = {
+    {"issue", sim::Resource::sms},        {"L1", sim::Resource::l1},
+    {"L2 ports", sim::Resource::ports},   {"L2 lines", sim::Resource::l2},
+    {"DRAM banks", sim::Resource::banks}, {"DRAM bus", sim::Resource::bus}};
+
 Result causes(const std::vector<Cell>& cells) {
     Result r;
     r.title = "Causes of the slowdown";
-    r.columns = {{"victim", ""},        {"sharing", ""},   {"aggressor", ""},      {"set conflicts", "%"},
-                 {"MSHR", "%"},         {"crossbar", "%"}, {"row conflicts", "%"}, {"bus", "%"},
-                 {"time slicing", "%"}, {"fewer SMs", "%"}};
+    r.columns = {{"victim", ""}, {"sharing", ""}, {"aggressor", ""}, {"lost", "ms"}};
+    for (const auto& [name, resource] : kCauses) r.columns.push_back({name, "%"});
+    r.columns.insert(r.columns.end(), {{"room on SMs", "%"}, {"time slicing", "%"}});
     for (const Cell& cell : cells) {
         const corun::Causes& c = cell.causes;
-        if (c.total() <= 0 || shareLost(cell.pairing) < kWorthExplaining) continue;
+        if (cell.explained == 0 || c.total() <= 0) continue;
         const double percent = 100 / c.total();
-        r.add({cell.pair.victim.name, cell.pair.sharing, corun::nameOf(cell.pair.aggressor), c.setConflicts * percent,
-               c.mshr * percent, c.crossbar * percent, c.rowConflicts * percent, c.bus * percent,
-               c.timeSlicing * percent, c.sms * percent});
+        std::vector<Value> row = {cell.pair.victim.name, cell.pair.sharing, corun::nameOf(cell.pair.aggressor),
+                                  c.total() * 1e3 / cell.explained};
+        for (const auto& [name, resource] : kCauses) row.emplace_back(c.of(resource) * percent);
+        row.insert(row.end(), {c.room * percent, c.timeSlicing * percent});
+        r.add(std::move(row));
     }
     return r;
 }
 
-void addCauses(corun::Causes& sum, const corun::Causes& c) {
-    sum.setConflicts += c.setConflicts;
-    sum.mshr += c.mshr;
-    sum.crossbar += c.crossbar;
-    sum.rowConflicts += c.rowConflicts;
-    sum.bus += c.bus;
-    sum.timeSlicing += c.timeSlicing;
-    sum.sms += c.sms;
-}
-
 void add(Cell& cell, const SampleMeasurement& sample) {
-    addCauses(cell.causes, sample.causes);
+    if (sample.causes) {
+        cell.causes += *sample.causes;
+        ++cell.explained;
+    }
     cell.pairing.add(sample.pairing);
 }
 
@@ -220,15 +216,15 @@ void addFailure(Cell& cell, const std::string& why) {
 }
 
 /// What is deterministic repeats itself exactly: every sample has its own pages and phase, on a GPU opened anew.
-SampleSpec sampleOf(const corun::PairSpec& pair, unsigned number) {
-    SampleSpec own{pair};
+SampleSpec sampleOf(const corun::PairSpec& pair, unsigned number, const Options& options) {
+    SampleSpec own{pair, number < options.explained};
     own.pair.seed += number;
     own.pair.aggressor.seed += number;
     return own;
 }
 
 void measureAnew(Cell& cell, const Options& options, const std::function<bool()>& late) {
-    for (unsigned i = 0; i < options.samples && !late(); ++i) add(cell, execute(sampleOf(cell.pair, i)));
+    for (unsigned i = 0; i < options.samples && !late(); ++i) add(cell, execute(sampleOf(cell.pair, i, options)));
 }
 
 /// `coRun`: that of the cell before with the same victim and way of sharing, if there is one. It is kept for the next,
@@ -376,7 +372,7 @@ void stress(const Options& options, Outcome& outcome, SampleBatch& batch) {
     const std::vector<corun::PairSpec> pairs = pairsOf(options);
     std::vector<SampleSpec> specs;
     for (const corun::PairSpec& pair : pairs)
-        for (unsigned i = 0; i < options.samples; ++i) specs.push_back(sampleOf(pair, i));
+        for (unsigned i = 0; i < options.samples; ++i) specs.push_back(sampleOf(pair, i, options));
     std::vector<experiment::Outcome<SampleMeasurement>> samples(specs.size());
     const auto collect = [&](bool all) {
         for (std::size_t i = 0; i < pairs.size(); ++i)

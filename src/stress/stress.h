@@ -18,6 +18,7 @@ struct Options {
     std::vector<corun::AggressorSpec> aggressors;
     std::vector<std::string> sharing = {"streams"};
     unsigned samples = 30;
+    unsigned explained = 1;     ///< of them, whose causes are found: each takes up to 11 further pairs
     double exceedance = 1e-6;   ///< of the probabilistic bound
     double secondsPerCell = 0;  ///< no further samples after that long, by the wall clock; 0: no limit
 };
@@ -25,8 +26,9 @@ struct Options {
 struct Cell {
     corun::PairSpec pair;
     corun::Pairing pairing;
-    corun::Causes causes;  ///< of all pairs, summed; of a simulated GPU
-    std::string refusal;   ///< why there could be no pair at all
+    corun::Causes causes;  ///< of the samples that were explained, summed; of a simulated GPU
+    unsigned explained = 0;
+    std::string refusal;  ///< why there could be no pair at all
 };
 
 struct Outcome {

@@ -15,7 +15,6 @@ ActorRun someRun() {
     run.endNs = 4;
     run.sms = {5, 6};
     run.counters.warpInstructions = 7;
-    run.awayCycles = 8;
     return run;
 }
 
@@ -28,7 +27,6 @@ TEST(Protocol, ARunComesBackAsItWas) {
     EXPECT_EQ(again.endNs, run.endNs);
     EXPECT_EQ(again.sms, run.sms);
     EXPECT_EQ(again.counters.warpInstructions, run.counters.warpInstructions);
-    EXPECT_EQ(again.awayCycles, run.awayCycles);
 }
 
 TEST(Protocol, WhatIsMissingOrOutOfRangeIsAnError) {

@@ -84,7 +84,7 @@ TEST_F(ProgramVictim, LosesItsLinesToEvictionBesideItAndNothingToComputation) {
     const json causes = results().at(1);
     ASSERT_EQ(causes.at("title"), "Causes of the slowdown");
     EXPECT_EQ(causes.at("rows").back().at("aggressor"), "map-guided");
-    EXPECT_GT(causes.at("rows").back().at("set conflicts").get<double>(), 50);
+    EXPECT_GT(causes.at("rows").back().at("L2 lines").get<double>(), 50);
 }
 
 TEST_F(ProgramVictim, HasHalfOfTheTimeBesideAnotherProcess) {

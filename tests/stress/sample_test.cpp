@@ -32,6 +32,8 @@ TEST(Samples, anotherProcessUnderstandsTheDescription) {
     SampleSpec spec{small().pair};
     spec.pair.sharing = "mps";
     spec.pair.shareSms = true;
+    spec.pair.separate = {"l2"};
+    spec.explain = true;
     spec.pair.seed = (std::uint64_t{1} << 63) + 1;
     spec.pair.victim.layout = {3, 0, {1, 2}};
     spec.pair.victim.cold = true;
@@ -66,6 +68,7 @@ TEST(Samples, asRunsOfABatchFindWhatTheyFindOneAfterTheOther) {
         for (std::size_t i = 0; i < 2; ++i) {
             const SampleMeasurement one{here.cells[i].pairing, here.cells[i].causes},
                 two{other.cells[i].pairing, other.cells[i].causes};
+            EXPECT_EQ(other.cells[i].explained, here.cells[i].explained);
             EXPECT_EQ(one.pairing.pairs.size(), 2u);
             EXPECT_EQ(one.toJson(), two.toJson());
         }

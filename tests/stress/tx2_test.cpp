@@ -88,7 +88,7 @@ TEST(Tx2, EvictionDoublesTheTimeOfARandomApplication) {
     EXPECT_NEAR(factor(cell), 64.59 / 30.72, 0.1 * 64.59 / 30.72);
     EXPECT_EQ(cell.pairing.onDisjointSms(), true);
     // What it loses is what was pushed out of the cache, most of all.
-    EXPECT_GT(cell.causes.setConflicts, 0.5 * cell.causes.total());
+    EXPECT_GT(cell.causes.of(sim::Resource::l2), 0.5 * cell.causes.total());
     EXPECT_EQ(cell.causes.timeSlicing, 0);
 }
 

@@ -48,9 +48,8 @@ class KernelVictim : public Actor {
         launch();
         if (!waitFor(context_, stream_, spec_.limitSeconds)) return std::nullopt;
         ActorRun run = summarize(kernel_.logs());
-        if (!watch_) return run;
-        for (const gpu::Launch& launch : log->launches()) run.counters += launch.counters;
-        addMachineSide(run, gpu_.launchCounters(), *watch_);
+        if (log)
+            for (const gpu::Launch& launch : log->launches()) run.counters += launch.counters;
         return run;
     }
     void settle() override { stream_.synchronize(); }

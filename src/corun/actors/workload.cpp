@@ -80,7 +80,6 @@ class Workload final : public Actor {
         ActorRun run;
         if (watch_) run = runOfLaunches(log->launches(), gpu_.launchCounters(), *watch_).value_or(run);
         run.seconds = secondsOfARun_ = end_.secondsSince(start_) / rounds.count;
-        if (watch_) addMachineSide(run, gpu_.launchCounters(), *watch_);
         return run;
     }
     void check() override { instance_->check(); }
