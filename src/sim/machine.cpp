@@ -30,7 +30,8 @@ Machine::Machine(arch::DeviceProfile profile, Options options)
       physical_(profile_),
       units_(shared_, options_.observer, options_.threads ? options_.threads : hostThreads()),
       copies_(shared_, units_),
-      streams_(sim_, {.start = [this](LaunchId id) { startLaunch(id); },
+      streams_(sim_, {.expect = [this](LaunchId id) { ++groupOf(launches_[id]).expected; },
+                      .start = [this](LaunchId id) { startLaunch(id); },
                       .blocks = [this](LaunchId id) { startBlocks(id); },
                       .end = [this](LaunchId id) { endEstimated(id); },
                       .transfer = [this](StreamId stream, const Transfer& transfer,
@@ -260,6 +261,7 @@ void Machine::startBlocks(LaunchId id) {
     Launch& launch = launches_[id];
     limits_.started(launch);
     SmGroup& group = groupOf(launch);
+    --group.expected;
     // Not before one that has the GPU to itself.
     const auto before = std::find_if(group.running.rbegin(), group.running.rend(), [&](LaunchId other) {
         return launches_[other].spec.priority <= launch.spec.priority || launches_[other].holdsGpu;
@@ -465,6 +467,7 @@ void Machine::discardWork() {
         if (launch.record.state == LaunchRecord::State::running)
             cutShort(launch, LaunchRecord::State::discarded, sim_.now());
     streams_.discard();
+    for (const auto& group : slicer_.groups()) group->expected = 0;
     transfers_.discard();
     for (Launch& launch : launches_) {
         if (launch.record.over()) continue;

@@ -19,9 +19,12 @@ class SmGroup {
             const SchedulerChoice&);
 
     std::vector<LaunchId> running;  ///< launches that have started, by priority, then oldest first
+    std::uint32_t expected = 0;     ///< launches that nothing but their own latency and set-up keeps from running
     std::uint32_t nextSm = 0;       ///< the first to be tried for the next block
 
     bool hasWork() const { return !running.empty(); }
+    /// Nor will have some by itself.
+    bool idle() const { return running.empty() && !expected; }
     /// All of them; where SMs are separate (Separation), those of neighbours behind the others.
     const std::vector<std::unique_ptr<Sm>>& sms() const { return sms_; }
     /// SMs that launches can tell apart.

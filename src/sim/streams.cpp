@@ -104,6 +104,7 @@ void Streams::begin(StreamId id, Command& command, Cycles when) {
         ++pending_;
         return actions_.transfer(id, *command.transfer, when);
     }
+    if (command.kind == Command::Kind::launch) actions_.expect(command.launch);
     schedule(id, command, std::max(when + command.duration, sim_.now()));
 }
 

@@ -17,6 +17,7 @@ namespace bulkhead::sim {
 class Streams {
   public:
     struct LaunchActions {
+        std::function<void(LaunchId)> expect;  ///< nothing is before it any more but its own latency
         std::function<void(LaunchId)> start;   ///< its turn has come
         std::function<void(LaunchId)> blocks;  ///< it is set up: its blocks may be placed
         std::function<void(LaunchId)> end;     ///< the time has come that endLaunchAt() was told

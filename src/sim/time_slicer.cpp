@@ -31,7 +31,7 @@ std::optional<std::uint32_t> TimeSlicer::nextWithWork() const {
 
 void TimeSlicer::consider() {
     if (!issuing_ || !nextWithWork()) return;
-    if (!issuing_->hasWork()) {
+    if (issuing_->idle()) {
         drain();
     } else if (!quantumRunning_) {
         quantumRunning_ = true;

@@ -12,7 +12,8 @@
 namespace bulkhead::sim {
 
 /// Groups of contexts that take turns. While another group has work, the one that has the GPU keeps it for a quantum;
-/// one without work gives way at once. A switch waits until nothing is in flight, and then takes its time.
+/// one without work gives way at once. A launch that is queued behind another is work while it is being set up. A
+/// switch waits until nothing is in flight, and then takes its time.
 class TimeSlicer {
   public:
     /// `tookOver` is called when another group has got the GPU.

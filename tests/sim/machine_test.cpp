@@ -278,6 +278,26 @@ TEST(Sharing, aContextThatIdlesGivesWayAtOnce) {
     EXPECT_LT(h.gpu.record(two).ended, h.gpu.record(one).ended + 1400 + 5000);
 }
 
+TEST(Sharing, aContextKeepsItsSliceBetweenKernelsThatAreQueued) {
+    const auto seconds = [](bool other) {
+        Harness h("gtx480", {"sharing.quantumUs=1000", "sharing.switchUs=2"});
+        const VirtualAddress buffer = h.buffer(64);
+        const LaunchId first = h.start(busy(100), {{1}, {32}}, {buffer});
+        LaunchId last = first;
+        for (int i = 0; i < 9; ++i) last = h.start(busy(100), {{1}, {32}}, {buffer});
+        if (other) {
+            const ContextId second = h.gpu.createContext(Sharing::timeSliced);
+            const VirtualAddress own = h.gpu.memory(second).allocate(64);
+            h.start(busy(50000), {{1}, {32}}, {own}, h.newStream(second));
+        }
+        h.finishAll();
+        return h.gpu.seconds(h.gpu.record(last).ended - h.gpu.record(first).started);
+    };
+    // All ten fit into one slice.
+    EXPECT_LT(seconds(false), 1e-3);
+    EXPECT_DOUBLE_EQ(seconds(true), seconds(false));
+}
+
 // ---- errors
 
 TEST(Errors, anAccessOutsideAnAllocationEndsTheLaunchAndOnlyIt) {
