@@ -22,6 +22,7 @@
 #include "cli/elf_file.h"
 #include "cli/verbs.h"
 #include "gpu/capabilities.h"
+#include "gpu/gpu.h"
 #include "metrics/output.h"
 #include "sim/sampler.h"
 #include "sim/sm/warp_scheduler.h"
@@ -35,7 +36,7 @@ namespace fs = std::filesystem;
 constexpr Bytes kMostProgramBytes = 4_GiB;
 
 struct ExecOptions {
-    std::string gpu = "sim:gtx1080", scheduler = "gto", stats, metrics, bounds = "relaxed";
+    std::string gpu = "sim:gtx1080", scheduler = "gto", stats, timed, metrics, bounds = "relaxed";
     std::vector<std::string> settings, command;
     bool quiet = false, sample = false, gpgpusim = false;
 };
@@ -147,15 +148,29 @@ void prepareEnvironment(const ExecOptions& options) {
     set("BULKHEAD_METRICS", counters.file.empty() ? options.metrics : "ncu:" + fs::absolute(counters.file).string());
 }
 
+/// On a real GPU: the driver library in front passes everything on, and times what is done.
+[[noreturn]] void execTimed(const ExecOptions& options) {
+    if (!gpu::capabilitiesOf(options.gpu).sharedByProcesses)
+        throw Error("--timed is for real GPUs (cuda:N); on a simulated one, --stats has the time of every kernel");
+    expectWritable(options.timed);
+    set("BULKHEAD_LIBCUDA", gpu::Gpu::open(options.gpu).driverFile());
+    set("BULKHEAD_TIMED", fs::absolute(options.timed).string());
+    set("BULKHEAD_SUMMARY", "0");
+    becomeProgram(options.command);
+}
+
 /// Refuses a GPU that cannot be simulated with these settings.
 void expectGpu(const std::string& name, const std::vector<std::string>& settings) {
     if (gpu::capabilitiesOf(name).sharedByProcesses)
-        throw Error("--gpu {}: exec is for simulated GPUs (sim:NAME); on a real GPU, start the program itself", name);
+        throw Error(
+            "--gpu {}: exec is for simulated GPUs (sim:NAME); on a real GPU, start the program itself, or give --timed",
+            name);
     arch::DeviceProfile profile = arch::findProfile(name);
     arch::applySettings(profile, settings);
 }
 
 int exec(const ExecOptions& options) {
+    if (!options.timed.empty()) execTimed(options);
     for (const std::string& gpu : split(options.gpu, ',')) expectGpu(gpu, options.settings);
     sim::findScheduler(options.scheduler);
     if (options.bounds != "relaxed" && options.bounds != "strict")
@@ -208,6 +223,8 @@ Action setUpExec(CommandLine line) {
         .typeName("HOW")
         .showDefault();
     line.option("--stats", o->stats, "write counters of every kernel as JSON to FILE").typeName("FILE");
+    line.option("--timed", o->timed, "on a real GPU (cuda:N), write the time of its kernels and copies as JSON to FILE")
+        .typeName("FILE");
     addMetricsOption(line, o->metrics);
     line.flag("--quiet", o->quiet, "print no progress, and no table of kernels at the end");
     return [o] {

@@ -20,6 +20,7 @@ struct AggressorSpec {
     unsigned sms = 0;                   ///< that it gets, where the layout names none; 0: all that the victim leaves
     bool leavesRoom = false;            ///< half of each SM, where it fills them
     unsigned lanes = 2;                 ///< of each warp, that follow a ring of pointers
+    unsigned strideLines = 1;           ///< from one of its lines to the next, where it follows a ring of pointers
     unsigned dutyPercent = 100;         ///< of the time, that it works
     double gigabytesPerSecond = 0;      ///< that it moves at most; 0: as many as it can
     Bytes bytes = 0;                    ///< of memory; 0: eight times the cache, as in 4.2.1

@@ -15,6 +15,7 @@ constexpr unsigned kArrays = 8;      // of 4.2.1, each as large as the cache
 constexpr unsigned kFlags = 2;       // stop, and a count of blocks
 constexpr unsigned kShortBurst = 4;  // accesses between two looks at the flag, where the usual number is too many
 constexpr double kLongestBurstNs = 1e9;
+constexpr unsigned kLongestStride = 1024;  // lines
 
 }  // namespace
 
@@ -28,6 +29,8 @@ void validate(const AggressorSpec& spec) {
         throw Error("a duty cycle of {} %: choose from 1 to 100", spec.dutyPercent);
     if (spec.gigabytesPerSecond < 0) throw Error("{} GB/s: a rate must not be negative", spec.gigabytesPerSecond);
     if (spec.lanes < 1 || spec.lanes > 32) throw Error("{} lanes per warp: choose from 1 to 32", spec.lanes);
+    if (spec.strideLines < 1 || spec.strideLines > kLongestStride)
+        throw Error("a stride of {} lines: choose from 1 to {}", spec.strideLines, kLongestStride);
     if (spec.layout.warps > 32) throw Error("{} warps per block: choose from 1 to 32", spec.layout.warps);
     expectBytes(spec.bytes);
 }

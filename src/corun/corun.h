@@ -95,6 +95,9 @@ struct Stage {
 std::unique_ptr<Actor> makeVictim(const Stage&, const VictimSpec&);
 std::unique_ptr<Actor> makeWorkload(const Stage&, const VictimSpec&);
 std::unique_ptr<Actor> makeApplication(const Stage&, const ApplicationSpec&);
+/// A process on a real GPU, timed by what it does there: the driver library in front of it times kernels and copies.
+std::unique_ptr<Actor> makeTimedProgram(const std::string& gpu, const std::string& victim,
+                                        const experiment::ChildProcess::Environment&, double limitSeconds);
 /// A process that is timed from its start to its end.
 std::unique_ptr<Actor> makeProgram(std::vector<std::string> command, const experiment::ChildProcess::Environment&,
                                    double limitSeconds);

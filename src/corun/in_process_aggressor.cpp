@@ -1,8 +1,8 @@
 #include "corun/in_process_aggressor.h"
 
 #include <nlohmann/json.hpp>
-#include <set>
 
+#include "applications.ptx.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
@@ -55,17 +55,28 @@ InProcessAggressor::InProcessAggressor(InProcessRequest request)
     aggressor_ = std::make_unique<Aggressor>(
         context_, shape, std::get<AggressorSpec>(completed(request_.corun, shape).actors.at(1).what),
         memoryMapper(gpu_, request_.corun.map));
+    if (!sideBySide(request_)) enterProgram();
     if (request_.start) aggressor_->start(kStartSeconds);
     context_.api().cuCtxSetCurrent(nullptr);  // as the program expects it
 }
 
+/// What made the aggressor ready has left the GPU to its context. The program finds it in its own, as if there had been
+/// nobody else: to change over is no part of its time alone.
+void InProcessAggressor::enterProgram() {
+    gpu::Context& program = gpu_.context();
+    gpu::Stream stream = program.createStream();
+    gpu::LaunchLog entering(gpu_, program);
+    program.load(kApplicationsPtx).kernel("nothing").launch(stream, {1}, {1}, 0);
+    stream.synchronize();
+    for (const gpu::Launch& launch : entering.launches()) notOfProgram_.insert(launch.id);
+}
+
 void InProcessAggressor::finish() {
     const ActorReport report = request_.start ? aggressor_->stop() : ActorReport();
-    std::set<std::uint32_t> ofAggressor;
-    for (const gpu::Launch& launch : launches_.launches()) ofAggressor.insert(launch.id);
+    for (const gpu::Launch& launch : launches_.launches()) notOfProgram_.insert(launch.id);
     std::vector<gpu::Launch> ofProgram;
     for (const std::uint32_t id : watch_.ended())
-        if (!ofAggressor.contains(id)) ofProgram.push_back(gpu_.launchCounters().launch(id));
+        if (!notOfProgram_.contains(id)) ofProgram.push_back(gpu_.launchCounters().launch(id));
     const std::optional<ActorRun> run = runOfLaunches(ofProgram, gpu_.launchCounters(), watch_);
     if (run) writeFile(request_.account, jsonText(json{{"program", toJson(*run)}, {"aggressor", toJson(report)}}));
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,12 +42,15 @@ class InProcessAggressor {
     void finish();
 
   private:
+    void enterProgram();
+
     InProcessRequest request_;
     MachineWatch watch_;
     gpu::Gpu gpu_;
     gpu::Context context_;
     gpu::LaunchLog launches_;  ///< of the aggressor
     std::unique_ptr<Aggressor> aggressor_;
+    std::set<std::uint32_t> notOfProgram_;  ///< launches
 };
 
 }  // namespace bulkhead::corun

@@ -70,8 +70,7 @@ class RemoteCoRun final : public CoRun {
             const auto* victim = std::get_if<VictimSpec>(&spec.actors[i].what);
             const bool program = victim && isProgram(victim->name);
             remote_.push_back(program ? nullptr : std::make_unique<RemoteActor>(spec, i, environment(), daemon_.get()));
-            programs_.push_back(program ? makeProgram(wordsOf(victim->name), environment(), victim->limitSeconds)
-                                        : nullptr);
+            programs_.push_back(program ? programOf(*victim) : nullptr);
         }
     }
     Actor& actor(std::size_t i) override {
@@ -85,6 +84,10 @@ class RemoteCoRun final : public CoRun {
     Place place(std::size_t i) override { return remote_.at(i) ? remote_[i]->place() : Place(); }
 
   private:
+    std::unique_ptr<Actor> programOf(const VictimSpec& victim) const {
+        return victim.wallClock ? makeProgram(wordsOf(victim.name), environment(), victim.limitSeconds)
+                                : makeTimedProgram(spec_.gpu, victim.name, environment(), victim.limitSeconds);
+    }
     experiment::ChildProcess::Environment environment() const {
         if (!daemon_) return {};
         experiment::ChildProcess::Environment all = daemon_->environment();

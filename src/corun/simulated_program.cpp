@@ -1,35 +1,10 @@
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-
 #include "arch/device_profile.h"
 #include "base/error.h"
 #include "corun/in_process_aggressor.h"
+#include "corun/scratch_file.h"
 
 namespace bulkhead::corun {
 namespace {
-
-/// A file that nobody else has, gone with this object.
-class ScratchFile {
-  public:
-    ScratchFile() {
-        std::error_code unknown;
-        path_ = (std::filesystem::temp_directory_path(unknown) / "bulkhead-stress-XXXXXX").string();
-        const int file = mkstemp(path_.data());
-        if (file < 0) throw Error("{}: cannot create this file: {}", path_, std::strerror(errno));
-        close(file);
-    }
-    ~ScratchFile() { unlink(path_.c_str()); }
-    ScratchFile(const ScratchFile&) = delete;
-    ScratchFile& operator=(const ScratchFile&) = delete;
-    const std::string& path() const { return path_; }
-
-  private:
-    std::string path_;
-};
 
 /// The program: every run is a process.
 class SimulatedProgram final : public Actor {

@@ -26,6 +26,7 @@ void visitVictim(auto& spec, Visit visit) {
     visit("size", spec.size);
     visit("seed", spec.seed);
     visit("cold", spec.cold);
+    visit("wall_clock", spec.wallClock);
     visit("limit_s", spec.limitSeconds);
     visit("program_limit_s", spec.programLimitSeconds);
     visitLayout(spec.layout, visit);
@@ -37,6 +38,7 @@ void visitAggressor(auto& spec, Visit visit) {
     visit("name", spec.name);
     visit("sm_count", spec.sms);
     visit("lanes", spec.lanes);
+    visit("stride_lines", spec.strideLines);
     visit("duty_percent", spec.dutyPercent);
     visit("gb_per_s", spec.gigabytesPerSecond);
     visit("bytes", spec.bytes);

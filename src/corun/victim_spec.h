@@ -16,6 +16,7 @@ struct VictimSpec {
     std::string size = "test";    ///< of a workload
     std::uint64_t seed = 1;
     bool cold = false;  ///< each run finds its working set out of the cache, as a process that was just started does
+    bool wallClock = false;            ///< of a program on a real GPU: timed from its start to its end
     double limitSeconds = 60;          ///< of the GPU's time
     double programLimitSeconds = 600;  ///< of a program on a simulated GPU: of the wall clock's
 };

@@ -1,12 +1,15 @@
 #include "libcuda/front.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
 
 #include <atomic>
 
+#include "base/error.h"
 #include "driver/simulated_driver.h"
 #include "libcuda/devices.h"
 #include "libcuda/partition.h"
+#include "libcuda/timed_driver.h"
 #include "walls/walls.h"
 
 namespace bulkhead::libcuda {
@@ -47,6 +50,16 @@ DriverApi childOfFork() {
     return withOwnAddresses(api);
 }
 
+/// NVIDIA's driver, where the program is to be timed there; null where it is not.
+const DriverApi* timedFront() {
+    try {
+        if (const DriverApi* timed = openTimed()) return new DriverApi(withOwnAddresses(*timed));
+    } catch (const Error& e) {
+        fmt::print(stderr, "bulkhead: {}\n", e.what());
+    }
+    return nullptr;
+}
+
 bool noteForks() {
     return pthread_atfork(nullptr, nullptr, [] { forked = true; }) == 0;
 }
@@ -60,6 +73,8 @@ const DriverApi& front() {
     static const bool noted = noteForks();
     (void)noted;
     if (forked) return child;
+    static const DriverApi* const timed = timedFront();
+    if (timed) return *timed;
     switch (placeOfProcess()) {
         case Place::walled:
             return walled;

@@ -2,11 +2,15 @@
 #include <chrono>
 #include <cstdio>
 #include <iomanip>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "base/json.h"
 #include "corun/corun.h"
+#include "corun/scratch_file.h"
 #include "experiment/interruption.h"
 
 namespace bulkhead::corun {
@@ -43,7 +47,49 @@ class Program final : public Actor {
     double limit_;
 };
 
+class TimedProgram final : public Actor {
+  public:
+    TimedProgram(std::string gpu, std::string victim, experiment::ChildProcess::Environment environment, double limit)
+        : gpu_(std::move(gpu)), victim_(std::move(victim)), environment_(std::move(environment)), limit_(limit) {}
+
+    std::optional<ActorRun> run(const Rounds&) override {
+        const ScratchFile account;
+        std::vector<std::string> command = {"/proc/self/exe", "exec", "--gpu", gpu_, "--timed", account.path(), "--"};
+        for (const std::string& word : wordsOf(victim_)) command.push_back(word);
+        if (!runOnce(command)) return std::nullopt;
+        const std::string text = readFile(account.path());
+        if (text.empty()) throw Error("the program ended without its driver library: time it with --wall-clock");
+        const nlohmann::json json = parseJson(text, account.path());
+        JsonObject o(json, account.path());
+        if (o.get<std::uint64_t>("operations") == 0)
+            throw Error("the program ended without a kernel or copy on {}", gpu_);
+        ActorRun run;
+        run.seconds = o.get<double>("seconds");
+        return run;
+    }
+    void prepare() override { run(Rounds{}); }
+
+  private:
+    bool runOnce(const std::vector<std::string>& command) const {
+        try {
+            return Program(command, environment_, limit_).run(Rounds{}).has_value();
+        } catch (const Error&) {
+            throw Error("the program failed: run bulkhead exec --gpu {} --timed time.json -- {} to see why", gpu_,
+                        victim_);
+        }
+    }
+
+    std::string gpu_, victim_;
+    experiment::ChildProcess::Environment environment_;
+    double limit_;
+};
+
 }  // namespace
+
+std::unique_ptr<Actor> makeTimedProgram(const std::string& gpu, const std::string& victim,
+                                        const experiment::ChildProcess::Environment& environment, double limitSeconds) {
+    return std::make_unique<TimedProgram>(gpu, victim, environment, limitSeconds);
+}
 
 bool isProgram(const std::string& victim) {
     return victim.find('/') != std::string::npos;

@@ -13,7 +13,7 @@ class ChaseRing final : public AccessPattern {
           lanes_(site.spec.lanes),
           sectorBytes_(site.shape.sectorBytes),
           chains_(site.spec.layout.blocks * site.spec.layout.warps * site.spec.lanes) {
-        ring_ = sequentialRing(memory_.address(), memory_.bytes(), site.shape.lineBytes);
+        ring_ = sequentialRing(memory_.address(), memory_.bytes(), site.shape.lineBytes * site.spec.strideLines);
         if (shuffle) ring_ = shuffled(std::move(ring_), site.spec.seed);
         link(site);
         const std::size_t first = Random(site.spec.seed).below(ring_.size());
