@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/statistics.h"
 #include "corun/passes.h"
+#include "gpu/known_profile.h"
 #include "stress/stress.h"
 
 namespace bulkhead::reproduce {
@@ -36,13 +37,18 @@ Bytes bytesForHits(gpu::Gpu& gpu, const corun::CacheGeometry& shape) {
     return gpu.capabilities().copiesFarLines ? shape.bytes / 4 : shape.bytes;
 }
 
+/// Of Tables 2 and 3, in milliseconds.
+struct PaperTimes {
+    double mean = 0, maximum = 0, deviation = 0;
+};
+
 /// A scenario of Table 2 or 3: the application's times alone and beside an opponent.
 struct Scenario {
     std::string victim;
     std::string sharing = "streams";
     std::string aggressor = "compute";
     unsigned blocks = 1, warps = 1;  ///< no blocks: as many as fit, which are the paper's 2 or 4 on a TX2
-    double paperMs = 0;
+    PaperTimes paper = {};
     bool cold = false;
 };
 
@@ -68,9 +74,28 @@ stress::Cell measure(const InterferenceOptions& o, const Scenario& s) {
     return cell;
 }
 
+/// What the results depend on and the paper does not say, or says of other hardware.
+Result conditions(const InterferenceOptions& o) {
+    Result r;
+    r.title = "conditions";
+    r.columns = {{"what", ""}, {"here", ""}, {"in the paper", ""}};
+    r.add({"samples of a scenario", std::int64_t{o.samples}, std::int64_t{4096}});
+    r.add({"accesses of an application", static_cast<std::int64_t>(o.accesses ? o.accesses : kPaperAccesses),
+           "a cache-sized array"});
+    r.add({"lanes of an evicting warp that chase pointers", std::int64_t{corun::AggressorSpec().lanes},
+           "not said; fitted to Table 3"});
+    r.add({"order of the random application", "a list as long as the array, read ahead", "not said"});
+    if (const auto known = gpu::knownProfile(o.gpu, o.settings)) {
+        r.add({"time slice of a process (us)", std::int64_t{known->sharing.quantumUs}, "not said"});
+        r.add({"switch between processes (us)", std::int64_t{known->sharing.switchUs}, "not said; that of sim:tx2 is fitted to Table 2"});
+    }
+    return r;
+}
+
 std::vector<Result::Column> executionColumns() {
-    return {{"opposing kernel", ""}, {"mean", "ms"},         {"max", "ms"},          {"S.D.", "ms"}, {"ratio", "x"},
-            {"paper's mean", "ms"},  {"paper's ratio", "x"}, {"ours / paper's", ""}, {"SMs", ""}};
+    return {{"opposing kernel", ""}, {"samples", ""},        {"mean", "ms"},         {"max", "ms"},
+            {"S.D.", "ms"},          {"ratio", "x"},         {"paper's mean", "ms"}, {"paper's max", "ms"},
+            {"paper's S.D.", "ms"},  {"paper's ratio", "x"}, {"ours / paper's", ""}, {"SMs", ""}};
 }
 
 std::vector<Chart> executionCharts() {
@@ -79,14 +104,17 @@ std::vector<Chart> executionCharts() {
 }
 
 std::vector<Value> executionRow(const std::string& name, const std::vector<double>& seconds, double alone,
-                                double paperMs, double paperAloneMs, const std::string& sms) {
-    const double ratio = mean(seconds) / alone, paperRatio = paperMs / paperAloneMs;
+                                const PaperTimes& paper, double paperAloneMs, const std::string& sms) {
+    const double ratio = mean(seconds) / alone, paperRatio = paper.mean / paperAloneMs;
     return {name,
+            static_cast<std::int64_t>(seconds.size()),
             mean(seconds) * 1e3,
             maximum(seconds) * 1e3,
             standardDeviation(seconds) * 1e3,
             ratio,
-            paperMs,
+            paper.mean,
+            paper.maximum,
+            paper.deviation,
             paperRatio,
             ratio / paperRatio,
             sms};
@@ -97,7 +125,7 @@ void tell(const InterferenceOptions& o, const std::string& what) {
 }
 
 /// Rows of one application: alone, then beside each opponent.
-void addScenarios(Result& r, const InterferenceOptions& o, const std::string& alone, double paperAloneMs,
+void addScenarios(Result& r, const InterferenceOptions& o, const std::string& alone, const PaperTimes& paperAlone,
                   const std::vector<std::pair<std::string, Scenario>>& scenarios) {
     std::vector<std::pair<std::string, stress::Cell>> cells;
     std::vector<double> baseline;
@@ -108,11 +136,11 @@ void addScenarios(Result& r, const InterferenceOptions& o, const std::string& al
         baseline.insert(baseline.end(), own.begin(), own.end());
     }
     const double aloneMean = mean(baseline);
-    r.add(executionRow(alone, baseline, aloneMean, paperAloneMs, paperAloneMs, ""));
+    r.add(executionRow(alone, baseline, aloneMean, paperAlone, paperAlone.mean, ""));
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const corun::Pairing& p = cells[i].second.pairing;
         const std::optional<bool> apart = p.onDisjointSms();
-        r.add(executionRow(cells[i].first, p.together(), aloneMean, scenarios[i].second.paperMs, paperAloneMs,
+        r.add(executionRow(cells[i].first, p.together(), aloneMean, scenarios[i].second.paper, paperAlone.mean,
                            !apart   ? ""
                            : *apart ? "disjoint"
                                     : "shared"));
@@ -249,39 +277,39 @@ std::vector<Result> warmHits(const InterferenceOptions& o) {
 /// Samples begin cold. The application is the sequential one of Table 3, which takes 17.15 ms there, from a warm cache;
 /// the 21.08 ms of Table 2 are what it takes when every line has to be fetched.
 std::vector<Result> multiProcess(const InterferenceOptions& o) {
-    constexpr double kAlone = 21.08;
-    const auto scenario = [](const std::string& kind, unsigned blocks, unsigned warps, double paperMs) {
-        return Scenario{"sequential", "processes", kind, blocks, warps, paperMs, true};
+    constexpr PaperTimes kAlone = {21.08, 23.71, 4.59};
+    const auto scenario = [](const std::string& kind, unsigned blocks, unsigned warps, PaperTimes paper) {
+        return Scenario{"sequential", "processes", kind, blocks, warps, paper, true};
     };
     Result r;
     r.title = "sequential application";
     r.columns = executionColumns();
     addScenarios(r, o, "None", kAlone,
-                 {{"Compute 1x1", scenario("compute", 1, 1, 44.67)},
-                  {"Compute 4x32", scenario("compute", 0, 32, 46.22)},
-                  {"Eviction 1x1", scenario("evict-random", 1, 1, 44.69)},
-                  {"Eviction 4x32", scenario("evict-random", 0, 32, 46.24)}});
+                 {{"Compute 1x1", scenario("compute", 1, 1, {44.67, 50.19, 6.71})},
+                  {"Compute 4x32", scenario("compute", 0, 32, {46.22, 51.25, 6.80})},
+                  {"Eviction 1x1", scenario("evict-random", 1, 1, {44.69, 50.18, 6.71})},
+                  {"Eviction 4x32", scenario("evict-random", 0, 32, {46.24, 52.49, 6.80})}});
     r.charts = executionCharts();
-    return {r};
+    return {r, conditions(o)};
 }
 
 std::vector<Result> singleProcess(const InterferenceOptions& o) {
     Result r;
     r.title = "random (R) and sequential (S) application";
     r.columns = executionColumns();
-    const auto add = [&](const std::string& suffix, const std::string& victim, double alone, double compute,
-                         double eviction) {
-        const auto scenario = [&](const std::string& kind, double paperMs) {
-            return Scenario{victim, "streams", kind, 0, 32, paperMs};
+    const auto add = [&](const std::string& suffix, const std::string& victim, PaperTimes alone, PaperTimes compute,
+                         PaperTimes eviction) {
+        const auto scenario = [&](const std::string& kind, PaperTimes paper) {
+            return Scenario{victim, "streams", kind, 0, 32, paper};
         };
         addScenarios(r, o, "None-" + suffix, alone,
                      {{"Compute-" + suffix, scenario("compute", compute)},
                       {"Eviction-" + suffix, scenario("evict-random", eviction)}});
     };
-    add("R", "random", 30.72, 30.97, 64.59);
-    add("S", "sequential", 17.15, 17.36, 23.25);
+    add("R", "random", {30.72, 33.27, 0.04}, {30.97, 33.15, 0.04}, {64.59, 64.81, 0.06});
+    add("S", "sequential", {17.15, 19.49, 0.04}, {17.36, 19.43, 0.03}, {23.25, 23.35, 0.03});
     r.charts = executionCharts();
-    return {r};
+    return {r, conditions(o)};
 }
 
 std::vector<Result> guidedCoverage(const InterferenceOptions& o) {
