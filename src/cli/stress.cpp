@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -31,10 +32,11 @@ struct StressOptions {
     BatchOptions batch;
     std::string gpu = "sim:tx2", map, scenario, again, json, csv, html, size = "test";
     std::vector<std::string> settings, separate, victims = {"random"}, aggressors = {"all"}, sharing = {"streams"};
-    unsigned samples = 30, explained = 1, sms = 0, blocks = 0, warps = 0, lanes = 2, duty = 100, target = 0;
+    unsigned samples = 30, explained = 1, budget = 100, stride = 1, sms = 0, blocks = 0, warps = 0, lanes = 2,
+             duty = 100, target = 0;
     std::uint64_t seed = 1, victimBytes = 0, accesses = 0, aggressorBytes = 0;
     double exceedance = 1e-6, limit = 0, cellLimit = 0, rate = 0;
-    bool shared = false, cold = false, list = false;
+    bool shared = false, cold = false, wallClock = false, search = false, list = false;
 };
 
 void listChoices() {
@@ -137,6 +139,7 @@ constexpr Setting kSettings[] = {
     {"--accesses", [](const StressOptions& o, stress::Options& to) { to.pair.victim.accesses = o.accesses; }},
     {"--size", [](const StressOptions& o, stress::Options& to) { to.pair.victim.size = o.size; }},
     {"--cold", [](const StressOptions& o, stress::Options& to) { to.pair.victim.cold = o.cold; }},
+    {"--wall-clock", [](const StressOptions& o, stress::Options& to) { to.pair.victim.wallClock = o.wallClock; }},
     {"--sms",
      [](const StressOptions& o, stress::Options& to) {
          eachAggressor(to, [&](corun::AggressorSpec& a) {
@@ -154,6 +157,10 @@ constexpr Setting kSettings[] = {
      }},
     {"--lanes", [](const StressOptions& o,
                    stress::Options& to) { eachAggressor(to, [&](corun::AggressorSpec& a) { a.lanes = o.lanes; }); }},
+    {"--stride",
+     [](const StressOptions& o, stress::Options& to) {
+         eachAggressor(to, [&](corun::AggressorSpec& a) { a.strideLines = o.stride; });
+     }},
     {"--duty",
      [](const StressOptions& o, stress::Options& to) {
          eachAggressor(to, [&](corun::AggressorSpec& a) { a.dutyPercent = o.duty; });
@@ -176,6 +183,8 @@ stress::Options optionsOf(const StressOptions& o, const CommandLine& line) {
     if (!o.scenario.empty()) options = stress::readScenario(o.scenario);
     for (const Setting& setting : kSettings)
         if (o.scenario.empty() || line.given(setting.option)) setting.apply(o, options);
+    if (o.search) options.searchBudget = o.budget;
+    if (line.given("--budget") && !o.search) throw Error("stress: --budget is for --search");
     return options;
 }
 
@@ -196,8 +205,10 @@ void expectPrograms(const stress::Options& options) {
 /// Samples of a simulated GPU can be runs of a cluster. A real one is measured where this is.
 void expectPlace(const StressOptions& o, const stress::Options& options) {
     if (!onSlurm(o.batch)) {
-        if (!o.batch.store.empty() || o.batch.jobs > 0)
-            throw Error("stress: --store and --jobs need --on slurm: here, samples are taken one by one and not kept");
+        if (options.searchBudget == 0 && (!o.batch.store.empty() || o.batch.jobs > 0))
+            throw Error(
+                "stress: --store and --jobs need --on slurm or --search: else, samples are taken one by one and "
+                "not kept");
         return;
     }
     if (!gpu::capabilitiesOf(options.pair.gpu).deterministic)
@@ -207,13 +218,20 @@ void expectPlace(const StressOptions& o, const stress::Options& options) {
 }
 
 void measure(const StressOptions& o, const stress::Options& options, stress::Outcome& outcome) {
+    const auto tell = [timeLeft = TimeLeft()](const std::string& what, double fraction) {
+        if (isatty(2)) fmt::print(stderr, "{}{}\n", what, timeLeft.words(fraction));
+    };
+    if (options.searchBudget > 0) {
+        stress::SampleBatch batch(
+            {onSlurm(o.batch) ? storeFolder(o.batch) : std::filesystem::path(o.batch.store), thisProgram(), warnOnce},
+            executorOf(o.batch));
+        return stress::search(options, outcome, batch, tell);
+    }
     if (onSlurm(o.batch)) {
         stress::SampleBatch batch({storeFolder(o.batch), thisProgram(), warnOnce}, executorOf(o.batch));
         return stress::stress(options, outcome, batch);
     }
-    stress::stress(options, outcome, [timeLeft = TimeLeft()](const std::string& what, double fraction) {
-        if (isatty(2)) fmt::print(stderr, "{}{}\n", what, timeLeft.words(fraction));
-    });
+    stress::stress(options, outcome, tell);
 }
 
 /// Of samples that were taken before: bounds and intervals.
@@ -283,6 +301,7 @@ void addVictimOptions(CommandLine line, StressOptions& o) {
         .check(between(0, kMostAccesses))
         .group(group);
     addSizeOption(line, o.size).description("size of a workload's input: test, default or paper").group(group);
+    line.flag("--wall-clock", o.wallClock, "time a program on a real GPU from its start to its end").group(group);
     line.flag("--cold", o.cold, "evict its working set from the cache before every run").group(group);
 }
 
@@ -294,6 +313,11 @@ void addAggressorOptions(CommandLine line, StressOptions& o) {
     line.option("--lanes", o.lanes, "lanes per warp that chase pointers")
         .showDefault()
         .check(between(1, 32))
+        .group(group);
+    line.option("--stride", o.stride, "lines from one that a chase visits to the next")
+        .typeName("LINES")
+        .showDefault()
+        .check(between(1, 1024))
         .group(group);
     line.option("--duty", o.duty, "share of the time in which it is active")
         .typeName("PERCENT")
@@ -329,6 +353,10 @@ Action setUpStress(CommandLine line) {
         .delimiter(',')
         .showDefault();
     line.option("--samples", o->samples, "samples per cell; a sample is a solo run and a co-run")
+        .showDefault()
+        .check(positive());
+    line.flag("--search", o->search, "search for the worst aggressor, from those given on, and measure that one");
+    line.option("--budget", o->budget, "with --search: aggressors to try for each victim and way of sharing")
         .showDefault()
         .check(positive());
     line.option("--separate", o->separate,

@@ -65,6 +65,7 @@ Options scenarioFromJson(const json& j, const std::string& where) {
     o.read("victims", options.victims);
     o.read("samples", options.samples);
     o.read("explained", options.explained);
+    o.read("search_budget", options.searchBudget);
     o.read("exceedance", options.exceedance);
     o.read("seconds_per_cell", options.secondsPerCell);
     std::vector<std::string> names = {"streams"};

@@ -8,10 +8,13 @@
 #include <new>
 #include <set>
 #include <span>
+#include <utility>
 
+#include "arch/device_profile.h"
 #include "base/error.h"
 #include "base/statistics.h"
 #include "corun/aggressor.h"
+#include "dissect/map_file.h"
 #include "experiment/interruption.h"
 #include "stress/bound_tables.h"
 #include "stress/summary.h"
@@ -197,11 +200,13 @@ Result causes(const std::vector<Cell>& cells) {
     return r;
 }
 
+void addCauses(Cell& cell, const corun::Causes& causes) {
+    cell.causes += causes;
+    ++cell.explained;
+}
+
 void add(Cell& cell, const SampleMeasurement& sample) {
-    if (sample.causes) {
-        cell.causes += *sample.causes;
-        ++cell.explained;
-    }
+    if (sample.causes) addCauses(cell, *sample.causes);
     cell.pairing.add(sample.pairing);
 }
 
@@ -224,7 +229,17 @@ SampleSpec sampleOf(const corun::PairSpec& pair, unsigned number, const Options&
 }
 
 void measureAnew(Cell& cell, const Options& options, const std::function<bool()>& late) {
-    for (unsigned i = 0; i < options.samples && !late(); ++i) add(cell, execute(sampleOf(cell.pair, i, options)));
+    // Causes come last: whoever ends this early has had the samples.
+    std::vector<std::pair<SampleSpec, corun::Pair>> unexplained;
+    for (unsigned i = 0; i < options.samples && !late(); ++i) {
+        SampleSpec spec = sampleOf(cell.pair, i, options);
+        const bool explain = std::exchange(spec.explain, false);
+        const SampleMeasurement sample = execute(spec);
+        add(cell, sample);
+        if (explain && !sample.pairing.pairs.empty()) unexplained.emplace_back(spec, sample.pairing.pairs.front());
+    }
+    for (const auto& [spec, pair] : unexplained)
+        if (const auto causes = explainPair(coRunOf(spec.pair), pair)) addCauses(cell, *causes);
 }
 
 /// `coRun`: that of the cell before with the same victim and way of sharing, if there is one. It is kept for the next,
@@ -302,6 +317,7 @@ Cell measureCell(const corun::PairSpec& spec, const Options& options) {
 std::vector<Result> Outcome::results(const Options& options) const {
     const std::vector<WorstCase> worst = worstCasesOf(cells, options.exceedance);
     std::vector<Result> all = {matrix(cells, worst, options)};
+    if (!searches.empty()) all.push_back(found(searches));
     for (Result more : {causes(cells), stress::bounds(cells, worst, options.exceedance)})
         if (!more.rows.empty()) all.push_back(std::move(more));
     return all;
@@ -338,6 +354,7 @@ std::vector<Result> Outcome::statistics(const Options& options) const {
     std::vector<Result> all = exceedances(cells, worst, options.exceedance);
     for (Result more : {fits(cells, worst), iidTests(cells, worst), times(cells)})
         if (!more.rows.empty()) all.push_back(std::move(more));
+    if (!searches.empty()) all.push_back(tried(searches));
     return all;
 }
 
@@ -386,6 +403,99 @@ void stress(const Options& options, Outcome& outcome, SampleBatch& batch) {
         throw;
     }
     collect(true);
+}
+
+namespace {
+
+SearchSpace spaceOf(const corun::PairSpec& pair) {
+    gpu::SimulationOptions simulation;
+    simulation.settings = pair.settings;
+    gpu::Gpu gpu = gpu::Gpu::open(pair.gpu, simulation);
+    const corun::CacheGeometry shape = corun::CacheGeometry::of(gpu);
+    corun::CoRunSpec coRun = coRunOf(pair);
+    completeLayouts(coRun, shape);
+    const auto& left = std::get<corun::AggressorSpec>(coRun.actors[corun::kAggressor].what).layout.sms;
+    SearchSpace space;
+    space.sms = left.empty() ? shape.sms : static_cast<unsigned>(left.size());
+    space.choosesSms = !corun::findSharing(pair.sharing).confines;
+    space.cacheBytes = shape.bytes;
+    std::optional<arch::AddressMap> map;
+    if (gpu.profile()) map = gpu.profile()->map;
+    if (!pair.map.empty()) map = dissect::readMapFile(pair.map).map;
+    space.targets = [map](const std::string& kind) -> std::uint64_t {
+        const corun::AggressorType& type = corun::findAggressor(kind);
+        return type.targets && map ? type.targets(*map) : 0;
+    };
+    return space;
+}
+
+std::optional<double> slowdownOf(const corun::Pairing& pairing) {
+    if (pairing.pairs.empty()) return std::nullopt;
+    return pairing.pairs.front().together.seconds / pairing.pairs.front().alone.seconds;
+}
+
+corun::PairSpec beside(const corun::PairSpec& pair, const corun::AggressorSpec& aggressor) {
+    corun::PairSpec other = pair;
+    other.aggressor = aggressor;
+    return other;
+}
+
+/// Each a run of the batch.
+std::vector<std::optional<double>> tryAtOnce(const corun::PairSpec& pair,
+                                             const std::vector<corun::AggressorSpec>& aggressors, SampleBatch& batch) {
+    std::vector<SampleSpec> specs;
+    for (const corun::AggressorSpec& aggressor : aggressors) specs.push_back({beside(pair, aggressor), false});
+    std::vector<std::optional<double>> slowdowns;
+    for (const auto& sample : batch.run(specs))
+        slowdowns.push_back(sample.ok() ? slowdownOf(sample.measurement.pairing) : std::nullopt);
+    return slowdowns;
+}
+
+/// On a real GPU, one after the other.
+std::vector<std::optional<double>> tryInTurn(const corun::PairSpec& pair,
+                                             const std::vector<corun::AggressorSpec>& aggressors) {
+    Options once;
+    once.samples = 1;
+    std::vector<std::optional<double>> slowdowns;
+    std::unique_ptr<corun::CoRun> coRun;
+    for (const corun::AggressorSpec& aggressor : aggressors) {
+        Cell cell;
+        cell.pair = beside(pair, aggressor);
+        measureInto(cell, once, coRun);
+        slowdowns.push_back(slowdownOf(cell.pairing));
+    }
+    return slowdowns;
+}
+
+}  // namespace
+
+void search(const Options& options, Outcome& outcome, SampleBatch& batch, const Listener& listener) {
+    const bool simulated = gpu::capabilitiesOf(options.pair.gpu).deterministic;
+    const double parts = static_cast<double>(options.victims.size() * options.sharing.size());
+    for (const std::string& victim : options.victims)
+        for (const std::string& sharing : options.sharing) {
+            if (listener)
+                listener(fmt::format("the worst neighbour of {} (sharing: {})", victim, sharing),
+                         static_cast<double>(outcome.searches.size()) / parts);
+            corun::PairSpec pair = options.pair;
+            pair.victim.name = victim;
+            pair.sharing = sharing;
+            Search& own = outcome.searches.emplace_back(Search{victim, sharing, 0, {}});
+            own.trials =
+                searchWorst(options.aggressors, spaceOf(pair), options.searchBudget, pair.seed,
+                            [&](const std::vector<corun::AggressorSpec>& aggressors) {
+                                return simulated ? tryAtOnce(pair, aggressors, batch) : tryInTurn(pair, aggressors);
+                            });
+            own.given = std::min(options.aggressors.size(), own.trials.size());
+            const Trial* const worst = worstOf(own.trials);
+            if (!worst) continue;
+            corun::PairSpec found = beside(pair, worst->aggressor);
+            found.aggressor.name = knobsOf(worst->aggressor);
+            // It was chosen for what it did with this seed.
+            ++found.seed;
+            ++found.aggressor.seed;
+            outcome.cells.push_back(measureCell(found, options));
+        }
 }
 
 }  // namespace bulkhead::stress

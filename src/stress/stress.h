@@ -8,6 +8,7 @@
 #include "corun/causes.h"
 #include "corun/pair_spec.h"
 #include "stress/sample.h"
+#include "stress/search.h"
 
 namespace bulkhead::stress {
 
@@ -19,6 +20,7 @@ struct Options {
     std::vector<std::string> sharing = {"streams"};
     unsigned samples = 30;
     unsigned explained = 1;     ///< of them, whose causes are found: each takes up to 11 further pairs
+    unsigned searchBudget = 0;  ///< aggressors that are tried in search of the worst; 0: those given are measured
     double exceedance = 1e-6;   ///< of the probabilistic bound
     double secondsPerCell = 0;  ///< no further samples after that long, by the wall clock; 0: no limit
 };
@@ -33,6 +35,7 @@ struct Cell {
 
 struct Outcome {
     std::vector<Cell> cells;
+    std::vector<Search> searches = {};
     /// The matrix first; of simulated GPUs, the causes; worst-case bounds.
     std::vector<Result> results(const Options&) const;
     /// The bounds by themselves.
@@ -53,6 +56,9 @@ using Listener = std::function<void(const std::string&, double)>;
 void stress(const Options&, Outcome&, const Listener& = {});
 /// The same of a simulated GPU, each sample a run of the batch.
 void stress(const Options&, Outcome&, SampleBatch&);
+/// For each victim and way of sharing, searches for the worst aggressor, by one pair each, and measures that one in
+/// full, with other seeds. Runs of a simulated GPU are the batch's.
+void search(const Options&, Outcome&, SampleBatch&, const Listener& = {});
 Cell measureCell(const corun::PairSpec&, const Options&);
 
 }  // namespace bulkhead::stress

@@ -94,6 +94,62 @@ TEST_F(ProgramVictim, HasHalfOfTheTimeBesideAnotherProcess) {
     EXPECT_GT(results().at(1).at("rows").at(0).at("time slicing").get<double>(), 95);
 }
 
+TEST_F(ProgramVictim, TakesAsLongAloneWhoeverWillBeBesideIt) {
+    // One makes its memory ready by kernels of its own, the other has none: neither is the program's affair.
+    const Outcome outcome = stress(victim("2"), "compute,evict-random", "processes");
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.output;
+    const double beside = matrix().at(0).at("solo mean"), besideOther = matrix().at(1).at("solo mean");
+    EXPECT_NEAR(beside / besideOther, 1, 0.05);
+    // 1024 accesses of at most 600 cycles at 1.3 GHz.
+    EXPECT_LT(beside, 0.6);
+}
+
+/// A driver that this process takes for NVIDIA's: ours under another name.
+class ProgramOnARealGpu : public ProgramVictim {
+  protected:
+    static std::vector<std::string> withDriver(std::vector<std::string> command) {
+        const std::string copy = (*folder / "libcuda-behind.so").string();
+        std::filesystem::copy_file(std::filesystem::path(BULKHEAD_PROGRAM).parent_path() / "lib" / "libcuda.so.1", copy,
+                                   std::filesystem::copy_options::overwrite_existing);
+        command.insert(command.begin(), {"env", "BULKHEAD_LIBCUDA=" + copy, "BULKHEAD_GPU=sim:gtx1080"});
+        return command;
+    }
+};
+
+TEST_F(ProgramOnARealGpu, IsTimedByItsKernelsAndCopies) {
+    const std::string stats = (*folder / "stats.json").string(), timed = (*folder / "timed.json").string();
+    const Outcome simulated =
+        run({BULKHEAD_PROGRAM, "exec", "--quiet", "--gpu", "sim:gtx1080", "--stats", stats, "--", program(), "12"});
+    ASSERT_EQ(simulated.exitCode, 0) << simulated.output;
+    const Outcome outcome =
+        run(withDriver({BULKHEAD_PROGRAM, "exec", "--gpu", "cuda:0", "--timed", timed, "--", program(), "12"}));
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.output;
+    const json account = json::parse(readFile(timed));
+    EXPECT_EQ(account.at("operations"), 3);  // two copies and a kernel
+    const json kernels = json::parse(readFile(stats)).at("devices").at(0).at("kernels");
+    const double kernel = kernels.at(0).at("microseconds").get<double>() * 1e-6;
+    // 64 KB over a link of 10 GB/s or so, and what a launch takes.
+    EXPECT_GT(account.at("seconds").get<double>(), kernel);
+    EXPECT_LT(account.at("seconds").get<double>(), kernel + 50e-6);
+}
+
+TEST_F(ProgramOnARealGpu, DoesNotCountItsStart) {
+    const auto solo = [](bool wallClock) {
+        std::vector<std::string> command = {
+            BULKHEAD_PROGRAM, "stress",     "--gpu",        "cuda:0",
+            "--victim",       victim("12"), "--sharing",    "processes",
+            "--samples",      "1",          "--aggressors", "compute",
+            "--blocks",       "1",          "--json",       (*folder / "out.json").string()};
+        if (wallClock) command.emplace_back("--wall-clock");
+        const Outcome outcome = run(withDriver(command));
+        EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+        return matrix().at(0).at("solo mean").get<double>();
+    };
+    // 6144 accesses of 100 to 600 cycles at 1.6 GHz, against a process that has to be loaded.
+    EXPECT_LT(solo(false), 3);
+    EXPECT_GT(solo(true), 5);
+}
+
 TEST_F(ProgramVictim, KeepsItsSamplesWhateverItIsCalled) {
     const std::string bad = (*folder / "bad\xff").string();
     std::filesystem::copy_file(program(), bad);
