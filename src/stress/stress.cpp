@@ -16,6 +16,7 @@
 #include "corun/aggressor.h"
 #include "dissect/map_file.h"
 #include "experiment/interruption.h"
+#include "gpu/known_profile.h"
 #include "stress/bound_tables.h"
 #include "stress/summary.h"
 #include "stress/values.h"
@@ -200,6 +201,30 @@ Result causes(const std::vector<Cell>& cells) {
     return r;
 }
 
+/// What the numbers depend on and names do not say. On a simulated GPU, with what its profile takes for granted.
+Result conditions(const std::vector<Cell>& cells, const Options& options) {
+    Result r;
+    r.title = "Conditions";
+    r.columns = {{"of", ""}, {"what", ""}, {"value", ""}};
+    std::set<std::string> said;
+    const auto say = [&](const std::string& of, const char* what, const Value& value) {
+        if (said.insert(of + what).second) r.add({of, what, value});
+    };
+    for (const Cell& cell : cells) {
+        const std::string& victim = cell.pair.victim.name;
+        if (victim == "random" || victim == "latency")
+            say(victim, "order of accesses", "a list as long as the array, read ahead");
+        if (cell.pair.aggressor.kind.starts_with("evict-"))
+            say(corun::nameOf(cell.pair.aggressor), "lanes of a warp that chase pointers",
+                std::int64_t{cell.pair.aggressor.lanes});
+        const auto profile = gpu::knownProfile(options.pair.gpu, options.pair.settings);
+        if (!profile || !corun::findSharing(cell.pair.sharing).timeSliced) continue;
+        say(cell.pair.sharing, "time slice (us)", profile->sharing.quantumUs);
+        say(cell.pair.sharing, "switch (us)", profile->sharing.switchUs);
+    }
+    return r;
+}
+
 void addCauses(Cell& cell, const corun::Causes& causes) {
     cell.causes += causes;
     ++cell.explained;
@@ -318,7 +343,7 @@ std::vector<Result> Outcome::results(const Options& options) const {
     const std::vector<WorstCase> worst = worstCasesOf(cells, options.exceedance);
     std::vector<Result> all = {matrix(cells, worst, options)};
     if (!searches.empty()) all.push_back(found(searches));
-    for (Result more : {causes(cells), stress::bounds(cells, worst, options.exceedance)})
+    for (Result more : {causes(cells), stress::bounds(cells, worst, options.exceedance), conditions(cells, options)})
         if (!more.rows.empty()) all.push_back(std::move(more));
     return all;
 }

@@ -36,7 +36,8 @@ struct Cell {
 struct Outcome {
     std::vector<Cell> cells;
     std::vector<Search> searches = {};
-    /// The matrix first; of simulated GPUs, the causes; worst-case bounds.
+    /// The matrix first; what was found, where something was searched for; of simulated GPUs, the causes; worst-case
+    /// bounds; what the numbers depend on.
     std::vector<Result> results(const Options&) const;
     /// The bounds by themselves.
     Result bounds(const Options&) const;

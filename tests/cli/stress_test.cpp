@@ -229,6 +229,48 @@ TEST(Stress, AVictimThatHangsGivesNoSampleAndExitCodeOne) {
     EXPECT_NE(outcome.out.find("evict-random,0,2,"), std::string::npos) << outcome.out;
 }
 
+TEST(Stress, SearchesForTheWorstNeighbourTheSameWithAnyNumberOfJobs) {
+    const auto search = [](const char* jobs) {
+        const Outcome outcome = run(small({"--aggressors", "evict-sequential", "--warps", "1", "--search", "--budget",
+                                           "6", "--jobs", jobs, "--causes", "0", "--json", "-"}));
+        EXPECT_EQ(outcome.exitCode, 0) << outcome.err;
+        nlohmann::json results = parseJson(outcome.out, "output")["results"], tables;
+        for (const nlohmann::json& result : results)
+            for (const char* title : {"Worst neighbours found", "Neighbours tried"})
+                if (result["title"] == title) tables[title] = result["rows"];
+        return tables;
+    };
+    const nlohmann::json one = search("1");
+    ASSERT_EQ(one["Neighbours tried"].size(), 6u);
+    const nlohmann::json& found = one["Worst neighbours found"][0];
+    double worst = 0;
+    for (const nlohmann::json& trial : one["Neighbours tried"])
+        if (!trial["slowdown"].is_null()) worst = std::max(worst, trial["slowdown"].get<double>());
+    EXPECT_EQ(found["its slowdown"], worst);
+    EXPECT_EQ(found["slowdown"], one["Neighbours tried"][0]["slowdown"]);
+    EXPECT_EQ(search("2"), one);
+}
+
+TEST(Stress, RefusesABudgetWithoutASearchAndResourcesThatAreNone) {
+    const auto refusal = [](const std::vector<std::string>& more) {
+        const Outcome outcome = run(small(more));
+        EXPECT_EQ(outcome.exitCode, 2) << outcome.out;
+        return outcome.err;
+    };
+    EXPECT_NE(refusal({"--budget", "5"}).find("--budget is for --search"), std::string::npos);
+    EXPECT_NE(refusal({"--separate", "l3"}).find("choose from bus, banks, l2, ports, l1, sms"), std::string::npos);
+}
+
+TEST(Stress, SaysWhatItsNumbersDependOn) {
+    const Outcome outcome = run(small(
+        {"--aggressors", "evict-random", "--causes", "0", "--sharing", "processes", "--set", "sharing.switchUs=7"}));
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.err;
+    const std::string conditions = outcome.out.substr(outcome.out.find("Conditions"));
+    for (const char* line : {"lanes of a warp that chase pointers", "a list as long as the array", "switch (us)"})
+        EXPECT_NE(conditions.find(line), std::string::npos) << line;
+    EXPECT_NE(conditions.find(" 7\n"), std::string::npos) << conditions;
+}
+
 TEST(Stress, WhatWasMeasuredBeforeAnInterruptIsKept) {
     const TemporaryDirectory folder;
     const std::string json = (folder / "stress.json").string();
