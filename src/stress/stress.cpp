@@ -469,6 +469,7 @@ corun::PairSpec beside(const corun::PairSpec& pair, const corun::AggressorSpec& 
 std::vector<std::optional<double>> tryAtOnce(const corun::PairSpec& pair,
                                              const std::vector<corun::AggressorSpec>& aggressors, SampleBatch& batch) {
     std::vector<SampleSpec> specs;
+    specs.reserve(aggressors.size());
     for (const corun::AggressorSpec& aggressor : aggressors) specs.push_back({beside(pair, aggressor), false});
     std::vector<std::optional<double>> slowdowns;
     for (const auto& sample : batch.run(specs))
