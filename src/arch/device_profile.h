@@ -84,9 +84,11 @@ struct DeviceProfile {
         std::int64_t maxSharedPerBlock = 0;  ///< bytes
         std::int64_t sharedGranularity = 1;  ///< bytes
         /// Bytes of the memory that L1D and shared memory divide between them; 0 where they are separate. When they
-        /// share, L1D has onChipBytes - (the smallest of carveouts that fits the resident blocks).
+        /// share, L1D has onChipBytes - (the smallest of carveouts that fits the resident blocks), or less where
+        /// `carveout` is preferred: then as many blocks are resident as fit the smallest that is not less.
         std::int64_t onChipBytes = 0;
         std::vector<std::int64_t> carveouts;
+        std::int64_t carveout = -1;  ///< bytes; -1: none is preferred
         /// What is added to a latency, in cycles: until a comparison's result can guard an instruction; where lanes
         /// meet that may have parted; until warps leave a barrier. And between arrivals of two warps at barriers.
         std::int64_t guardLatency = 0, meetLatency = 0, barrierLatency = 0, barrierInterval = 0;

@@ -149,6 +149,10 @@ std::vector<Descriptor> makeTable() {
                FIELD(sm.onChipBytes)),
         list("sm.carveouts", "B", 0, kBytes, "possible sizes of shared memory where L1D has the rest",
              [](Profile& p) -> std::vector<std::int64_t>& { return p.sm.carveouts; }),
+        optional(number("sm.carveout", "B", -1, kBytes,
+                        "size of shared memory that every launch gets, if a block fits; -1: what its blocks need",
+                        FIELD(sm.carveout)),
+                 "assumed: none is preferred, as by default"),
         optional(
             number("sm.guardLatency", "cycles", 0, kCycles,
                    "added to a comparison's latency where its result guards an instruction", FIELD(sm.guardLatency)),

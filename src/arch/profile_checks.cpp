@@ -103,6 +103,7 @@ void checkSm(const Profile& p) {
     if (p.l1.cachesGlobal && p.l1.bytes == 0) refuse(p, "l1.cachesGlobal", "must be false where l1.bytes is 0");
     if (sm.onChipBytes == 0) {
         if (!sm.carveouts.empty()) refuse(p, "sm.carveouts", "must be empty where sm.onChipBytes is 0");
+        if (sm.carveout >= 0) refuse(p, "sm.carveout", "must be -1 where sm.onChipBytes is 0");
         return;
     }
     if (sm.carveouts.empty()) refuse(p, "sm.carveouts", "must list at least one size where sm.onChipBytes is not 0");
@@ -112,6 +113,7 @@ void checkSm(const Profile& p) {
         refuse(p, "sm.carveouts", "the largest must be sm.sharedBytes = {}", sm.sharedBytes);
     if (sm.carveouts.back() >= sm.onChipBytes)
         refuse(p, "sm.carveouts", "must leave something of sm.onChipBytes = {} to L1D", sm.onChipBytes);
+    if (sm.carveout > sm.sharedBytes) refuse(p, "sm.carveout", "must be at most sm.sharedBytes = {}", sm.sharedBytes);
     for (std::int64_t carveout : sm.carveouts) checkL1("sm.carveouts", sm.onChipBytes - carveout);
     if (p.l1.bytes != sm.onChipBytes - sm.carveouts.front())
         refuse(p, "l1.bytes", "must be sm.onChipBytes less the smallest of sm.carveouts: {}",

@@ -1,11 +1,15 @@
 #include "cli/common_options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "arch/device_profile.h"
 #include "base/error.h"
 #include "cli/verbs.h"
+#include "gpu/capabilities.h"
 #include "sim/host_threads.h"
+#include "sim/sm/warp_scheduler.h"
 
 namespace bulkhead::cli {
 namespace {
@@ -69,6 +73,14 @@ void addSeedOption(CommandLine line, std::uint64_t& seed) {
 
 void addMapOption(CommandLine line, std::string& map) {
     line.option("--map", map, "read the GPU's address map from FILE, which bulkhead dissect wrote").typeName("FILE");
+}
+
+void noteIneffective(const std::string& gpu, const std::vector<std::string>& settings, const std::string& scheduler) {
+    if (!gpu::capabilitiesOf(gpu).settable) return;
+    arch::DeviceProfile profile = arch::findProfile(gpu);
+    arch::applySettings(profile, settings);
+    if (const std::string why = sim::whyIneffective(profile, scheduler); !why.empty())
+        fmt::print(stderr, "bulkhead: note: {}\n", why);
 }
 
 void addMetricsOption(CommandLine line, std::string& metrics) {

@@ -24,6 +24,7 @@ struct CompareOptions {
     std::vector<std::string> settings;
     std::string gpu = "sim:gtx480", size = "default", json, csv, html, metrics;
     std::uint64_t seed = 1, instructions = 0;
+    bool bestCarveout = false;
 };
 
 /// Names of workloads, and classes of them, in the order given.
@@ -55,6 +56,7 @@ compare::Plan planOf(const CompareOptions& o) {
     plan.common.size = workloads::parseSize(o.size);
     plan.common.seed = o.seed;
     plan.common.warpInstructions = o.instructions;
+    plan.bestCarveout = o.bestCarveout;
     plan.common.toJson();  // refuses unknown profiles and settings before anything runs
     return plan;
 }
@@ -93,6 +95,7 @@ int runCompare(const CompareOptions& o) {
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results.back()));
     if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
     if (!o.html.empty()) writeOutput(o.html, report::html("bulkhead compare", results));
+    for (const std::string& line : comparison.notes()) fmt::print(stderr, "bulkhead: note: {}\n", line);
     const std::vector<std::string> failures = comparison.failures();
     for (const std::string& line : failures) fmt::print(stderr, "bulkhead: {}\n", line);
     return failures.empty() ? kDone : kCheckFailed;
@@ -111,6 +114,8 @@ Action setUpCompare(CommandLine line) {
         .delimiter(',');
     addSizeOption(line, o->size);
     line.option("--limit", o->instructions, "stop each run after N warp instructions; 0: run to the end").showDefault();
+    line.flag("--best-carveout", o->bestCarveout,
+              "divide L1D and shared memory as suits each run best, found by profiling");
     addSimulatedGpuOption(line, o->gpu);
     addGpgpusimOption(line, o->gpgpusim);
     addSettings(line, o->settings);

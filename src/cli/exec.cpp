@@ -176,6 +176,7 @@ int exec(const ExecOptions& options) {
     if (options.bounds != "relaxed" && options.bounds != "strict")
         throw Error("--bounds {}: give relaxed or strict", options.bounds);
     if (options.sample) sim::expectSampling(options.scheduler);
+    for (const std::string& gpu : split(options.gpu, ',')) noteIneffective(gpu, options.settings, options.scheduler);
     if (!options.stats.empty()) expectWritable(options.stats);
     expectOutputs({metrics::parseOutput(options.metrics, "--metrics").file});
     prepareEnvironment(options);

@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "base/schema.h"
+#include "cli/common_options.h"
 #include "cli/counters_json.h"
 #include "cli/kernel_arguments.h"
 #include "cli/progress.h"
@@ -232,6 +233,7 @@ void writeDumps(const KernelRun& run, const std::vector<sim::VirtualAddress>& ad
 
 int runKernel(const RunOptions& options) {
     const KernelRun run = readRun(options);
+    noteIneffective(options.gpu, options.settings, options.scheduler);
     std::optional<sim::Timeline> timeline;
     if (!options.timeline.empty()) timeline.emplace(1.0 / static_cast<double>(run.profile.clock.coreMHz), 1000);
     ProgressLine progress;

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "base/schema.h"
 #include "cli/batch_options.h"
+#include "cli/common_options.h"
 #include "cli/counters_json.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
@@ -83,6 +84,7 @@ int runWorkload(const RunOptions& given) {
     const workloads::Size size = workloads::parseSize(given.size);
     RunOptions options = given;
     options.scheduler = withWarpLimit(given, size);
+    noteIneffective(options.gpu, options.settings, options.scheduler);
     const metrics::Output counters = metrics::parseOutput(options.metrics, "--metrics");
     expectOutputs({options.json, counters.file});
     gpu::SimulationOptions simulation;

@@ -2,7 +2,10 @@
 
 #include <array>
 
+#include "arch/device_profile.h"
 #include "base/statistics.h"
+#include "compare/carveouts.h"
+#include "sim/sm/warp_scheduler.h"
 
 namespace bulkhead::compare {
 namespace {
@@ -12,6 +15,18 @@ constexpr std::array<const char*, 5> kClasses = {"LWS", "SWS", "CI", "compute", 
 
 std::string classOf(const std::string& workload) {
     return std::string(workloads::find(workload).workloadClass());
+}
+
+arch::DeviceProfile profileOf(const RunSpec& spec) {
+    arch::DeviceProfile profile = arch::findProfile(spec.gpu);
+    arch::applySettings(profile, spec.settings);
+    return profile;
+}
+
+/// What was preferred; empty where it was not, or cannot be.
+Value carveoutOf(const RunSpec& spec) {
+    const arch::DeviceProfile profile = profileOf(spec);
+    return profile.sm.carveouts.empty() || profile.sm.carveout < 0 ? Value() : Value(profile.sm.carveout);
 }
 
 }  // namespace
@@ -28,6 +43,7 @@ Comparison compare(RunBatch& batch, const Plan& plan) {
             c.specs.push_back(spec);
         }
     c.specs = withWarpLimits(batch, std::move(c.specs));
+    if (plan.bestCarveout) c.specs = withBestCarveouts(batch, std::move(c.specs));
     c.outcomes = batch.run(c.specs);
     return c;
 }
@@ -55,6 +71,15 @@ std::vector<std::string> Comparison::failures() const {
     for (std::size_t i = 0; i < outcomes.size(); ++i)
         if (!outcomes[i].ok())
             lines.push_back(specs[i].workload + " under " + specs[i].scheduler + ": " + outcomes[i].failure);
+    return lines;
+}
+
+std::vector<std::string> Comparison::notes() const {
+    std::vector<std::string> lines;
+    for (const RunSpec& spec : specs)
+        if (const std::string why = sim::whyIneffective(profileOf(spec), spec.scheduler);
+            !why.empty() && std::find(lines.begin(), lines.end(), why) == lines.end())
+            lines.push_back(why);
     return lines;
 }
 
@@ -115,7 +140,9 @@ Result runTable(const Comparison& c) {
                  {"active warps", ""},
                  {"isolated warps", ""},
                  {"shared cache used", "bytes"},
+                 {"carve-out", "bytes"},
                  {"simulated in", "s"},
+                 {"note", ""},
                  {"failure", ""}};
     for (std::size_t w = 0; w < c.plan.workloads.size(); ++w)
         for (std::size_t v = 0; v < c.plan.variants.size(); ++v) {
@@ -125,14 +152,16 @@ Result runTable(const Comparison& c) {
             if (outcome.ok()) {
                 const RunMeasurement& f = outcome.measurement;
                 const auto cycles = static_cast<double>(f.cycles);
-                row.insert(row.end(),
-                           {f.ipc(), c.gain(w, v), static_cast<std::int64_t>(f.cycles),
-                            static_cast<std::int64_t>(f.counters.warpInstructions), f.limited, f.hitRate(),
-                            sim::ratio(f.counters.l2Hits, f.counters.l2Misses),
-                            static_cast<double>(f.counters.bytesDram) / std::max(cycles, 1.0), f.residentWarps,
-                            f.activeWarps, f.isolatedWarps, f.sharedCacheUsed, f.wallSeconds});
+                row.insert(row.end(), {f.ipc(), c.gain(w, v), static_cast<std::int64_t>(f.cycles),
+                                       static_cast<std::int64_t>(f.counters.warpInstructions), f.limited, f.hitRate(),
+                                       sim::ratio(f.counters.l2Hits, f.counters.l2Misses),
+                                       static_cast<double>(f.counters.bytesDram) / std::max(cycles, 1.0),
+                                       f.residentWarps, f.activeWarps, f.isolatedWarps, f.sharedCacheUsed,
+                                       carveoutOf(c.spec(w, v)), f.wallSeconds});
             }
-            row.resize(r.columns.size() - 1);
+            row.resize(r.columns.size() - 2);
+            const std::string note = sim::whyIneffective(profileOf(c.spec(w, v)), c.spec(w, v).scheduler);
+            row.emplace_back(note.empty() ? Value() : Value(note));
             row.emplace_back(outcome.ok() ? Value() : Value(outcome.failure));
             r.add(std::move(row));
         }

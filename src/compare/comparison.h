@@ -19,6 +19,7 @@ struct Plan {
     std::vector<std::string> workloads;
     std::vector<Variant> variants;  ///< the first one is what the others are measured against
     RunSpec common;                 ///< what all runs have alike
+    bool bestCarveout = false;      ///< each run has the carve-out that suits it best
 };
 
 /// The runs of a plan, workload by workload.
@@ -39,6 +40,7 @@ struct Comparison {
     /// none or one of them failed.
     Value meanGain(const std::string& workloadClass, std::size_t variant) const;
     std::vector<std::string> failures() const;  ///< one line each
+    std::vector<std::string> notes() const;     ///< schedulers that cannot do there what they are for, likewise
 };
 
 /// Every workload under every variant. Schedulers that need a number of warps get it by profiling.

@@ -180,6 +180,7 @@ union CUlaunchAttributeValue {
         int flags;
     } launchCompletionEvent;
     int priority;
+    unsigned sharedMemCarveout;
 };
 
 struct CUlaunchAttribute {

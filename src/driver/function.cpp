@@ -82,7 +82,7 @@ void setAttribute(FunctionSettings& settings, FunctionAttribute attribute, int v
             settings.maxDynamicShared = value;
             return;
         case FunctionAttribute::sharedCarveout:
-            require(value >= -1 && value <= 100, CUDA_ERROR_INVALID_VALUE, "a carveout is a percentage, or -1");
+            requireCarveout(value);
             settings.sharedCarveout = value;
             return;
         case FunctionAttribute::clusterWidth:
@@ -114,10 +114,10 @@ int blocksPerSm(CUfunction function, std::int64_t threads, std::size_t dynamicBy
             "a block has at least one thread");
     if (dynamicBytes > std::numeric_limits<std::uint32_t>::max()) return 0;
     try {
-        return static_cast<int>(sim::occupancyOf(profileOf(function), *function->code,
-                                                 {static_cast<std::uint32_t>(threads), 1, 1},
-                                                 static_cast<std::uint32_t>(dynamicBytes))
-                                    .blocksPerSm);
+        return static_cast<int>(
+            sim::occupancyOf(profileOf(function), *function->code, {static_cast<std::uint32_t>(threads), 1, 1},
+                             static_cast<std::uint32_t>(dynamicBytes), function->settings.sharedCarveout)
+                .blocksPerSm);
     } catch (const Error&) {
         return 0;
     }

@@ -65,8 +65,15 @@ CUlaunchAttributes cooperatively() {
 
 }  // namespace
 
-void checkLaunchAttribute(CUlaunchAttributeID id, const CUlaunchAttributeValue&) {
+void requireCarveout(int percent) {
+    require(percent >= sim::kNoCarveout && percent <= 100, CUDA_ERROR_INVALID_VALUE,
+            "a carveout is a percentage, or -1");
+}
+
+void checkLaunchAttribute(CUlaunchAttributeID id, const CUlaunchAttributeValue& value) {
     switch (static_cast<LaunchAttribute>(id)) {
+        case LaunchAttribute::sharedCarveout:
+            return requireCarveout(static_cast<int>(value.sharedMemCarveout));
         case LaunchAttribute::deviceUpdatableNode:
             throw Failure{CUDA_ERROR_NOT_SUPPORTED, "nodes that kernels update are not supported"};
         case LaunchAttribute::programmaticEvent:
@@ -82,7 +89,6 @@ void checkLaunchAttribute(CUlaunchAttributeID id, const CUlaunchAttributeValue&)
         case LaunchAttribute::memorySyncDomainMap:
         case LaunchAttribute::memorySyncDomain:
         case LaunchAttribute::preferredClusterDimension:
-        case LaunchAttribute::sharedCarveout:
         case LaunchAttribute::nvlinkScheduling:
             return;
     }
@@ -98,6 +104,11 @@ void requireNoEvents(const CUlaunchAttributes& attributes) {
 bool KernelWork::cooperative() const {
     const CUlaunchAttributeValue* value = attributeOf(attributes, LaunchAttribute::cooperative);
     return value && value->cooperative != 0;
+}
+
+int KernelWork::carveout() const {
+    const CUlaunchAttributeValue* value = attributeOf(attributes, LaunchAttribute::sharedCarveout);
+    return value ? static_cast<int>(value->sharedMemCarveout) : function->settings.sharedCarveout;
 }
 
 std::optional<sim::Dim3> KernelWork::cluster() const {
@@ -174,7 +185,7 @@ sim::Occupancy occupancyOf(const KernelWork& launch) {
             "more dynamic shared memory than the kernel has opted into "
             "(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)");
     try {
-        return sim::occupancyOf(profile, *function->code, launch.block, launch.sharedBytes);
+        return sim::occupancyOf(profile, *function->code, launch.block, launch.sharedBytes, launch.carveout());
     } catch (const Error& error) {
         throw Failure{CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, error.what()};
     }
@@ -290,6 +301,7 @@ void enqueueKernel(CUstream on, const KernelWork& work, int priority) {
         spec.explicitCluster = true;
     }
     spec.dynamicShared = work.sharedBytes;
+    spec.carveoutPercent = work.carveout();
     spec.params = work.parameters;
     spec.sms = on->context->sms;
     spec.numberedAnew = state().numbersAnew;

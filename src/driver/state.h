@@ -172,7 +172,7 @@ struct CUmod_st {
 /// What a program may set of a function, or of a kernel for all contexts.
 struct FunctionSettings {
     int maxDynamicShared = -1;  ///< -1: what needs no opt-in
-    int sharedCarveout = -1;
+    int sharedCarveout = sim::kNoCarveout;
     CUfunc_cache cacheConfig = 0;
     int cluster[3] = {};  ///< required; 0: as compiled
     int nonPortableCluster = 0, clusterScheduling = 0;
@@ -466,11 +466,15 @@ struct KernelWork {
     bool cooperative() const;
     /// Blocks of its clusters: as its attributes or its function say; none if nobody does.
     std::optional<sim::Dim3> cluster() const;
+    /// Of shared memory, in percent, as its attributes or its function prefer; sim::kNoCarveout if nobody does.
+    int carveout() const;
     /// The one that its attributes give it, or that of its stream.
     int priorityIn(CUstream) const;
 };
 /// Gives it a stream's priority for its own, if it has none and that is not the usual one.
 void keepPriority(KernelWork&, int priority);
+/// Throws Failure unless it is a percentage, or sim::kNoCarveout.
+void requireCarveout(int percent);
 /// Throws Failure for an attribute that would change a kernel's meaning and has none here.
 void checkLaunchAttribute(CUlaunchAttributeID, const CUlaunchAttributeValue&);
 /// That a launch triggers: for nodes of graphs.

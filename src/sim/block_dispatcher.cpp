@@ -73,10 +73,12 @@ bool BlockDispatcher::withinThreadLimit(const SmGroup& group, const Launch& laun
 
 bool BlockDispatcher::placeBlock(SmGroup& group, Launch& launch, const std::vector<bool>& claimed) {
     const std::uint32_t count = group.count();
-    const BlockNeeds& needs = launch.record.occupancy.needs;
+    const Occupancy& occupancy = launch.record.occupancy;
     for (std::uint32_t i = 0; i < count; ++i) {
         const std::uint32_t sm = (group.nextSm + i) % count;
-        if (!launch.mayUse(sm) || (!claimed.empty() && claimed[sm]) || !group.fits(sm, needs)) continue;
+        if (!launch.mayUse(sm) || (!claimed.empty() && claimed[sm]) ||
+            !group.fits(sm, occupancy.needs, occupancy.onChip))
+            continue;
         if (launch.nextBlock == launch.stopAt && !passStop_(launch)) return false;
         group.nextSm = (sm + 1) % count;
         put(group, launch, sm);
@@ -95,8 +97,10 @@ void BlockDispatcher::put(SmGroup& group, Launch& launch, std::uint32_t sm) {
     }
     const Dim3& grid = launch.spec.grid;
     const std::uint64_t number = at.index.x + std::uint64_t{grid.x} * (at.index.y + std::uint64_t{grid.y} * at.index.z);
-    group.sm(sm, launch.record.id).placeBlock(next_, launch.context, launch.record.id, launch.record.occupancy.needs, at.index,
-                                number, nameOf(sm, launch.spec), cluster, at.rank);
+    const Occupancy& occupancy = launch.record.occupancy;
+    group.sm(sm, launch.record.id)
+        .placeBlock(next_, launch.context, launch.record.id, occupancy.needs, occupancy.onChip, at.index, number,
+                    nameOf(sm, launch.spec), cluster, at.rank);
 }
 
 /// All blocks of a cluster start in the same cycle, on SMs that are neighbours.
@@ -118,12 +122,13 @@ bool BlockDispatcher::placeCluster(SmGroup& group, Launch& launch, const std::ve
 bool BlockDispatcher::findCluster(const SmGroup& group, const Launch& launch, const std::vector<bool>& claimed,
                                   const std::vector<std::uint32_t>& gpc) {
     const std::uint64_t wanted = launch.spec.cluster.count();
+    const Occupancy& occupancy = launch.record.occupancy;
     clusterSms_.clear();
     for (std::uint32_t each = 1; clusterSms_.size() < wanted; ++each) {
         const std::size_t before = clusterSms_.size();
         for (const std::uint32_t sm : gpc)
             if (clusterSms_.size() < wanted && launch.mayUse(sm) && (claimed.empty() || !claimed[sm]) &&
-                group.fits(sm, launch.record.occupancy.needs, each))
+                group.fits(sm, occupancy.needs, occupancy.onChip, each))
                 clusterSms_.push_back(sm);
         if (clusterSms_.size() == before) return false;
     }

@@ -31,6 +31,7 @@ struct LaunchSpec {
     Dim3 cluster;                  ///< blocks of one, in each direction
     bool explicitCluster = false;  ///< it was asked for clusters, if only of one block
     std::uint32_t dynamicShared = 0;
+    int carveoutPercent = kNoCarveout;  ///< of shared memory, that it prefers
     std::vector<std::uint8_t> params;
     std::vector<bool> sms;             ///< which SMs it may use; empty = all
     bool numberedAnew = false;         ///< %smid counts these from 0

@@ -18,7 +18,7 @@ constexpr double kAlike = 0.02, kHardToTell = 0.1;   ///< relative
 std::string keyOf(const Launch& launch) {
     const Dim3 &grid = launch.spec.grid, &block = launch.spec.block;
     return fmt::format("{} {}x{}x{} {}x{}x{} {} {} {}", launch.record.kernel, grid.x, grid.y, grid.z, block.x, block.y,
-                       block.z, launch.spec.dynamicShared, launch.record.occupancy.l1Bytes,
+                       block.z, launch.spec.dynamicShared, launch.record.occupancy.onChip.l1Bytes,
                        launch.spec.code->instrs.size());
 }
 

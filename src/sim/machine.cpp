@@ -183,7 +183,7 @@ Launch Machine::makeLaunch(StreamId stream, LaunchSpec spec) const {
     launch.blocksLeft = spec.grid.count();
 
     LaunchRecord& record = launch.record;
-    record.occupancy = occupancyOf(profile_, *spec.code, spec.block, spec.dynamicShared);
+    record.occupancy = occupancyOf(profile_, *spec.code, spec.block, spec.dynamicShared, spec.carveoutPercent);
     record.id = static_cast<LaunchId>(launches_.size());
     record.kernel = spec.code->name;
     record.grid = spec.grid;
@@ -268,7 +268,7 @@ void Machine::startBlocks(LaunchId id) {
     });
     group.running.insert(before.base(), id);
     for (std::uint32_t i = 0; i < group.count(); ++i)
-        if (launch.mayUse(i)) group.sm(i, id).beginLaunch(launch.record.occupancy.l1Bytes);
+        if (launch.mayUse(i)) group.sm(i, id).beginLaunch();
     bringCode(launch);
     if (limits_.instructionsReached()) return launchFailed(id, limits_.outOfInstructions(launch), sim_.now());
     slicer_.consider();

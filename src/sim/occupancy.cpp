@@ -1,6 +1,7 @@
 #include "sim/occupancy.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -12,9 +13,24 @@ std::int64_t roundUp(std::int64_t value, std::int64_t to) {
     return (value + to - 1) / to * to;
 }
 
+/// The smallest that is enough.
+std::int64_t carveoutFor(const arch::DeviceProfile::Sm& sm, std::int64_t bytes) {
+    const auto enough = std::lower_bound(sm.carveouts.begin(), sm.carveouts.end(), bytes);
+    return enough == sm.carveouts.end() ? sm.sharedBytes : *enough;
+}
+
+/// Bytes of shared memory that a launch is to have; none where it is as it comes, or there is nothing to choose.
+std::optional<std::int64_t> preferredCarveout(const arch::DeviceProfile::Sm& sm, int percent) {
+    if (!sm.onChipBytes) return std::nullopt;
+    if (sm.carveout >= 0) return sm.carveout;
+    if (percent == kNoCarveout) return std::nullopt;
+    return sm.sharedBytes * percent / 100;
+}
+
 }  // namespace
 
-Occupancy occupancyOf(const arch::DeviceProfile& profile, const Code& code, Dim3 block, std::uint32_t dynamicShared) {
+Occupancy occupancyOf(const arch::DeviceProfile& profile, const Code& code, Dim3 block, std::uint32_t dynamicShared,
+                      int carveoutPercent) {
     const auto& sm = profile.sm;
     const auto threads = static_cast<std::int64_t>(block.count());
     const std::int64_t most = code.maxThreadsPerBlock
@@ -41,25 +57,24 @@ Occupancy occupancyOf(const arch::DeviceProfile& profile, const Code& code, Dim3
     Occupancy result;
     result.needs = {static_cast<std::uint32_t>(warps), static_cast<std::uint32_t>(registers),
                     static_cast<std::uint32_t>(shared)};
+    const std::optional<std::int64_t> preferred = preferredCarveout(sm, carveoutPercent);
+    const std::int64_t sharedOfSm = preferred ? carveoutFor(sm, std::max(*preferred, shared)) : sm.sharedBytes;
     const std::pair<std::int64_t, std::string_view> limits[] = {
         {profile.maxWarps() / warps, "threads"},
         {sm.maxBlocks, "blocks"},
         {sm.registers / registers, "registers"},
-        {shared ? sm.sharedBytes / shared : sm.maxBlocks + 1, "shared memory"},
+        {shared ? sharedOfSm / shared : sm.maxBlocks + 1, "shared memory"},
     };
     const auto tightest = *std::min_element(std::begin(limits), std::end(limits),
                                             [](const auto& a, const auto& b) { return a.first < b.first; });
     if (tightest.first == 0) throw Error("{}: not one block fits an SM: {} run out", code.name, tightest.second);
     result.blocksPerSm = static_cast<std::uint32_t>(tightest.first);
     result.limit = tightest.second;
-    std::int64_t l1Bytes = profile.l1.bytes;
-    if (sm.onChipBytes) {
-        std::int64_t carveout = sm.sharedBytes;
-        for (std::int64_t option : sm.carveouts)
-            if (option >= shared * tightest.first) carveout = std::min(carveout, option);
-        l1Bytes = sm.onChipBytes - carveout;
-    }
-    result.l1Bytes = static_cast<Bytes>(l1Bytes);
+    std::int64_t carveout = sharedOfSm;
+    if (sm.onChipBytes && !preferred) carveout = carveoutFor(sm, shared * tightest.first);
+    result.onChip = {.l1Bytes = static_cast<Bytes>(sm.onChipBytes ? sm.onChipBytes - carveout : profile.l1.bytes),
+                     .sharedBytes = static_cast<std::uint32_t>(carveout),
+                     .preferred = preferred.has_value()};
     return result;
 }
 

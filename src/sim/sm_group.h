@@ -33,9 +33,10 @@ class SmGroup {
         return *sms_[number + count_ * separation_.copyOf(Resource::sms, launch)];
     }
     /// Whether an SM has room for so many such blocks.
-    bool fits(std::uint32_t number, const BlockNeeds& needs, std::uint32_t blocks = 1) const {
-        if (sms_.size() == count_) return sms_[number]->fits(needs, blocks);
-        return sms_[number]->fitsBeside(*sms_[number + count_], needs, blocks);
+    bool fits(std::uint32_t number, const BlockNeeds& needs, const OnChipDivision& division,
+              std::uint32_t blocks = 1) const {
+        if (sms_.size() == count_) return sms_[number]->fits(needs, division, blocks);
+        return sms_[number]->fitsBeside(*sms_[number + count_], needs, division, blocks);
     }
 
   private:

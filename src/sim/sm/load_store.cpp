@@ -36,7 +36,7 @@ LoadStore::LoadStore(SimContext& sim, SmPort& port, Sm& sm, std::uint32_t portNu
     sim_.onEvent<&LoadStore::otherReached>(EventKind::otherReached, *this);
 }
 
-void LoadStore::setCapacity(Bytes l1Bytes) {
+void LoadStore::setCapacity(Bytes l1Bytes, std::uint32_t) {
     const std::uint32_t sets = config_.sets(l1Bytes);
     if (sets == sets_) return;
     sets_ = sets;

@@ -56,8 +56,8 @@ class LoadStore {
     void receive(RequestId);  ///< a response
     void requestPortFreed() { unblock(); }
 
-    /// L1D for the launch that now begins on an empty SM; its clean lines go at every launch.
-    void setCapacity(Bytes l1Bytes);
+    /// Of an empty SM: L1D, and the shared memory that is carved out beside it. Clean lines go at every launch.
+    virtual void setCapacity(Bytes l1Bytes, std::uint32_t sharedBytes);
     virtual void invalidate() {
         tags_.invalidateClean();
         constants_.invalidateClean();

@@ -16,6 +16,11 @@ RedirectingLoadStore::RedirectingLoadStore(SimContext& sim, SmPort& port, Sm& sm
                     sim.profile.name, config_.lineBytes);
 }
 
+void RedirectingLoadStore::setCapacity(Bytes l1Bytes, std::uint32_t sharedBytes) {
+    LoadStore::setCapacity(l1Bytes, sharedBytes);
+    shared_.setCarveout(sharedBytes);
+}
+
 void RedirectingLoadStore::invalidate() {
     LoadStore::invalidate();
     shared_.clear();

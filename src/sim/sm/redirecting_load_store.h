@@ -12,6 +12,7 @@ class RedirectingLoadStore final : public LoadStore {
   public:
     RedirectingLoadStore(SimContext&, SmPort&, Sm&, std::uint32_t portNumber);
 
+    void setCapacity(Bytes l1Bytes, std::uint32_t sharedBytes) override;
     void invalidate() override;
     void blockStarted(std::uint32_t block, std::uint32_t sharedBytes) override;
     void blockEnded(std::uint32_t block) override { shared_.blockEnded(block); }

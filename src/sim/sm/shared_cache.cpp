@@ -4,7 +4,7 @@ namespace bulkhead::sim {
 
 bool SharedCache::blockStarted(std::uint32_t block, std::uint32_t sharedBytes) {
     smmt_.reserve(block, sharedBytes);
-    const AddressTranslation now(smmt_.largestUnused());
+    const AddressTranslation now(smmt_.largestUnused(carveout_));
     if (now == translation_) return false;
     translation_ = now;
     blocks_.resize(translation_.blocks());

@@ -18,8 +18,11 @@ class SharedCache {
     /// `hashed`: the block index is folded over the whole address before it is translated, as the sets of L1D and L2
     /// are (V-A). Rows of a matrix a power of two apart would otherwise share a few blocks, and the cache could never
     /// be as full as Figure 8b has it.
-    explicit SharedCache(std::uint32_t sharedBytes, bool hashed = false) : smmt_(sharedBytes), hashed_(hashed) {}
+    explicit SharedCache(std::uint32_t sharedBytes, bool hashed = false)
+        : smmt_(sharedBytes), carveout_(sharedBytes), hashed_(hashed) {}
 
+    /// As much of shared memory is there; the rest belongs to L1D. Counts from the next block that starts.
+    void setCarveout(std::uint32_t bytes) { carveout_ = bytes; }
     /// True if the geometry has changed: places that were translated before mean nothing any more.
     bool blockStarted(std::uint32_t block, std::uint32_t sharedBytes);
     void blockEnded(std::uint32_t block) { smmt_.release(block); }
@@ -74,6 +77,7 @@ class SharedCache {
     }
 
     Smmt smmt_;
+    std::uint32_t carveout_;
     bool hashed_;
     AddressTranslation translation_;
     std::vector<Block> blocks_;

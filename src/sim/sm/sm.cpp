@@ -43,6 +43,7 @@ Sm::Sm(SimShared& shared, const CrossbarLatency& latency, Observer* observer, st
       residents_(shared.config.sm.blocks),
       units_(shared.config.sm.units),
       sharedMemory_(shared.config.shared.banks * shared.config.shared.bankBytes),
+      sharedBytes_(shared.config.sm.sharedBytes),
       freeRegisters_(shared.config.sm.registers),
       freeShared_(shared.config.sm.sharedBytes),
       freeWarps_(shared.config.sm.warps),
@@ -61,28 +62,32 @@ Sm::Sm(SimShared& shared, const CrossbarLatency& latency, Observer* observer, st
     }
 }
 
-bool Sm::fits(const BlockNeeds& needs, std::uint32_t count) const {
+bool Sm::fits(const BlockNeeds& needs, const OnChipDivision& division, std::uint32_t count) const {
     return residentBlocks_ + count <= residents_.size() && needs.warps * count <= freeWarps_ &&
-           needs.registers * count <= freeRegisters_ && needs.shared * count <= freeShared_;
+           needs.registers * count <= freeRegisters_ &&
+           needs.shared * count <= (empty() ? sharedWith(division) : freeShared_);
 }
 
-bool Sm::fitsBeside(const Sm& twin, const BlockNeeds& needs, std::uint32_t count) const {
+bool Sm::fitsBeside(const Sm& twin, const BlockNeeds& needs, const OnChipDivision& division,
+                    std::uint32_t count) const {
     const MachineConfig& config = sim_.config;
-    const auto left = [](std::uint32_t free, std::uint32_t freeOfTwin, std::uint32_t all) {
-        const std::uint32_t taken = all - freeOfTwin;
-        return free > taken ? free - taken : 0;
-    };
+    const auto left = [](Bytes free, Bytes taken) { return free > taken ? free - taken : 0; };
+    // Whoever came first has divided the memory.
+    const Bytes undivided = twin.empty() ? sharedWith(division) : twin.sharedBytes_;
+    const Bytes takenByTwin = twin.empty() ? 0 : twin.sharedBytes_ - twin.freeShared_;
     return residentBlocks_ + twin.residentBlocks_ + count <= residents_.size() &&
-           needs.warps * count <= left(freeWarps_, twin.freeWarps_, config.sm.warps) &&
-           needs.registers * count <= left(freeRegisters_, twin.freeRegisters_, config.sm.registers) &&
-           needs.shared * count <= left(freeShared_, twin.freeShared_, config.sm.sharedBytes);
+           needs.warps * count <= left(freeWarps_, config.sm.warps - twin.freeWarps_) &&
+           needs.registers * count <= left(freeRegisters_, config.sm.registers - twin.freeRegisters_) &&
+           needs.shared * count <= left(empty() ? undivided : freeShared_, takenByTwin);
 }
 
-void Sm::beginLaunch(Bytes l1Bytes) {
-    if (empty()) {
-        loadStore_->setCapacity(l1Bytes);
-        policy_->kernelStarted();
-    }
+void Sm::divide(const OnChipDivision& division) {
+    sharedBytes_ = freeShared_ = sharedWith(division);
+    loadStore_->setCapacity(division.l1Bytes, division.sharedBytes);
+}
+
+void Sm::beginLaunch() {
+    if (empty()) policy_->kernelStarted();
     loadStore_->invalidate();
 }
 
@@ -97,7 +102,9 @@ std::uint32_t Sm::bringCode(const Program& program, const Code& code) {
 }
 
 void Sm::placeBlock(Cycles start, const LaunchContext& context, std::uint32_t launch, const BlockNeeds& needs,
-                    Dim3 index, std::uint64_t number, std::uint32_t name, Cluster* cluster, std::uint32_t rank) {
+                    const OnChipDivision& division, Dim3 index, std::uint64_t number, std::uint32_t name,
+                    Cluster* cluster, std::uint32_t rank) {
+    if (empty()) divide(division);
     std::uint32_t r = 0;
     while (residents_[r].block) ++r;
     Resident& resident = residents_[r];
@@ -893,7 +900,7 @@ SmSample Sm::sample() const {
         sample.sharedCacheCapacity = cache->capacityBytes();
         sample.sharedCacheUsed = cache->usedBytes();
     }
-    sample.sharedReserved = sim_.config.sm.sharedBytes - freeShared_;
+    sample.sharedReserved = sharedBytes_ - freeShared_;
     return sample;
 }
 

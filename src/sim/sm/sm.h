@@ -25,6 +25,13 @@ struct BlockNeeds {
     std::uint32_t warps = 0, registers = 0, shared = 0;
 };
 
+/// What L1D and shared memory have of an SM's memory while blocks of a launch are on it.
+struct OnChipDivision {
+    Bytes l1Bytes = 0;
+    std::uint32_t sharedBytes = 0;  ///< the carve-out
+    bool preferred = false;         ///< it was asked for, so it limits how many blocks there are
+};
+
 /// How a launch fares on an SM: a block has ended, or lets dependent launches start, or something has gone wrong.
 struct LaunchNotice {
     Cycles when;
@@ -67,13 +74,14 @@ class Sm final : public Requester {
     void meetOthers();
 
     /// So many such blocks.
-    bool fits(const BlockNeeds&, std::uint32_t count = 1) const;
+    bool fits(const BlockNeeds&, const OnChipDivision&, std::uint32_t count = 1) const;
     /// The same where blocks of the twin take of the same room (Separation).
-    bool fitsBeside(const Sm& twin, const BlockNeeds&, std::uint32_t count) const;
+    bool fitsBeside(const Sm& twin, const BlockNeeds&, const OnChipDivision&, std::uint32_t count) const;
     bool empty() const { return residentBlocks_ == 0; }
-    /// Takes a place for the block, which starts then. `name`: what %smid says to it.
-    void placeBlock(Cycles start, const LaunchContext&, std::uint32_t launch, const BlockNeeds&, Dim3 index,
-                    std::uint64_t number, std::uint32_t name, Cluster* = nullptr, std::uint32_t rank = 0);
+    /// Takes a place for the block, which starts then; the first one on an SM divides its memory. `name`: what %smid
+    /// says to it.
+    void placeBlock(Cycles start, const LaunchContext&, std::uint32_t launch, const BlockNeeds&, const OnChipDivision&,
+                    Dim3 index, std::uint64_t number, std::uint32_t name, Cluster* = nullptr, std::uint32_t rank = 0);
     /// Ends every block of a launch at once.
     void abandon(std::uint32_t launch);
     /// What the launch depends on has ended: warps of it that wait for that go on.
@@ -84,7 +92,7 @@ class Sm final : public Requester {
     void freeze();
 
     void wake() { runnable_ = true; }
-    void beginLaunch(Bytes l1Bytes);
+    void beginLaunch();
     /// A launch brings the first lines of its kernel's code. Returns how many of them were not there.
     std::uint32_t bringCode(const Program&, const Code&);
 
@@ -191,6 +199,11 @@ class Sm final : public Requester {
     };
 
     void wakeUp(std::uint32_t) { wake(); }
+    /// Of which blocks can have as much: launches that say nothing leave room for others.
+    std::uint32_t sharedWith(const OnChipDivision& division) const {
+        return division.preferred ? division.sharedBytes : sim_.config.sm.sharedBytes;
+    }
+    void divide(const OnChipDivision&);
     void startBlock(std::uint32_t resident);
     [[gnu::always_inline]] inline void tick();
     void lookForStarving(Cycles now);
@@ -273,6 +286,7 @@ class Sm final : public Requester {
     SharedMemoryPort sharedMemory_;
     bool contended_[arch::kUnits] = {};  ///< there are fewer of them than schedulers
     std::uint32_t residentBlocks_ = 0;
+    std::uint32_t sharedBytes_;  ///< that blocks can have while there are any
     std::uint32_t freeRegisters_, freeShared_, freeWarps_;
     std::uint64_t nextAge_ = 0;
     std::uint64_t localBase_;

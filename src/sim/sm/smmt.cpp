@@ -48,9 +48,11 @@ std::uint32_t Smmt::reserved() const {
     return sum;
 }
 
-Smmt::Range Smmt::largestUnused() const {
+Smmt::Range Smmt::largestUnused(std::uint32_t end) const {
     Range largest;
     eachHole([&](Range hole) {
+        if (hole.start >= end) return false;
+        hole.bytes = std::min(hole.bytes, end - hole.start);
         if (hole.bytes > largest.bytes) largest = hole;
         return true;
     });

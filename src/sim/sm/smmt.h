@@ -21,7 +21,8 @@ class Smmt {
     void release(std::uint32_t block);
 
     std::uint32_t reserved() const;
-    Range largestUnused() const;
+    /// Below that address, where what is above it is not shared memory now.
+    Range largestUnused(std::uint32_t end = ~std::uint32_t{0}) const;
 
   private:
     struct Entry {

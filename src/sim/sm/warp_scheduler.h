@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "arch/device_profile.h"
 #include "base/units.h"
 #include "sim/event_queue.h"
 
@@ -106,9 +108,13 @@ struct SchedulerConfig {
 };
 
 struct SchedulerPolicy {
+    /// What it acts on beside the order of warps.
+    enum class Acts : std::uint8_t { onWarps, onL1, onL1AndShared };
+
     std::string_view name, brief;
     std::unique_ptr<WarpScheduler> (*makeWith)(const SchedulerConfig&);
     bool needsLimit = false;  ///< is written NAME:N
+    Acts acts = Acts::onWarps;
 };
 
 /// A policy, with its number where it has one.
@@ -126,6 +132,9 @@ struct SchedulerChoice {
 std::span<const SchedulerPolicy> schedulerPolicies();
 /// "gto", "best-swl:4". Throws Error that lists the names.
 SchedulerChoice findScheduler(std::string_view name);
+
+/// Why a policy can do little or nothing of what it is for on such a GPU, as a sentence; empty if it can.
+std::string whyIneffective(const arch::DeviceProfile&, std::string_view scheduler);
 
 std::unique_ptr<WarpScheduler> makeLrr(const SchedulerConfig&);
 std::unique_ptr<WarpScheduler> makeGto(const SchedulerConfig&);
