@@ -175,8 +175,8 @@ struct DeviceProfile {
         std::int64_t sliceQueue = 16;        ///< requests a slice can hold before its tags
     } crossbar;
 
-    enum class L2Write : std::uint8_t { back, through };
-    static constexpr std::string_view kL2WriteNames[] = {"write-back", "write-through"};
+    enum class L2Write : std::uint8_t { back, through, fetch };
+    static constexpr std::string_view kL2WriteNames[] = {"write-back", "write-through", "write-back-fetch"};
 
     struct L2 {
         std::int64_t bytes = 0, lineBytes = 128, sectorBytes = 32, ways = 0;

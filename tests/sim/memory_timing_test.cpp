@@ -420,6 +420,29 @@ TEST(L2, writeThroughSendsEveryWriteToDramAndTakesNoLine) {
     }
 }
 
+TEST(L2, aWriteThatMissesMayFetchItsLine) {
+    // 512 lines are written, then written again: those that miss go to DRAM and come from there, those that hit do not.
+    for (const bool fetches : {false, true}) {
+        Harness h("gtx480", {fetches ? "l2.writePolicy=write-back-fetch" : "l2.writePolicy=write-back"});
+        const VirtualAddress a = h.buffer(64_KiB);
+        const std::string write =
+            "mov.u32 %r1, %ctaid.x; mov.u32 %r3, %tid.x; mad.lo.u32 %r4, %r1, 256, %r3; mul.wide.u32 %rd4, %r4, 4;\n"
+            "add.u64 %rd5, %rd1, %rd4; st.global.u32 [%rd5], %r4;";
+        const Counters first = h.gpu.counters(h.run(kernelText(write), {{64}, {256}}, {a}));
+        EXPECT_EQ(first.l2Misses, 512u);
+        // The kernel does not wait for what is still in the queues of the channels.
+        EXPECT_GE(first.dramReads, fetches ? 256u : 0u);
+        EXPECT_LE(first.dramReads, fetches ? 512u : 0u);
+        EXPECT_GE(first.dramWrites, fetches ? 256u : 0u);
+        const Counters second = h.gpu.counters(h.run(kernelText(write), {{64}, {256}}, {a}));
+        EXPECT_EQ(second.l2Hits, 512u);
+        EXPECT_EQ(second.l2Misses, 0u);
+        EXPECT_EQ(h.data<std::uint32_t>(a, 300)[299], 299u);
+        const std::string read = "ld.global.cg.u32 %r1, [%rd1]; add.s32 %r2, %r1, 1;";
+        EXPECT_EQ(h.gpu.counters(h.run(kernelText(read), kOneThread, {a})).l2Hits, 1u);
+    }
+}
+
 TEST(L2, aPartlyWrittenSectorIsFetchedOnlyWhenItIsRead) {
     Harness h;
     const VirtualAddress a = h.buffer(128);

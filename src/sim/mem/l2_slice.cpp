@@ -31,6 +31,9 @@ std::span<const L2Slice::WriteChoice> L2Slice::writePolicies() {
     static constexpr std::array kPolicies = {
         WriteChoice{"write-back", "a write takes a line, which goes to DRAM when it is evicted", &L2Slice::writeBack},
         WriteChoice{"write-through", "a write goes to DRAM at once, and takes no line", &L2Slice::writeThrough},
+        WriteChoice{"write-back-fetch",
+                    "the same as write-back, but a write that misses goes to DRAM and fetches its line",
+                    &L2Slice::writeBackFetch},
     };
     static_assert(std::ranges::equal(kPolicies, arch::DeviceProfile::kL2WriteNames, {}, &WriteChoice::name));
     return kPolicies;

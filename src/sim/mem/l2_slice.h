@@ -76,6 +76,7 @@ class L2Slice {
     Served serveCopy(Port&, RequestId, std::uint64_t edge);
     Served writeBack(RequestId, std::uint32_t way);
     Served writeThrough(RequestId, std::uint32_t way);
+    Served writeBackFetch(RequestId, std::uint32_t way);
     bool findCopy(RequestId);
     void leaveCopy(const Request&, std::uint8_t sectors);
     void expectCopy(const Request&);
