@@ -259,7 +259,9 @@ struct DeviceProfile {
 
     /// CIAO (IPDPS 2018): detection of interference and the thresholds of its decisions.
     struct Ciao {
-        Instructions instructions = Instructions::threads;
+        Instructions instructions = Instructions::threads;  ///< that epochs count
+        Instructions scores = Instructions::warps;          ///< that scores count
+        std::int64_t moveQueue = 2;    ///< lines that wait on their way between L1D and shared memory
         std::int64_t vtaTags = 8;      ///< of a warp's set of the victim tag array
         std::int64_t counterBits = 2;  ///< of the saturating counter in the interference list
         std::int64_t highCutoff = 10'000, lowCutoff = 5'000;

@@ -39,7 +39,8 @@ Value meanRatio(const compare::Comparison& c, const PaperRatio& ratio) {
 Result ratioTable(const std::string& title, const compare::Comparison& c, const std::vector<PaperRatio>& ratios) {
     Result r;
     r.title = title;
-    r.columns = {{"section", ""}, {"IPC of", ""}, {"relative to", ""}, {"workloads", ""}, {"ours", ""}, {"paper", ""}};
+    r.columns = {{"section", ""},   {"IPC of", ""}, {"relative to", ""},
+                 {"workloads", ""}, {"ours", "x"},  {"paper", "x"}};
     for (const PaperRatio& ratio : ratios)
         r.add({std::string(ratio.section), std::string(ratio.over), std::string(ratio.under), std::string(ratio.among),
                meanRatio(c, ratio), ratio.paper});
@@ -75,6 +76,7 @@ const std::vector<CiaoFigure>& ciaoFigures() {
         {"10", "Working sets over time", workingSetsOverTime},
         {"11a", "Length of the high-cutoff epoch", epochs},
         {"11b", "High-cutoff threshold", cutoffs},
+        {"units", "What an instruction is, to epochs and to scores", instructionUnits},
         {"12a", "L1D configurations", cacheConfigurations},
         {"12b", "DRAM configurations", dramConfigurations},
         {"overhead", "Storage overhead (V-F)", storageOverhead},

@@ -26,7 +26,7 @@ MakeFigure performance, sharedMemoryUse, characteristics;
 // ciao_over_time.cpp
 MakeFigure awarenessOverTime, workingSetsOverTime;
 // ciao_sensitivity.cpp
-MakeFigure epochs, cutoffs, cacheConfigurations, dramConfigurations;
+MakeFigure epochs, cutoffs, instructionUnits, cacheConfigurations, dramConfigurations;
 // ciao_overhead.cpp
 MakeFigure storageOverhead;
 

@@ -154,6 +154,8 @@ MachineConfig::MachineConfig(const arch::DeviceProfile& p)
              .l2Hits = of(p.launch.l2Reads - std::min(p.launch.l2Misses, p.launch.l2Reads))},
       sharing{.quantum = ofMicroseconds(p.sharing.quantumUs, p), .switching = ofMicroseconds(p.sharing.switchUs, p)},
       ciao{.countsThreads = p.ciao.instructions == arch::DeviceProfile::Instructions::threads,
+           .scoresThreads = p.ciao.scores == arch::DeviceProfile::Instructions::threads,
+           .moveQueue = of(p.ciao.moveQueue),
            .vtaTags = of(p.ciao.vtaTags),
            .counterBits = of(p.ciao.counterBits),
            .highCutoff = of(p.ciao.highCutoff),

@@ -91,7 +91,8 @@ struct MachineConfig {
         Cycles quantum, switching;
     } sharing;
     struct Ciao {
-        bool countsThreads;  ///< instructions of threads, not of warps
+        bool countsThreads, scoresThreads;  ///< instructions of threads, not of warps
+        std::size_t moveQueue;
         std::uint32_t vtaTags, counterBits;
         std::uint64_t highCutoff, lowCutoff;  ///< millionths
         std::int64_t highEpoch, lowEpoch;

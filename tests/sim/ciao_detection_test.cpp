@@ -104,8 +104,9 @@ TEST(InterferenceDetector, aWarpDoesNotInterfereWithItself) {
 
 /// An SM of a few warps in which only what the test says happens. Epochs of 100 and 10 warp instructions.
 struct Bench {
-    explicit Bench(Ciao::Means means, std::uint32_t warps = 4)
-        : profile(profileWith("gtx480", {"ciao.instructions=warps", "ciao.highEpoch=100", "ciao.lowEpoch=10"})),
+    explicit Bench(Ciao::Means means, std::uint32_t warps = 4, const std::string& scores = "warps")
+        : profile(profileWith("gtx480", {"ciao.instructions=warps", "ciao.scores=" + scores, "ciao.highEpoch=100",
+                                         "ciao.lowEpoch=10"})),
           shared(profile),
           sim(shared),
           ciao({1, 48, &sim}, means) {
@@ -226,6 +227,20 @@ TEST(Ciao, aScoreAtTheHighCutoffIsNotAboveIt) {
     above.interfere(0, 2);
     above.issue(0, 100);
     EXPECT_TRUE(above.isolated(2));
+}
+
+TEST(Ciao, scoresMayCountThreads) {
+    // Three hits of four warps in 3200 instructions of threads: IRS = 0.00375, of warps 0.12.
+    Bench warps(kP), threads(kP, 4, "threads");
+    for (Bench* sm : {&warps, &threads}) {
+        sm->interfere(0, 2, 3);
+        sm->issue(0, 100);
+    }
+    EXPECT_TRUE(warps.isolated(2));
+    EXPECT_FALSE(threads.isolated(2));
+    threads.interfere(0, 2, 14);  // 17 x 4 / 6400
+    threads.issue(0, 100);
+    EXPECT_TRUE(threads.isolated(2));
 }
 
 TEST(Ciao, tStallsAtOnceAndReactivatesInReverseOrder) {

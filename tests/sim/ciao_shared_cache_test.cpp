@@ -194,22 +194,23 @@ class CopyChecker final : public Observer {
 
 constexpr std::uint32_t kWords = 16384, kCounters = 256, kRounds = 40;
 
-/// Every thread reads words of a at random, keeps a sum in its own word of b, and counts its reads in c.
-std::string randomReads() {
+/// Every thread reads words of a at random, keeps a sum in its own word of b, and counts its reads in c. It may do
+/// something else beside, in every round.
+std::string randomReads(const std::string& beside = "", const std::string& declarations = "") {
     return kernelText(
         "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mad.lo.s32 %r1, %r2, %r3, %r1;\n"
         "mul.wide.u32 %rd4, %r1, 4; add.s64 %rd4, %rd2, %rd4; mov.u32 %r5, %r1; mov.u32 %r6, 0;\n"
         "loop: mad.lo.s32 %r5, %r5, 1664525, 1013904223;\n"
         "shr.u32 %r7, %r5, 10; and.b32 %r7, %r7, " +
-        std::to_string(kWords - 1) +
-        "; mul.wide.u32 %rd5, %r7, 4; add.s64 %rd5, %rd1, %rd5;\n"
-        "ld.global.u32 %r8, [%rd5]; ld.global.u32 %r9, [%rd4]; add.s32 %r9, %r9, %r8; st.global.u32 [%rd4], %r9;\n"
-        "and.b32 %r7, %r7, " +
-        std::to_string(kCounters - 1) +
-        "; mul.wide.u32 %rd6, %r7, 4; add.s64 %rd6, %rd3, %rd6; red.global.add.u32 [%rd6], 1;\n"
-        "ld.global.u32 %r10, [%rd6];\n"
-        "add.s32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, " +
-        std::to_string(kRounds) + "; @%p1 bra loop;\n");
+            std::to_string(kWords - 1) +
+            "; mul.wide.u32 %rd5, %r7, 4; add.s64 %rd5, %rd1, %rd5;\n"
+            "ld.global.u32 %r8, [%rd5]; ld.global.u32 %r9, [%rd4]; add.s32 %r9, %r9, %r8; st.global.u32 [%rd4], %r9;\n"
+            "and.b32 %r7, %r7, " +
+            std::to_string(kCounters - 1) +
+            "; mul.wide.u32 %rd6, %r7, 4; add.s64 %rd6, %rd3, %rd6; red.global.add.u32 [%rd6], 1;\n"
+            "ld.global.u32 %r10, [%rd6];\n" +
+            beside + "add.s32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, " + std::to_string(kRounds) + "; @%p1 bra loop;\n",
+        declarations);
 }
 
 /// Redirects as often as it can: any interference counts, and epochs are short.
@@ -226,17 +227,17 @@ struct Stress {
 };
 
 void stress(Stress& s, const std::string& scheduler, const std::vector<std::string>& settings, Dim3 grid, Dim3 block,
-            std::uint32_t sharedBytes) {
+            std::uint32_t sharedBytes, const std::string& kernel = randomReads()) {
     Machine::Options options;
     options.scheduler = scheduler;
-    options.observer = &s.checker;
+    options.observer = scheduler.starts_with("ciao") ? &s.checker : nullptr;
     Harness h("gtx480", settings, options);
     s.checker.gpu = &h.gpu;
     s.checker.context = h.context;
     const std::uint32_t threads = grid.x * block.x;
     const VirtualAddress a = h.buffer(kWords * 4), b = h.buffer(threads * 4), c = h.buffer(kCounters * 4);
     for (std::uint32_t i = 0; i < kWords; ++i) h.data<std::uint32_t>(a, kWords)[i] = i * i;
-    const LaunchId launch = h.run(randomReads(), {grid, block, sharedBytes, {}, 0}, {a, b, c});
+    const LaunchId launch = h.run(kernel, {grid, block, sharedBytes, {}, 0}, {a, b, c});
     ASSERT_FALSE(h.gpu.record(launch).error);
     s.counters = h.gpu.counters(launch);
     s.sums.assign(h.data<std::uint32_t>(b, threads), h.data<std::uint32_t>(b, threads) + threads);
@@ -298,6 +299,35 @@ TEST_P(Redirection, withoutUnusedSharedMemoryGoesOnWithL1) {
     expectSums(s);
     EXPECT_EQ(s.counters.sharedCacheHits + s.counters.sharedCacheMisses, 0u);
     EXPECT_GT(s.counters.l1Hits, 0u);
+}
+
+/// Reads shared memory in every round: each lane its own word, or all of them words of the same bank.
+std::string withShared(bool conflicts) {
+    return randomReads(
+        "mov.u32 %r11, %tid.x; and.b32 %r11, %r11, 31; mov.u32 %r12, buffer;\n"
+        "mad.lo.s32 %r12, %r11, " +
+            std::string(conflicts ? "128" : "4") + ", %r12; ld.shared.u32 %r13, [%r12];\n",
+        ".shared .align 128 .b8 buffer[4096];");
+}
+
+// The cache lies in the same banks as what programs have in shared memory.
+TEST_P(Redirection, takesTurnsAtTheBanksWithPrograms) {
+    Stress alone, beside;
+    stress(alone, "gto", nervous(), {6}, {256}, 0, withShared(false));
+    EXPECT_EQ(alone.counters.sharedConflicts, 0u);
+    stress(beside, GetParam(), nervous(), {6}, {256}, 0, withShared(false));
+    expectSums(beside);
+    EXPECT_GT(beside.counters.sharedConflicts, 0u);
+}
+
+TEST_P(Redirection, movesThroughAShortQueueWhileBanksAreBusy) {
+    Stress s;
+    stress(s, GetParam(), nervous({"ciao.moveQueue=1", "l1.hitLatency=40", "shared.latency=30"}), {6}, {256}, 0,
+           withShared(true));
+    expectSums(s);
+    EXPECT_EQ(s.checker.twice, 0u);
+    EXPECT_GT(s.counters.movedToShared, 0u);
+    EXPECT_GT(s.counters.movedToL1, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, Redirection, testing::Values("ciao-p", "ciao-c"),

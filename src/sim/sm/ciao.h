@@ -25,7 +25,7 @@ class Ciao final : public Gto {
     void warpWaits(std::uint32_t slot) override;
     void warpResumes(std::uint32_t slot) override { waiting_ &= ~bitOf(slot); }
     void issued(std::uint32_t slot, unsigned lanes) override {
-        detector_.executed(1);
+        detector_.executed(figures_.scoresThreads ? lanes : 1);
         const std::int64_t instructions = figures_.countsThreads ? lanes : 1;
         if ((untilLow_ -= instructions) <= 0) endLowEpoch(slot);
         if ((untilHigh_ -= instructions) <= 0) endHighEpoch(slot);

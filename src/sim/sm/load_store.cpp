@@ -83,20 +83,24 @@ LoadStore::Issued LoadStore::issue(const Warp& warp, std::uint32_t slot, std::ui
     return issued;
 }
 
-void LoadStore::useBanks(const Access& access, std::uint32_t launch, Issued& issued) const {
-    const auto& shared = sim_.config.shared;
-    const unsigned passes = bankPasses(access, shared.banks, shared.bankBytes);
+void LoadStore::useBanks(const Access& access, std::uint32_t launch, Issued& issued) {
+    const unsigned passes = bankPasses(access, sim_.config.shared.banks, sim_.config.shared.bankBytes);
+    countPasses(passes, takeBanks(passes), launch, issued);
+}
+
+void LoadStore::countPasses(unsigned passes, Cycles waited, std::uint32_t launch, Issued& issued) const {
+    const unsigned cycles = passes + static_cast<unsigned>(waited);
     Counters& counters = sim_.counters(launch);
     ++counters.sharedAccesses;
-    counters.sharedConflicts += passes - 1;
-    issued.passes = std::max(issued.passes, passes);
-    issued.readyAt = std::max(issued.readyAt, sim_.now() + shared.latency + passes - 1);
+    counters.sharedConflicts += cycles - 1;
+    issued.passes = std::max(issued.passes, cycles);
+    issued.readyAt = std::max(issued.readyAt, sim_.now() + sim_.config.shared.latency + cycles - 1);
 }
 
 /// Shared memory of another SM: its banks take as long as one's own would, and the way there is as long as a window at
 /// least. The network between SMs has no other limit.
 void LoadStore::reachOther(const Access& access, std::uint32_t launch, Issued& issued) {
-    useBanks(access, launch, issued);
+    countPasses(bankPasses(access, sim_.config.shared.banks, sim_.config.shared.bankBytes), 0, launch, issued);
     if (access.kind == AccessKind::store || access.kind == AccessKind::reduction) return;
     const Cycles back = std::max(sim_.now() + sim_.config.cluster.latency + issued.passes - 1, sim_.windowEnd());
     if (issued.load == kNoLoad) issued.load = takeLoad();
@@ -233,6 +237,11 @@ void LoadStore::passNext() {
     Passed passed = Passed::yes;
     do {
         passed = pass(op, op.lines.items[op.next]);
+        if (passed == Passed::banks) {
+            --op.cycle;
+            ++sim_.counters(op.launch).sharedConflicts;
+            return;
+        }
         if (passed > Passed::hit) {
             blocked_ = true;
             blockedBy_ = passed;

@@ -70,7 +70,8 @@ class LoadStore {
     virtual const SharedCache* sharedCache() const { return nullptr; }
 
   protected:
-    enum class Passed : std::uint8_t { yes, hit, mshr, port, line };
+    /// banks: of shared memory are taken in this cycle, or there is no way to them; it comes again in the next.
+    enum class Passed : std::uint8_t { yes, hit, banks, mshr, port, line };
 
     /// The warp and the launch that something happens for.
     struct Issuer {
@@ -108,6 +109,9 @@ class LoadStore {
     Passed takePlace(const Operation&, const Transaction&, Place&, bool sends);
     std::uint32_t waitFor(std::uint8_t sectors, const Operation&, const Transaction&, Place, std::uint32_t entry);
 
+    /// A program's access takes the banks of shared memory for so many cycles. Returns how long it waits for them:
+    /// nobody else takes them, unless they hold a cache too.
+    virtual Cycles takeBanks(unsigned /*passes*/) { return 0; }
     /// Data come for the MSHR.
     virtual void fill(const Request&, const MshrFile::Entry&);
     /// Beside L1D: whether a line is there, and that it would go stale.
@@ -156,7 +160,8 @@ class LoadStore {
         std::uint32_t nextFree = 0;
     };
 
-    void useBanks(const Access&, std::uint32_t launch, Issued&) const;
+    void useBanks(const Access&, std::uint32_t launch, Issued&);
+    void countPasses(unsigned passes, Cycles waited, std::uint32_t launch, Issued&) const;
     void reachOther(const Access&, std::uint32_t launch, Issued&);
     void otherReached(std::uint32_t load);
     /// An access, or several of one texture fetch that make one operation.

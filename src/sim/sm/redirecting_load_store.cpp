@@ -1,5 +1,6 @@
 #include "sim/sm/redirecting_load_store.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "base/error.h"
@@ -41,14 +42,26 @@ LoadStore::Passed RedirectingLoadStore::passLoad(Operation& op, const Transactio
     const bool toShared = entry == MshrFile::kNone ? redirected : mshrs_[entry].sharedPlace != MshrFile::kNone;
     if (toShared) return passRedirected(op, t, at, entry);
     if (at.hit) return passHit(op, t, at);
+    if (shared_.usedBytes() == 0) return passMiss(op, t, at, entry);
+    // Is it there? The tag says so.
+    if (!banksFree()) return Passed::banks;
+    takeBanks(1);
     const std::uint8_t elsewhere = shared_.valid(t.line);
     return elsewhere ? moveToL1(op, t, at, entry, elsewhere) : passMiss(op, t, at, entry);
+}
+
+Cycles RedirectingLoadStore::takeBanks(unsigned passes) {
+    const Cycles from = std::max(sim_.now(), banksFree_);
+    banksFree_ = from + passes;
+    return from - sim_.now();
 }
 
 /// A load whose data are in shared memory, or go there: CIAO IV-B, "performance optimization and coherence". The tags
 /// of L1D have been looked at first; what they hold moves over. `entry` is an MSHR that fills shared memory, or none.
 LoadStore::Passed RedirectingLoadStore::passRedirected(Operation& op, const Transaction& t, Place at,
                                                        std::uint32_t entry) {
+    if (!banksFree()) return Passed::banks;
+    takeBanks(1);
     Counters& counters = sim_.counters(op.launch);
     const std::uint8_t valid = shared_.valid(t.line);
     if ((t.sectors & ~valid) == 0) {
@@ -62,6 +75,7 @@ LoadStore::Passed RedirectingLoadStore::passRedirected(Operation& op, const Tran
     const auto missing = static_cast<std::uint8_t>(widen(t.sectors) & ~(valid | under));
     const auto fetched = static_cast<std::uint8_t>(missing & ~elsewhere);
     if (fetched && !port_.canSend()) return Passed::port;
+    if (elsewhere && !canMove(config_.hitLatency)) return Passed::banks;
     if (elsewhere) {
         ++counters.movedToShared;
     } else {
@@ -75,7 +89,7 @@ LoadStore::Passed RedirectingLoadStore::passRedirected(Operation& op, const Tran
     if (elsewhere) {
         firstUse(t, tags_.state(at.way).prefetched, counters.l1PrefetchesUseful);
         tags_.drop(at.way);
-        move(op, t.line, elsewhere);
+        move(op, t.line, elsewhere, config_.hitLatency, sim_.config.shared.latency);
     }
     if (fetched) send(RequestKind::read, op, t.line, fetched, 0, kForL1);
     return Passed::yes;
@@ -87,18 +101,31 @@ LoadStore::Passed RedirectingLoadStore::moveToL1(Operation& op, const Transactio
     if (mshrRefuses(entry, op)) return Passed::mshr;
     const std::uint8_t wanted = missing(t, at, entry);
     const auto fetched = static_cast<std::uint8_t>(wanted & ~sectors);
+    if (!canMove(sim_.config.shared.latency)) return Passed::banks;
     if (const Passed passed = takePlace(op, t, at, fetched != 0); passed != Passed::yes) return passed;
     ++sim_.counters(op.launch).movedToL1;
     waitFor(static_cast<std::uint8_t>(wanted | sectors), op, t, at, entry);
     shared_.drop(t.line);
-    move(op, t.line, sectors);
+    move(op, t.line, sectors, sim_.config.shared.latency, config_.hitLatency);
     if (fetched) send(RequestKind::read, op, t.line, fetched, 0, kForL1);
     return Passed::yes;
 }
 
+/// Whether there is a place in the response queue for a line that is read from its cache now.
+bool RedirectingLoadStore::canMove(Cycles readLatency) {
+    while (!moves_.empty() && moves_.front() <= sim_.now()) moves_.pop_front();
+    const auto still = std::upper_bound(moves_.begin(), moves_.end(), sim_.now() + readLatency);
+    return static_cast<std::size_t>(moves_.end() - still) < sim_.config.ciao.moveQueue;
+}
+
 /// Sectors that one of the two caches gives up go through the response queue to the MSHR that waits for them: read
 /// there, written here.
-void RedirectingLoadStore::move(const Operation& op, std::uint64_t line, std::uint8_t sectors) {
+void RedirectingLoadStore::move(const Operation& op, std::uint64_t line, std::uint8_t sectors, Cycles readLatency,
+                                Cycles writeLatency) {
+    Cycles leaves = sim_.now() + readLatency;
+    if (!moves_.empty()) leaves = std::max(leaves, moves_.back() + 1);
+    if (mshrs_[mshrs_.find(line)].sharedPlace != MshrFile::kNone) leaves = std::max(leaves, banksFree_);
+    moves_.push_back(leaves);
     const RequestId id = sim_.requests.take();
     Request& request = sim_.requests[id];
     request.kind = RequestKind::read;
@@ -108,7 +135,7 @@ void RedirectingLoadStore::move(const Operation& op, std::uint64_t line, std::ui
     request.token = kForL1;
     request.sectors = sectors;
     request.warp = static_cast<std::uint8_t>(op.slot);
-    sim_.schedule(sim_.now() + config_.hitLatency + sim_.config.shared.latency, EventKind::deliver, id);
+    sim_.schedule(leaves + writeLatency, EventKind::deliver, id);
 }
 
 void RedirectingLoadStore::fill(const Request& request, const MshrFile::Entry& entry) {
@@ -118,6 +145,7 @@ void RedirectingLoadStore::fill(const Request& request, const MshrFile::Entry& e
         return;
     }
     assert(tags_.find(setOf(request.line, request.launch), request.line) == CacheTags::kNoWay);
+    takeBanks(1);
     const auto victim = shared_.fill(entry.sharedPlace, request.line, request.sectors, request.warp);
     if (!victim) return;
     ++sim_.counters(request.launch).sharedCacheEvictions;
