@@ -17,19 +17,32 @@ namespace {
 
 struct ReportOptions {
     std::vector<std::string> files;
-    std::string html, title = "Bulkhead report", svg, png;
+    std::string html, title = "Bulkhead report", svg, png, json;
 };
 
-std::vector<Result> readResults(const std::vector<std::string>& files) {
-    std::vector<Result> results;
+/// All results but verdicts, and verdicts on them.
+struct Judged {
+    std::vector<Result> verdicts, results;
+
+    /// Verdicts, then results of different GPUs side by side where asked to, then every one.
+    std::vector<Result> all(bool sideBySide) const {
+        std::vector<Result> all = verdicts;
+        if (sideBySide)
+            for (Result& together : report::sideBySide(results)) all.push_back(std::move(together));
+        all.insert(all.end(), results.begin(), results.end());
+        return all;
+    }
+};
+
+Judged readResults(const std::vector<std::string>& files) {
+    Judged judged;
     for (const std::string& file : files)
         for (Result& result : report::resultsIn(readJson(file), file))
-            if (!reproduce::isVerdict(result)) results.push_back(std::move(result));
-    std::vector<Result> first = reproduce::verdicts(results);
-    for (Result& verdict : first) verdict.provenance = {commandLine(), "", std::nullopt, version(), currentDate()};
-    for (Result& together : report::sideBySide(results)) first.push_back(std::move(together));
-    results.insert(results.begin(), std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
-    return results;
+            if (!reproduce::isVerdict(result)) judged.results.push_back(std::move(result));
+    judged.verdicts = reproduce::verdicts(judged.results);
+    for (Result& verdict : judged.verdicts)
+        verdict.provenance = {commandLine(), "", std::nullopt, version(), currentDate()};
+    return judged;
 }
 
 /// "07-2-slowdown-by-aggressor": in the order of the report.
@@ -60,13 +73,15 @@ void writePictures(const std::vector<Result>& results, const ReportOptions& o) {
 }
 
 int runReport(const ReportOptions& o) {
-    if (o.html.empty() && o.svg.empty() && o.png.empty())
-        throw Error("report: nothing to write: give -o FILE.html, --svg DIR or --png DIR");
+    if (o.html.empty() && o.svg.empty() && o.png.empty() && o.json.empty())
+        throw Error("report: nothing to write: give -o FILE.html, --json FILE, --svg DIR or --png DIR");
     expectFolder(o.svg);
     expectFolder(o.png);
-    expectOutputs({o.html});
+    expectOutputs({o.html, o.json});
     if (!o.png.empty()) report::expectPng();
-    const std::vector<Result> results = readResults(o.files);
+    const Judged judged = readResults(o.files);
+    if (!o.json.empty()) writeJson(o.json, report::fileJson(judged.all(false)));
+    const std::vector<Result> results = judged.all(true);
     if (!o.html.empty()) writeOutput(o.html, report::html(o.title, results));
     writePictures(results, o);
     return kDone;
@@ -78,6 +93,8 @@ Action setUpReport(CommandLine line) {
     const auto o = std::make_shared<ReportOptions>();
     line.option("FILES", o->files, "JSON files that other verbs wrote").required();
     line.option("-o,--html", o->html, "write an HTML report to FILE (- for standard output)").typeName("FILE");
+    line.option("--json", o->json, "write the results with verdicts of today to FILE (- for standard output)")
+        .typeName("FILE");
     line.option("--title", o->title, "title of the report").typeName("TEXT").showDefault();
     line.option("--svg", o->svg, "write each chart as SVG into DIR").typeName("DIR");
     line.option("--png", o->png, "write each chart as PNG into DIR; needs librsvg").typeName("DIR");

@@ -14,6 +14,8 @@ namespace bulkhead::reproduce {
 namespace {
 
 constexpr double kAgrees = 0.10, kNear = 0.30;
+constexpr const char* kFactor = "x";  ///< the unit of times as much
+constexpr const char *kWithin = "paper: within", *kEffect = "gain";
 constexpr const char *kNumbers = "Measured and published values", *kTally = "Agreement with the papers";
 constexpr std::array<const char*, 2> kNames = {"simulated", "hardware"};  // as gpu::originOf() says it
 
@@ -23,7 +25,7 @@ std::optional<std::size_t> columnNamed(const Result& r, const std::string& name)
     return std::nullopt;
 }
 
-/// Ours and the paper's, by their columns.
+/// Ours and the paper's, by their columns. Of a bound, ours is in two: the least and the greatest change.
 std::vector<std::pair<std::size_t, std::size_t>> pairsOf(const Result& r) {
     const std::string prefix = "paper's ";
     std::vector<std::pair<std::size_t, std::size_t>> pairs;
@@ -56,18 +58,38 @@ std::string subject(const std::vector<Value>& row, std::size_t column) {
     return words;
 }
 
-const char* verdict(double ours, double papers) {
-    const double off = papers == 0 ? std::abs(ours) : std::abs(ours / papers - 1);
+const char* wordFor(double off) {
     return off <= kAgrees ? "agrees" : off <= kNear ? "near" : "differs";
 }
 
 enum Source : std::size_t { simulated, hardware, kSources };
 
+/// What we have for a number of a paper.
+struct Ours {
+    double value;
+    double effect = 0;  ///< of a bound: what could have changed
+};
+
 /// A number of a paper, and what we have for it.
 struct Comparison {
     std::string from, what, quantity, unit;
     double papers;
-    std::array<std::optional<double>, kSources> ours = {};
+    bool isBound = false;  ///< ours must be no more than the paper's
+    std::array<std::optional<Ours>, kSources> ours = {};
+
+    /// Ours over the paper's. A factor counts by what it adds: one that gains nothing has nothing of what a paper has.
+    std::optional<double> ratio(const Ours& mine) const {
+        const double nothing = unit == kFactor ? 1 : 0;
+        if (papers == nothing) return std::nullopt;
+        return (mine.value - nothing) / (papers - nothing);
+    }
+    const char* verdict(const Ours& mine) const {
+        const std::optional<double> times = ratio(mine);
+        if (!isBound) return wordFor(times ? std::abs(*times - 1) : std::abs(mine.value - papers));
+        // What has no effect does not change, and keeps every bound: that says nothing.
+        if (mine.effect <= papers) return "differs";
+        return times && *times <= 1 ? "agrees" : wordFor(times ? std::max(*times - 1, kAgrees * 1.001) : 1);
+    }
 
     bool sameAs(const Comparison& other) const {
         return from == other.from && what == other.what && quantity == other.quantity && papers == other.papers;
@@ -79,17 +101,30 @@ std::vector<Comparison> comparisons(const std::vector<Result>& results) {
     for (const Result& r : results) {
         if (isVerdict(r)) continue;
         const Source source = gpu::originOf(r.provenance.gpu) == kNames[hardware] ? hardware : simulated;
+        const auto add = [&](Comparison c, Ours mine) {
+            const auto known = std::find_if(all.begin(), all.end(), [&](const Comparison& other) {
+                return c.sameAs(other) && !other.ours[source];
+            });
+            Comparison& place = known == all.end() ? all.emplace_back(std::move(c)) : *known;
+            place.ours[source] = mine;
+        };
         for (const auto& [ours, papers] : pairsOf(r))
             for (const auto& row : r.rows) {
                 const auto mine = numberIn(row[ours]), theirs = numberIn(row[papers]);
-                if (!mine || !theirs) continue;
-                Comparison c{r.title, subject(row, ours), r.columns[ours].name, r.columns[ours].unit, *theirs};
-                const auto known = std::find_if(all.begin(), all.end(), [&](const Comparison& other) {
-                    return c.sameAs(other) && !other.ours[source];
-                });
-                Comparison& place = known == all.end() ? all.emplace_back(std::move(c)) : *known;
-                place.ours[source] = mine;
+                if (mine && theirs)
+                    add({r.title, subject(row, ours), r.columns[ours].name, r.columns[ours].unit, *theirs}, {*mine});
             }
+        const auto within = columnNamed(r, kWithin), least = columnNamed(r, "minimum"),
+                   most = columnNamed(r, "maximum");
+        if (!within || !least || !most) continue;
+        const auto gains = columnNamed(r, kEffect);
+        for (const auto& row : r.rows) {
+            const auto low = numberIn(row[*least]), high = numberIn(row[*most]), theirs = numberIn(row[*within]);
+            if (!low || !high || !theirs) continue;
+            const std::optional<double> effect = gains ? numberIn(row[*gains]) : std::nullopt;
+            add({r.title, subject(row, *least), "change within", r.columns[*within].unit, *theirs, true},
+                {std::max(std::abs(*low), std::abs(*high)), effect.value_or(0)});
+        }
     }
     return all;
 }
@@ -120,10 +155,10 @@ Result numbersTable(const std::vector<Comparison>& all) {
         std::size_t at = row.size();
         row.resize(r.columns.size());
         for (std::size_t s = 0; s < kSources; ++s) {
-            if (const std::optional<double>& ours = c.ours[s]) {
-                row[at] = *ours;
-                if (c.papers != 0) row[at + 1] = *ours / c.papers;
-                row[at + 2] = std::string(verdict(*ours, c.papers));
+            if (const std::optional<Ours>& ours = c.ours[s]) {
+                row[at] = ours->value;
+                if (const std::optional<double> ratio = c.ratio(*ours)) row[at + 1] = *ratio;
+                row[at + 2] = std::string(c.verdict(*ours));
             }
             if (present[s]) at += 3;
         }
@@ -147,7 +182,7 @@ Result tally(const std::vector<Comparison>& all) {
         }
         for (std::size_t s = 0; s < kSources; ++s) {
             if (!c.ours[s]) continue;
-            const std::string word = verdict(*c.ours[s], c.papers);
+            const std::string word = c.verdict(*c.ours[s]);
             ++counts[place->second][s][word == "agrees" ? 0 : word == "near" ? 1 : 2];
         }
     }

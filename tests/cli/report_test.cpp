@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "base/files.h"
@@ -46,6 +47,24 @@ TEST(ReportVerb, PutsTwoGpusSideBySideFirst) {
     const Outcome o = run({"report", (folder / "sim.json").string(), (folder / "real.json").string(), "-o", "-"});
     ASSERT_EQ(o.exitCode, 0) << o.err;
     EXPECT_NE(o.out.find("<h2 id=\"r1-title\">Slowdown on cuda:0 and sim:tx2</h2>"), std::string::npos);
+}
+
+TEST(ReportVerb, JudgesAFileAnew) {
+    const TemporaryDirectory folder;
+    const std::string file = (folder / "a.json").string();
+    writeFile(file, R"({"results": [
+        {"title": "Agreement with the papers", "columns": [{"name": "agree", "unit": ""}], "rows": [{"agree": 99}]},
+        {"title": "Figure 8", "columns": [{"name": "ours", "unit": "x"}, {"name": "paper", "unit": "x"}],
+         "rows": [{"ours": 1.3, "paper": 1.02}]}]})");
+    for (int times = 0; times < 2; ++times) {
+        const Outcome o = run({"report", file, "--json", file});
+        ASSERT_EQ(o.exitCode, 0) << o.err;
+        const nlohmann::json results = nlohmann::json::parse(readFile(file))["results"];
+        ASSERT_EQ(results.size(), 3u);
+        EXPECT_EQ(results[0]["rows"][0]["differ"], 1);
+        EXPECT_EQ(results[1]["rows"][0]["simulated, verdict"], "differs");
+        EXPECT_EQ(results[2]["rows"][0]["ours"], 1.3);
+    }
 }
 
 TEST(ReportVerb, WritesAPictureForEachChart) {
