@@ -75,6 +75,14 @@ void addMapOption(CommandLine line, std::string& map) {
     line.option("--map", map, "read the GPU's address map from FILE, which bulkhead dissect wrote").typeName("FILE");
 }
 
+void addWatchOptions(CommandLine line, std::string& timeline, std::string& observe) {
+    line.option("--timeline", timeline, "write a trace for Perfetto or chrome://tracing to FILE").typeName("FILE");
+    line.option("--observe", observe,
+                "write why it went so to FILE, a page (.html) or JSON: hit rates, stalls and decisions over time, "
+                "interference, reuse, latencies, cost by line")
+        .typeName("FILE");
+}
+
 void noteIneffective(const std::string& gpu, const std::vector<std::string>& settings, const std::string& scheduler) {
     if (!gpu::capabilitiesOf(gpu).settable) return;
     arch::DeviceProfile profile = arch::findProfile(gpu);

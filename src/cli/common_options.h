@@ -27,6 +27,9 @@ Option addSizeOption(CommandLine, std::string& size);
 void addSeedOption(CommandLine, std::uint64_t& seed);
 void addMapOption(CommandLine, std::string& map);
 
+/// --timeline FILE and --observe FILE, of a simulated GPU.
+void addWatchOptions(CommandLine, std::string& timeline, std::string& observe);
+
 /// Says on standard error if a scheduler cannot do on a simulated GPU what it is for.
 void noteIneffective(const std::string& gpu, const std::vector<std::string>& settings, const std::string& scheduler);
 

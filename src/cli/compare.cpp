@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,7 @@
 #include "compare/comparison.h"
 #include "metrics/metric_table.h"
 #include "metrics/output.h"
+#include "metrics/watching.h"
 #include "report/report.h"
 
 namespace bulkhead::cli {
@@ -24,6 +26,7 @@ struct CompareOptions {
     std::vector<std::string> settings;
     std::string gpu = "sim:gtx480", size = "default", json, csv, html, metrics;
     std::uint64_t seed = 1, instructions = 0;
+    std::string timelines, observed;  ///< folders
     bool bestCarveout = false;
 };
 
@@ -57,6 +60,7 @@ compare::Plan planOf(const CompareOptions& o) {
     plan.common.seed = o.seed;
     plan.common.warpInstructions = o.instructions;
     plan.bestCarveout = o.bestCarveout;
+    plan.common.closely = !o.timelines.empty() || !o.observed.empty();
     plan.common.toJson();  // refuses unknown profiles and settings before anything runs
     return plan;
 }
@@ -77,14 +81,37 @@ std::vector<metrics::LaunchRow> rowsOf(const compare::Comparison& c) {
     return rows;
 }
 
+/// A page, its data and a trace for each run, "ATAX-ciao-c.html".
+void writeWatched(const CompareOptions& o, const compare::Comparison& c) {
+    for (std::size_t w = 0; w < c.plan.workloads.size(); ++w)
+        for (std::size_t v = 0; v < c.plan.variants.size(); ++v) {
+            if (!c.at(w, v).ok()) continue;
+            const compare::RunMeasurement& m = c.at(w, v).measurement;
+            const std::string name = fmt::format("{}-{}", c.plan.workloads[w], c.plan.variants[v].label);
+            if (!o.timelines.empty())
+                writeFile(std::filesystem::path(o.timelines) / (name + ".trace.json"), m.timeline);
+            if (o.observed.empty()) continue;
+            std::vector<Result> insight = m.insight;
+            for (Result& result : insight) fillProvenance(result, o.gpu, o.seed);
+            for (const char* ending : {".html", ".json"})
+                metrics::writeInsight((std::filesystem::path(o.observed) / (name + ending)).string(), name, insight);
+        }
+}
+
 int runCompare(const CompareOptions& o) {
     const compare::Plan plan = planOf(o);
     const metrics::Output counters = metrics::parseOutput(o.metrics, "--metrics");
     expectOutputs({o.json, o.csv, o.html, counters.file});
+    for (const std::string& folder : {o.timelines, o.observed}) {
+        expectFolder(folder);
+        if (!folder.empty()) makeFolder(folder);
+    }
     compare::RunBatch batch = openBatch(o.batch);
     const compare::Comparison comparison = compare::compare(batch, plan);
 
-    std::vector<Result> results = {compare::gainTable(comparison), compare::runTable(comparison)};
+    writeWatched(o, comparison);
+    std::vector<Result> results = {compare::gainTable(comparison), compare::runTable(comparison),
+                                   compare::counterTable(comparison)};
     for (Result& result : results) fillProvenance(result, o.gpu, o.seed);
     results.front().title +=
         fmt::format(" (size {}{})", o.size,
@@ -92,7 +119,7 @@ int runCompare(const CompareOptions& o) {
     metrics::write(counters, rowsOf(comparison));
     if (o.json.empty() && o.csv.empty() && o.html.empty() && !counters.takesStandardOutput())
         writeOutput("-", report::text(results.front()));
-    if (!o.csv.empty()) writeOutput(o.csv, report::csv(results.back()));
+    if (!o.csv.empty()) writeOutput(o.csv, report::csv(results[1]));
     if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
     if (!o.html.empty()) writeOutput(o.html, report::html("bulkhead compare", results));
     for (const std::string& line : comparison.notes()) fmt::print(stderr, "bulkhead: note: {}\n", line);
@@ -125,6 +152,11 @@ Action setUpCompare(CommandLine line) {
     addCsvOption(line, o->csv, "a row per run as CSV");
     addHtmlOption(line, o->html);
     addMetricsOption(line, o->metrics);
+    line.option("--timeline", o->timelines, "write a trace of each run for Perfetto into DIR").typeName("DIR");
+    line.option("--observe", o->observed,
+                "write why each run went so into DIR, as a page and JSON: hit rates, stalls and decisions over time, "
+                "interference, reuse, latencies, cost by line")
+        .typeName("DIR");
     addBatchOptions(line, o->batch);
     addClusterOptions(line, o->batch);
     return [o] {

@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 constexpr Bytes kMostProgramBytes = 4_GiB;
 
 struct ExecOptions {
-    std::string gpu = "sim:gtx1080", scheduler = "gto", stats, timed, metrics, bounds = "relaxed";
+    std::string gpu = "sim:gtx1080", scheduler = "gto", stats, timed, metrics, timeline, observe, bounds = "relaxed";
     std::vector<std::string> settings, command;
     bool quiet = false, sample = false, gpgpusim = false;
 };
@@ -141,6 +141,8 @@ void prepareEnvironment(const ExecOptions& options) {
     set("BULKHEAD_SET", fmt::format("{}", fmt::join(options.settings, " ")));
     set("BULKHEAD_SAMPLE", options.sample ? "1" : "");
     set("BULKHEAD_STATS", options.stats.empty() ? "" : fs::absolute(options.stats).string());
+    set("BULKHEAD_TIMELINE", options.timeline.empty() ? "" : fs::absolute(options.timeline).string());
+    set("BULKHEAD_OBSERVE", options.observe.empty() ? "" : fs::absolute(options.observe).string());
     set("BULKHEAD_BOUNDS", options.bounds);
     set("BULKHEAD_SUMMARY", options.quiet ? "0" : "1");
     set("BULKHEAD_PROGRESS", options.quiet ? "0" : "1");
@@ -176,6 +178,9 @@ int exec(const ExecOptions& options) {
     if (options.bounds != "relaxed" && options.bounds != "strict")
         throw Error("--bounds {}: give relaxed or strict", options.bounds);
     if (options.sample) sim::expectSampling(options.scheduler);
+    if (options.sample && (!options.timeline.empty() || !options.observe.empty()))
+        throw Error("--sample: leaves out most of what --timeline and --observe see; give one, not both");
+    expectOutputs({options.timeline, options.observe});
     for (const std::string& gpu : split(options.gpu, ',')) noteIneffective(gpu, options.settings, options.scheduler);
     if (!options.stats.empty()) expectWritable(options.stats);
     expectOutputs({metrics::parseOutput(options.metrics, "--metrics").file});
@@ -227,6 +232,7 @@ Action setUpExec(CommandLine line) {
     line.option("--timed", o->timed, "on a real GPU (cuda:N), write the time of its kernels and copies as JSON to FILE")
         .typeName("FILE");
     addMetricsOption(line, o->metrics);
+    addWatchOptions(line, o->timeline, o->observe);
     line.flag("--quiet", o->quiet, "print no progress, and no table of kernels at the end");
     return [o] {
         std::vector<std::string> gpus = split(o->gpu, ',');

@@ -35,6 +35,7 @@ void expectSampling(const RunOptions& options) {
     if (!gpu::capabilitiesOf(options.gpu).settable)
         throw Error("--sample: is for simulated GPUs (--gpu sim:NAME); {} takes no time of the host", options.gpu);
     if (!options.timeline.empty()) throw Error("--sample: leaves out most of a timeline; give one of them, not both");
+    if (!options.observe.empty()) throw Error("--sample: leaves out most of what --observe sees; give one, not both");
     sim::expectSampling(options.scheduler);
 }
 
@@ -53,6 +54,7 @@ Action setUpRun(CommandLine line) {
     addSampleOption(line, o->sample);
     addJsonOption(line, o->json);
     addMetricsOption(line, o->metrics);
+    addWatchOptions(line, o->timeline, o->observe);
 
     const char* const ofWorkloads = "Options for a workload";
     const char* const ofKernels = "Options for a PTX file";
@@ -83,9 +85,6 @@ Action setUpRun(CommandLine line) {
         .typeName("N=FILE")
         .oneValue()
         .group(ofKernels);
-    line.option("--timeline", o->timeline, "write a trace for Perfetto or chrome://tracing to FILE")
-        .typeName("FILE")
-        .group(ofKernels);
 
     return [o, line, ofWorkloads, ofKernels] {
         o->gpu = gpgpusimVariant(o->gpu, o->gpgpusim);
@@ -97,10 +96,11 @@ Action setUpRun(CommandLine line) {
         if (file && std::filesystem::is_directory(o->what, unknown)) readFolder(line, *o);
         if (o->sample) expectSampling(*o);
         const bool simulated = gpu::capabilitiesOf(o->gpu).settable;
-        if (!simulated) refuseGiven(line, {"--scheduler"}, fmt::format("run --gpu {}", o->gpu));
+        if (!simulated)
+            refuseGiven(line, {"--scheduler", "--timeline", "--observe"}, fmt::format("run --gpu {}", o->gpu));
         if (!file) return runWorkload(*o);
         if (simulated) return runKernel(*o);
-        refuseGiven(line, {"--set", "--timeline", "--max-cycles"}, fmt::format("run FILE --gpu {}", o->gpu));
+        refuseGiven(line, {"--set", "--max-cycles"}, fmt::format("run FILE --gpu {}", o->gpu));
         return runRealKernel(*o);
     };
 }

@@ -6,6 +6,7 @@
 
 #include "cli/kernel_arguments.h"
 #include "cli/triton_folder.h"
+#include "metrics/watching.h"
 
 namespace bulkhead::cli {
 
@@ -13,12 +14,13 @@ struct RunOptions {
     std::string what;  ///< a workload's name, or a PTX file
     std::string gpu = "sim:gtx480", scheduler = "gto", json, metrics;
     std::vector<std::string> settings;
+    std::string timeline, observe;
     bool sample = false, gpgpusim = false;
     // A workload's:
     std::string size = "default";
     std::uint64_t seed = 1;
     // A kernel's:
-    std::string kernel, grid = "1", block = "1", timeline;
+    std::string kernel, grid = "1", block = "1";
     std::vector<std::string> arguments, dumps;
     std::uint32_t shared = 0;
     std::uint64_t maxCycles = 0;
@@ -43,6 +45,9 @@ std::vector<KernelDump> parseDumps(const RunOptions&, const std::vector<KernelAr
 std::string chooseKernel(const std::string& file, const std::vector<std::string>& kernels, const std::string& name);
 /// The same of a PTX file's text.
 std::string chosenKernel(const std::string& ptx, const RunOptions&);
+
+/// Writes what was asked for of a run that was watched.
+void writeWatched(const RunOptions&, const metrics::Watching&, const std::string& run);
 
 /// The same on a GPU that is not simulated.
 int runRealKernel(const RunOptions&);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "cli/batch_options.h"
 #include "cli/run.h"
 #include "ptx/module.h"
 
@@ -61,6 +62,14 @@ std::string chosenKernel(const std::string& ptx, const RunOptions& options) {
     for (const ptx::Function& function : ptx::parse(ptx, options.what).functions)
         if (function.isKernel) kernels.push_back(function.name);
     return chooseKernel(options.what, kernels, options.kernel);
+}
+
+void writeWatched(const RunOptions& options, const metrics::Watching& watching, const std::string& run) {
+    if (!options.timeline.empty()) writeFile(options.timeline, watching.timeline());
+    if (options.observe.empty()) return;
+    std::vector<Result> results = watching.insight(run);
+    for (Result& result : results) fillProvenance(result, options.gpu, options.seed);
+    metrics::writeInsight(options.observe, run, results);
 }
 
 }  // namespace bulkhead::cli

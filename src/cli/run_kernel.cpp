@@ -20,10 +20,10 @@
 #include "gpu/sampled.h"
 #include "metrics/metric_table.h"
 #include "metrics/output.h"
+#include "metrics/watching.h"
 #include "ptx/module.h"
 #include "report/report.h"
 #include "sim/machine.h"
-#include "sim/timeline.h"
 
 namespace bulkhead::cli {
 namespace {
@@ -190,6 +190,7 @@ KernelRun readRun(const RunOptions& options) {
     run.arguments = argumentsOf(options, run.grid, static_cast<Bytes>(run.profile.dram.bytes));
     run.dumps = parseDumps(options, run.arguments);
     if (!options.timeline.empty()) expectWritable(options.timeline);
+    if (!options.observe.empty()) expectWritable(options.observe);
     run.counters = metrics::parseOutput(options.metrics, "--metrics");
     expectOutputs({options.json, run.counters.file});
     run.module = ptx::parse(readFile(options.what), options.what);
@@ -234,14 +235,14 @@ void writeDumps(const KernelRun& run, const std::vector<sim::VirtualAddress>& ad
 int runKernel(const RunOptions& options) {
     const KernelRun run = readRun(options);
     noteIneffective(options.gpu, options.settings, options.scheduler);
-    std::optional<sim::Timeline> timeline;
-    if (!options.timeline.empty()) timeline.emplace(1.0 / static_cast<double>(run.profile.clock.coreMHz), 1000);
+    const bool watched = !options.timeline.empty() || !options.observe.empty();
+    metrics::Watching watching(run.profile, !options.timeline.empty(), !options.observe.empty());
     ProgressLine progress;
     sim::LaunchId launch = 0;
     sim::Machine::Options machineOptions;
     machineOptions.scheduler = options.scheduler;
     machineOptions.sample = options.sample;
-    machineOptions.observer = timeline ? &*timeline : nullptr;
+    machineOptions.observer = watched ? &watching.observer() : nullptr;
     machineOptions.heartbeat = [&](const sim::Machine& m) {
         progress.update(m.now(), m.counters(launch).warpInstructions, m.fractionDone(launch));
     };
@@ -256,7 +257,7 @@ int runKernel(const RunOptions& options) {
     const auto begin = std::chrono::steady_clock::now();
     launch = machine.launch(stream, std::move(spec));
     const sim::LaunchRecord& record = machine.record(launch);
-    if (timeline) timeline->nameLaunch(launch, record.kernel);
+    watching.nameLaunch(launch, record.kernel);
     machine.finishLaunch(launch);
     progress.clear();
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -265,7 +266,8 @@ int runKernel(const RunOptions& options) {
     metrics::write(run.counters, {rowOf(machine, record)});
     const nlohmann::ordered_json json = toJson(options, machine, context, record, wall);
     writeDumps(run, addresses, machine.memory(context));
-    if (timeline) writeFile(options.timeline, timeline->json());
+    writeWatched(options, watching,
+                 fmt::format("{} on {}, {} scheduler", record.kernel, options.gpu, options.scheduler));
     if (options.json.empty() && run.counters.takesStandardOutput()) return kDone;
     if (options.json.empty()) {
         writeOutput("-", toText(json, options.sample ? std::optional(sampledOf(record)) : std::nullopt));

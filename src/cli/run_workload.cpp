@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "arch/device_profile.h"
 #include "base/files.h"
 #include "base/result.h"
 #include "base/schema.h"
@@ -16,6 +17,7 @@
 #include "gpu/launch_timer.h"
 #include "metrics/output.h"
 #include "metrics/simulated_launch.h"
+#include "metrics/watching.h"
 #include "report/report.h"
 #include "workloads/measure.h"
 
@@ -86,11 +88,18 @@ int runWorkload(const RunOptions& given) {
     options.scheduler = withWarpLimit(given, size);
     noteIneffective(options.gpu, options.settings, options.scheduler);
     const metrics::Output counters = metrics::parseOutput(options.metrics, "--metrics");
-    expectOutputs({options.json, counters.file});
+    expectOutputs({options.json, counters.file, options.timeline, options.observe});
     gpu::SimulationOptions simulation;
     simulation.scheduler = options.scheduler;
     simulation.settings = options.settings;
     simulation.sample = options.sample;
+    std::optional<metrics::Watching> watching;
+    if (!options.timeline.empty() || !options.observe.empty()) {
+        arch::DeviceProfile profile = arch::findProfile(options.gpu);
+        arch::applySettings(profile, options.settings);
+        watching.emplace(profile, !options.timeline.empty(), !options.observe.empty());
+        simulation.observer = &watching->observer();
+    }
     if (counters.wanted) corun::loadModulesEagerly();  // so that the first launch is not timed with what it loads
     gpu::Gpu gpu = gpu::Gpu::open(options.gpu, simulation);
     gpu::Stream stream = gpu.context().createStream();
@@ -102,6 +111,12 @@ int runWorkload(const RunOptions& given) {
     const workloads::Measurement m = workloads::measure(gpu, stream, *instance);
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     instance->check();
+    if (watching) {
+        for (const gpu::Launch& launch : m.launches) watching->nameLaunch(launch.id, launch.kernel);
+        writeWatched(options, *watching,
+                     fmt::format("{}, size {}, on {}, {} scheduler", workload.name, options.size, options.gpu,
+                                 options.scheduler));
+    }
 
     const bool counted = gpu.capabilities().launchCounters;
     if (counters.wanted) metrics::write(counters, timer ? metrics::timedRows(*timer, gpu.info()) : countedRows(m, gpu));

@@ -11,7 +11,7 @@ namespace {
 std::vector<RunSpec> candidates(RunSpec spec) {
     arch::DeviceProfile profile = arch::findProfile(spec.gpu);
     arch::applySettings(profile, spec.settings);
-    spec.observe = false;
+    spec.observe = spec.closely = false;
     std::vector<RunSpec> all = {spec};
     if (profile.sm.carveouts.size() < 2) return all;
     for (const std::int64_t bytes : profile.sm.carveouts) {

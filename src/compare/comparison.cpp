@@ -178,4 +178,26 @@ Result runTable(const Comparison& c) {
     return r;
 }
 
+Result counterTable(const Comparison& c) {
+    Result r;
+    r.title = "counters";
+    r.columns = {{"workload", ""}, {"variant", ""}, {"scheduler", ""}, {"cycles", ""}};
+    sim::Counters().each([&](std::string_view name, std::uint64_t) { r.columns.push_back({std::string(name), ""}); });
+    for (const std::string_view stall : sim::kStallNames)
+        r.columns.push_back({"stalled: " + std::string(stall), "scheduler cycles"});
+    for (std::size_t w = 0; w < c.plan.workloads.size(); ++w)
+        for (std::size_t v = 0; v < c.plan.variants.size(); ++v) {
+            if (!c.at(w, v).ok()) continue;
+            const RunMeasurement& f = c.at(w, v).measurement;
+            std::vector<Value> row = {c.plan.workloads[w], c.plan.variants[v].label, c.spec(w, v).scheduler,
+                                      static_cast<std::int64_t>(f.cycles)};
+            sim::Counters counters = f.counters;
+            counters.each(
+                [&](std::string_view, std::uint64_t value) { row.emplace_back(static_cast<std::int64_t>(value)); });
+            for (const std::uint64_t stalled : counters.stalls) row.emplace_back(static_cast<std::int64_t>(stalled));
+            r.add(std::move(row));
+        }
+    return r;
+}
+
 }  // namespace bulkhead::compare

@@ -54,5 +54,7 @@ std::vector<std::string> ciaoWorkloads(const std::vector<std::string>& classes =
 Result gainTable(const Comparison&);
 /// A row for each run, with what explains it.
 Result runTable(const Comparison&);
+/// A row for each run, with all that was counted.
+Result counterTable(const Comparison&);
 
 }  // namespace bulkhead::compare

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "compare/run_observer.h"
+#include "metrics/watching.h"
+#include "report/report.h"
 #include "workloads/measure.h"
 
 namespace bulkhead::compare {
@@ -33,10 +35,15 @@ void eachMember(Measurement& f, F&& visit) {
 }  // namespace
 
 nlohmann::ordered_json describe(const RunSpec& spec) {
-    return {{"workload", spec.workload}, {"size", workloads::sizeName(spec.size)},
-            {"seed", spec.seed},         {"scheduler", spec.scheduler},
-            {"settings", spec.settings}, {"warp_instructions", spec.warpInstructions},
-            {"observe", spec.observe},   {"gpu", spec.gpu}};
+    return {{"workload", spec.workload},
+            {"size", workloads::sizeName(spec.size)},
+            {"seed", spec.seed},
+            {"scheduler", spec.scheduler},
+            {"settings", spec.settings},
+            {"warp_instructions", spec.warpInstructions},
+            {"observe", spec.observe},
+            {"closely", spec.closely},
+            {"gpu", spec.gpu}};
 }
 
 nlohmann::ordered_json RunSpec::toJson() const {
@@ -57,6 +64,7 @@ RunSpec RunSpec::fromJson(const nlohmann::json& json, const std::string& where) 
     spec.settings = o.get<std::vector<std::string>>("settings");
     spec.warpInstructions = o.get<std::uint64_t>("warp_instructions");
     spec.observe = o.get<bool>("observe");
+    spec.closely = o.get<bool>("closely");
     spec.gpu = o.get<std::string>("gpu");
     o.finish();
     return spec;
@@ -87,6 +95,8 @@ nlohmann::ordered_json RunMeasurement::toJson() const {
     json["series"] = nlohmann::ordered_json::array();
     for (const SeriesPoint& p : series)
         json["series"].push_back({p.cycles, p.threadInstructions, p.interference, p.activeWarps, p.isolatedWarps});
+    if (!insight.empty()) json["insight"] = report::fileJson(insight);
+    if (!timeline.empty()) json["timeline"] = timeline;
     return json;
 }
 
@@ -104,6 +114,8 @@ RunMeasurement RunMeasurement::fromJson(const nlohmann::json& json, const std::s
         f.series.push_back({jsonAs<Cycles>(p[0], what), jsonAs<std::uint64_t>(p[1], what),
                             jsonAs<std::uint64_t>(p[2], what), jsonAs<double>(p[3], what), jsonAs<double>(p[4], what)});
     }
+    if (json.contains("insight")) f.insight = report::resultsIn(json["insight"], where);
+    if (json.contains("timeline")) f.timeline = jsonAs<std::string>(json["timeline"], where + ": timeline");
     return f;
 }
 
@@ -117,7 +129,9 @@ RunMeasurement execute(const RunSpec& spec) {
     gpu::SimulationOptions simulation;
     simulation.scheduler = spec.scheduler;
     simulation.settings = spec.settings;
-    simulation.observer = &observer;
+    metrics::Watching watching(profile, spec.closely, spec.closely);
+    watching.add(observer);
+    simulation.observer = spec.closely ? &watching.observer() : &observer;
     gpu::Gpu gpu = gpu::Gpu::open(spec.gpu, simulation);
     gpu::Stream stream = gpu.context().createStream();
     const auto instance = workload.create(gpu.context(), spec.size, spec.seed);
@@ -131,6 +145,11 @@ RunMeasurement execute(const RunSpec& spec) {
     measurement.sharedMemoryShare = m.sharedMemoryShare();
     measurement.limited = m.limited;
     observer.report(measurement);
+    if (spec.closely) {
+        for (const gpu::Launch& launch : m.launches) watching.nameLaunch(launch.id, launch.kernel);
+        measurement.insight = watching.insight(spec.workload + " under " + spec.scheduler);
+        measurement.timeline = watching.timeline();
+    }
     measurement.wallSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return measurement;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "sim/counters.h"
 #include "workloads/workload.h"
 
@@ -22,6 +23,7 @@ struct RunSpec {
     std::string scheduler = "gto";
     std::uint64_t warpInstructions = 0;  ///< it stops after so many; 0: it runs to its end and is checked
     bool observe = false;                ///< also how it went over time, and which warps interfered
+    bool closely = false;                ///< also why it went so, and a trace
 
     /// With the profile's content, so that a changed profile is another run.
     nlohmann::ordered_json toJson() const;
@@ -56,6 +58,10 @@ struct RunMeasurement {
     std::vector<SeriesPoint> series;
     std::uint32_t warps = 0;                  ///< slots of an SM: the matrix is that many squared
     std::vector<std::uint64_t> interference;  ///< SM 0's, by interfered, then interfering warp
+
+    // Of runs that were looked at closely.
+    std::vector<Result> insight;
+    std::string timeline;  ///< for Perfetto
 
     double ipc() const;
     double apki() const;  ///< lines that loads ask for, for a thousand thread instructions

@@ -10,7 +10,7 @@ namespace {
 /// The same run under Best-SWL with some limit, unobserved: what profiling does.
 RunSpec profiling(RunSpec spec, int limit) {
     spec.scheduler = "best-swl:" + std::to_string(limit);
-    spec.observe = false;
+    spec.observe = spec.closely = false;
     return spec;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/device_profile.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/split.h"
@@ -32,12 +33,18 @@ bool hasStrictBounds() {
     return text == "strict";
 }
 
+arch::DeviceProfile profileOf(const std::string& name, const std::vector<std::string>& settings) {
+    arch::DeviceProfile profile = arch::findProfile(name);
+    arch::applySettings(profile, settings);
+    return profile;
+}
+
 void addDevice(const std::string& name, const std::string& scheduler, const std::vector<std::string>& settings) {
     gpu::SimulationOptions options;
     options.scheduler = scheduler;
     options.settings = settings;
     options.sample = wantsSampling();
-    options.observer = &Statistics::instance().watch(scheduler, options.sample);
+    options.observer = &Statistics::instance().watch(profileOf(name, settings), scheduler, options.sample);
     options.heartbeat = [](const gpu::LaunchCounters& gpu) {
         Progress::instance().look(gpu);
         endIfInterrupted();
@@ -99,7 +106,9 @@ gpu::Gpu openChosenGpu() {
     options.scheduler = choice.scheduler;
     options.settings = choice.settings;
     const bool counts = gpu::capabilitiesOf(choice.name).launchCounters;
-    if (counts) options.observer = &Statistics::instance().watch(choice.scheduler, false);
+    if (counts)
+        options.observer =
+            &Statistics::instance().watch(profileOf(choice.name, choice.settings), choice.scheduler, false);
     gpu::Gpu gpu = gpu::Gpu::open(choice.name, options);
     if (counts) Statistics::instance().began(gpu.launchCounters());
     return gpu;

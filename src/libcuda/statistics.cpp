@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,6 +21,7 @@
 #include "libcuda/progress.h"
 #include "metrics/output.h"
 #include "metrics/simulated_launch.h"
+#include "metrics/watching.h"
 #include "report/report.h"
 
 namespace bulkhead::libcuda {
@@ -69,7 +71,12 @@ nlohmann::ordered_json toJson(const gpu::LaunchCounters& gpu, const std::string&
 /// Adds up the launches of one GPU as they end. Called by the simulation, one call at a time.
 class Statistics::Watcher final : public sim::Observer {
   public:
-    Watcher(std::string scheduler, bool sampled) : scheduler(std::move(scheduler)), sampled(sampled) {}
+    Watcher(const arch::DeviceProfile& profile, std::string scheduler, bool sampled)
+        : scheduler(std::move(scheduler)),
+          sampled(sampled),
+          watching(profile, !environment("BULKHEAD_TIMELINE").empty(), !environment("BULKHEAD_OBSERVE").empty()) {
+        watching.add(*this);
+    }
     void launchStarted(Cycles, std::uint32_t launch) override { Progress::instance().launchStarted(launch); }
     void launchEnded(Cycles, std::uint32_t launch) override {
         Progress::instance().launchEnded(launch);
@@ -81,11 +88,13 @@ class Statistics::Watcher final : public sim::Observer {
         sum.counters += ended.counters;
         sum.sampled += ended;
         if (keepsLaunches) launches.push_back(ended);
+        watching.nameLaunch(launch, ended.kernel);
     }
 
     const std::string scheduler;
     const bool keepsLaunches = !environment("BULKHEAD_METRICS").empty();
     const bool sampled;  ///< the GPU times some launches and blocks only
+    metrics::Watching watching;
     std::optional<gpu::LaunchCounters> gpu;
     std::map<std::string, KernelSum> kernels;
     std::vector<gpu::Launch> launches;  ///< as they ended
@@ -96,10 +105,10 @@ Statistics& Statistics::instance() {
     return *statistics;
 }
 
-sim::Observer& Statistics::watch(std::string scheduler, bool sampled) {
+sim::Observer& Statistics::watch(const arch::DeviceProfile& profile, std::string scheduler, bool sampled) {
     process_ = ::getpid();
-    watchers_.push_back(std::make_unique<Watcher>(std::move(scheduler), sampled));
-    return *watchers_.back();
+    watchers_.push_back(std::make_unique<Watcher>(profile, std::move(scheduler), sampled));
+    return watchers_.back()->watching.observer();
 }
 
 void Statistics::began(const gpu::LaunchCounters& counters) {
@@ -191,6 +200,28 @@ std::vector<metrics::LaunchRow> Statistics::rows() const {
     return rows;
 }
 
+void Statistics::writeWatched() const {
+    for (std::size_t i = 0; i < watchers_.size(); ++i) {
+        if (!watchers_[i]->gpu) continue;
+        const auto ofGpu = [i](std::filesystem::path file) {
+            return i == 0 ? file
+                          : file.replace_filename(file.stem().string() + "-" + std::to_string(i) +
+                                                  file.extension().string());
+        };
+        const metrics::Watching& watching = watchers_[i]->watching;
+        const std::string timeline = environment("BULKHEAD_TIMELINE"), observe = environment("BULKHEAD_OBSERVE");
+        if (!timeline.empty()) writeFile(ofGpu(timeline), watching.timeline());
+        if (observe.empty()) continue;
+        const std::string gpu = "sim:" + watchers_[i]->gpu->profile().name,
+                          run = fmt::format("{} on {}, {} scheduler", ::program_invocation_short_name, gpu,
+                                            watchers_[i]->scheduler);
+        std::vector<Result> results = watching.insight(run);
+        for (Result& result : results)
+            result.provenance = {::program_invocation_short_name, gpu, std::nullopt, BULKHEAD_VERSION, currentDate()};
+        metrics::writeInsight(ofGpu(observe).string(), run, results);
+    }
+}
+
 void Statistics::write() const {
     if (watchers_.empty() || process_ != ::getpid()) return;
     std::fflush(stdout);
@@ -199,6 +230,7 @@ void Statistics::write() const {
     try {
         metrics::write(metrics::parseOutput(environment("BULKHEAD_METRICS"), "BULKHEAD_METRICS"), rows());
         if (!file.empty()) writeFile(file, jsonText(json(), 2) + "\n");
+        writeWatched();
     } catch (const Error& error) {
         fmt::print(stderr, "bulkhead: {}\n", error.what());
     }

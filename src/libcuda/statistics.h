@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/device_profile.h"
 #include "gpu/launch_log.h"
 #include "gpu/sampled.h"
 #include "metrics/launch_row.h"
@@ -27,13 +28,14 @@ struct KernelSum {
 };
 
 /// What a process did on its GPUs, where they count launches. Written when the process ends, if it was asked for:
-/// BULKHEAD_STATS names a file for JSON, BULKHEAD_SUMMARY=1 puts a table on standard error.
+/// BULKHEAD_STATS names a file for JSON, BULKHEAD_SUMMARY=1 puts a table on standard error. BULKHEAD_TIMELINE and
+/// BULKHEAD_OBSERVE name files for a trace and for why it went so, of each GPU beyond the first with its number.
 class Statistics {
   public:
     static Statistics& instance();  ///< never destroyed
 
     /// The observer for a GPU about to be made; began() tells which it became.
-    sim::Observer& watch(std::string scheduler, bool sampled);
+    sim::Observer& watch(const arch::DeviceProfile&, std::string scheduler, bool sampled);
     void began(const gpu::LaunchCounters&);
     void transferred(Transfer, std::size_t bytes);
 
@@ -44,6 +46,7 @@ class Statistics {
 
   private:
     class Watcher;
+    void writeWatched() const;
     struct TransferSum {
         std::uint64_t calls = 0, bytes = 0;
     };

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/units.h"
 #include "sim/counters.h"
@@ -15,6 +18,20 @@ struct SmSample {
     std::uint32_t isolatedWarps = 0;  ///< whose loads go to shared memory
     std::uint32_t sharedReserved = 0, sharedCacheCapacity = 0, sharedCacheUsed = 0;  ///< bytes of shared memory
 };
+
+/// What a policy does about a warp, for the sake of another.
+enum class Decision : std::uint8_t {
+    isolate,       ///< its loads go to shared memory from now on
+    redirectBack,  ///< to L1D again
+    stall,
+    reactivate,
+};
+constexpr std::size_t kDecisions = 4;
+constexpr std::array<std::string_view, kDecisions> kDecisionNames = {"isolated", "redirected back", "stalled",
+                                                                     "reactivated"};
+constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+
+class CloseLook;
 
 /// Sees what happens on the simulated GPU. Where none is attached, the simulator pays one comparison with null at rare
 /// moments (an eviction, a block, a sample) and nothing in the issue loop.
@@ -30,6 +47,12 @@ class Observer {
     /// The same in an L2 slice, by launch.
     virtual void l2Eviction(Cycles, std::uint32_t /*slice*/, std::uint64_t /*line*/, std::uint32_t /*ownerLaunch*/,
                             std::uint32_t /*evictorLaunch*/) {}
+
+    /// A policy decides about a warp, for an interfered one or for nobody (kNobody).
+    virtual void decided(Cycles, std::uint32_t /*sm*/, Decision, std::uint32_t /*warp*/, std::uint32_t /*interfered*/) {
+    }
+    /// Where an SM is to put down what happens in detail, at every instruction; null: it need not.
+    virtual CloseLook* closeLook(std::uint32_t /*sm*/) { return nullptr; }
 
     virtual void launchStarted(Cycles, std::uint32_t /*launch*/) {}
     virtual void launchEnded(Cycles, std::uint32_t /*launch*/) {}

@@ -16,6 +16,8 @@ void ObserverLog::Event::tell(Observer& observer) const {
             return observer.blockStarted(when, unit, first, second, what);
         case Kind::blockEnded:
             return observer.blockEnded(when, unit, first, second, what);
+        case Kind::decided:
+            return observer.decided(when, unit, static_cast<Decision>(what), first, second);
     }
 }
 

@@ -11,6 +11,14 @@ namespace bulkhead::sim {
 /// have kept is told in the order of time.
 class ObserverLog final : public Observer {
   public:
+    /// `closeLook`: of the SM whose log it is.
+    explicit ObserverLog(CloseLook* closeLook = nullptr) : closeLook_(closeLook) {}
+
+    CloseLook* closeLook(std::uint32_t) override { return closeLook_; }
+    void decided(Cycles when, std::uint32_t sm, Decision decision, std::uint32_t warp,
+                 std::uint32_t interfered) override {
+        events_.push_back({Kind::decided, when, sm, static_cast<std::uint64_t>(decision), warp, interfered});
+    }
     void l1Miss(Cycles when, std::uint32_t sm, std::uint64_t line, std::uint32_t warp) override {
         events_.push_back({Kind::l1Miss, when, sm, line, warp, 0});
     }
@@ -35,17 +43,18 @@ class ObserverLog final : public Observer {
     static void tell(Observer&, const std::vector<ObserverLog*>&);
 
   private:
-    enum class Kind : std::uint8_t { l1Miss, l1Eviction, l2Eviction, blockStarted, blockEnded };
+    enum class Kind : std::uint8_t { l1Miss, l1Eviction, l2Eviction, blockStarted, blockEnded, decided };
     struct Event {
         Kind kind;
         Cycles when;
         std::uint32_t unit;
-        std::uint64_t what;  ///< line or block
+        std::uint64_t what;  ///< line, block or decision
         std::uint32_t first, second;
 
         void tell(Observer&) const;
     };
 
+    CloseLook* closeLook_;
     std::vector<Event> events_;
 };
 

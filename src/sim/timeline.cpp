@@ -1,5 +1,7 @@
 #include "sim/timeline.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
@@ -37,13 +39,27 @@ void Timeline::contextSwitched(Cycles when, std::uint32_t toGroup) {
     marks_.push_back({Kind::contextSwitch, when, 0, 0, toGroup, 0});
 }
 
+void Timeline::decided(Cycles when, std::uint32_t sm, Decision decision, std::uint32_t warp, std::uint32_t interfered) {
+    const auto both = std::uint64_t{interfered} << 32 | static_cast<std::uint64_t>(decision);
+    marks_.push_back({Kind::decision, when, sm, warp, 0, both});
+}
+void Timeline::sampleSm(Cycles, std::uint32_t, const SmSample& sample) {
+    isolated_ += sample.isolatedWarps;
+}
+
 void Timeline::sample(Cycles when, const Counters& total, std::span<const std::uint32_t> activeWarpsBySm) {
     const Counters since = total - last_;
     const auto cycles = static_cast<double>(when - lastSample_);
+    std::uint64_t slots = since.warpInstructions;
+    for (const std::uint64_t stalled : since.stalls) slots += stalled;
+    std::array<double, kStalls> stalled = {};
+    for (int i = 0; slots && i < kStalls; ++i)
+        stalled[i] = static_cast<double>(since.stalls[i]) / static_cast<double>(slots);
     samples_.push_back({when, static_cast<double>(since.threadInstructions) / cycles,
                         ratio(since.l1Hits, since.l1Misses), ratio(since.l2Hits, since.l2Misses),
-                        std::accumulate(activeWarpsBySm.begin(), activeWarpsBySm.end(), std::uint64_t{0}),
-                        interference_});
+                        std::accumulate(activeWarpsBySm.begin(), activeWarpsBySm.end(), std::uint64_t{0}), isolated_,
+                        interference_, stalled});
+    isolated_ = 0;
     interference_ = 0;
     last_ = total;
     lastSample_ = when;
@@ -84,6 +100,20 @@ std::string Timeline::json() const {
             case Kind::blockEnd:
                 events.push_back({{"ph", "E"}, {"pid", mark.sm + 1}, {"tid", mark.slot}, {"ts", us}});
                 break;
+            case Kind::decision: {
+                const auto interfered = static_cast<std::uint32_t>(mark.block >> 32);
+                nlohmann::ordered_json arguments = {{"warp", mark.slot}};
+                if (interfered != kNobody) arguments["for warp"] = interfered;
+                events.push_back({{"ph", "i"},
+                                  {"name", fmt::format("warp {} {}", mark.slot,
+                                                       kDecisionNames[static_cast<std::uint32_t>(mark.block)])},
+                                  {"pid", mark.sm + 1},
+                                  {"tid", 0},
+                                  {"ts", us},
+                                  {"s", "p"},
+                                  {"args", arguments}});
+                break;
+            }
             case Kind::contextSwitch:
                 events.push_back({{"ph", "i"},
                                   {"name", "switch to context group " + std::to_string(mark.launch)},
@@ -101,6 +131,8 @@ std::string Timeline::json() const {
         };
         curve("IPC", s.ipc);
         curve("active warps", s.activeWarps);
+        curve("isolated warps", s.isolatedWarps);
+        for (int i = 0; i < kStalls; ++i) curve(fmt::format("stalled: {}", kStallNames[i]).c_str(), s.stalled[i]);
         curve("L1 hit rate", s.l1HitRate);
         curve("L2 hit rate", s.l2HitRate);
         curve("lines evicted by another warp", s.interference);

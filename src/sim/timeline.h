@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,8 @@
 namespace bulkhead::sim {
 
 /// Records what ran where and when, for the Chrome and Perfetto trace viewers: launches on one track, the blocks of
-/// each SM on their slots; IPC, active warps, hit rates and interference as curves. Times are simulated microseconds.
+/// each SM on their slots, and what its policy decided; IPC, active and isolated warps, hit rates, stalls by cause and
+/// interference as curves. Times are simulated microseconds.
 class Timeline final : public Observer {
   public:
     /// `name` gives a launch's kernel; `microsecondsPerCycle` from the core clock.
@@ -23,11 +25,13 @@ class Timeline final : public Observer {
     void blockStarted(Cycles, std::uint32_t sm, std::uint32_t slot, std::uint32_t launch, std::uint64_t block) override;
     void blockEnded(Cycles, std::uint32_t sm, std::uint32_t slot, std::uint32_t launch, std::uint64_t block) override;
     void contextSwitched(Cycles, std::uint32_t toGroup) override;
+    void decided(Cycles, std::uint32_t sm, Decision, std::uint32_t warp, std::uint32_t interfered) override;
     Cycles sampleInterval() const override { return interval_; }
+    void sampleSm(Cycles, std::uint32_t sm, const SmSample&) override;
     void sample(Cycles, const Counters&, std::span<const std::uint32_t> activeWarpsBySm) override;
 
   private:
-    enum class Kind : std::uint8_t { launchBegin, launchEnd, blockBegin, blockEnd, contextSwitch };
+    enum class Kind : std::uint8_t { launchBegin, launchEnd, blockBegin, blockEnd, contextSwitch, decision };
     struct Mark {
         Kind kind;
         Cycles when;
@@ -37,7 +41,8 @@ class Timeline final : public Observer {
     struct Sample {
         Cycles when;
         double ipc, l1HitRate, l2HitRate;
-        std::uint64_t activeWarps, interference;
+        std::uint64_t activeWarps, isolatedWarps, interference;
+        std::array<double, kStalls> stalled;  ///< shares of schedulers' cycles
     };
     double usPerCycle_;
     Cycles interval_;
@@ -46,6 +51,7 @@ class Timeline final : public Observer {
     std::vector<std::string> kernels_;
     Counters last_;
     Cycles lastSample_ = 0;
+    std::uint64_t isolated_ = 0;      ///< warps of the SMs looked at so far
     std::uint64_t interference_ = 0;  ///< since the last sample: lines that one warp pushed out of another's
 };
 

@@ -11,7 +11,8 @@ Units::Units(SimShared& shared, Observer* observer, unsigned threads)
     const std::uint32_t sms = shared.config.sm.count * shared.separation.copies(Resource::sms);
     if (observer)
         for (std::uint32_t i = 0; i < sms + channels; ++i)
-            logs_.push_back(std::make_unique<ObserverLog>());
+            logs_.push_back(
+                std::make_unique<ObserverLog>(i < shared.config.sm.count ? observer->closeLook(i) : nullptr));
     for (std::uint32_t c = 0; c < channels; ++c)
         partitions_.push_back(std::make_unique<MemoryPartition>(
             shared, latency_, observer ? logs_[sms + c].get() : nullptr, c));

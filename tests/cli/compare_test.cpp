@@ -39,9 +39,42 @@ TEST(Compare, jsonHoldsEveryRun) {
     const Outcome outcome = run(small(folder.path(), {"--json", "-", "--limit", "1000"}));
     ASSERT_EQ(outcome.exitCode, 0) << outcome.err;
     const nlohmann::json json = parseJson(outcome.out, "output");
-    ASSERT_EQ(json.at("results").size(), 2u);
+    ASSERT_EQ(json.at("results").size(), 3u);
     ASSERT_EQ(json["results"][1].at("rows").size(), 4u);
     EXPECT_EQ(json["results"][1]["rows"][0].at("limited"), true);
+}
+
+TEST(Compare, keepsTheCountersOfEveryRun) {
+    const TemporaryDirectory folder;
+    const Outcome outcome = run(small(folder.path(), {"--json", "-"}));
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.err;
+    const nlohmann::json results = parseJson(outcome.out, "output")["results"];
+    const auto &runs = results[1]["rows"], &counters = results[2]["rows"];
+    ASSERT_EQ(counters.size(), 4u);
+    for (std::size_t i = 0; i < 4; ++i) {
+        EXPECT_EQ(counters[i]["warpInstructions"], runs[i]["warp instructions"]);
+        EXPECT_EQ(counters[i]["cycles"], runs[i]["cycles"]);
+        EXPECT_GT(counters[i]["stalled: memory"], 0);
+    }
+}
+
+TEST(Compare, observesEveryRunWithoutChangingIt) {
+    const TemporaryDirectory folder;
+    const std::string seen = (folder / "seen").string();
+    const auto cycles = [](const Outcome& outcome) {
+        std::vector<std::int64_t> all;
+        const nlohmann::json output = parseJson(outcome.out, "output");
+        for (const auto& row : output["results"][1]["rows"]) all.push_back(row["cycles"]);
+        return all;
+    };
+    const Outcome outcome = run(small(folder / "runs", {"--json", "-", "--observe", seen, "--timeline", seen}));
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.err;
+    EXPECT_EQ(cycles(outcome), cycles(run(small(folder / "runs", {"--json", "-"}))));
+    for (const std::string name : {"ATAX-gto", "ATAX-ciao-c", "NN-gto", "NN-ciao-c"}) {
+        EXPECT_TRUE(readFile(seen + "/" + name + ".html").starts_with("<!DOCTYPE html>"));
+        EXPECT_EQ(parseJson(readFile(seen + "/" + name + ".json"), name)["results"].size(), 7u);
+        EXPECT_TRUE(parseJson(readFile(seen + "/" + name + ".trace.json"), name).contains("traceEvents"));
+    }
 }
 
 TEST(Compare, htmlIsAPage) {

@@ -407,6 +407,29 @@ TEST_F(Run, DynamicSharedMemoryLimitsTheBlocks) {
     EXPECT_EQ(j["occupancy_limit"], "shared memory");
 }
 
+TEST_F(Run, ObservesAKernel) {
+    const json j = done(vectorAdd(4096, 128) + Words{"--observe", file("why.json")});
+    const json why = json::parse(readFile(file("why.json")));
+    for (const json& result : why["results"]) {
+        if (!result["title"].get<std::string>().ends_with("cost by line of PTX")) continue;
+        std::uint64_t executions = 0;
+        for (const json& row : result["rows"]) executions += row["executions"].get<std::uint64_t>();
+        EXPECT_EQ(executions, j["warp_instructions"]);
+        return;
+    }
+    FAIL() << "no costs";
+}
+
+TEST_F(Run, ObservesAWorkload) {
+    const Outcome o = run({"run", "ATAX", "--size", "test", "--scheduler", "ciao-c", "--observe", file("why.html"),
+                           "--timeline", file("trace.json")});
+    ASSERT_EQ(o.exitCode, 0) << o.err;
+    const std::string page = readFile(file("why.html"));
+    for (const char* part : {"over time", "decisions of the scheduler", "reuse distances", "latencies of loads"})
+        EXPECT_NE(page.find(part), std::string::npos) << part;
+    EXPECT_NE(readFile(file("trace.json")).find("ataxRows"), std::string::npos);
+}
+
 TEST_F(Run, TimelineShowsEveryBlock) {
     done(vectorAdd(4096, 128) + Words{"--timeline", file("timeline.json")});
     const json trace = json::parse(readFile(file("timeline.json")));

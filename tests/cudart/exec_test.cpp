@@ -246,6 +246,18 @@ TEST_F(NvccProgram, EndsWithItsOwnExitCodeAndATableOfItsKernels) {
     EXPECT_EQ(o.out, expected("behaviour"));
 }
 
+TEST_F(NvccProgram, IsObservedAndTraced) {
+    TemporaryDirectory folder;
+    const std::string why = (folder / "why.json").string(), trace = (folder / "trace.json").string();
+    const Outcome o = run({"exec", "--quiet", "--observe", why, "--timeline", trace, "--", fixture("behaviour")});
+    ASSERT_EQ(o.exitCode, 0) << o.err;
+    EXPECT_EQ(o.out, expected("behaviour"));
+    const nlohmann::json results = parseJson(readFile(why), why)["results"];
+    ASSERT_EQ(results.size(), 7u);
+    EXPECT_FALSE(results[5]["rows"].empty());  // cost by line
+    EXPECT_NE(readFile(trace).find("scale"), std::string::npos);
+}
+
 TEST_F(NvccProgram, CountsItsKernelsAndCopies) {
     TemporaryDirectory folder;
     const std::string file = (folder / "stats.json").string();

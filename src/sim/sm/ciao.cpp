@@ -9,6 +9,8 @@ namespace bulkhead::sim {
 
 Ciao::Ciao(const SchedulerConfig& config, Means means)
     : Gto(config),
+      sim_(*config.sim),
+      sm_(config.sm),
       figures_(config.sim->config.ciao),
       means_(means),
       detector_(figures_.vtaTags, figures_.counterBits, config.warps),
@@ -75,13 +77,20 @@ bool Ciao::mayBeReleased(std::uint8_t interfered) const {
     return interfered == PairList::kEnded || !detector_.scoreExceeds(figures_.lowCutoff, interfered, activeWarps());
 }
 
+void Ciao::tell(Decision decision, std::uint32_t warp, std::uint8_t interfered) const {
+    const bool somebody = interfered != PairList::kNobody && interfered != PairList::kEnded;
+    if (sim_.observer) sim_.observer->decided(sim_.now(), sm_, decision, warp, somebody ? interfered : kNobody);
+}
+
 void Ciao::isolate(std::uint32_t warp, std::uint32_t interfered) {
     isolated_ |= bitOf(warp);
     pairs_[warp].isolatedFor = static_cast<std::uint8_t>(interfered);
+    tell(Decision::isolate, warp, pairs_[warp].isolatedFor);
 }
 
 void Ciao::redirectBack(std::uint32_t warp) {
     isolated_ &= ~bitOf(warp);
+    tell(Decision::redirectBack, warp, pairs_[warp].isolatedFor);
     pairs_[warp].isolatedFor = PairList::kNobody;
 }
 
@@ -89,12 +98,14 @@ void Ciao::stall(std::uint32_t warp, std::uint32_t interfered) {
     allowed_ &= ~bitOf(warp);
     pairs_[warp].stalledFor = static_cast<std::uint8_t>(interfered);
     stalled_.push_back(static_cast<std::uint8_t>(warp));
+    tell(Decision::stall, warp, pairs_[warp].stalledFor);
     keepSomeoneRunning();
 }
 
 void Ciao::reactivate(std::uint32_t warp) {
     std::erase(stalled_, static_cast<std::uint8_t>(warp));
     allowed_ |= bitOf(warp);
+    tell(Decision::reactivate, warp, pairs_[warp].stalledFor);
     pairs_[warp].stalledFor = PairList::kNobody;
 }
 

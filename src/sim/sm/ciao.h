@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "sim/machine_config.h"
+#include "sim/observer.h"
 #include "sim/sm/gto.h"
 #include "sim/sm/interference_detector.h"
 #include "sim/sm/pair_list.h"
@@ -47,7 +48,10 @@ class Ciao final : public Gto {
     void reactivate(std::uint32_t warp);
     void keepSomeoneRunning();
     std::uint32_t activeWarps() const;
+    void tell(Decision, std::uint32_t warp, std::uint8_t interfered) const;
 
+    const SimContext& sim_;
+    const std::uint32_t sm_;
     const MachineConfig::Ciao figures_;
     Means means_;
     InterferenceDetector detector_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "sim/close_look.h"
 #include "sim/mem/crossbar.h"
 #include "sim/sm/sm.h"
 
@@ -151,6 +152,8 @@ void LoadStore::enqueue(const Warp& warp, std::span<const Access> accesses, std:
         if (issued.load == kNoLoad) issued.load = takeLoad();
         op.load = issued.load;
         loads_[op.load].remaining += static_cast<std::uint32_t>(op.lines.count);
+        if (CloseLook* look = sm_.closeLook(); look && !op.constant && op.kind != AccessKind::atomic)
+            for (std::size_t i = 0; i < op.lines.count; ++i) look->accessed(op.lines.items[i].line);
     }
     queue_.push(index);
 }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "sim/close_look.h"
 #include "sim/exec/cluster.h"
 #include "sim/mem/crossbar.h"
 #include "sim/sm/redirecting_load_store.h"
@@ -28,11 +29,12 @@ std::unique_ptr<LoadStore> makeLoadStore(bool redirects, SimContext& sim, SmPort
 Sm::Sm(SimShared& shared, const CrossbarLatency& latency, Observer* observer, std::uint32_t port, std::uint32_t id,
        const SchedulerChoice& policy)
     : sim_(shared, observer),
+      closeLook_(observer ? observer->closeLook(id) : nullptr),
       port_(sim_, latency, *this),
       portNumber_(port),
       id_(id),
       effects_(sim_.now()),
-      policy_(policy.make({shared.config.sm.schedulers, shared.config.sm.warps, &sim_})),
+      policy_(policy.make({shared.config.sm.schedulers, shared.config.sm.warps, &sim_, 0, id})),
       loadStore_(makeLoadStore(policy_->redirects(), sim_, port_, *this, port)),
       bulkCopies_(sim_, port_, *this, effects_, port),
       instructions_(sim_, port_, port),
@@ -88,6 +90,7 @@ void Sm::divide(const OnChipDivision& division) {
 
 void Sm::beginLaunch() {
     if (empty()) policy_->kernelStarted();
+    if (closeLook_) closeLook_->forgetPlaces();
     loadStore_->invalidate();
 }
 
@@ -146,7 +149,7 @@ void Sm::startBlock(std::uint32_t r) {
         s.registerReady.assign(scoreboard, 0);
         s.resident = r;
         s.launch = launch;
-        s.since = sim_.now();
+        s.since = s.lastIssue = sim_.now();
         ++s.generation;
         s.loads = 0;
         s.wait = Wait::none;
@@ -199,6 +202,7 @@ void Sm::issueMemory(std::uint32_t slot, const Instr& instr) {
     LoadInfo& info = loads_[issued.load];
     info.slot = slot;
     info.generation = s.generation;
+    info.since = sim_.now();
     info.async = accesses.front().kind == AccessKind::asyncCopy;
     info.count = instr.writes;
     ++s.loads;
@@ -220,6 +224,7 @@ void Sm::issue(std::uint32_t slot) {
     while (s.warp.next().slots == 0) s.warp.step();  // what is part of it computes registers and cannot fail
     starving_ &= ~bitOf(slot);
     const Instr& instr = s.warp.next();
+    const Code& code = s.warp.code();
     const auto opClass = static_cast<std::size_t>(instr.opClass);
     const Cycles interval = sim_.config.sm.interval[opClass];
     units_.occupy(s.unit, now + interval * instr.passes);
@@ -229,6 +234,10 @@ void Sm::issue(std::uint32_t slot) {
     } catch (const LaunchError& error) {
         fail(slot, error);
         return;
+    }
+    if (closeLook_) [[unlikely]] {
+        closeLook_->issued(*s.warp.launch().program, code, instr, step.lanes, now - s.lastIssue);
+        s.lastIssue = now;
     }
     Counters& counters = sim_.counters(s.launch);
     counters.warpInstructions += instr.slots;
@@ -789,6 +798,7 @@ void Sm::freeze() {
 void Sm::loaded(std::uint32_t load, Cycles readyAt) {
     const LoadInfo& info = loads_[load];
     Slot& s = slots_[info.slot];
+    if (closeLook_) closeLook_->loaded(std::max(readyAt, sim_.now()) - info.since);
     if (s.generation != info.generation) return;
     --s.loads;
     for (std::uint8_t i = 0; i < info.count; ++i) s.registerReady[info.registers[i]] = readyAt;

@@ -127,6 +127,7 @@ class Sm final : public Requester {
     }
     void missed(std::uint32_t slot, std::uint64_t line);  ///< in L1D, or in shared memory that serves as a cache
     void evicted(std::uint32_t evictor, std::uint32_t owner, std::uint64_t line);
+    CloseLook* closeLook() const { return closeLook_; }  ///< null: nobody asks for it
     std::uint64_t localBase(std::uint32_t slot) const { return localBase_ + slot * kLocalStride; }
 
     std::uint32_t activeWarps() const;  ///< resident, and not held back by the policy
@@ -170,7 +171,8 @@ class Sm final : public Requester {
         std::uint32_t generation = 0;  ///< of the occupant: late data for a former one are dropped
         std::uint32_t loads = 0;       ///< under way
         std::uint32_t stores = 0;
-        Cycles since = 0;  ///< when the occupant came
+        Cycles since = 0;      ///< when the occupant came
+        Cycles lastIssue = 0;  ///< where someone looks closely
         Cycles readyAt = 0;
         Wait wait = Wait::none;
         std::uint8_t unit = 0;   ///< of the next instruction
@@ -192,6 +194,7 @@ class Sm final : public Requester {
     };
     struct LoadInfo {
         std::uint32_t slot = 0, generation = 0;
+        Cycles since = 0;
         std::uint64_t group = 0;
         bool async = false;
         std::uint8_t count = 0;
@@ -255,6 +258,7 @@ class Sm final : public Requester {
     [[gnu::always_inline]] inline void sleep();
 
     Simulation sim_;
+    CloseLook* const closeLook_;
     SmPort port_;
     std::uint32_t portNumber_, id_;
     PendingEffects effects_;

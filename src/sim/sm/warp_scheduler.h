@@ -105,6 +105,7 @@ struct SchedulerConfig {
     std::uint32_t warps = 48;         ///< slots per SM
     const SimContext* sim = nullptr;  ///< the parameters of the profile, time and traffic; lrr and gto need none
     int limit = 0;                    ///< the N of NAME:N
+    std::uint32_t sm = 0;             ///< whose it is, to observers
 };
 
 struct SchedulerPolicy {
