@@ -110,6 +110,7 @@ Result Insight::overTime() const {
     chart("hit rates", {"L1D hit rate", "shared-memory cache hit rate", "L2 hit rate"}, "hit rate");
     chart("warps of an SM", {"resident warps", "active warps", "isolated warps"}, "warps");
     std::vector<std::string> stalls;
+    stalls.reserve(kStallNames.size());
     for (const std::string_view stall : kStallNames) stalls.push_back(fmt::format("stalled: {}", stall));
     chart("cycles of schedulers without an issue, by cause", stalls, "%");
     chart("interference", {"interference"}, "");
