@@ -326,10 +326,12 @@
     X(cuMemGetAllocationPropertiesFromHandle, cuMemGetAllocationPropertiesFromHandle, none,                            \
       (CUmemAllocationProp * properties, CUmemGenericAllocationHandle handle), (properties, handle))                   \
     X(cuMemExportToShareableHandle, cuMemExportToShareableHandle, none,                                                \
-      (void* shareable, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type, unsigned long long flags),\
+      (void* shareable, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,                           \
+       unsigned long long flags),                                                                                      \
       (shareable, handle, type, flags))                                                                                \
     X(cuMemImportFromShareableHandle, cuMemImportFromShareableHandle, none,                                            \
-      (CUmemGenericAllocationHandle * handle, void* shareable, CUmemAllocationHandleType type), (handle, shareable, type))
+      (CUmemGenericAllocationHandle * handle, void* shareable, CUmemAllocationHandleType type),                        \
+      (handle, shareable, type))
 
 #define BULKHEAD_STREAM_CALLS(X)                                                                                       \
     X(cuStreamCreate, cuStreamCreate, none, (CUstream * stream, unsigned flags), (stream, flags))                      \

@@ -59,8 +59,7 @@ void join(const std::string& name) {
     isolate::LeaseBook book = openBook(place->gpu);
     place->lease = book.join(name, [&](const std::vector<isolate::Partition>& partitions) {
         std::shared_ptr<isolate::KeptGpu> kept;
-        if (isolate::needsKeeper(place->gpu.name(), partitions.size()))
-            kept = isolate::KeptGpu::find(place->gpu, book);
+        if (isolate::needsKeeper(place->gpu.name(), partitions.size())) kept = isolate::KeptGpu::find(place->gpu, book);
         isolate::DividedGpu divided = isolate::divide(place->gpu, partitions, book.map(), kept);
         place->walled.emplace(std::move(divided.walled));
         place->plan = std::move(divided.plan);

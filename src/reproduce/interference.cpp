@@ -87,7 +87,8 @@ Result conditions(const InterferenceOptions& o) {
     r.add({"order of the random application", "a list as long as the array, read ahead", "not said"});
     if (const auto known = gpu::knownProfile(o.gpu, o.settings)) {
         r.add({"time slice of a process (us)", std::int64_t{known->sharing.quantumUs}, "not said"});
-        r.add({"switch between processes (us)", std::int64_t{known->sharing.switchUs}, "not said; that of sim:tx2 is fitted to Table 2"});
+        r.add({"switch between processes (us)", std::int64_t{known->sharing.switchUs},
+               "not said; that of sim:tx2 is fitted to Table 2"});
     }
     return r;
 }

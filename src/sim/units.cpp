@@ -14,8 +14,8 @@ Units::Units(SimShared& shared, Observer* observer, unsigned threads)
             logs_.push_back(
                 std::make_unique<ObserverLog>(i < shared.config.sm.count ? observer->closeLook(i) : nullptr));
     for (std::uint32_t c = 0; c < channels; ++c)
-        partitions_.push_back(std::make_unique<MemoryPartition>(
-            shared, latency_, observer ? logs_[sms + c].get() : nullptr, c));
+        partitions_.push_back(
+            std::make_unique<MemoryPartition>(shared, latency_, observer ? logs_[sms + c].get() : nullptr, c));
     addLaunch();
 }
 

@@ -46,7 +46,6 @@ double numberAt(const Result& r, std::size_t row, const std::string& name) {
     return whole ? static_cast<double>(*whole) : std::get<double>(value);
 }
 
-
 class StoredResults : public testing::TestWithParam<std::string> {};
 
 // A verdict is computed from numbers that are stored beside it, by today's rule.
