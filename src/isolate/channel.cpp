@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -147,6 +148,9 @@ Listener::~Listener() {
 std::optional<Channel> Listener::accept() const {
     OwnDescriptor socket([&] { return ::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC); });
     if (!socket) return std::nullopt;
+    // Who asks and does not listen keeps nobody waiting for long.
+    const timeval limit = {1, 0};
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     return Channel(std::move(socket));
 }
 
