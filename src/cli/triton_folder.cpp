@@ -156,7 +156,6 @@ std::vector<KernelArgument> scratchArguments(const TritonKernel& kernel, std::ui
 
 std::vector<std::vector<std::uint8_t>> tensorParameters(const TritonKernel& kernel, const KernelArgument& argument,
                                                         std::size_t nth, std::uint64_t address) {
-    constexpr std::size_t kMapBytes = 128;
     const std::vector<std::uint64_t>& shape = argument.shape;
     std::vector<std::uint64_t> strides(shape.size(), 1);
     for (std::size_t d = shape.size() - 1; d > 0; --d) strides[d - 1] = strides[d] * shape[d];
@@ -169,7 +168,7 @@ std::vector<std::vector<std::uint8_t>> tensorParameters(const TritonKernel& kern
     } else {
         if (nth >= kernel.tensors.size())
             throw Error("--arg {}: the kernel has {} tensors", argument.text, kernel.tensors.size());
-        values.push_back(bytesOf(tensorMap(kernel.tensors[nth], argument, strides, address), kMapBytes));
+        values.push_back(bytesOf(tensorMap(kernel.tensors[nth], argument, strides, address), sim::TensorMap::kBytes));
     }
     for (const std::uint64_t extent : shape) values.push_back(bytesOf(static_cast<std::uint32_t>(extent)));
     for (const std::uint64_t stride : strides) values.push_back(bytesOf(stride));

@@ -561,6 +561,24 @@ TEST(BulkTensor, ColumnsOfImages) {
     }
 }
 
+TEST(BulkTensor, AMapOfWhichAProgramChangedBytesIsNone) {
+    const auto isWholeWith = [](auto change) {
+        TensorMap map;
+        map.rank = 3;
+        change(map);
+        return map.isWhole();
+    };
+    EXPECT_TRUE(isWholeWith([](TensorMap&) {}));
+    EXPECT_TRUE(isWholeWith([](TensorMap& m) { m.elementStrides[3] = 0; })) << "of a dimension that it has not";
+    EXPECT_FALSE(isWholeWith([](TensorMap& m) { m.magic ^= 1; }));
+    EXPECT_FALSE(isWholeWith([](TensorMap& m) { m.rank = 6; }));
+    EXPECT_FALSE(isWholeWith([](TensorMap& m) { m.elementStrides[1] = 0; }));
+    EXPECT_FALSE(isWholeWith([](TensorMap& m) { m.elementStrides[2] = 9; }));
+    EXPECT_FALSE(isWholeWith([](TensorMap& m) { m.element = static_cast<TensorMap::Element>(13); }));
+    EXPECT_FALSE(isWholeWith([](TensorMap& m) { m.swizzle = static_cast<TensorMap::Swizzle>(4); }));
+    EXPECT_FALSE(isWholeWith([](TensorMap& m) { m.interleave = static_cast<TensorMap::Interleave>(3); }));
+}
+
 TEST(BulkTensor, MistakesEndTheKernel) {
     expectFailure(
         R"(@%p1 cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r3], [%rd1, {0}], [%r2];)",

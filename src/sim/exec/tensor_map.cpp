@@ -46,6 +46,13 @@ std::uint32_t TensorMap::unitBytes() const {
 }
 
 /// That of dimension 0 is ignored where channels are not interleaved.
+bool TensorMap::isWhole() const {
+    return magic == kMagic && rank >= 1 && rank <= 5 && element <= Element::tf32Flushed &&
+           interleave <= Interleave::bytes32 && swizzle <= Swizzle::bytes128 &&
+           std::all_of(elementStrides, elementStrides + rank,
+                       [](std::uint8_t stride) { return stride >= 1 && stride <= kMostElementStride; });
+}
+
 std::uint32_t TensorMap::elementStride(unsigned dimension) const {
     return dimension == 0 && interleave == Interleave::none ? 1 : elementStrides[dimension];
 }
@@ -235,6 +242,12 @@ bool replace(TensorMap& map, TensorField field, unsigned dimension, std::uint64_
     return false;
 }
 
+std::uint64_t addressOf(const Instr& i, Warp& w, unsigned lane) {
+    const std::uint64_t base =
+        i.addressIs32 ? w.lanes<std::uint32_t>(i.src[0])[lane] : w.lanes<std::uint64_t>(i.src[0])[lane];
+    return base + static_cast<std::uint64_t>(i.immediate);
+}
+
 /// Zeros, as kernels that make a map from nothing begin with.
 bool isBlank(const Instr& i, Warp& w, unsigned lane, std::uint64_t address) {
     for (std::size_t b = 0; b < TensorMap::kBytes; ++b)
@@ -257,9 +270,7 @@ void runReplaceField(const Instr& i, Warp& w, LaneMask mask) {
     w.noteChange();
     for (LaneMask m = mask; m; m &= m - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(m));
-        std::uint64_t address =
-            i.addressIs32 ? w.lanes<std::uint32_t>(i.src[0])[lane] : w.lanes<std::uint64_t>(i.src[0])[lane];
-        address += static_cast<std::uint64_t>(i.immediate);
+        std::uint64_t address = addressOf(i, w, lane);
         if (i.space == ptx::Space::shared) address = kSharedWindow + static_cast<std::uint32_t>(address);
         const std::uint64_t value =
             i.elementBytes == 4 ? w.lanes<std::uint32_t>(i.src[1])[lane] : w.lanes<std::uint64_t>(i.src[1])[lane];
@@ -281,8 +292,7 @@ void runReplaceField(const Instr& i, Warp& w, LaneMask mask) {
 void runCopyTensorMap(const Instr& i, Warp& w, LaneMask mask) {
     w.noteChange();
     const auto lane = static_cast<unsigned>(std::countr_zero(mask));
-    std::uint64_t to = i.addressIs32 ? w.lanes<std::uint32_t>(i.src[0])[lane] : w.lanes<std::uint64_t>(i.src[0])[lane];
-    to += static_cast<std::uint64_t>(i.immediate);
+    const std::uint64_t to = addressOf(i, w, lane);
     std::uint64_t from =
         i.elementBytes == 4 ? w.lanes<std::uint32_t>(i.src[1])[lane] : w.lanes<std::uint64_t>(i.src[1])[lane];
     from = kSharedWindow + static_cast<std::uint32_t>(from + i.extra);
@@ -298,7 +308,7 @@ TensorMap readTensorMap(const Instr& i, Warp& w, unsigned lane, std::uint64_t ad
     for (std::size_t b = 0; b < sizeof bytes; ++b) bytes[b] = readGenericByte(i, w, lane, address + b);
     TensorMap map;
     std::memcpy(static_cast<void*>(&map), bytes, sizeof map);
-    if (map.magic != TensorMap::kMagic || map.rank < 1 || map.rank > 5)
+    if (!map.isWhole())
         w.failAddress(LaunchError::Cause::illegalInstruction, i, lane, address, "there is no tensor map");
     return map;
 }

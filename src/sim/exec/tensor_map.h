@@ -54,6 +54,8 @@ struct TensorMap {
 
     static constexpr std::uint32_t kBytes = 128, kMostBox = 256, kMostElementStride = 8;
 
+    /// Whether its fields are such as maps have: a program may have written anything there.
+    bool isWhole() const;
     std::uint32_t elementBytes() const;
     /// Of a step along dimension 0: an element or, where channels are interleaved, a slice of them.
     std::uint32_t unitBytes() const;
