@@ -66,8 +66,9 @@ isolate::LeaseBook openBook(const GpuOptions& o, gpu::Gpu& gpu) {
     return {folderOf(o), isolate::identityOf(gpu)};
 }
 
-/// Without opening the GPU.
+/// Without a context on a real GPU, which others may keep from being made.
 isolate::LeaseBook openBook(const GpuOptions& o) {
+    if (!gpu::capabilitiesOf(o.gpu).sharedByProcesses) openGpu(o);  // refuses what is none
     return {folderOf(o), isolate::identityOf(o.gpu)};
 }
 
@@ -175,8 +176,7 @@ std::vector<Value> rowOf(const isolate::Stranger& stranger) {
 }
 
 int list(const PlanOptions& o) {
-    gpu::Gpu gpu = openGpu(o.gpu);
-    const isolate::Occupancy occupancy = openBook(o.gpu, gpu).occupancy();
+    const isolate::Occupancy occupancy = openBook(o.gpu).occupancy();
     // One that is gone may still have tenants.
     if (!o.gpu.leases.empty() && occupancy.strangers.empty() && !std::filesystem::exists(o.gpu.leases))
         throw Error("{}: this folder of leases does not exist", o.gpu.leases);
@@ -200,8 +200,7 @@ struct StopOptions {
 };
 
 int stop(const StopOptions& o) {
-    gpu::Gpu gpu = openGpu(o.gpu);
-    for (const isolate::Holder& holder : isolate::stopHolders(openBook(o.gpu, gpu), o.partition))
+    for (const isolate::Holder& holder : isolate::stopHolders(openBook(o.gpu), o.partition))
         writeOutput("-", fmt::format("stopped process {} ({}) in partition {}\n", holder.process,
                                      printable(holder.program), o.partition));
     return kDone;

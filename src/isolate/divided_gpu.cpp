@@ -32,7 +32,7 @@ walls::BlockPlacement usualPlacement(gpu::Gpu& gpu) {
 }  // namespace
 
 GpuIdentity identityOf(gpu::Gpu& gpu) {
-    return gpu.capabilities().sharedByProcesses ? GpuIdentity{gpu.uuid(), true} : GpuIdentity{gpu.name(), false};
+    return identityOf(gpu.name());
 }
 
 GpuIdentity identityOf(const std::string& gpu) {
