@@ -131,9 +131,18 @@ int setPartitions(const PlanOptions& o) {
     return kDone;
 }
 
+/// A folder that was named is there.
+void expectFolder(const GpuOptions& o) {
+    if (!o.leases.empty() && !std::filesystem::exists(o.leases))
+        throw Error("{}: this folder of leases does not exist", o.leases);
+}
+
 int keep(const PlanOptions& o) {
-    if (!gpu::capabilitiesOf(o.gpu.gpu).sharedByProcesses)
+    if (!gpu::capabilitiesOf(o.gpu.gpu).sharedByProcesses) {
+        expectFolder(o.gpu);
+        openBook(o.gpu).findFolder();  // refuses what is none
         throw Error("isolate: each process has {} to itself: there is nothing to keep", o.gpu.gpu);
+    }
     experiment::catchInterrupts();
     // No client of MPS: what others do there is no concern of a process that runs nothing.
     setVariable("CUDA_MPS_PIPE_DIRECTORY", "/nonexistent");
@@ -144,6 +153,7 @@ int keep(const PlanOptions& o) {
 }
 
 int clear(const PlanOptions& o) {
+    expectFolder(o.gpu);
     gpu::Gpu gpu = openGpu(o.gpu);
     const isolate::LeaseBook book = openBook(o.gpu, gpu);
     if (const auto kept = isolate::KeptGpu::find(gpu, book)) kept->end();
@@ -178,8 +188,7 @@ std::vector<Value> rowOf(const isolate::Stranger& stranger) {
 int list(const PlanOptions& o) {
     const isolate::Occupancy occupancy = openBook(o.gpu).occupancy();
     // One that is gone may still have tenants.
-    if (!o.gpu.leases.empty() && occupancy.strangers.empty() && !std::filesystem::exists(o.gpu.leases))
-        throw Error("{}: this folder of leases does not exist", o.gpu.leases);
+    if (occupancy.strangers.empty()) expectFolder(o.gpu);
     Result r;
     r.title = "Programs in the partitions of " + o.gpu.gpu;
     r.columns = {{"partition", ""}, {"process", ""}, {"user", ""},     {"program", ""}, {"since", ""},
