@@ -315,7 +315,6 @@ void addAggressorOptions(CommandLine line, StressOptions& o) {
         .check(between(1, 32))
         .group(group);
     line.option("--stride", o.stride, "lines from one that a chase visits to the next")
-        .typeName("LINES")
         .showDefault()
         .check(between(1, 1024))
         .group(group);
@@ -361,10 +360,10 @@ Action setUpStress(CommandLine line) {
         .check(positive());
     line.option("--separate", o->separate,
                 "on a simulated GPU, give the aggressor its own copies: bus, banks, l2, ports, l1, sms")
-        .typeName("RESOURCE")
+        .typeName("NAME")
         .delimiter(',');
     line.option("--causes", o->explained,
-                "samples per cell whose causes are found, on a simulated GPU; each takes up to 11 more")
+                "samples per cell whose causes are found, on a simulated GPU; each takes up to 11 more; 0: none")
         .showDefault();
     line.option("--seed", o->seed, "seed of access orders, and of page addresses on a simulated GPU").showDefault();
     addMapOption(line, o->map);

@@ -374,7 +374,7 @@ TEST(DramScheduler, ofAGpuIsTheProfiles) {
         "ld.global.u32 %r5, [%rd5]; ld.global.u32 %r6, [%rd6]; add.u32 %r7, %r5, %r6; st.global.u32 [%rd7], %r7;";
     std::map<std::string, std::uint64_t> hits;
     for (const std::string scheduler : {"fr-fcfs", "fcfs"}) {
-        test::Harness h("gtx480", {"dram.scheduler=" + scheduler});
+        test::Harness h("gtx480", {"l2.writePolicy=write-back", "dram.scheduler=" + scheduler});
         const VirtualAddress a = h.buffer(2_MiB), b = h.buffer(2_MiB), c = h.buffer(2_MiB);
         hits[scheduler] = h.gpu.counters(h.run(test::kernelText(add), {{1024}, {256}}, {a, b, c})).dramRowHits;
     }

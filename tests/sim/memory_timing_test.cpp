@@ -282,7 +282,8 @@ TEST(L1, oneMshrMakesMissesWaitForEachOther) {
         loads += "ld.global.u32 %r" + std::to_string(10 + i) + ", [%rd1+" + std::to_string(256 * i) + "];\n";
         sum += "add.s32 %r1, %r1, %r" + std::to_string(10 + i) + ";\n";
     }
-    Harness many, one("gtx480", {"l1.mshrs=1"});
+    const std::vector<std::string> quick = {"op.integer.latency=4", "crossbar.responseBytesPerCycle=32"};
+    Harness many("gtx480", quick), one("gtx480", {quick[0], quick[1], "l1.mshrs=1"});
     const Cycles fast = many.cycles(kernelText(loads + sum), kOneThread, {many.buffer(4096)});
     const Cycles slow = one.cycles(kernelText(loads + sum), kOneThread, {one.buffer(4096)});
     // A row hit saves tRCD (12 memory cycles = 10 core cycles), so that a bit less than 7 latencies are added.
@@ -293,6 +294,8 @@ TEST(L1, oneMshrMakesMissesWaitForEachOther) {
 }
 
 // ---- L2
+
+const std::string kWriteBack = "l2.writePolicy=write-back";
 
 /// A table of `count` lines of each of these slices, for kernels that read one each.
 VirtualAddress linesOfSlices(Harness& h, std::size_t count, const std::vector<std::uint32_t>& slices) {
@@ -342,9 +345,9 @@ TEST(L2, slicesOfAChannelTakeTurnsAtItsQueue) {
 }
 
 TEST(L2, aSliceAnswersOneLineAfterTheOther) {
-    // gtx480: 128 B a response at 32 B a cycle: four cycles each. Thirty-two warm lines of one slice: 31 x 4 cycles
-    // more than one line.
-    Harness h;
+    // 128 B a response at 32 B a cycle: four cycles each. Thirty-two warm lines of one slice: 31 x 4 cycles more than
+    // one line.
+    Harness h("gtx480", {"crossbar.responseBytesPerCycle=32"});
     const VirtualAddress table = linesOfOneSlice(h, 32);
     h.cycles(kernelText(kReadOwnLine), {{1}, {32}}, {table});  // warm
     const Cycles all = h.cycles(kernelText(kReadOwnLine), {{1}, {32}}, {table});
@@ -390,7 +393,7 @@ TEST(L2, linesWrittenAreKeptLongerThanLinesRead) {
 
 TEST(L2, dirtyLinesAreWrittenBackWhenTheyAreEvicted) {
     // 768 KB of L2; 1.5 MB written, so that at least half must have gone to DRAM.
-    Harness h;
+    Harness h("gtx480", {kWriteBack});
     const VirtualAddress a = h.buffer(1536_KiB);
     const std::string write =
         "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 256, %r1; mul.wide.u32 %rd4, %r3, 4;\n"
@@ -444,7 +447,7 @@ TEST(L2, aWriteThatMissesMayFetchItsLine) {
 }
 
 TEST(L2, aPartlyWrittenSectorIsFetchedOnlyWhenItIsRead) {
-    Harness h;
+    Harness h("gtx480", {kWriteBack});
     const VirtualAddress a = h.buffer(128);
     const Counters& w = h.gpu.counters(h.run(kernelText("st.global.u32 [%rd1], %r1;"), kOneThread, {a}));
     EXPECT_EQ(w.dramReads, 0u);
@@ -552,7 +555,7 @@ TEST(L2, aMissFetchesSoManyBytesAtTheLeast) {
 /// Of a kernel that writes all of L2.
 TEST(L2, onlySomeWaysOfASetAreDirtyAtATime) {
     for (const int dirty : {0, 4, 12}) {
-        Harness h("gtx480", {"l2.dirtyWays=" + std::to_string(dirty)});
+        Harness h("gtx480", {kWriteBack, "l2.dirtyWays=" + std::to_string(dirty)});
         const auto& l2 = h.gpu.profile().l2;
         const VirtualAddress a = h.buffer(static_cast<Bytes>(l2.bytes));
         const auto blocks = static_cast<std::uint32_t>(l2.bytes / 1024);

@@ -18,7 +18,8 @@ Cycles extra(Harness& h, const std::string& with, const std::string& without, co
     return h.cycles(kernelText(with), shape, arguments) - h.cycles(kernelText(without), shape, arguments);
 }
 
-// gtx480: integer and fp32 results after 4 cycles, one instruction a scheduler and cycle.
+// gtx480: one instruction a scheduler and cycle. Where it matters, integer results are there after 4 cycles.
+const std::string kFourCycles = "op.integer.latency=4";
 
 TEST(Pipeline, aChainOfDependentAddsTakesTheLatencyEach) {
     Harness h;
@@ -27,7 +28,7 @@ TEST(Pipeline, aChainOfDependentAddsTakesTheLatencyEach) {
 }
 
 TEST(Pipeline, independentInstructionsIssueOneACycle) {
-    Harness h;
+    Harness h("gtx480", {kFourCycles});
     // Eight chains in turn: each register is used again after eight cycles, twice the latency.
     std::string round;
     for (int i = 0; i < 8; ++i)
@@ -36,7 +37,7 @@ TEST(Pipeline, independentInstructionsIssueOneACycle) {
 }
 
 TEST(Pipeline, manyWarpsHideTheLatencyOfAChain) {
-    Harness h;
+    Harness h("gtx480", {kFourCycles});
     const std::string add = "add.s32 %r1, %r1, %r2;\n";
     // 16 warps on 2 schedulers: 8 warps each, more than the latency of 4: one instruction a scheduler and cycle.
     const Cycles grown = extra(h, repeat(120, add), repeat(20, add), {{1}, {512}});
@@ -82,7 +83,7 @@ TEST(Pipeline, schedulersTakeTurnsAtAUnitThatTheyShare) {
 
 TEST(Pipeline, sharedLoadsPayAPassPerBankConflict) {
     for (unsigned stride : {1u, 2u, 8u, 32u}) {
-        Harness h("gtx480", {"shared.latency=20"});
+        Harness h("gtx480", {"shared.latency=20", kFourCycles});
         const std::string setUp =
             "mov.u32 %r1, %tid.x; mul.lo.s32 %r1, %r1, " + std::to_string(4 * stride) + "; mov.u32 %r2, 0;\n";
         // A chain: the address of each load depends on the one before (shared memory holds zeros).
@@ -124,7 +125,7 @@ TEST(Pipeline, aGuardIsThereLaterThanAnOperand) {
 
 TEST(Pipeline, issueWidthTwoIssuesPairsOfIndependentInstructions) {
     const std::string pair = "add.s32 %r1, %r1, 1; add.s32 %r2, %r2, 1;\n";
-    Harness one, two("gtx480", {"sm.issueWidth=2"});
+    Harness one("gtx480", {kFourCycles});
     EXPECT_EQ(extra(one, repeat(120, pair), repeat(20, pair)), 100u * 4);  // bound by the chains
     Harness fast("gtx480", {"op.integer.latency=1"}), faster("gtx480", {"op.integer.latency=1", "sm.issueWidth=2"});
     EXPECT_EQ(extra(fast, repeat(120, pair), repeat(20, pair)), 200u);
@@ -204,14 +205,14 @@ TEST(Sleep, takesAsLongAsWasAskedForAndAMillisecondAtMost) {
 }
 
 TEST(Sleep, aWarpWaitsForItsLongestSleeper) {
-    Harness h;
+    Harness h("gtx480", {"op.integerMul.latency=5"});
     const std::string lane = "mov.u32 %r1, %laneid; mul.lo.u32 %r1, %r1, 100;\n";
     EXPECT_NEAR(extra(h, lane + "nanosleep.u32 %r1;", lane + "nanosleep.u32 0;"),
                 3100 * h.gpu.profile().clock.coreMHz / 1000, 8);
 }
 
 TEST(Sleep, othersIssueMeanwhile) {
-    Harness h;
+    Harness h("gtx480", {kFourCycles});
     // Warp 0 sleeps for longer than warp 1 computes.
     const std::string body =
         "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 32; @!%p1 nanosleep.u32 4000; @!%p1 bra END;\n" +
