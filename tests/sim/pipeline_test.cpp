@@ -208,7 +208,7 @@ TEST(Sleep, aWarpWaitsForItsLongestSleeper) {
     Harness h("gtx480", {"op.integerMul.latency=5"});
     const std::string lane = "mov.u32 %r1, %laneid; mul.lo.u32 %r1, %r1, 100;\n";
     EXPECT_NEAR(extra(h, lane + "nanosleep.u32 %r1;", lane + "nanosleep.u32 0;"),
-                3100 * h.gpu.profile().clock.coreMHz / 1000, 8);
+                3.1 * static_cast<double>(h.gpu.profile().clock.coreMHz), 8);
 }
 
 TEST(Sleep, othersIssueMeanwhile) {
