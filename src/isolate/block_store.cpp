@@ -41,8 +41,8 @@ void BlockStore::make(unsigned pagesPerBlock, unsigned skip, Bytes bytes) {
     if (inUse()) throw Error("memory of tenants that are inside cannot be taken anew");
     releaseAll();
     driver::CUmemGenericAllocationHandle handle = 0;
-    while (left_.size() < skip && create(kPageBytes, handle)) left_.push_back(handle);
-    blockBytes_ = pagesPerBlock * kPageBytes;
+    while (left_.size() < skip && create(dissect::kPageBytes, handle)) left_.push_back(handle);
+    blockBytes_ = pagesPerBlock * dissect::kPageBytes;
     while ((blocks_.size() + 1) * blockBytes_ <= bytes && create(blockBytes_, handle)) blocks_.push_back({handle});
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "dissect/sides.h"
 #include "driver/driver_api.h"
 
 namespace bulkhead::isolate {
@@ -15,7 +16,6 @@ namespace bulkhead::isolate {
 /// runs on the GPU for it.
 class BlockStore {
   public:
-    static constexpr Bytes kPageBytes = 2_MiB;
     static constexpr unsigned kColors = 2;
 
     /// `device` of a driver that is initialised.
@@ -56,7 +56,7 @@ class BlockStore {
 
     const driver::DriverApi& api_;
     driver::CUdevice device_;
-    Bytes blockBytes_ = kPageBytes;
+    Bytes blockBytes_ = dissect::kPageBytes;
     bool settled_ = false;
     std::vector<driver::CUmemGenericAllocationHandle> left_;  ///< pages that are left out
     std::vector<Block> blocks_;

@@ -165,7 +165,7 @@ void KeptGpu::look(Bytes reserve) {
     unsigned pages = kMostPages, skip = 0;
     for (int attempt = 0; attempt < 8; ++attempt) {
         readState(ask({{"do", "make"}, {"pages_per_block", pages}, {"skip", skip}, {"bytes", wanted}}).body);
-        const Bytes blockBytes = pages * walls::PagePool::kPageBytes;
+        const Bytes blockBytes = pages * dissect::kPageBytes;
         if (blocks_ < 2) throw Error("{} has {} MB of memory free: too little for walls", gpu_.name(), free >> 20);
         walls::PagePool pool(gpu_, walls::PagePool::Blocks{blockBytes, blocks_ * blockBytes});
         std::vector<walls::PagePool::Handle> handles;
