@@ -13,13 +13,15 @@ function(bulkhead_exported_symbols file name version)
     file(CONFIGURE OUTPUT ${name}.map CONTENT "${version} { global: ${names}; local: *; };\n")
 endfunction()
 
-# bulkhead_exporting(TARGET NAME): a shared library with the names of NAME.map and no others.
+# bulkhead_exporting(TARGET NAME [FOLDER]): a shared library with the names of NAME.map and no others, among the others
+# or in a folder of its own.
 function(bulkhead_exporting target name)
+    set(folder ${ARGV2})
     set(map ${CMAKE_CURRENT_BINARY_DIR}/${name}.map)
     target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                                                VISIBILITY_INLINES_HIDDEN ON LINK_DEPENDS ${map}
-                                               LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+                                               LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/${folder})
     target_link_options(${target} PRIVATE -Wl,--version-script=${map} -Wl,-Bsymbolic-functions)
-    install(TARGETS ${target} LIBRARY DESTINATION lib/bulkhead)
+    install(TARGETS ${target} LIBRARY DESTINATION lib/bulkhead/${folder})
 endfunction()

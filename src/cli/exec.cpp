@@ -135,6 +135,15 @@ void preloadStaticRuntime(const fs::path& program) {
     set("LD_PRELOAD", before.empty() ? library : before + ":" + library);
 }
 
+[[noreturn]] void start(const fs::path& program, std::vector<std::string>& words) {
+    std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    ::execv(program.c_str(), arguments.data());
+    throw Error("{}: cannot be started: {}", program.string(), std::generic_category().message(errno));
+}
+
 void prepareEnvironment(const ExecOptions& options) {
     set("BULKHEAD_GPU", options.gpu);
     set("BULKHEAD_SCHEDULER", options.scheduler);
@@ -200,12 +209,19 @@ void becomeProgram(std::vector<std::string> words) {
     const std::string before = environment("LD_LIBRARY_PATH");
     set("LD_LIBRARY_PATH", libraryFolder() + (before.empty() ? "" : ":" + before));
     preloadStaticRuntime(program);
-    std::vector<char*> arguments;
-    arguments.reserve(words.size() + 1);
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    ::execv(program.c_str(), arguments.data());
-    throw Error("{}: cannot be started: {}", program.string(), std::generic_category().message(errno));
+    start(program, words);
+}
+
+void becomeProgramAsItIs(std::vector<std::string> words, const std::string& folder) {
+    const fs::path program = findProgram(words.front());
+    if (!fs::exists(program)) throw Error("{}: no such program", words.front());
+    if (isPrivileged(program))
+        throw Error("{}: is setuid, setgid or has capabilities, so it cannot be run with Bulkhead's driver",
+                    words.front());
+    const std::string before = environment("LD_LIBRARY_PATH");
+    // What a program of bulkhead cc needs comes last: NVIDIA's own is as good.
+    set("LD_LIBRARY_PATH", folder + (before.empty() ? "" : ":" + before) + ":" + libraryFolder());
+    start(program, words);
 }
 
 std::string libraryFolder() {

@@ -8,6 +8,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/schema.h"
+#include "base/split.h"
 #include "base/suggest.h"
 #include "cli/batch_options.h"
 #include "cli/common_options.h"
@@ -38,6 +39,7 @@ struct GpuOptions {
 struct PlanOptions {
     GpuOptions gpu;
     std::string partitions, json;
+    std::vector<std::string> strict;
 };
 
 struct EvaluateOptions {
@@ -72,13 +74,31 @@ isolate::LeaseBook openBook(const GpuOptions& o) {
     return {folderOf(o), isolate::identityOf(o.gpu)};
 }
 
+/// Throws Error that lists them.
+isolate::Partition& findPartition(std::vector<isolate::Partition>& partitions, const std::string& name) {
+    std::vector<std::string> names;
+    for (isolate::Partition& partition : partitions) {
+        if (partition.name == name) return partition;
+        names.push_back(partition.name);
+    }
+    throw Error("no partition {}{}: there are {}", name, didYouMean(name, names), fmt::join(names, ", "));
+}
+
 void setVariable(const char* name, const std::string& value) {
     if (::setenv(name, value.c_str(), 1) != 0) throw Error("the environment is full");
 }
 
+/// The ones that are asked for, with those that were named strict.
+std::vector<isolate::Partition> partitionsOf(const PlanOptions& o) {
+    std::vector<isolate::Partition> partitions = isolate::partitionsFrom(o.partitions);
+    isolate::validate(partitions, "partitions");
+    for (const std::string& name : o.strict) findPartition(partitions, name).strict = true;
+    return partitions;
+}
+
 int plan(const PlanOptions& o) {
     expectOutputs({o.json});
-    const std::vector<isolate::Partition> partitions = isolate::partitionsFrom(o.partitions);
+    const std::vector<isolate::Partition> partitions = partitionsOf(o);
     gpu::Gpu gpu = openGpu(o.gpu);
     const isolate::Plan plan = isolate::planFor(gpu, partitions, o.gpu.map);
     if (o.json.empty()) {
@@ -120,8 +140,7 @@ std::shared_ptr<isolate::KeptGpu> keeperFor(const GpuOptions& o, gpu::Gpu& gpu, 
 }
 
 int setPartitions(const PlanOptions& o) {
-    const std::vector<isolate::Partition> partitions = isolate::partitionsFrom(o.partitions);
-    isolate::validate(partitions, "partitions");
+    const std::vector<isolate::Partition> partitions = partitionsOf(o);
     gpu::Gpu gpu = openGpu(o.gpu);
     isolate::LeaseBook book = openBook(o.gpu, gpu);
     const auto kept = keeperFor(o.gpu, gpu, book, partitions);
@@ -177,12 +196,23 @@ std::vector<Value> rowOf(const isolate::Holder& holder) {
             sms,
             colors,
             megabytes,
-            {}};
+            share.memoryWall ? Value() : Value("no memory wall")};
 }
 
 std::vector<Value> rowOf(const isolate::Stranger& stranger) {
     const Value user = stranger.user ? Value(std::int64_t{*stranger.user}) : Value();
     return {"?", processOf(stranger.process), user, {}, {}, {}, {}, {}, stranger.why};
+}
+
+/// Who has the memory; nothing where nobody keeps the GPU.
+std::string keeperLine(const GpuOptions& o) {
+    const std::optional<isolate::KeptState> kept = isolate::KeptGpu::stateOf(openBook(o));
+    if (!kept) return {};
+    return fmt::format("kept by process {}: {} MB, of which {} MB are for programs without a memory wall{}\n",
+                       kept->process, kept->allBytes >> 20, kept->releasedBytes >> 20,
+                       kept->unknownBytes == 0 ? ""
+                                               : fmt::format(", and {} MB are to be looked at by the next program",
+                                                             kept->unknownBytes >> 20));
 }
 
 int list(const PlanOptions& o) {
@@ -196,7 +226,7 @@ int list(const PlanOptions& o) {
     for (const isolate::Holder& holder : occupancy.holders) r.add(rowOf(holder));
     for (const isolate::Stranger& stranger : occupancy.strangers) r.add(rowOf(stranger));
     if (o.json.empty()) {
-        writeOutput("-", report::text(r));
+        writeOutput("-", report::text(r) + keeperLine(o.gpu));
     } else {
         writeJson(o.json, report::fileJson(r));
     }
@@ -265,37 +295,70 @@ int evaluate(const EvaluateOptions& o) {
 
 struct InsideOptions {
     GpuOptions gpu;
-    std::string partition;
+    std::string partition, walls = "both";
     std::vector<std::string> command;
 };
 
+/// Those that a program would stand beside without a memory wall of their own slow it down, whatever it has.
+void warnOfNeighbours(const isolate::LeaseBook& book, const std::string& partition) {
+    for (const isolate::Holder& holder : book.occupancy().holders)
+        if (!holder.share.memoryWall && holder.share.partition.name != partition)
+            fmt::print(
+                stderr,
+                "bulkhead: process {} ({}) in partition {} has no memory wall: it slows down what is beside it\n",
+                holder.process, printable(holder.program), holder.share.partition.name);
+}
+
+/// What a program without a memory wall can have at most: the driver keeps to it, as a client of MPS.
+std::string memoryLimit(const GpuOptions& o, const isolate::LeaseBook& book, const isolate::Partition& partition) {
+    const std::optional<isolate::KeptState> kept = isolate::KeptGpu::stateOf(book);
+    std::size_t all = kept ? kept->allBytes : 0;
+    if (all == 0)
+        gpu::check(gpu::realDriver(),
+                   gpu::realDriver().cuDeviceTotalMem(&all, gpu::realDevice(gpu::GpuName::parse(o.gpu).ordinal)),
+                   "cannot tell how much memory the GPU has");
+    return fmt::format("0={}M", static_cast<std::uint64_t>(static_cast<double>(all) * partition.memory) >> 20);
+}
+
+/// Has the driver show this GPU alone, as its first.
+void showOnly(const std::string& gpu) {
+    const auto ordinal = static_cast<std::size_t>(gpu::GpuName::parse(gpu).ordinal);
+    const std::vector<std::string> visible = splitWords(environment("CUDA_VISIBLE_DEVICES"), ',');
+    setVariable("CUDA_VISIBLE_DEVICES", ordinal < visible.size() ? visible[ordinal] : std::to_string(ordinal));
+}
+
 /// The driver library in front of the program joins; here only what can be told before is.
 int runInside(const InsideOptions& o) {
+    if (o.walls != "both" && o.walls != "compute") throw Error("--walls {}: give both or compute", o.walls);
+    const bool shared = gpu::capabilitiesOf(o.gpu.gpu).sharedByProcesses, placed = shared && o.walls == "compute";
     isolate::waitForServer(o.gpu.gpu);
     {
         const isolate::LeaseBook book = openBook(o.gpu);
-        const std::vector<isolate::Partition> partitions = book.partitions();
-        std::vector<std::string> names;
-        names.reserve(partitions.size());
-        for (const isolate::Partition& partition : partitions) names.push_back(partition.name);
-        if (std::find(names.begin(), names.end(), o.partition) == names.end())
-            throw Error("no partition {} on {}{}: there are {}", o.partition, o.gpu.gpu, didYouMean(o.partition, names),
-                        fmt::join(names, ", "));
-        if (gpu::capabilitiesOf(o.gpu.gpu).sharedByProcesses) {
+        std::vector<isolate::Partition> partitions = book.partitions();
+        const isolate::Partition& partition = findPartition(partitions, o.partition);
+        warnOfNeighbours(book, o.partition);
+        if (shared) {
             setVariable("BULKHEAD_LIBCUDA", gpu::realDriverFile());
             if (isolate::needsKeeper(o.gpu.gpu, partitions.size()) && !isolate::KeptGpu::isReady(book)) {
                 gpu::Gpu gpu = openGpu(o.gpu);
                 keeperFor(o.gpu, gpu, book, partitions);
             }
+            if (placed) setVariable("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", memoryLimit(o.gpu, book, partition));
         }
         setVariable("BULKHEAD_LEASES", std::filesystem::absolute(book.folder()).string());
     }
-    setVariable("BULKHEAD_GPU", o.gpu.gpu);
+    if (placed) {
+        showOnly(o.gpu.gpu);
+    } else {
+        setVariable("BULKHEAD_GPU", o.gpu.gpu);
+    }
     setVariable("BULKHEAD_SET", fmt::format("{}", fmt::join(o.gpu.settings, " ")));
     setVariable("BULKHEAD_PARTITION", o.partition);
+    setVariable("BULKHEAD_WALLS", o.walls);
     setVariable("BULKHEAD_SUMMARY", "0");
-    const std::string audited = environment("LD_AUDIT");
-    setVariable("LD_AUDIT", libraryFolder() + "/" + kGateLibrary + (audited.empty() ? "" : ":" + audited));
+    const std::string folder = libraryFolder() + (placed ? "/placed" : ""), audited = environment("LD_AUDIT");
+    setVariable("LD_AUDIT", folder + "/" + kGateLibrary + (audited.empty() ? "" : ":" + audited));
+    if (placed) becomeProgramAsItIs(o.command, folder);
     becomeProgram(o.command);
 }
 
@@ -329,6 +392,9 @@ void setUpPlan(CommandLine line, const char* name, const char* brief, int (*act)
                    "N of equal size; shares of SMs[/memory], as in A=50%,B=25%/50%; or a JSON file")
             .typeName("PARTITIONS")
             .required();
+        sub.option("--strict", o->strict, "partitions that nobody may be in, or beside, without a memory wall")
+            .typeName("NAME")
+            .delimiter(',');
     }
     if (act == plan || act == list) addJsonOption(sub, o->json);
     sub.chosen([=] { *chosen = [=] { return act(*o); }; });
@@ -340,6 +406,9 @@ void setUpInside(CommandLine line, const Chosen& chosen) {
     addGpuOptions(sub, o->gpu);
     addLeaseOptions(sub, o->gpu);
     sub.option("--partition", o->partition, "partition, by name").typeName("NAME").required();
+    sub.option("--walls", o->walls, "both, or compute: any program, kept to its SMs and amount of memory alone")
+        .typeName("WHICH")
+        .showDefault();
     sub.option("COMMAND", o->command, "CUDA program and its arguments, after --").required();
     sub.chosen([=] { *chosen = [=] { return runInside(*o); }; });
 }

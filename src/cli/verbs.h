@@ -57,6 +57,9 @@ void expectProgram(const std::string& name);
 
 /// Starts a CUDA program in the place of this one, with our driver before any other. Throws Error if that cannot be.
 [[noreturn]] void becomeProgram(std::vector<std::string> words);
+/// The same with another driver library in front, that of a folder, and no runtime of ours: whatever the program brings
+/// along is to work.
+[[noreturn]] void becomeProgramAsItIs(std::vector<std::string> words, const std::string& folder);
 
 // One file each.
 Action setUpCalibrate(CommandLine);

@@ -34,6 +34,7 @@ void BlockStore::releaseAll() {
     for (const auto page : left_) api_.cuMemRelease(page);
     blocks_.clear();
     left_.clear();
+    missing_ = 0;
     settled_ = false;
 }
 
@@ -63,9 +64,9 @@ void BlockStore::settle(const std::string& kinds) {
 }
 
 Bytes BlockStore::bytes() const {
-    const auto ones = static_cast<std::size_t>(
-        std::count_if(blocks_.begin(), blocks_.end(), [](const Block& block) { return block.kind == 1; }));
-    return ones == 0 ? blocks_.size() * blockBytes_ : 2 * std::min(ones, blocks_.size() - ones) * blockBytes_;
+    std::array<std::size_t, kUnknown + 1> ofKind = {};
+    for (const Block& block : blocks_) ++ofKind.at(block.kind);
+    return (ofKind[1] == 0 ? ofKind[0] : 2 * std::min(ofKind[0], ofKind[1])) * blockBytes_;
 }
 
 bool BlockStore::inUse() const {
@@ -92,6 +93,42 @@ Bytes BlockStore::bytesOf(std::uint64_t owner) const {
 
 void BlockStore::giveBack(std::uint64_t owner) {
     for (Block& block : blocks_) std::replace(block.owner.begin(), block.owner.end(), owner, std::uint64_t{0});
+}
+
+Bytes BlockStore::release(Bytes bytes) {
+    Bytes given = 0;
+    const auto give = [&](bool known) {
+        // From the end, where nobody has begun yet.
+        for (std::size_t i = blocks_.size(); i-- > 0 && given + blockBytes_ <= bytes;) {
+            const Block& block = blocks_[i];
+            if ((block.kind != kUnknown) != known || block.owner != decltype(block.owner){}) continue;
+            api_.cuMemRelease(block.handle);
+            blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(i));
+            given += blockBytes_;
+        }
+    };
+    give(false);
+    give(true);
+    return given;
+}
+
+void BlockStore::takeMissing() {
+    driver::CUmemGenericAllocationHandle handle = 0;
+    for (; missing_ > 0 && create(blockBytes_, handle); --missing_) blocks_.push_back({handle, kUnknown});
+}
+
+std::vector<std::size_t> BlockStore::unknown() const {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+        if (blocks_[i].kind == kUnknown) found.push_back(i);
+    return found;
+}
+
+void BlockStore::nameKinds(const std::string& kinds) {
+    const std::vector<std::size_t> blocks = unknown();
+    if (kinds.size() != blocks.size()) throw Error("{} kinds for {} blocks of memory", kinds.size(), blocks.size());
+    for (std::size_t i = 0; i < kinds.size(); ++i)
+        if (kinds[i] == '0' || kinds[i] == '1') blocks_[blocks[i]].kind = kinds[i] == '1' ? 1 : 0;
 }
 
 int BlockStore::share(std::size_t block) const {

@@ -42,13 +42,27 @@ class BlockStore {
     /// That an owner has of a color.
     Bytes bytesOf(std::uint64_t owner) const;
     void giveBack(std::uint64_t owner);
+    /// Gives blocks that are nobody's back to the driver, of unknown kind first, so that somebody can have their memory
+    /// from there. Returns how many bytes it gave: no more than these, and less where others have the rest.
+    Bytes release(Bytes bytes);
+    /// Takes as much from the driver again, once it is free there. What comes back is of unknown kind.
+    void expect(Bytes bytes) { missing_ += bytes / blockBytes_; }
+    void takeMissing();
+    /// Of any kind, with what is missing.
+    Bytes allBytes() const { return (blocks_.size() + missing_) * blockBytes_; }
+    /// Blocks whose kind nobody knows yet, by number.
+    std::vector<std::size_t> unknown() const;
+    /// A digit for each of the unknown ones, in order; other characters leave them unknown.
+    void nameKinds(const std::string& kinds);
+
     /// An open file that stands for a block in other processes. Throws Error.
     int share(std::size_t block) const;
 
   private:
+    static constexpr std::uint8_t kUnknown = 2;
     struct Block {
         driver::CUmemGenericAllocationHandle handle = 0;
-        std::uint8_t kind = 0;
+        std::uint8_t kind = 0;                          ///< 0, 1, or kUnknown
         std::array<std::uint64_t, kColors> owner = {};  ///< 0: nobody
     };
     bool create(Bytes bytes, driver::CUmemGenericAllocationHandle&) const;
@@ -60,6 +74,7 @@ class BlockStore {
     bool settled_ = false;
     std::vector<driver::CUmemGenericAllocationHandle> left_;  ///< pages that are left out
     std::vector<Block> blocks_;
+    std::size_t missing_ = 0;  ///< blocks that the driver has, and is to give back
 };
 
 }  // namespace bulkhead::isolate

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -48,12 +49,14 @@ void Keeper::run(const std::function<bool()>& ended) {
     while (!ended() && !told_) {
         std::vector<pollfd> watched = {{listener_.descriptor(), POLLIN, 0}};
         for (const auto& [descriptor, client] : clients_) watched.push_back({descriptor, POLLIN, 0});
-        if (::poll(watched.data(), watched.size(), static_cast<int>(kBetweenLooks.count())) <= 0) continue;
+        const int ready = ::poll(watched.data(), watched.size(), static_cast<int>(kBetweenLooks.count()));
+        store_.takeMissing();
+        if (ready <= 0) continue;
         for (std::size_t i = 1; i < watched.size(); ++i) {
             if (watched[i].revents == 0) continue;
             const auto client = clients_.find(watched[i].fd);
             if (serve(client->second)) continue;
-            store_.giveBack(client->second.number);
+            forget(client->second);
             clients_.erase(client);
         }
         if (watched.front().revents == 0) continue;
@@ -62,6 +65,11 @@ void Keeper::run(const std::function<bool()>& ended) {
             clients_.emplace(descriptor, Client{std::move(*channel), ++lastNumber_, std::nullopt});
         }
     }
+}
+
+void Keeper::forget(const Client& client) {
+    store_.giveBack(client.number);
+    store_.expect(client.released);
 }
 
 /// False once it is gone.
@@ -91,6 +99,9 @@ Keeper::Answer Keeper::answer(Client& client, const json& request) {
     if (what == "show") return show(client, request);
     if (what == "settle") return settle(client, request);
     if (what == "take") return take(client, request);
+    if (what == "release") return release(client);
+    if (what == "show unknown") return showUnknown(client, request);
+    if (what == "name") return nameKinds(client, request);
     if (what == "end") return end(client);
     throw Error("a keeper knows no request {}", printable(what));
 }
@@ -102,6 +113,9 @@ Keeper::Answer Keeper::state() const {
               {"blocks", store_.blocks()},
               {"block_bytes", store_.blockBytes()},
               {"bytes", store_.settled() ? store_.bytes() : 0},
+              {"all_bytes", store_.allBytes() + releasedBytes()},
+              {"released_bytes", releasedBytes()},
+              {"unknown", store_.unknown().size()},
               {"in_use", store_.inUse()}};
     return a;
 }
@@ -115,6 +129,8 @@ void Keeper::expectOwner(const Client& client) const {
 
 Keeper::Answer Keeper::make(const Client& client, const json& request) {
     expectOwner(client);
+    if (releasedBytes() > 0)
+        throw Error("a program without a memory wall has memory of this GPU: it can be taken anew when that has left");
     const std::size_t pages = numberIn(request, "pages_per_block"), skip = numberIn(request, "skip");
     constexpr std::size_t kMostPages = 1024;
     if (pages == 0 || pages > kMostPages || skip > pages) throw Error("blocks of {} pages", pages);
@@ -169,9 +185,49 @@ Keeper::Answer Keeper::take(Client& client, const json& request) {
     return a;
 }
 
+Bytes Keeper::releasedBytes() const {
+    Bytes sum = 0;
+    for (const auto& [descriptor, client] : clients_) sum += client.released;
+    return sum;
+}
+
+/// All of its share, or nothing.
+Keeper::Answer Keeper::release(Client& client) {
+    const Share& share = shareOf(client);
+    if (share.memoryWall) throw Error("partition {} has memory of its colors", share.partition.name);
+    if (client.released > 0) throw Error("process {} has its memory", client.channel.peer().process);
+    client.released = store_.release(share.memoryBytes);
+    if (client.released + store_.blockBytes() <= share.memoryBytes) {
+        const Bytes had = std::exchange(client.released, 0);
+        store_.expect(had);
+        throw Error("{} MB are free of the {} MB of partition {}: programs in other partitions have the rest",
+                    had >> 20, share.memoryBytes >> 20, share.partition.name);
+    }
+    Answer a;
+    a.body["bytes"] = client.released;
+    return a;
+}
+
+Keeper::Answer Keeper::showUnknown(const Client& client, const json& request) const {
+    expectOwner(client);
+    Answer a;
+    const std::vector<std::size_t> blocks = store_.unknown();
+    for (std::size_t i = numberIn(request, "first"); i < blocks.size() && a.files.size() < Channel::kMostFiles; ++i)
+        a.files.emplace_back([&] { return store_.share(blocks[i]); });
+    return a;
+}
+
+Keeper::Answer Keeper::nameKinds(const Client& client, const json& request) {
+    expectOwner(client);
+    if (!request.value("kinds", json()).is_string()) throw Error("a request without kinds");
+    store_.nameKinds(request["kinds"].get<std::string>());
+    return state();
+}
+
 Keeper::Answer Keeper::end(const Client& client) {
     expectOwner(client);
-    if (store_.inUse()) throw Error("tenants have memory of this GPU: it can be given back when they have left");
+    if (store_.inUse() || releasedBytes() > 0)
+        throw Error("tenants have memory of this GPU: it can be given back when they have left");
     told_ = true;
     return {};
 }

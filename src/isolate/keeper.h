@@ -14,7 +14,8 @@ namespace bulkhead::isolate {
 
 /// Keeps what the tenants of a card share: what a survey found of it, and its memory in blocks, which it hands out as
 /// open files over a socket in the folder of leases. A tenant has what it took until its connection ends, however that
-/// comes about. It is given memory of the colors of its own lease, and no more than its share.
+/// comes about. It is given memory of the colors of its own lease, and no more than its share. One without a memory
+/// wall has its memory from the driver, to which the keeper gives so much for as long as the tenant is there.
 ///
 /// A keeper has no context on the GPU, so that no fault there concerns it. Tenants whose keeper is killed go on: memory
 /// that is mapped stays.
@@ -33,6 +34,7 @@ class Keeper {
         Channel channel;
         std::uint64_t number = 0;  ///< as an owner of blocks
         std::optional<Share> share;
+        Bytes released = 0;  ///< to the driver, for its sake
     };
     struct Answer {
         nlohmann::json body = nlohmann::json::object();
@@ -45,7 +47,13 @@ class Keeper {
     Answer show(const Client&, const nlohmann::json&) const;
     Answer settle(const Client&, const nlohmann::json&);
     Answer take(Client&, const nlohmann::json&);
+    Answer release(Client&);
+    Answer showUnknown(const Client&, const nlohmann::json&) const;
+    Answer nameKinds(const Client&, const nlohmann::json&);
     Answer end(const Client&);
+    void forget(const Client&);
+    /// That the driver has for tenants without a memory wall.
+    Bytes releasedBytes() const;
     const Share& shareOf(Client&) const;
     void expectOwner(const Client&) const;
 

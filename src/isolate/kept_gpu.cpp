@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <limits>
 #include <thread>
 
 #include "base/error.h"
@@ -85,6 +87,24 @@ std::array<std::vector<std::uint64_t>, 2> addressesOnSides(driver::CUdeviceptr b
     return found;
 }
 
+constexpr std::size_t kSamplesOfBlock = 32;
+constexpr double kNever = std::numeric_limits<double>::max();
+
+/// The kind of a block from times of addresses in it, equally far apart, from SMs of one side: memory that is near if
+/// the kind is 0 is far if it is 1. '?' where that cannot be told. What disturbs times makes them longer.
+char kindFrom(std::span<const std::uint32_t> times, const walls::SideRow& row, unsigned near) {
+    constexpr double kNearer = 1.15;  // an H200's other side is 1.5 times as far
+    const Bytes stride = row.blockBytes() / kSamplesOfBlock;
+    std::array<double, 2> least = {kNever, kNever};
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        double& ofSide = least.at(parity(i * stride & row.mask & (row.blockBytes() - 1)) ? 1 : 0);
+        ofSide = std::min(ofSide, static_cast<double>(times[i]));
+    }
+    if (least[0] == kNever || least[1] == kNever) return '?';
+    if (least.at(1 - near) > kNearer * least.at(near)) return '0';
+    return least.at(near) > kNearer * least.at(1 - near) ? '1' : '?';
+}
+
 /// Every tenant relies on them, so they are tried before they are believed: a group that was taken for one of the other
 /// side would put its programs' copies of lines where the neighbour's are.
 std::vector<dissect::L2Region> regionsOfGroups(gpu::Gpu& gpu, const walls::Sight& sight,
@@ -109,6 +129,15 @@ KeptGpu::KeptGpu(gpu::Gpu& gpu, const LeaseBook& book, Channel channel)
 bool KeptGpu::isReady(const LeaseBook& book) {
     const std::optional<Channel> channel = channelTo(book);
     return channel && !askOf(*channel, {{"do", "state"}}).body.value("survey", json()).is_null();
+}
+
+std::optional<KeptState> KeptGpu::stateOf(const LeaseBook& book) {
+    const std::optional<Channel> channel = channelTo(book);
+    if (!channel) return std::nullopt;
+    const json state = askOf(*channel, {{"do", "state"}}).body;
+    const Bytes block = state.value("block_bytes", Bytes{0}), all = state.value("all_bytes", Bytes{0});
+    return KeptState{state.value("process", pid_t{0}), all, state.value("released_bytes", Bytes{0}),
+                     state.value("unknown", std::size_t{0}) * block};
 }
 
 std::shared_ptr<KeptGpu> KeptGpu::find(gpu::Gpu& gpu, const LeaseBook& book) {
@@ -137,7 +166,9 @@ void KeptGpu::readState(const json& state) {
     if (state.contains("survey") && !state["survey"].is_null())
         survey_ = walls::Survey::fromJson(state["survey"], "the keeper's survey");
     bytes_ = state.value("bytes", Bytes{0});
+    allBytes_ = state.value("all_bytes", Bytes{0});
     blocks_ = state.value("blocks", std::size_t{0});
+    unknown_ = state.value("unknown", std::size_t{0});
 }
 
 driver::CUmemGenericAllocationHandle KeptGpu::import(const OwnDescriptor& file) const {
@@ -147,6 +178,16 @@ driver::CUmemGenericAllocationHandle KeptGpu::import(const OwnDescriptor& file) 
                    &handle, reinterpret_cast<void*>(static_cast<std::intptr_t>(file.get())), kByFile),
                "cannot use memory that a keeper has");
     return handle;
+}
+
+std::vector<driver::CUmemGenericAllocationHandle> KeptGpu::importAll(const char* request, std::size_t count) const {
+    std::vector<driver::CUmemGenericAllocationHandle> handles;
+    while (handles.size() < count) {
+        const Channel::Message shown = ask({{"do", request}, {"first", handles.size()}});
+        if (shown.files.empty()) throw Error("the keeper of {} has lost memory", gpu_.name());
+        for (const OwnDescriptor& file : shown.files) handles.push_back(import(file));
+    }
+    return handles;
 }
 
 void KeptGpu::look(Bytes reserve) {
@@ -168,13 +209,7 @@ void KeptGpu::look(Bytes reserve) {
         const Bytes blockBytes = pages * dissect::kPageBytes;
         if (blocks_ < 2) throw Error("{} has {} MB of memory free: too little for walls", gpu_.name(), free >> 20);
         walls::PagePool pool(gpu_, walls::PagePool::Blocks{blockBytes, blocks_ * blockBytes});
-        std::vector<walls::PagePool::Handle> handles;
-        while (handles.size() < blocks_) {
-            const Channel::Message shown = ask({{"do", "show"}, {"first", handles.size()}});
-            if (shown.files.empty()) throw Error("the keeper of {} has lost memory", gpu_.name());
-            for (const OwnDescriptor& file : shown.files) handles.push_back(import(file));
-        }
-        pool.append(handles);
+        pool.append(importAll("show", blocks_));
         pool.clear();
         if (!inPage) inPage = sight.sideMask(pool.base());
         const std::vector<bool> sides = sight.sidesOfPages(pool.base(), pool.pages(), *inPage);
@@ -197,6 +232,31 @@ void KeptGpu::look(Bytes reserve) {
         return;
     }
     throw Error("the memory of {} lies in no order that walls could use", gpu_.name());
+}
+
+void KeptGpu::release() const {
+    ask({{"do", "release"}});
+}
+
+bool KeptGpu::lookAtUnknown(const walls::SmSet& own) {
+    if (unknown_ == 0 || !survey_) return false;
+    walls::GreenGroups groups(gpu_, survey_->topology, survey_->regionOfGroup);
+    const auto place = groups.place(own);
+    if (!place) return false;
+    const auto first = static_cast<std::size_t>(std::find(own.begin(), own.end(), true) - own.begin());
+    const Bytes blockBytes = survey_->row.blockBytes();
+    walls::PagePool pool(gpu_, walls::PagePool::Blocks{blockBytes, unknown_ * blockBytes});
+    pool.append(importAll("show unknown", unknown_));
+    std::vector<std::uint64_t> addresses;
+    for (Bytes at = 0; at < pool.bytes(); at += blockBytes / kSamplesOfBlock) addresses.push_back(pool.base() + at);
+    const dissect::Times times = place->timeAtomics(gpu_, addresses);
+    std::string kinds;
+    for (std::size_t block = 0; block < unknown_; ++block)
+        kinds += kindFrom(std::span(times).subspan(block * kSamplesOfBlock, kSamplesOfBlock), survey_->row,
+                          survey_->topology.sideOf.at(first));
+    pool.clear();
+    readState(ask({{"do", "name"}, {"kinds", kinds}}).body);
+    return true;
 }
 
 void KeptGpu::end() {

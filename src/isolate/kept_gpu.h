@@ -10,6 +10,14 @@
 
 namespace bulkhead::isolate {
 
+/// What a keeper says of itself.
+struct KeptState {
+    pid_t process = 0;
+    Bytes allBytes = 0;       ///< that it is in charge of
+    Bytes releasedBytes = 0;  ///< of these, at the driver for programs without a memory wall
+    Bytes unknownBytes = 0;   ///< of these, back from there, and not looked at yet
+};
+
 /// A GPU of which a keeper has the memory and knows the ways, as those see it who ask that keeper.
 class KeptGpu final : public walls::BlockSource {
   public:
@@ -17,6 +25,8 @@ class KeptGpu final : public walls::BlockSource {
     static std::shared_ptr<KeptGpu> find(gpu::Gpu&, const LeaseBook&);
     /// Whether a keeper answers that knows the GPU.
     static bool isReady(const LeaseBook&);
+    /// Empty where nobody keeps the GPU.
+    static std::optional<KeptState> stateOf(const LeaseBook&);
     /// The same, and starts a keeper where there is none: `command`, which lives on.
     static std::shared_ptr<KeptGpu> start(gpu::Gpu&, const LeaseBook&, const std::vector<std::string>& command);
 
@@ -28,6 +38,15 @@ class KeptGpu final : public walls::BlockSource {
     void end();
 
     Bytes bytes() const override { return bytes_; }
+    /// With what the keeper gave to the driver, for programs without a memory wall.
+    Bytes allBytes() const { return allBytes_; }
+    /// Has the keeper give this process's share to the driver, for as long as the process is there. Throws Error if
+    /// others have some of it.
+    void release() const;
+    /// Finds the kinds of blocks that came back from the driver, from SMs of this process's own: others may be at work.
+    /// Those that it cannot tell stay unknown. False if there were none. Only for the owner of the folder, and root.
+    bool lookAtUnknown(const walls::SmSet& own);
+
     /// From another keeper of the GPU, where the one that it had is gone. Throws Error where there is none.
     std::vector<Block> take(unsigned color, std::array<std::size_t, 2> ofKind) override;
 
@@ -37,13 +56,14 @@ class KeptGpu final : public walls::BlockSource {
     bool findAnother();
     void readState(const nlohmann::json&);
     driver::CUmemGenericAllocationHandle import(const OwnDescriptor&) const;
+    std::vector<driver::CUmemGenericAllocationHandle> importAll(const char* request, std::size_t count) const;
 
     gpu::Gpu& gpu_;
     LeaseBook book_;
     Channel channel_;
     std::optional<walls::Survey> survey_;
-    Bytes bytes_ = 0;
-    std::size_t blocks_ = 0;
+    Bytes bytes_ = 0, allBytes_ = 0;
+    std::size_t blocks_ = 0, unknown_ = 0;
 };
 
 }  // namespace bulkhead::isolate

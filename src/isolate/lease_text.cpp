@@ -36,7 +36,8 @@ std::string leaseText(const Holder& holder) {
                          {"partition", toJson({share.partition}).at("partitions").at(0)},
                          {"sms", share.sms},
                          {"colors", share.colors},
-                         {"memory_bytes", share.memoryBytes}}) +
+                         {"memory_bytes", share.memoryBytes},
+                         {"memory_wall", share.memoryWall}}) +
            "\n";
 }
 
@@ -53,6 +54,7 @@ Holder readLease(std::string_view text) {
     holder.share.sms = thingsFrom(lease, "sms");
     holder.share.colors = thingsFrom(lease, "colors");
     holder.share.memoryBytes = lease.get<Bytes>("memory_bytes");
+    lease.read("memory_wall", holder.share.memoryWall);
     return holder;
 }
 

@@ -146,6 +146,17 @@ bool samePlace(const Share& a, const Share& b) {
     return a.partition.name == b.partition.name && a.sms == b.sms && a.colors == b.colors;
 }
 
+/// Those in strict partitions rely on the memory walls of everybody else.
+void expectStrictness(const Share& wanted, const std::vector<Holder>& holders) {
+    for (const Holder& holder : holders) {
+        if (wanted.partition.strict && !holder.share.memoryWall)
+            throw Error("partition {} is strict, and {} has no memory wall: it can be joined after that has left",
+                        wanted.partition.name, describe(holder));
+        if (!wanted.memoryWall && holder.share.partition.strict)
+            throw Error("without a memory wall nobody can join beside {}, whose partition is strict", describe(holder));
+    }
+}
+
 void expectRoom(const Share& wanted, const std::vector<Holder>& holders) {
     unsigned inside = 0;
     const Holder* last = nullptr;
@@ -175,6 +186,13 @@ void sweep(const LeaseFolder& folder) {
             // No file of ours; who looks next says so.
         }
     }
+}
+
+void expectNoneStrict(const std::vector<Partition>& partitions, const std::string& name) {
+    for (const Partition& partition : partitions)
+        if (partition.strict)
+            throw Error("partition {}: partition {} is strict, so nobody can be inside without a memory wall", name,
+                        partition.name);
 }
 
 /// A folder of this user's that nobody else can even look into.
@@ -302,6 +320,7 @@ Lease LeaseBook::enter(LeaseFolder folder, const Share& share) const {
     const Occupancy others = look(&folder, lease);
     if (!others.strangers.empty()) throw Error("{}", others.strangers.front().why);
     expectRoom(share, others.holders);
+    expectStrictness(share, others.holders);
     // It gets its name when it is whole and locked: a lease that can be seen is one that is held.
     const std::string unfinished = LeaseFolder::unfinishedName(), name = lease + std::string(kSuffix);
     try {
@@ -322,10 +341,14 @@ Lease LeaseBook::join(const Share& share) {
     return enter(std::move(folder), share);
 }
 
-Lease LeaseBook::join(const std::string& name, const std::function<Plan(const std::vector<Partition>&)>& divide) {
+Lease LeaseBook::join(const std::string& name, const std::function<Plan(const std::vector<Partition>&)>& divide,
+                      bool memoryWall) {
     LeaseFolder folder = expectPartitions();
     const LeaseFolder::File book = lockBook(folder);
-    const Share share = divide(partitionsIn(folder)).find(name);
+    const std::vector<Partition> partitions = partitionsIn(folder);
+    if (!memoryWall) expectNoneStrict(partitions, name);
+    Share share = divide(partitions).find(name);
+    share.memoryWall = memoryWall;
     return enter(std::move(folder), share);
 }
 

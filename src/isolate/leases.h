@@ -90,8 +90,10 @@ class LeaseBook {
     std::string map() const;
 
     /// Takes a place in a partition of the current ones, as `divide` cuts them. Throws Error: unknown or full
-    /// partition, walls that a holder under earlier partitions still stands in, or a stranger.
-    Lease join(const std::string& name, const std::function<Plan(const std::vector<Partition>&)>& divide);
+    /// partition, walls that a holder under earlier partitions still stands in, a stranger, or somebody without a
+    /// memory wall in or beside a strict partition.
+    Lease join(const std::string& name, const std::function<Plan(const std::vector<Partition>&)>& divide,
+               bool memoryWall = true);
     /// Takes a place in one partition of a plan, whatever the current partitions are. Throws Error likewise.
     Lease join(const Share&);
 

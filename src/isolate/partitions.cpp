@@ -83,8 +83,8 @@ std::vector<Partition> partitionsFromJson(const nlohmann::json& json, const std:
     for (const nlohmann::json& one : json["partitions"]) {
         if (!one.is_object()) throw Error("{}: a partition is an object with name and sms", where);
         for (const auto& [key, value] : one.items())
-            if (key != "name" && key != "sms" && key != "memory" && key != "tenants")
-                throw Error("{}: a partition has name, sms, memory and tenants, not {}", where, key);
+            if (key != "name" && key != "sms" && key != "memory" && key != "tenants" && key != "strict")
+                throw Error("{}: a partition has name, sms, memory, tenants and strict, not {}", where, key);
         if (!one.contains("name") || !one["name"].is_string()) throw Error("{}: a partition has no name", where);
         if (!one.contains("sms")) throw Error("{}: partition {} has no sms", where, one["name"].get<std::string>());
         Partition partition;
@@ -96,6 +96,11 @@ std::vector<Partition> partitionsFromJson(const nlohmann::json& json, const std:
             if (!tenants.is_number_unsigned() || tenants < 1u || tenants > kMostTenants)
                 throw Error("{}: tenants of partition {}: choose from 1 to {}", where, partition.name, kMostTenants);
             partition.tenants = tenants.get<unsigned>();
+        }
+        if (one.contains("strict")) {
+            if (!one["strict"].is_boolean())
+                throw Error("{}: strict of partition {} is true or false", where, partition.name);
+            partition.strict = one["strict"].get<bool>();
         }
         partitions.push_back(std::move(partition));
     }
@@ -109,7 +114,8 @@ nlohmann::ordered_json toJson(const std::vector<Partition>& partitions) {
         list.push_back({{"name", p.name},
                         {"sms", fmt::format("{:.12g}%", p.sms * 100)},
                         {"memory", fmt::format("{:.12g}%", p.memory * 100)},
-                        {"tenants", p.tenants}});
+                        {"tenants", p.tenants},
+                        {"strict", p.strict}});
     nlohmann::ordered_json json = schemas::kPartitions.begin();
     json["partitions"] = std::move(list);
     return json;
@@ -127,7 +133,7 @@ std::vector<Partition> partitionsFrom(const std::string& textOrFile) {
 std::vector<Partition> equalPartitions(unsigned count) {
     if (count == 0) throw Error("partitions: choose at least 1");
     std::vector<Partition> partitions;
-    for (unsigned i = 1; i <= count; ++i) partitions.push_back({"P" + std::to_string(i), 1.0 / count, 1.0 / count, 1});
+    for (unsigned i = 1; i <= count; ++i) partitions.push_back({"P" + std::to_string(i), 1.0 / count, 1.0 / count});
     return partitions;
 }
 

@@ -13,6 +13,7 @@ struct Partition {
     double sms = 0;        ///< its share, above 0 and at most 1
     double memory = 0;     ///< likewise, of slices, DRAM and capacity
     unsigned tenants = 1;  ///< processes that may be in it at once
+    bool strict = false;   ///< nobody may be in it, or beside it, without a memory wall
 
     bool operator==(const Partition&) const = default;
 };
@@ -20,8 +21,8 @@ struct Partition {
 /// "A=50%,B=25%/50%": the share of SMs and, after a slash, that of memory where it differs.
 std::vector<Partition> parsePartitions(std::string_view);
 
-/// {"partitions": [{"name": "A", "sms": "50%", "memory": "50%", "tenants": 1}]}; memory and tenants may be
-/// left out.
+/// {"partitions": [{"name": "A", "sms": "50%", "memory": "50%", "tenants": 1, "strict": false}]}; all but name and sms
+/// may be left out.
 std::vector<Partition> partitionsFromJson(const nlohmann::json&, const std::string& where);
 nlohmann::ordered_json toJson(const std::vector<Partition>&);
 

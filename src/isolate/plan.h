@@ -30,6 +30,7 @@ struct Share {
     Partition partition;
     std::vector<unsigned> sms, colors;  ///< in order
     Bytes memoryBytes = 0;
+    bool memoryWall = true;  ///< without: its memory is of all colors, and slows down whoever shares them
 
     bool operator==(const Share&) const = default;
     /// Whether both hold an SM or a color.

@@ -12,7 +12,7 @@
 #include "driver/simulated_driver.h"
 #include "gate/gate.h"
 #include "gpu/page_colors.h"
-#include "isolate/divided_gpu.h"
+#include "isolate/tenancy.h"
 #include "libcuda/devices.h"
 
 // What libbulkhead asks of the driver library in front of a program; see libbulkhead/include/bulkhead.h.
@@ -20,14 +20,7 @@
 namespace bulkhead::libcuda {
 namespace {
 
-/// Everything that a place in a partition stands on.
-struct Tenancy {
-    gpu::Gpu gpu;
-    isolate::Lease lease;
-    std::optional<walls::WalledGpu> walled;
-    isolate::Plan plan;
-    std::optional<walls::PartitionContext> tenant;
-};
+using isolate::Tenancy;
 
 std::mutex mutex;
 std::atomic<bool> walled = false, used = false, refused = false;
@@ -52,21 +45,19 @@ isolate::LeaseBook openBook() {
     return openBook(gpu);
 }
 
+/// BULKHEAD_WALLS says which: both, or compute alone.
+bool wantsMemoryWall() {
+    const std::string text = environment("BULKHEAD_WALLS", "both");
+    if (text != "both" && text != "compute") throw Error("BULKHEAD_WALLS is '{}': give both or compute", text);
+    return text == "both";
+}
+
 void join(const std::string& name) {
     if (tenancy()) throw Error("this process is in partition {} already", tenancy()->lease.share().partition.name);
     if (used) throw Error("a partition is joined before the first CUDA call");
-    auto place = std::make_unique<Tenancy>(Tenancy{openChosenGpu(), {}, {}, {}, {}});
-    isolate::LeaseBook book = openBook(place->gpu);
-    place->lease = book.join(name, [&](const std::vector<isolate::Partition>& partitions) {
-        std::shared_ptr<isolate::KeptGpu> kept;
-        if (isolate::needsKeeper(place->gpu.name(), partitions.size())) kept = isolate::KeptGpu::find(place->gpu, book);
-        isolate::DividedGpu divided = isolate::divide(place->gpu, partitions, book.map(), kept);
-        place->walled.emplace(std::move(divided.walled));
-        place->plan = std::move(divided.plan);
-        return place->plan;
-    });
-    place->tenant.emplace(place->walled->enclose(isolate::wallsOf(place->lease.share(), *place->walled)));
-    tenancy() = std::move(place);
+    gpu::Gpu gpu = openChosenGpu();
+    isolate::LeaseBook book = openBook(gpu);
+    tenancy() = Tenancy::join(std::move(gpu), book, name, wantsMemoryWall());
     walled = true;
 }
 

@@ -63,6 +63,7 @@ class WalledContext {
     /// Of a block's shared memory, by blocks that look for work: a word, and what dynamic shared memory is aligned to.
     int sharedBytesTaken() const { return hasPersistentBlocks() ? 16 : 0; }
     bool placedByDriver() const { return place_ != nullptr; }
+    const GreenPlace* place() const { return place_.get(); }
 
     // Modules and launches: walled_launches.cpp.
     driver::CUmodule load(const void* image);
@@ -86,6 +87,8 @@ class WalledContext {
 
     // Memory: walled_memory.cpp.
     driver::CUdeviceptr allocate(Bytes);
+    /// Where there is no memory wall.
+    driver::CUdeviceptr allocateManaged(Bytes, unsigned flags);
     void free(driver::CUdeviceptr);
     /// Whether nobody else can say anything of this address.
     bool isTranslated(driver::CUdeviceptr address) const { return space_ && space_->contains(address); }
@@ -177,6 +180,8 @@ class WalledContext {
     void plainCopy(const End& to, const End& from, std::size_t width, std::size_t height, driver::CUstream);
     void copyOnDevice(const End& to, const End& from, std::size_t width, std::size_t height, driver::CUstream);
     void launchMover(const char* name, std::size_t elements, driver::CUstream, void** parameters);
+    /// Throws Failure if the share has less left.
+    void expectLeft(Bytes) const;
     driver::CUdeviceptr allocatePages(Bytes);
     bool hasComputeWall() const { return !walls_.sms.empty(); }
     bool hasPersistentBlocks() const { return hasComputeWall() && !placedByDriver(); }

@@ -34,6 +34,7 @@ bool isRefused(const WalledContext& walled, DeviceAttribute attribute) {
             return true;
         case A::managedMemory:
         case A::concurrentManagedAccess:
+            return walled.hasMemoryWall();
         case A::pageableMemoryAccess:
         case A::pageableUsesHostTables:
         case A::virtualMemory:

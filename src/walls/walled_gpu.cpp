@@ -347,6 +347,9 @@ const Walls& PartitionContext::walls() const {
 BlockPlacement PartitionContext::placement() const {
     return walled_->placedByDriver() ? BlockPlacement::driver : BlockPlacement::blocks;
 }
+driver::CUcontext PartitionContext::placeOfDriver() const {
+    return walled_->placedByDriver() ? walled_->place()->context() : nullptr;
+}
 driver::CUdeviceptr PartitionContext::realAddress(driver::CUdeviceptr address) const {
     return walled_->realAddress(address);
 }

@@ -11,11 +11,27 @@ namespace bulkhead::walls {
 
 using driver::CUdeviceptr;
 
-CUdeviceptr WalledContext::allocate(Bytes bytes) {
+void WalledContext::expectLeft(Bytes bytes) const {
     if (bytes == 0) throw Failure{driver::CUDA_ERROR_INVALID_VALUE, "an allocation of 0 bytes"};
     if (walls_.memory != 0 && bytes > walls_.memory - used_)
         throw Failure{driver::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes asked for, {} of a share of {} left",
                                                                     bytes, walls_.memory - used_, walls_.memory)};
+}
+
+/// It moves between GPU and host as it is used, and has no color.
+CUdeviceptr WalledContext::allocateManaged(Bytes bytes, unsigned flags) {
+    expectLeft(bytes);
+    CUdeviceptr address = 0;
+    check(inner_.cuMemAllocManaged(&address, bytes, flags), "");
+    Allocation allocation;
+    allocation.bytes = bytes;
+    allocations_.emplace(address, allocation);
+    used_ += bytes;
+    return address;
+}
+
+CUdeviceptr WalledContext::allocate(Bytes bytes) {
+    expectLeft(bytes);
     Allocation allocation;
     allocation.bytes = bytes;
     CUdeviceptr address = 0;

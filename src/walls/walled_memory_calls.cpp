@@ -55,14 +55,14 @@ CUresult memGetAddressRange(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr a
     });
 }
 
-/// Calls by which memory would come from elsewhere than the share.
-template <auto member>
+/// Calls by which memory would come from elsewhere than the share, or would have no color.
+template <auto member, bool (WalledContext::*refuses)() const>
 struct Unlimited;
-template <class... Parameters, CUresult (*DriverApi::*member)(Parameters...)>
-struct Unlimited<member> {
+template <class... Parameters, CUresult (*DriverApi::*member)(Parameters...), bool (WalledContext::*refuses)() const>
+struct Unlimited<member, refuses> {
     static CUresult call(Parameters... parameters) {
         return waitingInside([&](WalledContext& walled) {
-            if (walled.limitsMemory())
+            if ((walled.*refuses)())
                 throw Failure{CUDA_ERROR_NOT_SUPPORTED, "memory that is not of the share cannot be had inside walls"};
             const auto behindIt = walled.inner().*member;
             check(behindIt ? behindIt(behind(walled, parameters)...) : CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
@@ -71,7 +71,20 @@ struct Unlimited<member> {
 };
 template <auto... members>
 void passOnUnlimited(DriverApi& api) {
-    ((api.*members = Unlimited<members>::call), ...);
+    ((api.*members = Unlimited<members, &WalledContext::limitsMemory>::call), ...);
+}
+template <auto... members>
+void passOnUncolored(DriverApi& api) {
+    ((api.*members = Unlimited<members, &WalledContext::hasMemoryWall>::call), ...);
+}
+
+CUresult memAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned flags) {
+    return inside([&](WalledContext& walled) {
+        requireOutput(address);
+        if (walled.hasMemoryWall())
+            throw Failure{CUDA_ERROR_NOT_SUPPORTED, "managed memory has no color, so it cannot be had inside walls"};
+        *address = walled.allocateManaged(bytes, flags);
+    });
 }
 
 template <class T>
@@ -136,9 +149,10 @@ void enterMemoryCalls(DriverApi& api) {
            &DriverApi::cuMemHostUnregister, &DriverApi::cuMemPoolCreate, &DriverApi::cuMemPoolDestroy,
            &DriverApi::cuMemPoolGetAttribute, &DriverApi::cuMemPoolSetAttribute, &DriverApi::cuMemPoolTrimTo,
            &DriverApi::cuMemGetAllocationGranularity>(api);
-    passOnUnlimited<&DriverApi::cuMemAllocManaged, &DriverApi::cuMemAdvise, &DriverApi::cuMemAdvise_v2,
-                    &DriverApi::cuMemPrefetchAsync, &DriverApi::cuMemPrefetchAsync_v2,
-                    &DriverApi::cuStreamAttachMemAsync, &DriverApi::cuMemAddressReserve, &DriverApi::cuMemAddressFree,
+    api.cuMemAllocManaged = memAllocManaged;
+    passOnUncolored<&DriverApi::cuMemAdvise, &DriverApi::cuMemAdvise_v2, &DriverApi::cuMemPrefetchAsync,
+                    &DriverApi::cuMemPrefetchAsync_v2, &DriverApi::cuStreamAttachMemAsync>(api);
+    passOnUnlimited<&DriverApi::cuMemAddressReserve, &DriverApi::cuMemAddressFree,
                     &DriverApi::cuMemCreate, &DriverApi::cuMemRelease, &DriverApi::cuMemMap, &DriverApi::cuMemUnmap,
                     &DriverApi::cuMemSetAccess, &DriverApi::cuMemGetAccess, &DriverApi::cuMemRetainAllocationHandle,
                     &DriverApi::cuMemGetAllocationPropertiesFromHandle, &DriverApi::cuMemExportToShareableHandle,

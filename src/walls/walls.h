@@ -133,6 +133,8 @@ class PartitionContext {
     const Walls& walls() const;
     /// Blocks or the driver.
     BlockPlacement placement() const;
+    /// The green context that confines work to its SMs, where the driver places blocks; else null.
+    driver::CUcontext placeOfDriver() const;
 
     /// Where an address that was allocated here really is. The same address where nothing is translated.
     driver::CUdeviceptr realAddress(driver::CUdeviceptr) const;

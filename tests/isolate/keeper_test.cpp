@@ -176,6 +176,68 @@ TEST_F(Keepers, HaveBackWhatATenantTookOnceItIsGone) {
     for (const auto& block : taken) gpu_.api().cuMemRelease(block.handle);
 }
 
+TEST_F(Keepers, GiveTheDriverWhatProgramsWithoutAMemoryWallHave) {
+    const auto owner = looked();
+    const Bytes all = owner->allBytes(), inPairs = owner->bytes(), block = owner->survey()->row.blockBytes();
+    book_.setPartitions(parsePartitions("A=50%,B=50%"));
+    const auto freeBytes = [&] {
+        std::size_t free = 0, total = 0;
+        gpu_.context().makeCurrent();
+        EXPECT_EQ(gpu_.api().cuMemGetInfo(&free, &total), driver::CUDA_SUCCESS);
+        return Bytes{free};
+    };
+    auto kept = KeptGpu::find(gpu_, book_);
+    EXPECT_NE(refusal([&] { kept->release(); }).find("has no lease"), std::string::npos);
+    {
+        const Lease walled = join(owner, "A");
+        EXPECT_NE(refusal([&] { KeptGpu::find(gpu_, book_)->release(); }).find("memory of its colors"),
+                  std::string::npos);
+    }
+    const auto split = [&](const std::vector<Partition>& partitions) {
+        return makePlan(divisibleGpuOf(gpu_, *walled_), partitions);
+    };
+    const Lease lease = book_.join("A", split, false);
+    const Bytes before = freeBytes();
+    kept->release();
+    const Bytes released = freeBytes() - before;
+    EXPECT_EQ(released, lease.share().memoryBytes / block * block);
+    EXPECT_EQ(KeptGpu::stateOf(book_)->releasedBytes, released);
+    EXPECT_EQ(KeptGpu::stateOf(book_)->allBytes, all);
+    EXPECT_NE(refusal([&] { kept->release(); }).find("has its memory"), std::string::npos);
+    EXPECT_NE(refusal([&] { owner->end(); }).find("tenants have memory"), std::string::npos);
+    // It comes back when the program is gone, and whoever comes next looks at it.
+    kept.reset();
+    for (int i = 0; i < 200 && KeptGpu::stateOf(book_)->unknownBytes < released; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(KeptGpu::stateOf(book_)->unknownBytes, released);
+    auto next = KeptGpu::find(gpu_, book_);
+    walls::SmSet own(8, false);
+    const std::vector<std::uint8_t>& sides = next->survey()->topology.sideOf;
+    for (std::size_t sm = 0; sm < own.size(); ++sm) own[sm] = sides[sm] == 1;
+    EXPECT_TRUE(next->lookAtUnknown(own));
+    EXPECT_FALSE(next->lookAtUnknown(own));
+    EXPECT_EQ(next->bytes(), inPairs);
+}
+
+TEST_F(Keepers, GiveNothingWhereOthersHaveIt) {
+    const auto owner = looked();
+    book_.setPartitions(parsePartitions("A=50%,B=50%"));
+    std::vector<walls::BlockSource::Block> taken;
+    {
+        const Lease walled = join(owner, "B");
+        taken = owner->take(walled.share().colors.front(), {1000, 1000});
+    }
+    Share everything = {{"C", 1, 1}, {0}, {0}, owner->allBytes(), false};
+    const Lease lease = book_.join(everything);
+    const auto kept = KeptGpu::find(gpu_, book_);
+    // Blocks of a color are taken in pairs of both kinds: what is left has no partner.
+    const std::string why = fmt::format("{} MB are free of the {} MB of partition C",
+                                        (owner->allBytes() - owner->bytes()) >> 20, owner->allBytes() >> 20);
+    EXPECT_NE(refusal([&] { kept->release(); }).find(why), std::string::npos);
+    EXPECT_EQ(KeptGpu::stateOf(book_)->releasedBytes, 0u);
+    for (const auto& block : taken) gpu_.api().cuMemRelease(block.handle);
+}
+
 TEST_F(Keepers, AnswerNonsenseWithOneLineAndGoOn) {
     const auto folder = book_.openFolder().path();
     const auto channel = Channel::connect(folder, Keeper::kSocket);

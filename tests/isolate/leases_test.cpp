@@ -109,6 +109,35 @@ TEST_F(Leases, TenantsShareAPartition) {
     EXPECT_NE(refusal([&] { return book().join("A", divide); }).find("2 of 2 programs"), std::string::npos);
 }
 
+TEST_F(Leases, SayWhoHasNoMemoryWall) {
+    book().setPartitions(parsePartitions("A=50%,B=50%"));
+    const Lease a = book().join("A", divide, false), b = book().join("B", divide);
+    EXPECT_FALSE(a.share().memoryWall);
+    for (const Holder& holder : book().occupancy().holders)
+        EXPECT_EQ(holder.share.memoryWall, holder.share.partition.name == "B");
+}
+
+TEST_F(Leases, NobodyIsBesideAStrictPartitionWithoutAMemoryWall) {
+    std::vector<Partition> partitions = parsePartitions("A=50%,B=50%");
+    book().setPartitions(partitions);
+    partitions[1].strict = true;
+    {
+        const Lease before = book().join("A", divide, false);
+        book().setPartitions(partitions);
+        EXPECT_NE(refusal([&] { return book().join("B", divide); }).find("B is strict, and A of process"),
+                  std::string::npos);
+    }
+    for (const char* name : {"A", "B"})
+        EXPECT_NE(refusal([&] { return book().join(name, divide, false); }).find("partition B is strict"),
+                  std::string::npos);
+    const Lease b = book().join("B", divide);
+    EXPECT_EQ(refusal([&] { return book().join("A", divide); }), "joined");
+    // Whoever is inside keeps what was promised to it.
+    book().setPartitions(parsePartitions("A=50%,B=50%"));
+    EXPECT_NE(refusal([&] { return book().join("A", divide, false); }).find("whose partition is strict"),
+              std::string::npos);
+}
+
 TEST_F(Leases, LeavingMakesRoom) {
     book().setPartitions(parsePartitions("A=100%"));
     book().join("A", divide).leave();

@@ -49,6 +49,7 @@ TEST(Partitions, BadTextIsRefusedInWords) {
 TEST(Partitions, JsonSaysTheSameAsItWasMadeFrom) {
     std::vector<Partition> p = parsePartitions("A=50%,B=25%/12.5%");
     p[1].tenants = 3;
+    p[1].strict = true;
     EXPECT_EQ(partitionsFromJson(nlohmann::json(toJson(p)), "test"), p);
 }
 

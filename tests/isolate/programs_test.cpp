@@ -120,6 +120,38 @@ TEST_F(Programs, ThatKnowNothingOfItRunInsideAPartition) {
     EXPECT_NE(unknown.output.find("did you mean small?"), std::string::npos) << unknown.output;
 }
 
+TEST_F(Programs, CanGoWithoutAMemoryWall) {
+    ASSERT_EQ(isolate("set", {"--partitions", "A=50%,B=50%"}).exitCode, 0);
+    const std::string program = build("examples/managed_memory.cu");
+    // Managed memory has no color.
+    EXPECT_NE(isolate("run", {"--partition", "A", "--", program}).exitCode, 0);
+    const Outcome inside = isolate("run", {"--partition", "A", "--walls", "compute", "--", program});
+    EXPECT_EQ(inside.exitCode, 0) << inside.output;
+    EXPECT_NE(inside.output.find("managed_memory: passed\n"), std::string::npos) << inside.output;
+    const Outcome unknown = isolate("run", {"--partition", "A", "--walls", "paper", "--", program});
+    EXPECT_EQ(unknown.exitCode, 2);
+    EXPECT_NE(unknown.output.find("give both or compute"), std::string::npos) << unknown.output;
+}
+
+TEST_F(Programs, WithoutAMemoryWallAreSeenByOthers) {
+    ASSERT_EQ(isolate("set", {"--partitions", "A=50%,B=50%"}).exitCode, 0);
+    gpu::Gpu gpu = gpu::Gpu::open("sim:gtx1080");
+    isolate::LeaseBook book(leases(), isolate::identityOf(gpu));
+    const auto divide = [&](const std::vector<isolate::Partition>& all) { return isolate::planFor(gpu, all, ""); };
+    const isolate::Lease lease = book.join("A", divide, false);
+    EXPECT_NE(isolate("list", {}).output.find("no memory wall"), std::string::npos);
+    const std::string program = build("examples/vector_add.cu");
+    const Outcome beside = isolate("run", {"--partition", "B", "--", program});
+    EXPECT_EQ(beside.exitCode, 0) << beside.output;
+    EXPECT_NE(beside.output.find("in partition A has no memory wall"), std::string::npos) << beside.output;
+    const Outcome strict = isolate("set", {"--partitions", "A=50%,B=50%", "--strict", "B"});
+    ASSERT_EQ(strict.exitCode, 0) << strict.output;
+    const Outcome refused = isolate("run", {"--partition", "B", "--", program});
+    EXPECT_NE(refused.exitCode, 0);
+    EXPECT_NE(refused.output.find("partition B is strict"), std::string::npos) << refused.output;
+    EXPECT_EQ(isolate("set", {"--partitions", "A=50%,B=50%", "--strict", "C"}).exitCode, 2);
+}
+
 TEST_F(Programs, WithRightsOfTheirOwnAreNotStarted) {
     if (geteuid() != 0) GTEST_SKIP() << "only root can give a program another group's rights";
     ASSERT_EQ(isolate("set", {"--partitions", "A=50%,B=50%"}).exitCode, 0);

@@ -120,6 +120,27 @@ TEST_F(WaysOut, TheDriverBehindIsNotFoundByItsName) {
     EXPECT_EQ(outcome.output.find(" SMs"), std::string::npos) << outcome.output;
 }
 
+/// The driver library of compute walls alone finds everything else in the one behind it, and there is no device where
+/// it could not join: a driver of tests has none of the calls that it needs.
+TEST_F(WaysOut, WithoutAMemoryWallLeadToTheDriverBehindOnlyFromAPartition) {
+    const std::string gate = std::string(BULKHEAD_PROGRAM).substr(0, std::string(BULKHEAD_PROGRAM).rfind('/')) +
+                             "/lib/placed/libbulkhead-gate.so";
+    const std::string driver = std::string(BULKHEAD_OUTSIDE) + "/libcuda.so.1";
+    const std::vector<std::string> ways = {"soname", "path", "file:v2", "crooked:nested", "library", "namespace"};
+    std::vector<std::string> words = {
+        "env",           "LD_AUDIT=" + gate, "BULKHEAD_LIBCUDA=" + driver, "BULKHEAD_PARTITION=A", BULKHEAD_WAYS_OUT,
+        BULKHEAD_OUTSIDE};
+    words.insert(words.end(), ways.begin(), ways.end());
+    const Outcome outcome = run(words);
+    expectNoWayOut(outcome, ways.size());
+    EXPECT_EQ(outcome.output.find(" SMs"), std::string::npos) << outcome.output;
+    EXPECT_NE(outcome.output.find("the NVIDIA driver is too old"), std::string::npos) << outcome.output;
+    // What is not in the library itself is found behind it, and nowhere else.
+    const Outcome tables = run({"env", "LD_AUDIT=" + gate, "BULKHEAD_LIBCUDA=" + driver, "BULKHEAD_PARTITION=A",
+                                BULKHEAD_WAYS_OUT, BULKHEAD_OUTSIDE, "soname:tables"});
+    EXPECT_EQ(seen(tables).size(), 1u) << tables.output;
+}
+
 /// A program of nvcc that says how many SMs it sees and allocates memory, started in a partition of 10 SMs by way of a
 /// shell, which nobody can look into beforehand. Its runtime is NVIDIA's.
 class NvidiasRuntime : public WaysOut {
