@@ -21,6 +21,7 @@
 #include "cli/common_options.h"
 #include "cli/elf_file.h"
 #include "cli/verbs.h"
+#include "gate/gate.h"
 #include "gpu/capabilities.h"
 #include "gpu/gpu.h"
 #include "metrics/output.h"
@@ -125,6 +126,21 @@ bool isSanitizer(const std::string& library) {
     return library.starts_with("libasan.so");
 }
 
+/// Before what is audited already.
+void putUpGate(const std::string& folder) {
+    const std::string before = environment("LD_AUDIT");
+    set("LD_AUDIT", folder + "/" + kGateLibrary + (before.empty() ? "" : ":" + before));
+}
+
+/// Frameworks that compile kernels are to load PTX, which our driver runs and walls are put up in, not machine code.
+void askForPtx() {
+    const fs::path libraries = libraryFolder();
+    for (const fs::path& sdk : {libraries / "sdk", libraries / "../sdk"})
+        if (const fs::path assembler = sdk / "toolkit/bin/ptxas"; fs::exists(assembler))
+            set("TRITON_PTXAS_PATH", fs::canonical(assembler).string());
+    set("CUPY_COMPILE_WITH_PTX", "1");
+}
+
 /// Behind what is preloaded already. A path with a separator of that list in it is left to the search for libraries.
 void preloadStaticRuntime(const fs::path& program) {
     const std::optional<ElfFile> elf = ElfFile::read(readFile(program, kMostProgramBytes));
@@ -145,6 +161,7 @@ void preloadStaticRuntime(const fs::path& program) {
 }
 
 void prepareEnvironment(const ExecOptions& options) {
+    set("BULKHEAD_EXEC", "1");
     set("BULKHEAD_GPU", options.gpu);
     set("BULKHEAD_SCHEDULER", options.scheduler);
     set("BULKHEAD_SET", fmt::format("{}", fmt::join(options.settings, " ")));
@@ -166,6 +183,7 @@ void prepareEnvironment(const ExecOptions& options) {
     expectWritable(options.timed);
     set("BULKHEAD_LIBCUDA", gpu::Gpu::open(options.gpu).driverFile());
     set("BULKHEAD_TIMED", fs::absolute(options.timed).string());
+    set("BULKHEAD_EXEC", "1");
     set("BULKHEAD_SUMMARY", "0");
     becomeProgram(options.command);
 }
@@ -209,6 +227,8 @@ void becomeProgram(std::vector<std::string> words) {
     const std::string before = environment("LD_LIBRARY_PATH");
     set("LD_LIBRARY_PATH", libraryFolder() + (before.empty() ? "" : ":" + before));
     preloadStaticRuntime(program);
+    putUpGate(libraryFolder());
+    askForPtx();
     start(program, words);
 }
 
@@ -219,6 +239,7 @@ void becomeProgramAsItIs(std::vector<std::string> words, const std::string& fold
         throw Error("{}: is setuid, setgid or has capabilities, so it cannot be run with Bulkhead's driver",
                     words.front());
     const std::string before = environment("LD_LIBRARY_PATH");
+    putUpGate(folder);
     // What a program of bulkhead cc needs comes last: NVIDIA's own is as good.
     set("LD_LIBRARY_PATH", folder + (before.empty() ? "" : ":" + before) + ":" + libraryFolder());
     start(program, words);

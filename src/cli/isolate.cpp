@@ -17,7 +17,6 @@
 #include "dissect/map_file.h"
 #include "evaluation/evaluation.h"
 #include "experiment/interruption.h"
-#include "gate/gate.h"
 #include "gpu/gpu_name.h"
 #include "gpu/real_driver.h"
 #include "isolate/divided_gpu.h"
@@ -355,10 +354,9 @@ int runInside(const InsideOptions& o) {
     setVariable("BULKHEAD_SET", fmt::format("{}", fmt::join(o.gpu.settings, " ")));
     setVariable("BULKHEAD_PARTITION", o.partition);
     setVariable("BULKHEAD_WALLS", o.walls);
+    setVariable("BULKHEAD_EXEC", "");
     setVariable("BULKHEAD_SUMMARY", "0");
-    const std::string folder = libraryFolder() + (placed ? "/placed" : ""), audited = environment("LD_AUDIT");
-    setVariable("LD_AUDIT", folder + "/" + kGateLibrary + (audited.empty() ? "" : ":" + audited));
-    if (placed) becomeProgramAsItIs(o.command, folder);
+    if (placed) becomeProgramAsItIs(o.command, libraryFolder() + "/placed");
     becomeProgram(o.command);
 }
 
@@ -407,7 +405,7 @@ void setUpInside(CommandLine line, const Chosen& chosen) {
     addLeaseOptions(sub, o->gpu);
     sub.option("--partition", o->partition, "partition, by name").typeName("NAME").required();
     sub.option("--walls", o->walls, "both, or compute: any program, kept to its SMs and amount of memory alone")
-        .typeName("WHICH")
+        .typeName("HOW")
         .showDefault();
     sub.option("COMMAND", o->command, "CUDA program and its arguments, after --").required();
     sub.chosen([=] { *chosen = [=] { return runInside(*o); }; });

@@ -94,9 +94,10 @@ int answer(Body&& body) {
     }
 }
 
-/// Whether this process was started inside walls: the gate that keeps other drivers out is in it.
-bool behindGate() {
-    return environment("LD_AUDIT").find(kGateLibrary) != std::string::npos;
+/// Whether this process was started inside walls: the gate that keeps other drivers out is in it, and not for the sake
+/// of a simulated GPU of its own.
+bool startedInside() {
+    return environment("LD_AUDIT").find(kGateLibrary) != std::string::npos && environment("BULKHEAD_EXEC").empty();
 }
 
 bool joinFromEnvironment() {
@@ -106,7 +107,7 @@ bool joinFromEnvironment() {
     try {
         if (!name.empty()) {
             join(name);
-        } else if (behindGate()) {
+        } else if (startedInside()) {
             throw Error("this program was started inside a partition, and BULKHEAD_PARTITION is gone: no device");
         }
     } catch (const std::exception& e) {

@@ -9,14 +9,19 @@
 
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <iterator>
 
+#include "gate/gate.h"
 #include "static_runtime/jumps.h"
 #include "static_runtime/loaded_file.h"
 #include "static_runtime/static_runtime.h"
 
 namespace bulkhead::staticRuntime {
 namespace {
+
+constexpr const char* kRuntimes[] = {"libcudart.so.12", "libcudart.so.13"};
 
 bool beginsWith(const char* text, const char* prefix) {
     return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
@@ -56,15 +61,18 @@ struct LinkedRuntime {
     }
 };
 
-/// Our runtime for that version, from the folder of this library.
-void* openRuntime(const char* name) {
+/// Our runtime for a version, from the folder of this library. Opened once.
+void* openRuntime(std::size_t version) {
+    static void* opened[std::size(kRuntimes)];
+    if (opened[version]) return opened[version];
+    const char* const name = kRuntimes[version];
     Dl_info own;
     if (dladdr(reinterpret_cast<const void*>(&openRuntime), &own) == 0) return nullptr;
     const char* const slash = std::strrchr(own.dli_fname, '/');
     const int folder = slash ? static_cast<int>(slash + 1 - own.dli_fname) : 0;
     char path[PATH_MAX];
     if (std::snprintf(path, sizeof path, "%.*s%s", folder, own.dli_fname, name) >= PATH_MAX) return nullptr;
-    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return opened[version] = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
 void warn(const char* object, const char* why) {
@@ -113,28 +121,58 @@ void takeItsPlace(const dl_phdr_info& object, const char* path, bool isProgram) 
     const LinkedRuntime linked(file);
     if (!linked.isNvidias || linked.calls == 0) return;
     if (!isProgram && linked.isInPieces) return warn(path, "in a library of relocatable code it cannot be replaced");
-    const char* const version = linked.isOf12 ? "libcudart.so.12" : linked.isOf13 ? "libcudart.so.13" : nullptr;
-    if (!version) return warn(path, "it is neither that of CUDA 12 nor of CUDA 13");
-    void* const ours = openRuntime(version);
+    if (!linked.isOf12 && !linked.isOf13) return warn(path, "it is neither that of CUDA 12 nor of CUDA 13");
+    void* const ours = openRuntime(linked.isOf12 ? 0 : 1);
     if (!ours) return warn(path, dlerror());
     if (!leadCalls(object, file, linked.calls, ours)) return warn(path, "this system does not let its code be changed");
     if (!isProgram) registerAgain(object, file);
 }
 
-/// Called for each object that is loaded when the program starts; the first is the program.
+constexpr std::size_t kMostObjects = 4096;
+std::uintptr_t seen[kMostObjects];  ///< where objects are that were looked at
+std::size_t seenCount = 0;
+bool hasBegun = false;
+
+bool isNew(const dl_phdr_info& object) {
+    // One without code may share its address with others, and has no runtime.
+    const auto at = reinterpret_cast<std::uintptr_t>(object.dlpi_phdr);
+    for (std::size_t i = 0; i < seenCount; ++i)
+        if (seen[i] == at) return false;
+    if (seenCount < kMostObjects) seen[seenCount++] = at;
+    return true;
+}
+
+/// Called for each object; the first is the program.
 int look(dl_phdr_info* object, std::size_t, void* first) {
     const bool isProgram = *static_cast<bool*>(first);
     *static_cast<bool*>(first) = false;
     const char* const path = isProgram ? "/proc/self/exe" : object->dlpi_name;
-    if (path && *path == '/') takeItsPlace(*object, path, isProgram);
+    if (isNew(*object) && path && *path == '/') takeItsPlace(*object, path, isProgram);
     return 0;
 }
 
-__attribute__((constructor)) void lookAtProgram() {
-    if (getauxval(AT_SECURE) != 0) return;
+void lookAtAll() {
     bool first = true;
     dl_iterate_phdr(look, &first);
 }
 
+/// Whether the gate tells of libraries that are loaded later. Nothing can be loaded then, so runtimes are now.
+bool behindGate() {
+    const char* const audited = std::getenv("LD_AUDIT");
+    return audited && std::strstr(audited, kGateLibrary);
+}
+
+__attribute__((constructor)) void lookAtProgram() {
+    if (getauxval(AT_SECURE) != 0) return;
+    lookAtAll();
+    if (!behindGate()) return;
+    for (std::size_t version = 0; version < std::size(kRuntimes); ++version) openRuntime(version);
+    hasBegun = true;
+}
+
 }  // namespace
 }  // namespace bulkhead::staticRuntime
+
+extern "C" __attribute__((visibility("default"))) void bulkheadLookAtLibraries() {
+    if (bulkhead::staticRuntime::hasBegun) bulkhead::staticRuntime::lookAtAll();
+}

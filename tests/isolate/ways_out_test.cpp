@@ -165,15 +165,35 @@ class NvidiasRuntime : public WaysOut {
     }
 };
 
-/// As PyTorch brings it along, it asks the driver for tables that only NVIDIA's has.
-TEST_F(NvidiasRuntime, HasNoDevice) {
-    const std::vector<std::vector<std::string>> ways = {{"-cudart", "shared"}, {"-cudart", "static", "-Xlinker", "-s"}};
-    for (const std::vector<std::string>& options : ways) {
-        const Outcome outcome = started(options);
-        EXPECT_EQ(outcome.output.find(" SMs"), std::string::npos) << outcome.output;
-        EXPECT_EQ(outcome.output.find("allocated"), std::string::npos) << outcome.output;
-        EXPECT_NE(outcome.output.find("no device: "), std::string::npos) << outcome.output;
-    }
+/// It asks the driver for tables that only NVIDIA's has, and nobody can tell where its calls are.
+TEST_F(NvidiasRuntime, WithoutItsSymbolsHasNoDevice) {
+    const Outcome outcome = started({"-cudart", "static", "-Xlinker", "-s"});
+    EXPECT_EQ(outcome.output.find(" SMs"), std::string::npos) << outcome.output;
+    EXPECT_EQ(outcome.output.find("allocated"), std::string::npos) << outcome.output;
+    EXPECT_NE(outcome.output.find("no device: "), std::string::npos) << outcome.output;
+}
+
+/// As PyTorch brings it along: a library of its own, found before any other by the path in the program.
+TEST_F(NvidiasRuntime, BesideAProgramIsReplacedByOneBehindWalls) {
+    const Outcome outcome = started({"-cudart", "shared"});
+    EXPECT_NE(outcome.output.find("10 SMs"), std::string::npos) << outcome.output;
+    EXPECT_NE(outcome.output.find("allocated"), std::string::npos) << outcome.output;
+}
+
+/// As CuPy brings it along.
+TEST_F(NvidiasRuntime, InsideALibraryThatIsLoadedLaterIsReplaced) {
+    const std::string source = std::string(BULKHEAD_SOURCE_DIR) + "/tests/isolate/outside/later.cu";
+    const std::string library = (folder / "later.so").string();
+    const Outcome built = run({findNvcc(), "-shared", "-Xcompiler", "-fPIC", source, "-o", library});
+    ASSERT_EQ(built.exitCode, 0) << built.output;
+    const auto look = [&](std::vector<std::string> words) {
+        words.insert(words.end(), {"--gpu", "sim:gtx1080", "--", "python3", "-c",
+                                   "import ctypes, sys; ctypes.CDLL(sys.argv[1]).look()", library});
+        return run(words).output;
+    };
+    EXPECT_EQ(look({BULKHEAD_PROGRAM, "isolate", "run", "--leases", leases(), "--partition", "A"}),
+              "10 SMs, 0 wrong\n");
+    EXPECT_EQ(look({BULKHEAD_PROGRAM, "exec", "--quiet"}), "20 SMs, 0 wrong\n");
 }
 
 /// Ours takes its place in a program with symbols, and has the walls.

@@ -1,5 +1,5 @@
-// What clang calls to assemble PTX: `ptxas [options] --output-file OUT IN`. The PTX itself is what our driver runs and
-// NVIDIA's compiles when it is loaded, so it is passed on as it is.
+// What clang and Triton call to assemble PTX: `ptxas [options] --output-file OUT IN`. The PTX itself is what our driver
+// runs and NVIDIA's compiles when it is loaded, so it is passed on as it is.
 
 #include <fmt/format.h>
 
@@ -13,10 +13,17 @@
 
 namespace {
 
+/// Triton makes the PTX that this version knows: drivers of CUDA 12.8 and newer load it.
+constexpr const char* kVersion = "bulkhead: PTX is passed on to the driver\nCuda compilation tools, release 12.8\n";
+
 void copyThrough(int count, char** arguments) {
     std::string input, output;
     for (int i = 1; i < count; ++i) {
         const std::string_view argument = arguments[i];
+        if (argument == "--version" || argument == "-V") {
+            fmt::print("{}", kVersion);
+            return;
+        }
         const bool takesValue = argument == "--output-file" || argument == "-o" || argument == "--gpu-name";
         if (takesValue && i + 1 == count) throw bulkhead::Error("{} needs a value", argument);
         if (takesValue) {
