@@ -129,8 +129,7 @@ std::shared_ptr<isolate::KeptGpu> keeperFor(const GpuOptions& o, gpu::Gpu& gpu, 
                                             const std::vector<isolate::Partition>& partitions) {
     if (!isolate::needsKeeper(o.gpu, partitions.size())) {
         // Other walls take their memory from the driver.
-        if (gpu.capabilities().sharedByProcesses)
-            if (const auto kept = isolate::KeptGpu::find(gpu, book)) kept->end();
+        if (gpu.capabilities().sharedByProcesses) isolate::KeptGpu::end(book);
         return nullptr;
     }
     auto kept = isolate::KeptGpu::start(gpu, book, keepCommand(o, book));
@@ -172,9 +171,7 @@ int keep(const PlanOptions& o) {
 
 int clear(const PlanOptions& o) {
     expectFolder(o.gpu);
-    gpu::Gpu gpu = openGpu(o.gpu);
-    const isolate::LeaseBook book = openBook(o.gpu, gpu);
-    if (const auto kept = isolate::KeptGpu::find(gpu, book)) kept->end();
+    isolate::KeptGpu::end(openBook(o.gpu));
     return kDone;
 }
 
@@ -357,6 +354,8 @@ int runInside(const InsideOptions& o) {
     setVariable("BULKHEAD_EXEC", "");
     setVariable("BULKHEAD_SUMMARY", "0");
     if (placed) becomeProgramAsItIs(o.command, libraryFolder() + "/placed");
+    // CuPy's reductions are machine code otherwise, and it does not look whether that could be run.
+    if (shared && environment("CUPY_ACCELERATORS").empty()) setVariable("CUPY_ACCELERATORS", "");
     becomeProgram(o.command);
 }
 

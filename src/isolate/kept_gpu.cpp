@@ -259,8 +259,8 @@ bool KeptGpu::lookAtUnknown(const walls::SmSet& own) {
     return true;
 }
 
-void KeptGpu::end() {
-    ask({{"do", "end"}});
+void KeptGpu::end(const LeaseBook& book) {
+    if (const std::optional<Channel> channel = channelTo(book)) askOf(*channel, {{"do", "end"}});
 }
 
 /// Whether there is one that keeps memory in the same order.

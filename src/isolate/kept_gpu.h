@@ -34,8 +34,8 @@ class KeptGpu final : public walls::BlockSource {
     const std::optional<walls::Survey>& survey() const { return survey_; }
     /// Looks at the GPU and at all of its memory but `reserve`, which is to be quiet, unless somebody did before.
     void look(Bytes reserve);
-    /// Gives all memory back and ends the keeper. Throws Error while there are tenants.
-    void end();
+    /// Gives all memory back and ends the keeper, if there is one. Throws Error while there are tenants.
+    static void end(const LeaseBook&);
 
     Bytes bytes() const override { return bytes_; }
     /// With what the keeper gave to the driver, for programs without a memory wall.

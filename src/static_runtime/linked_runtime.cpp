@@ -23,6 +23,8 @@ namespace {
 
 constexpr const char* kRuntimes[] = {"libcudart.so.12", "libcudart.so.13"};
 
+bool hasBegun = false;  ///< with the program's own code, and libraries are looked at that it loads
+
 bool beginsWith(const char* text, const char* prefix) {
     return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
 }
@@ -120,7 +122,11 @@ void takeItsPlace(const dl_phdr_info& object, const char* path, bool isProgram) 
     const LoadedFile file(path);
     const LinkedRuntime linked(file);
     if (!linked.isNvidias || linked.calls == 0) return;
-    if (!isProgram && linked.isInPieces) return warn(path, "in a library of relocatable code it cannot be replaced");
+    if (!isProgram && linked.isInPieces) {
+        // Frameworks load many that they never use.
+        if (!hasBegun) warn(path, "in a library of relocatable code it cannot be replaced");
+        return;
+    }
     if (!linked.isOf12 && !linked.isOf13) return warn(path, "it is neither that of CUDA 12 nor of CUDA 13");
     void* const ours = openRuntime(linked.isOf12 ? 0 : 1);
     if (!ours) return warn(path, dlerror());
@@ -131,7 +137,6 @@ void takeItsPlace(const dl_phdr_info& object, const char* path, bool isProgram) 
 constexpr std::size_t kMostObjects = 4096;
 std::uintptr_t seen[kMostObjects];  ///< where objects are that were looked at
 std::size_t seenCount = 0;
-bool hasBegun = false;
 
 bool isNew(const dl_phdr_info& object) {
     // One without code may share its address with others, and has no runtime.

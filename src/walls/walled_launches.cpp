@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "driver/fatbin.h"
+#include "gpu/simulated_device.h"
 #include "ptx/persistent_blocks.h"
 #include "walls/walled_context.h"
 
@@ -41,6 +42,17 @@ bool ownsShared(const ptx::Module& module, const ptx::Function& kernel) {
     };
     return std::any_of(module.variables.begin(), module.variables.end(), isOwn) ||
            std::any_of(kernel.variables.begin(), kernel.variables.end(), isOwn);
+}
+
+/// A simulated driver says why itself.
+std::string whyNotLoaded(const std::string& ptx) {
+    if (!gpu::lastError().empty()) return {};
+    const auto word = [&](const char* directive) {
+        const std::size_t at = ptx.find(directive);
+        return at == std::string::npos ? std::string("?") : ptx.substr(at, ptx.find_first_of("\n,", at) - at);
+    };
+    return fmt::format("the driver does not load PTX of {} {}: compile with PTX that it knows", word(".version"),
+                       word(".target"));
 }
 
 }  // namespace
@@ -110,7 +122,7 @@ CUmodule WalledContext::load(const void* image) {
     CUmodule module = nullptr;
     if (const driver::CUresult result = inner_.cuModuleLoadData(&module, walledModule.text.c_str());
         result != driver::CUDA_SUCCESS)
-        throw Failure{result, ""};
+        throw Failure{result, whyNotLoaded(walledModule.text)};
     modules_.emplace(module, std::move(content));
     return module;
 }

@@ -162,7 +162,7 @@ TEST_F(Keepers, HaveBackWhatATenantTookOnceItIsGone) {
     const auto all = kept->take(own, {most, most});
     EXPECT_EQ(all.size() * owner->survey()->row.blockBytes(), owner->bytes());
     EXPECT_TRUE(kept->take(own, {1, 1}).empty());
-    EXPECT_NE(refusal([&] { owner->end(); }).find("tenants have memory"), std::string::npos);
+    EXPECT_NE(refusal([&] { KeptGpu::end(book_); }).find("tenants have memory"), std::string::npos);
     for (const auto& block : all) gpu_.api().cuMemRelease(block.handle);
     kept.reset();
     // The keeper sees that in a moment.
@@ -204,7 +204,7 @@ TEST_F(Keepers, GiveTheDriverWhatProgramsWithoutAMemoryWallHave) {
     EXPECT_EQ(KeptGpu::stateOf(book_)->releasedBytes, released);
     EXPECT_EQ(KeptGpu::stateOf(book_)->allBytes, all);
     EXPECT_NE(refusal([&] { kept->release(); }).find("has its memory"), std::string::npos);
-    EXPECT_NE(refusal([&] { owner->end(); }).find("tenants have memory"), std::string::npos);
+    EXPECT_NE(refusal([&] { KeptGpu::end(book_); }).find("tenants have memory"), std::string::npos);
     // It comes back when the program is gone, and whoever comes next looks at it.
     kept.reset();
     for (int i = 0; i < 200 && KeptGpu::stateOf(book_)->unknownBytes < released; ++i)

@@ -1,0 +1,16 @@
+"""A product, a softmax and a sort that XLA compiles, against NumPy."""
+
+import os
+
+os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+import jax
+import jax.numpy as jnp
+import numpy
+
+random = numpy.random.default_rng(1)
+a, b = random.standard_normal((256, 128), dtype=numpy.float32), random.standard_normal((128, 64), dtype=numpy.float32)
+right = bool(numpy.allclose(jax.jit(jnp.dot)(a, b), a @ b, atol=1e-1))
+powers = numpy.exp(a - a.max(1, keepdims=True))
+right &= bool(numpy.allclose(jax.nn.softmax(a, 1), powers / powers.sum(1, keepdims=True), atol=1e-6))
+right &= bool((numpy.asarray(jnp.sort(a.ravel())) == numpy.sort(a.ravel())).all())
+print("right" if right else "wrong", getattr(jax.devices()[0], "core_count", 0), "product, softmax and sort", sep="; ")
