@@ -92,6 +92,7 @@ void WalledContext::clear() {
     inner_.cuStreamSynchronize(default_);
     for (const auto& [address, allocation] : allocations_) release(allocation, address);
     allocations_.clear();
+    mapped_.forget();
     used_ = 0;
     for (auto module = modules_.begin(); module != modules_.end();) {
         if (module->first == movers_) {

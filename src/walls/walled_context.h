@@ -14,6 +14,7 @@
 #include "ptx/persistent_blocks.h"
 #include "walls/color_space.h"
 #include "walls/green_place.h"
+#include "walls/mapped_memory.h"
 #include "walls/walls.h"
 
 namespace bulkhead::walls {
@@ -87,6 +88,7 @@ class WalledContext {
 
     // Memory: walled_memory.cpp.
     driver::CUdeviceptr allocate(Bytes);
+    MappedMemory& mapped() { return mapped_; }
     /// Where there is no memory wall.
     driver::CUdeviceptr allocateManaged(Bytes, unsigned flags);
     void free(driver::CUdeviceptr);
@@ -219,6 +221,7 @@ class WalledContext {
     driver::CUmemoryPool staging_ = nullptr;  ///< plain memory that they copy by way of
 
     std::map<driver::CUdeviceptr, Allocation> allocations_;
+    MappedMemory mapped_{*this};
     Bytes used_ = 0;
 };
 

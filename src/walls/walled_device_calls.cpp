@@ -37,7 +37,6 @@ bool isRefused(const WalledContext& walled, DeviceAttribute attribute) {
             return walled.hasMemoryWall();
         case A::pageableMemoryAccess:
         case A::pageableUsesHostTables:
-        case A::virtualMemory:
         case A::posixHandles:
         case A::poolHandleTypes:
         case A::gpuDirectRdma:

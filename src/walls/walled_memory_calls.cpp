@@ -55,6 +55,63 @@ CUresult memGetAddressRange(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr a
     });
 }
 
+// Memory that the program maps itself: the driver's where nothing limits it, else of the share.
+
+CUresult memAddressReserve(CUdeviceptr* address, std::size_t bytes, std::size_t alignment, CUdeviceptr wanted,
+                           unsigned long long flags) {
+    return inside([&](WalledContext& walled) {
+        requireOutput(address);
+        if (!walled.limitsMemory())
+            return check(walled.inner().cuMemAddressReserve(address, bytes, alignment, wanted, flags));
+        *address = walled.mapped().reserve(bytes, alignment);
+    });
+}
+CUresult memAddressFree(CUdeviceptr address, std::size_t bytes) {
+    return inside([&](WalledContext& walled) {
+        if (!walled.limitsMemory()) return check(walled.inner().cuMemAddressFree(address, bytes));
+        walled.mapped().free(address, bytes);
+    });
+}
+CUresult memCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes, const CUmemAllocationProp* properties,
+                   unsigned long long flags) {
+    return inside([&](WalledContext& walled) {
+        requireOutput(handle);
+        if (!walled.limitsMemory()) return check(walled.inner().cuMemCreate(handle, bytes, properties, flags));
+        if (!properties || properties->requestedHandleTypes != 0)
+            throw Failure{CUDA_ERROR_NOT_SUPPORTED, "memory for other processes cannot be had inside walls"};
+        *handle = walled.mapped().create(bytes);
+    });
+}
+CUresult memRelease(CUmemGenericAllocationHandle handle) {
+    return inside([&](WalledContext& walled) {
+        if (!walled.limitsMemory()) return check(walled.inner().cuMemRelease(handle));
+        walled.mapped().release(handle);
+    });
+}
+CUresult memMap(CUdeviceptr address, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle handle,
+                unsigned long long flags) {
+    return inside([&](WalledContext& walled) {
+        if (!walled.limitsMemory()) return check(walled.inner().cuMemMap(address, bytes, offset, handle, flags));
+        walled.mapped().map(address, bytes, offset, handle);
+    });
+}
+/// Nobody may still be using it.
+CUresult memUnmap(CUdeviceptr address, std::size_t bytes) {
+    return waitingInside([&](WalledContext& walled) {
+        if (!walled.limitsMemory()) return check(walled.inner().cuMemUnmap(address, bytes));
+        walled.synchronize();
+        const auto held = walled.lock();
+        walled.mapped().unmap(address, bytes);
+    });
+}
+CUresult memSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessDesc* access, std::size_t count) {
+    return inside([&](WalledContext& walled) {
+        if (!walled.limitsMemory()) return check(walled.inner().cuMemSetAccess(address, bytes, access, count));
+        if (!walled.mapped().isMapped(address, bytes))
+            throw Failure{CUDA_ERROR_INVALID_VALUE, "addresses that are not mapped"};
+    });
+}
+
 /// Calls by which memory would come from elsewhere than the share, or would have no color.
 template <auto member, bool (WalledContext::*refuses)() const>
 struct Unlimited;
@@ -152,9 +209,14 @@ void enterMemoryCalls(DriverApi& api) {
     api.cuMemAllocManaged = memAllocManaged;
     passOnUncolored<&DriverApi::cuMemAdvise, &DriverApi::cuMemAdvise_v2, &DriverApi::cuMemPrefetchAsync,
                     &DriverApi::cuMemPrefetchAsync_v2, &DriverApi::cuStreamAttachMemAsync>(api);
-    passOnUnlimited<&DriverApi::cuMemAddressReserve, &DriverApi::cuMemAddressFree,
-                    &DriverApi::cuMemCreate, &DriverApi::cuMemRelease, &DriverApi::cuMemMap, &DriverApi::cuMemUnmap,
-                    &DriverApi::cuMemSetAccess, &DriverApi::cuMemGetAccess, &DriverApi::cuMemRetainAllocationHandle,
+    api.cuMemAddressReserve = memAddressReserve;
+    api.cuMemAddressFree = memAddressFree;
+    api.cuMemCreate = memCreate;
+    api.cuMemRelease = memRelease;
+    api.cuMemMap = memMap;
+    api.cuMemUnmap = memUnmap;
+    api.cuMemSetAccess = memSetAccess;
+    passOnUnlimited<&DriverApi::cuMemGetAccess, &DriverApi::cuMemRetainAllocationHandle,
                     &DriverApi::cuMemGetAllocationPropertiesFromHandle, &DriverApi::cuMemExportToShareableHandle,
                     &DriverApi::cuMemImportFromShareableHandle>(api);
     api.cuMemGetInfo = memGetInfo;

@@ -175,10 +175,7 @@ TEST_F(WalledDriver, HasNoContextOnAnotherDevice) {
 
 TEST_F(WalledDriver, TakesNoMemoryBesideTheShare) {
     CUdeviceptr address = 0;
-    CUmemGenericAllocationHandle handle = 0;
-    CUmemAllocationProp properties = {1, 0, {1, device}, nullptr, {}};
     EXPECT_EQ(api.cuMemAllocManaged(&address, 4096, 1), CUDA_ERROR_NOT_SUPPORTED);
-    EXPECT_EQ(api.cuMemCreate(&handle, 2_MiB, &properties, 0), CUDA_ERROR_NOT_SUPPORTED);
     EXPECT_EQ(api.cuMemAlloc(&address, 257_MiB), CUDA_ERROR_OUT_OF_MEMORY);
     constexpr CUlimit kHeapBytes = 2;
     EXPECT_EQ(api.cuCtxSetLimit(kHeapBytes, 1_GiB), CUDA_ERROR_NOT_SUPPORTED);
