@@ -57,6 +57,15 @@ CUresult memGetAddressRange(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr a
 
 // Memory that the program maps itself: the driver's where nothing limits it, else of the share.
 
+/// Needs no context that is current.
+CUresult memGetAllocationGranularity(std::size_t* granularity, const CUmemAllocationProp* properties,
+                                     CUmemAllocationGranularity_flags option) {
+    return call([&] {
+        const std::shared_ptr<WalledContext> walled = ContextRegistry::instance().latest();
+        if (!walled) throw Failure{CUDA_ERROR_NOT_INITIALIZED, "there are no walls"};
+        check(walled->inner().cuMemGetAllocationGranularity(granularity, properties, option));
+    });
+}
 CUresult memAddressReserve(CUdeviceptr* address, std::size_t bytes, std::size_t alignment, CUdeviceptr wanted,
                            unsigned long long flags) {
     return inside([&](WalledContext& walled) {
@@ -204,8 +213,8 @@ void enterMemoryCalls(DriverApi& api) {
     passOn<&DriverApi::cuMemAllocHost, &DriverApi::cuMemFreeHost, &DriverApi::cuMemHostAlloc,
            &DriverApi::cuMemHostGetDevicePointer, &DriverApi::cuMemHostGetFlags, &DriverApi::cuMemHostRegister,
            &DriverApi::cuMemHostUnregister, &DriverApi::cuMemPoolCreate, &DriverApi::cuMemPoolDestroy,
-           &DriverApi::cuMemPoolGetAttribute, &DriverApi::cuMemPoolSetAttribute, &DriverApi::cuMemPoolTrimTo,
-           &DriverApi::cuMemGetAllocationGranularity>(api);
+           &DriverApi::cuMemPoolGetAttribute, &DriverApi::cuMemPoolSetAttribute, &DriverApi::cuMemPoolTrimTo>(api);
+    api.cuMemGetAllocationGranularity = memGetAllocationGranularity;
     api.cuMemAllocManaged = memAllocManaged;
     passOnUncolored<&DriverApi::cuMemAdvise, &DriverApi::cuMemAdvise_v2, &DriverApi::cuMemPrefetchAsync,
                     &DriverApi::cuMemPrefetchAsync_v2, &DriverApi::cuStreamAttachMemAsync>(api);

@@ -21,12 +21,15 @@ class Mapped : public testing::Test {
         options.coloring = Coloring::pages;
         return options;
     }
-    void SetUp() override { tenant.context().makeCurrent(); }
+    void SetUp() override {
+        tenant.context().makeCurrent();
+        ASSERT_EQ(api.cuCtxGetDevice(&device), CUDA_SUCCESS);
+    }
 
     CUmemGenericAllocationHandle create(Bytes bytes) {
         CUmemAllocationProp properties = {};
         properties.type = 1;
-        properties.location = {1, 0};
+        properties.location = {1, device};
         CUmemGenericAllocationHandle handle = 0;
         EXPECT_EQ(api.cuMemCreate(&handle, bytes, &properties, 0), CUDA_SUCCESS);
         return handle;
@@ -37,7 +40,7 @@ class Mapped : public testing::Test {
         return address;
     }
     CUresult allow(CUdeviceptr address, Bytes bytes) {
-        const CUmemAccessDesc access = {{1, 0}, 3};
+        const CUmemAccessDesc access = {{1, device}, 3};
         return api.cuMemSetAccess(address, bytes, &access, 1);
     }
     Bytes left() {
@@ -50,6 +53,7 @@ class Mapped : public testing::Test {
     WalledGpu walled{gpu, byPages()};
     PartitionContext tenant = walled.enclose({setOf(walled, {0, 1, 2, 3}), {0}, kShare});
     const DriverApi& api = walledDriver();
+    CUdevice device = 0;
 };
 
 TEST_F(Mapped, HoldsWhatIsWrittenAndIsOfTheColor) {
@@ -72,6 +76,16 @@ TEST_F(Mapped, HoldsWhatIsWrittenAndIsOfTheColor) {
     EXPECT_EQ(api.cuMemUnmap(address, 2 * kPiece), CUDA_SUCCESS);
     EXPECT_EQ(api.cuMemAddressFree(address, 2 * kPiece), CUDA_SUCCESS);
     EXPECT_EQ(left(), kShare);
+}
+
+TEST_F(Mapped, HasAGranularityAlsoWithoutAContext) {
+    ASSERT_EQ(api.cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
+    CUmemAllocationProp properties = {};
+    properties.type = 1;
+    properties.location = {1, device};
+    std::size_t granularity = 0;
+    EXPECT_EQ(api.cuMemGetAllocationGranularity(&granularity, &properties, 0), CUDA_SUCCESS);
+    EXPECT_EQ(granularity, kPiece) << "as an H200 says";
 }
 
 TEST_F(Mapped, CountsAsPartOfTheShare) {
@@ -112,7 +126,7 @@ TEST_F(Mapped, StaysWhereItWasMappedFirst) {
 TEST_F(Mapped, IsNotForOtherProcesses) {
     CUmemAllocationProp properties = {};
     properties.type = 1;
-    properties.location = {1, 0};
+    properties.location = {1, device};
     properties.requestedHandleTypes = 1;
     CUmemGenericAllocationHandle handle = 0;
     EXPECT_EQ(api.cuMemCreate(&handle, kPiece, &properties, 0), CUDA_ERROR_NOT_SUPPORTED);
