@@ -257,6 +257,9 @@ struct DeviceProfile {
 
     enum class Instructions : std::uint8_t { warps, threads };
 
+    /// What ciao-a changes where warps interfere: the cache that they have, their number, or both.
+    enum class Adapts : std::uint8_t { both, memory, warps };
+
     /// CIAO (IPDPS 2018): detection of interference and the thresholds of its decisions.
     struct Ciao {
         Instructions instructions = Instructions::threads;  ///< that epochs count
@@ -266,6 +269,8 @@ struct DeviceProfile {
         std::int64_t counterBits = 2;  ///< of the saturating counter in the interference list
         std::int64_t highCutoff = 10'000, lowCutoff = 5'000;
         std::int64_t highEpoch = 5000, lowEpoch = 100;  ///< instructions of an SM
+        Adapts adapts = Adapts::both;
+        std::int64_t trial = 4000;  ///< cycles that ciao-a measures at a time
     } ciao;
 
     /// Cache-conscious wavefront scheduling (MICRO 2012).

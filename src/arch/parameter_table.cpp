@@ -458,6 +458,13 @@ std::vector<Descriptor> makeTable() {
                         FIELD(ciao.lowEpoch)),
                  "published: CIAO (IPDPS 2018), IV-A"),
         optional(
+            choice("ciao.adapts", {"both", "memory", "warps"},
+                   "what ciao-a changes where warps interfere: their cache, their number, or both", FIELD(ciao.adapts)),
+            "assumed: each alone gains less (docs/schedulers.md)"),
+        optional(
+            number("ciao.trial", "cycles", 100, 1'000'000, "cycles that ciao-a measures at a time", FIELD(ciao.trial)),
+            "assumed: found by experiment (docs/schedulers.md)"),
+        optional(
             number("ccws.vtaTags", "", 1, 1024, "tags per warp in the victim tag array of CCWS", FIELD(ccws.vtaTags)),
             "published: Rogers et al. (MICRO 2012), Table 3: 16 entries per wavefront"),
         optional(number("ccws.baseScore", "", 1, 1'000'000, "lost-locality score of a warp without lost locality",

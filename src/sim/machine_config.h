@@ -96,6 +96,8 @@ struct MachineConfig {
         std::uint32_t vtaTags, counterBits;
         std::uint64_t highCutoff, lowCutoff;  ///< millionths
         std::int64_t highEpoch, lowEpoch;
+        bool pools, limits;  ///< what ciao-a may do
+        Cycles trial;
     } ciao;
     struct Ccws {
         std::uint32_t vtaTags;

@@ -263,7 +263,8 @@ TEST_P(AtBarriers, nobodyIsHeldBackForEver) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, AtBarriers,
-                         testing::Values("ccws", "best-swl:1", "best-swl:5", "statpcal:1", "ciao-t", "ciao-c"));
+                         testing::Values("ccws", "best-swl:1", "best-swl:5", "statpcal:1", "ciao-t", "ciao-c",
+                                         "ciao-a"));
 
 /// Warps 0 and 1, one a scheduler, spin until warp 2 has set a flag.
 std::string spinningForTheYounger() {
@@ -289,7 +290,7 @@ TEST(Spinning, endsWithAnErrorWhereAStaticLimitHoldsTheOneItWaitsFor) {
 }
 
 TEST(Spinning, endsWellUnderPoliciesThatLetTheOtherOneRun) {
-    for (const char* scheduler : {"lrr", "gto", "ccws", "best-swl:3", "statpcal:1", "ciao-t", "ciao-c"})
+    for (const char* scheduler : {"lrr", "gto", "ccws", "best-swl:3", "statpcal:1", "ciao-t", "ciao-c", "ciao-a"})
         EXPECT_EQ(spinUnder(scheduler), "") << scheduler;
 }
 

@@ -34,6 +34,7 @@ void RedirectingLoadStore::blockStarted(std::uint32_t block, std::uint32_t share
 LoadStore::Passed RedirectingLoadStore::passLoad(Operation& op, const Transaction& t) {
     if (op.bypass || op.route == Route::bypass) return LoadStore::passLoad(op, t);
     const Place at = find(op, t);
+    if (op.route == Route::both && shared_.usable()) return passEither(op, t, at);
     const bool redirected = op.route == Route::sharedCache && shared_.usable();
     if (at.hit && !redirected) return passHit(op, t, at);
 
@@ -48,6 +49,21 @@ LoadStore::Passed RedirectingLoadStore::passLoad(Operation& op, const Transactio
     takeBanks(1);
     const std::uint8_t elsewhere = shared_.valid(t.line);
     return elsewhere ? moveToL1(op, t, at, entry, elsewhere) : passMiss(op, t, at, entry);
+}
+
+/// A load that may have its line from either cache, and leaves it there. What is in neither goes to shared memory,
+/// unless the block there is new or has been used since another line wanted its place: then to L1D.
+LoadStore::Passed RedirectingLoadStore::passEither(Operation& op, const Transaction& t, Place at) {
+    if (at.hit) return passHit(op, t, at);
+    const std::uint32_t entry = findMshr(t.line, op.launch);
+    const bool toShared = entry != MshrFile::kNone ? mshrs_[entry].sharedPlace != MshrFile::kNone
+                                                   : at.way == CacheTags::kNoWay && shared_.takes(t.line);
+    if (toShared) return passRedirected(op, t, at, entry);
+    if (!banksFree()) return Passed::banks;
+    takeBanks(1);
+    const Passed passed = passMiss(op, t, at, entry);
+    if (passed == Passed::yes && entry == MshrFile::kNone && at.way == CacheTags::kNoWay) shared_.spare(t.line);
+    return passed;
 }
 
 Cycles RedirectingLoadStore::takeBanks(unsigned passes) {
@@ -66,6 +82,7 @@ LoadStore::Passed RedirectingLoadStore::passRedirected(Operation& op, const Tran
     const std::uint8_t valid = shared_.valid(t.line);
     if ((t.sectors & ~valid) == 0) {
         ++counters.sharedCacheHits;
+        shared_.use(t.line);
         lineDone(op.load, sim_.now() - 1 + sim_.config.shared.latency);
         return Passed::yes;
     }

@@ -25,6 +25,7 @@ class RedirectingLoadStore final : public LoadStore {
 
   private:
     Passed passLoad(Operation&, const Transaction&) override;
+    Passed passEither(Operation&, const Transaction&, Place);
     Passed passRedirected(Operation&, const Transaction&, Place, std::uint32_t entry);
     Passed moveToL1(Operation&, const Transaction&, Place, std::uint32_t entry, std::uint8_t sectors);
     bool canMove(Cycles readLatency);

@@ -20,7 +20,7 @@ std::optional<SharedCache::Victim> SharedCache::fill(std::uint32_t place, std::u
         return std::nullopt;
     }
     const Block before = block;
-    block = {line, sectors, static_cast<std::uint8_t>(owner)};
+    block = {line, sectors, static_cast<std::uint8_t>(owner), true};
     if (before.line != kNoLine) return Victim{before.line, before.owner};
     ++used_;
     return std::nullopt;

@@ -30,6 +30,16 @@ class SharedCache {
     bool usable() const { return translation_.rows() != 0; }
     const AddressTranslation& translation() const { return translation_; }
 
+    /// Where L1D could take the line as well: whether it is here, or may have the place of a block that was spared
+    /// before and not used since.
+    bool takes(std::uint64_t line) const {
+        const Block& block = blocks_[indexOf(line)];
+        return block.line == line || !block.used;
+    }
+    /// The block in whose place the line would have come stays, for this time.
+    void spare(std::uint64_t line) { blocks_[indexOf(line)].used = false; }
+    void use(std::uint64_t line) { blocks_[indexOf(line)].used = true; }
+
     /// The translated address of the line's block.
     std::uint32_t placeOf(std::uint64_t line) const {
         return translation_.translate(hashed_ ? folded(line) : line).block;
@@ -64,6 +74,7 @@ class SharedCache {
     struct Block {
         std::uint64_t line = kNoLine;
         std::uint8_t sectors = 0, owner = 0;
+        bool used = false;  ///< the tag's 32nd bit
     };
     std::uint32_t indexOf(std::uint64_t line) const { return translation_.blockIndex(placeOf(line)); }
     /// An address whose block index is the XOR of every group of as many bits of the line's number.

@@ -23,6 +23,8 @@ constexpr SchedulerPolicy kWarpSchedulers[] = {
     {"ciao-t", "CIAO: interfering warps are throttled", makeCiaoT, false, Acts::onL1},
     {"ciao-p", "CIAO: loads of interfering warps go to unused shared memory", makeCiaoP, false, Acts::onL1AndShared},
     {"ciao-c", "CIAO: first to unused shared memory, then throttled", makeCiaoC, false, Acts::onL1AndShared},
+    {"ciao-a", "CIAO, adaptive: both memories as one cache, and as many warps as run fastest", makeCiaoA, false,
+     Acts::onL1AndShared},
 };
 
 std::string knownNames() {

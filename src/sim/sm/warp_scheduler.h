@@ -32,6 +32,7 @@ constexpr std::uint32_t lowestSlot(WarpMask mask) {
 enum class Route : std::uint8_t {
     l1,
     sharedCache,  ///< unused shared memory that serves as a cache
+    both,         ///< the one or the other, by the line's address
     bypass,       ///< what L1D holds is used, what it does not hold is not brought in
 };
 
@@ -77,7 +78,7 @@ class WarpScheduler {
     virtual Route route(std::uint32_t /*slot*/) { return Route::l1; }
     virtual void observe(const CacheEvent&) {}
     bool watchesCache() const { return watchesCache_; }
-    /// Whether route() ever says sharedCache.
+    /// Whether route() ever says sharedCache or both.
     bool redirects() const { return redirects_; }
 
     /// For policies to which time matters: called in the first cycle at or after due() in which the SM is awake. It
@@ -145,5 +146,6 @@ std::unique_ptr<WarpScheduler> makeStatPcal(const SchedulerConfig&);
 std::unique_ptr<WarpScheduler> makeCiaoT(const SchedulerConfig&);
 std::unique_ptr<WarpScheduler> makeCiaoP(const SchedulerConfig&);
 std::unique_ptr<WarpScheduler> makeCiaoC(const SchedulerConfig&);
+std::unique_ptr<WarpScheduler> makeCiaoA(const SchedulerConfig&);
 
 }  // namespace bulkhead::sim
