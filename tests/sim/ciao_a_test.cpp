@@ -178,6 +178,27 @@ TEST(CiaoA, keepsTheLimitWithWhichMostIsIssuedInACycle) {
     EXPECT_EQ(bench.running(), 6u);
 }
 
+TEST(CiaoA, letsHeldWarpsRunFromTimeToTimeThoughNoneEnds) {
+    // The others may wait for them, and what they issue meanwhile looks fast. Two are always fastest here.
+    Bench bench("warps");
+    bench.trial(1000, 11);
+    const auto rate = [&] { return static_cast<int>(3000 / bench.ciao.limit()); };
+    bool held = false;
+    int trials = 0;
+    for (int i = 0; i < 100; ++i) bench.trial(rate(), 0);
+    for (; bench.running() < 24 && trials < 1000; ++trials) {
+        held = true;
+        bench.trial(rate(), 0);
+    }
+    EXPECT_TRUE(held);
+    EXPECT_LE(trials, 2 * static_cast<int>(CiaoA::kMostUnended));
+    // For one trial, and then it is as before.
+    const Cycles since = bench.ciao.due() - 1000;
+    bench.trial(1000, 0);
+    EXPECT_EQ(bench.running(), 2u);
+    EXPECT_EQ(bench.ciao.due(), since + 1000 + 500);
+}
+
 TEST(CiaoA, limitsNobodyWhereOnlyTheMemoriesMayBePooled) {
     Bench bench("memory");
     for (int i = 0; i < 20; ++i) bench.trial(1000, 100);

@@ -20,7 +20,8 @@ CiaoA::CiaoA(const SchedulerConfig& config)
 
 void CiaoA::kernelStarted() {
     detector_.kernelStarted();
-    pooled_ = searching_ = settling_ = false;
+    pooled_ = searching_ = settling_ = relieved_ = false;
+    unended_ = 0;
     setLimit(WarpLimitSearch::kAllWarps);
     begin(sim_.now(), figures_.trial);
 }
@@ -34,6 +35,7 @@ void CiaoA::warpStarted(std::uint32_t slot, std::uint64_t age) {
 
 void CiaoA::warpFinished(std::uint32_t slot) {
     resident_ &= ~bitOf(slot);
+    unended_ = 0;
     warpWaits(slot);
 }
 
@@ -70,6 +72,12 @@ void CiaoA::setLimit(std::uint32_t limit) {
 }
 
 void CiaoA::advance(Cycles now) {
+    if (relieved_) {
+        relieved_ = false;
+        settling_ = true;
+        setLimit(search_.limit());
+        return begin(now, figures_.trial / 2);
+    }
     if (settling_) {
         settling_ = false;
         return begin(now, figures_.trial);
@@ -87,6 +95,14 @@ void CiaoA::advance(Cycles now) {
     if (searching_) {
         search_.measured((instructions_ << 16) / (now - since_));
         if (search_.limit() != limitBefore) setLimit(search_.limit());
+    }
+    if (limit() == WarpLimitSearch::kAllWarps) {
+        unended_ = 0;
+    } else if (++unended_ == kMostUnended) {
+        unended_ = 0;
+        relieved_ = true;
+        setLimit(WarpLimitSearch::kAllWarps);
+        return begin(now, figures_.trial);
     }
     settling_ = limit() != limitBefore || pooled_ != pooledBefore;
     begin(now, settling_ ? figures_.trial / 2 : figures_.trial);

@@ -28,6 +28,9 @@ class CiaoA final : public Gto {
 
     bool pooled() const { return pooled_; }
     bool searching() const { return searching_; }
+    /// Trials after which held warps run for one although no other ends: it may be they that the others wait for.
+    static constexpr std::uint32_t kMostUnended = 256;
+
     std::uint32_t limit() const { return static_cast<std::uint32_t>(oldest_.limit()); }
 
   private:
@@ -43,7 +46,9 @@ class CiaoA final : public Gto {
     WarpLimitSearch search_;
     WarpMask resident_ = 0;
     bool pooled_ = false, searching_ = false;
-    bool settling_ = false;  ///< what was changed takes effect; not yet measured
+    bool settling_ = false;      ///< what was changed takes effect; not yet measured
+    bool relieved_ = false;      ///< all warps run, for once
+    std::uint32_t unended_ = 0;  ///< trials in which some were held and none ended
     Cycles since_ = 0;
     std::uint64_t instructions_ = 0, vtaHits_ = 0;  ///< since then
 };
