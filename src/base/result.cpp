@@ -1,5 +1,6 @@
 #include "base/result.h"
 
+#include <algorithm>
 #include <ctime>
 
 #include "base/error.h"
@@ -10,6 +11,11 @@ void Result::add(std::vector<Value> row) {
     if (row.size() != columns.size())
         throw Error("result \"{}\": a row of {} values for {} columns", title, row.size(), columns.size());
     rows.push_back(std::move(row));
+}
+
+void Result::setDetails(std::initializer_list<std::string_view> names) {
+    for (Column& column : columns)
+        if (std::find(names.begin(), names.end(), column.name) != names.end()) column.detail = true;
 }
 
 std::string currentDate() {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -32,7 +34,8 @@ struct Chart {
 struct Result {
     struct Column {
         std::string name;
-        std::string unit;  ///< empty: a plain number or text
+        std::string unit;     ///< empty: a plain number or text
+        bool detail = false;  ///< behind the answer: shown where somebody asks for all
     };
 
     /// Enough to make it again.
@@ -45,6 +48,10 @@ struct Result {
     };
 
     std::string title;
+    std::string question;              ///< what it was measured for; empty: the title says it
+    std::string answer;                ///< one sentence with the number; empty: it answers nothing by itself
+    std::string reading;               ///< how to read the table and the charts
+    std::vector<std::string> caveats;  ///< what the answer does not hold for
     std::vector<Column> columns;
     std::vector<std::vector<Value>> rows;
     Provenance provenance;
@@ -52,6 +59,8 @@ struct Result {
 
     /// Adds a row; throws Error if it has not one value a column.
     void add(std::vector<Value> row);
+    /// Makes details of the columns with these names; a name that no column has is ignored.
+    void setDetails(std::initializer_list<std::string_view> names);
 };
 
 /// The date and time now, in the form of Provenance::date.

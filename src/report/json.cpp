@@ -48,7 +48,13 @@ class Reader {
         Result r;
         r.title = text(json, "title");
         where_ += ": \"" + r.title + "\"";
-        for (const auto& column : array(json, "columns")) r.columns.push_back({text(column, "name"), unit(column)});
+        r.question = optionalText(json, "question");
+        r.answer = optionalText(json, "answer");
+        r.reading = optionalText(json, "reading");
+        if (json.contains("caveats")) r.caveats = caveats(array(json, "caveats"));
+        for (const auto& column : array(json, "columns"))
+            r.columns.push_back(
+                {text(column, "name"), optionalText(column, "unit"), column.value("detail", nlohmann::json()) == true});
         for (const auto& row : array(json, "rows")) r.add(cells(r, row));
         if (json.contains("provenance")) r.provenance = provenance(json["provenance"]);
         if (json.contains("charts"))
@@ -68,8 +74,17 @@ class Reader {
         return json[key];
     }
 
-    std::string unit(const nlohmann::json& column) const {
-        return column.contains("unit") ? text(column, "unit") : std::string();
+    std::string optionalText(const nlohmann::json& json, const char* key) const {
+        return json.contains(key) ? text(json, key) : std::string();
+    }
+
+    std::vector<std::string> caveats(const nlohmann::json& list) const {
+        std::vector<std::string> all;
+        for (const auto& caveat : list) {
+            if (!caveat.is_string()) throw Error("{}: a caveat is not a string", where_);
+            all.push_back(caveat);
+        }
+        return all;
     }
 
     std::vector<Value> cells(const Result& r, const nlohmann::json& row) const {
@@ -158,16 +173,22 @@ nlohmann::ordered_json fileJson(std::span<const Result> results) {
 
 nlohmann::ordered_json json(const Result& result) {
     const auto& p = result.provenance;
-    Json out = {{"title", result.title},
-                {"provenance",
-                 {{"command", p.command},
-                  {"gpu", p.gpu},
-                  {"seed", p.seed ? Json(*p.seed) : Json(nullptr)},
-                  {"version", p.version},
-                  {"date", p.date}}},
-                {"columns", Json::array()},
-                {"rows", Json::array()}};
-    for (const auto& column : result.columns) out["columns"].push_back({{"name", column.name}, {"unit", column.unit}});
+    Json out = {{"title", result.title}};
+    if (!result.question.empty()) out["question"] = result.question;
+    if (!result.answer.empty()) out["answer"] = result.answer;
+    if (!result.reading.empty()) out["reading"] = result.reading;
+    if (!result.caveats.empty()) out["caveats"] = result.caveats;
+    out["provenance"] = {{"command", p.command},
+                         {"gpu", p.gpu},
+                         {"seed", p.seed ? Json(*p.seed) : Json(nullptr)},
+                         {"version", p.version},
+                         {"date", p.date}};
+    out["columns"] = Json::array();
+    out["rows"] = Json::array();
+    for (const auto& column : result.columns) {
+        out["columns"].push_back({{"name", column.name}, {"unit", column.unit}});
+        if (column.detail) out["columns"].back()["detail"] = true;
+    }
     for (const auto& row : result.rows) {
         Json object = Json::object();
         for (std::size_t c = 0; c < result.columns.size(); ++c)

@@ -9,14 +9,24 @@
 
 namespace bulkhead::report {
 
-/// A table for people: aligned columns, rounded numbers.
-std::string text(const Result&);
+/// How wide a table for people may be.
+struct TextOptions {
+    std::size_t width = 0;  ///< of the terminal: names are shortened and columns left out until it fits; 0: any
+    bool details = false;   ///< all columns, however wide
+    std::string more = {};  ///< the option that shows all of them, told below a table without some
+};
+
+/// Title, question and a table for people: aligned columns, rounded numbers. The answer is in conclusion().
+std::string text(const Result&, const TextOptions& = {});
+
+/// The answer, how to read it, and caveats: a line each, or several where `width` is not 0.
+std::string conclusion(const Result&, std::size_t width = 0);
 
 /// RFC 4180, one header row ("name (unit)"), numbers in full precision.
 std::string csv(const Result&);
 
-/// {"title", "provenance", "columns": [{"name", "unit"}], "rows": [{name: value}], "charts"}, numbers in full
-/// precision.
+/// {"title", "question", "answer", "reading", "caveats", "provenance", "columns": [{"name", "unit"}], "rows": [{name:
+/// value}], "charts"}, numbers in full precision.
 nlohmann::ordered_json json(const Result&);
 
 /// A file of one result, or of several as "results".

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace bulkhead::report {
 
@@ -48,6 +49,17 @@ std::string heading(const Result::Column& column) {
 std::size_t width(const std::string& s) {
     return static_cast<std::size_t>(
         std::count_if(s.begin(), s.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::string withoutMiddle(const std::string& s, std::size_t most) {
+    const std::size_t whole = width(s);
+    if (whole <= most || most < 3) return s;
+    // Where a character begins, by its number.
+    std::vector<std::size_t> begins;
+    for (std::size_t i = 0; i < s.size(); ++i)
+        if ((static_cast<unsigned char>(s[i]) & 0xc0) != 0x80) begins.push_back(i);
+    const std::size_t behind = (most - 1) / 2, before = most - 1 - behind;
+    return s.substr(0, begins[before]) + "…" + s.substr(begins[whole - behind]);
 }
 
 std::string escaped(const std::string& s) {

@@ -29,6 +29,9 @@ std::string heading(const Result::Column&);
 /// Characters, not bytes: continuation bytes of UTF-8 take no room.
 std::size_t width(const std::string&);
 
+/// At most so many characters: what is longer loses its middle, since names differ at their ends.
+std::string withoutMiddle(const std::string&, std::size_t most);
+
 /// For the text and the attributes of HTML and SVG. Control characters, which neither allows, become spaces.
 std::string escaped(const std::string&);
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <sstream>
 
 #include "base/error.h"
 #include "report/gallery.h"
@@ -56,6 +57,73 @@ TEST(ResultJson, KeepsEveryFieldOfAChart) {
     EXPECT_EQ(c.yTitle, "y");
     EXPECT_TRUE(c.logX);
     EXPECT_TRUE(c.logY);
+}
+
+Result answered() {
+    Result r;
+    r.title = "Times";
+    r.question = "How long does it take?";
+    r.answer = "It takes 2 ms.";
+    r.reading = "Less is better.";
+    r.caveats = {"Once.", "On one machine."};
+    r.columns = {{"name", ""}, {"time", "ms"}, {"spread", "%", true}};
+    r.add({"a kernel with a long name of version 1", 2.0, 7.5});
+    r.add({"a kernel with a long name of version 2", 1.0, 2.5});
+    return r;
+}
+
+TEST(ResultJson, SaysQuestionAnswerReadingAndCaveatsInThisOrder) {
+    const std::string written = json(answered()).dump();
+    std::size_t before = 0;
+    for (const char* key : {"\"question\"", "\"answer\"", "\"reading\"", "\"caveats\"", "\"rows\""}) {
+        const std::size_t at = written.find(key);
+        ASSERT_NE(at, std::string::npos) << key;
+        EXPECT_GT(at, before) << key;
+        before = at;
+    }
+    const Result again = fromJson(nlohmann::json::parse(written), "x");
+    EXPECT_EQ(again.answer, "It takes 2 ms.");
+    EXPECT_EQ(again.caveats, (std::vector<std::string>{"Once.", "On one machine."}));
+    EXPECT_FALSE(again.columns[1].detail);
+    EXPECT_TRUE(again.columns[2].detail);
+    EXPECT_EQ(messageOf([] {
+                  fromJson(nlohmann::json::parse(R"({"title": "t", "columns": [], "rows": [], "caveats": [3]})"), "f");
+              }),
+              "f: \"t\": a caveat is not a string");
+}
+
+TEST(Text, HasTheQuestionAboveTheTableAndTheAnswerApart) {
+    EXPECT_EQ(text(answered()),
+              "Times\n"
+              "How long does it take?\n"
+              "name                                    time (ms)\n"
+              "a kernel with a long name of version 1          2\n"
+              "a kernel with a long name of version 2          1\n");
+    EXPECT_EQ(conclusion(answered()),
+              "Answer: It takes 2 ms.\nHow to read it: Less is better.\nCaveat: Once.\nCaveat: On one machine.\n");
+}
+
+TEST(Text, ShowsDetailsToWhoAsks) {
+    EXPECT_EQ(text(answered(), {0, false, "--wide"}).find("spread (%)"), std::string::npos);
+    EXPECT_NE(text(answered(), {0, false, "--wide"}).find("(--wide adds spread)"), std::string::npos);
+    const std::string all = text(answered(), {20, true, "--wide"});
+    EXPECT_NE(all.find("spread (%)"), std::string::npos);
+    EXPECT_NE(all.find("a kernel with a long name of version 1"), std::string::npos);
+    EXPECT_EQ(all.find("--wide"), std::string::npos);
+}
+
+TEST(Text, FitsTheTerminalByShorteningNamesInTheMiddle) {
+    const std::string narrow = text(answered(), {36});
+    std::istringstream lines(narrow);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 36u + 2) << line;  // "…" has three bytes
+    EXPECT_NE(narrow.find("a kernel wit…of version 1"), std::string::npos) << narrow;
+    EXPECT_NE(narrow.find("time (ms)"), std::string::npos);
+}
+
+TEST(Text, LeavesOutLastColumnsOfATerminalThatIsTooNarrow) {
+    const std::string narrow = text(answered(), {20, false, "--wide"});
+    EXPECT_EQ(narrow.find("time (ms)"), std::string::npos);
+    EXPECT_NE(narrow.find("(--wide adds time,"), std::string::npos) << narrow;
 }
 
 TEST(Svg, DrawsAnyNumbersWithinItsFrame) {
