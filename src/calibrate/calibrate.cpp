@@ -110,6 +110,18 @@ Result figureTable(const Calibration& c) {
     for (const Figure& f : c.figures)
         r.add({f.key.empty() ? f.name : f.key, f.was, shownValue(f), f.written, f.unit, f.measurement,
                f.refused.empty() ? f.note : "not written: " + f.refused});
+    const auto written =
+        std::count_if(c.figures.begin(), c.figures.end(), [](const Figure& f) { return !f.written.empty(); });
+    const auto changed = std::count_if(c.figures.begin(), c.figures.end(),
+                                       [](const Figure& f) { return !f.written.empty() && f.written != f.was; });
+    r.question = fmt::format("In which parameters does this GPU differ from {}?", c.base);
+    r.answer = fmt::format("In {} of {} that were measured.", changed, written);
+    r.reading = "was is the value of the profile that it began with, written that of the new one.";
+    if (!c.undecided.empty()) {
+        std::vector<std::string> names;
+        for (const Undecided& u : c.undecided) names.push_back(u.measurement);
+        r.caveats.push_back(fmt::format("Not told, and left as they were: {}.", fmt::join(names, ", ")));
+    }
     return r;
 }
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/schema.h"
 #include "cli/common_options.h"
+#include "cli/show.h"
 #include "cli/verbs.h"
 #include "report/report.h"
 
@@ -71,7 +72,8 @@ int runCalibrate(const CalibrateOptions& o) {
     table.provenance = {commandLine(), o.gpu, static_cast<std::int64_t>(o.seed), version(), currentDate()};
     if (!o.json.empty()) writeJson(o.json, report::fileJson(table));
     if (o.json != "-" && o.out != "-")
-        writeOutput("-", report::text(table) + fmt::format("{:.3g} s of GPU time\n", found.gpuSeconds));
+        writeOutput("-",
+                    tableText(table) + fmt::format("{:.3g} s of GPU time\n", found.gpuSeconds) + answerText(table));
     return kDone;
 }
 
@@ -87,6 +89,7 @@ Action setUpCalibrate(CommandLine line) {
     line.option("--only", o->only, "measurements to make (--list has them) [all]").typeName("NAME").delimiter(',');
     addJsonOption(line, o->json, "what was measured, as JSON,");
     line.option("--name", o->name, "name of the profile [as its file]");
+    addWideOption(line);
     addSettings(line, o->settings);
     addThreadsOption(line);
     line.option("--seed", o->seed, "seed of the addresses tried").showDefault();

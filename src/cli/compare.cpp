@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "cli/batch_options.h"
 #include "cli/common_options.h"
+#include "cli/show.h"
 #include "cli/verbs.h"
 #include "compare/comparison.h"
 #include "metrics/metric_table.h"
@@ -118,7 +119,7 @@ int runCompare(const CompareOptions& o) {
                     o.instructions ? fmt::format(", {} warp instructions per run", o.instructions) : std::string());
     metrics::write(counters, rowsOf(comparison));
     if (o.json.empty() && o.csv.empty() && o.html.empty() && !counters.takesStandardOutput())
-        writeOutput("-", report::text(results.front()));
+        showResults(results.front());
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results[1]));
     if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
     if (!o.html.empty()) writeOutput(o.html, report::html("bulkhead compare", results));
@@ -151,6 +152,7 @@ Action setUpCompare(CommandLine line) {
     addJsonOption(line, o->json);
     addCsvOption(line, o->csv, "a row per run as CSV");
     addHtmlOption(line, o->html);
+    addWideOption(line);
     addMetricsOption(line, o->metrics);
     line.option("--timeline", o->timelines, "write a trace of each run for Perfetto into DIR").typeName("DIR");
     line.option("--observe", o->observed,

@@ -8,6 +8,7 @@
 #include "cli/batch_options.h"
 #include "cli/common_options.h"
 #include "cli/correlate_sides.h"
+#include "cli/show.h"
 #include "cli/verbs.h"
 #include "correlate/tables.h"
 #include "report/report.h"
@@ -53,9 +54,9 @@ int runCorrelate(const CorrelateOptions& o, const CommandLine& line) {
     for (Result& result : results)
         fillProvenance(result, fmt::format("{} beside {}", sides.hardware, o.sides.twin), o.sides.seed);
     if (o.json.empty() && o.csv.empty() && o.html.empty()) {
-        std::string out = report::text(correlate::briefTable(c, peaks, order)) + "\n" + report::text(results.front());
-        if (results.back().rows.size() > 0) out += "\n" + report::text(results.back());
-        writeOutput("-", out + caution(c, sides));
+        std::string out = tableText(correlate::briefTable(c, peaks, order)) + "\n" + tableText(results.front());
+        if (results.back().rows.size() > 0) out += "\n" + tableText(results.back());
+        writeOutput("-", out + caution(c, sides) + "\n" + answerText(results.front()));
     }
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results[1]));
     if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
@@ -79,6 +80,7 @@ Action setUpCorrelate(CommandLine line) {
     addJsonOption(line, o->json);
     addCsvOption(line, o->csv, "a row for each kernel as CSV");
     addHtmlOption(line, o->html);
+    addWideOption(line);
     addBatchOptions(line, o->sides.batch);
     addClusterOptions(line, o->sides.batch);
     return [o, line] { return runCorrelate(*o, line); };

@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <memory>
 
 #include "base/error.h"
+#include "base/phrases.h"
 #include "cli/batch_options.h"
+#include "cli/show.h"
 #include "cli/style.h"
 #include "cli/verbs.h"
 #include "compare/comparison.h"
@@ -12,6 +15,7 @@
 #include "evaluation/evaluation.h"
 #include "experiment/interruption.h"
 #include "report/report.h"
+#include "report/values.h"
 #include "stress/scenario.h"
 #include "stress/stress.h"
 
@@ -47,6 +51,8 @@ class Demo {
         r.columns = {{"property", ""}, {"value", ""}, {"unit", ""}, {"confidence", ""}};
         for (const dissect::Finding& f : found.findings)
             if (!std::holds_alternative<std::monostate>(f.value)) r.add({f.name, f.value, f.unit, f.confidence});
+        r.question = fmt::format("How does {} map addresses to its caches and memory?", gpu);
+        r.answer = fmt::format("{} of {} properties were told by timing.", r.rows.size(), found.findings.size());
         show(std::move(r), gpu);
         for (const Result& figure : found.figures) keep(figure, gpu);
         if (gpu != kFractionalGpu) return;
@@ -87,7 +93,7 @@ class Demo {
                 addSummary("slowdown beside random eviction", options.pair.gpu, cellOf(r, 1, "slowdown"), 2.1, "x",
                            "Cache Interference, Table 3");
             }
-            if (first) writeOutput("-", report::text(stress::briefMatrix(r)));
+            if (first) showResults(stress::briefMatrix(r));
             keep(std::move(r), options.pair.gpu);
         }
     }
@@ -140,7 +146,9 @@ class Demo {
         command_ = "bulkhead demo" + (options_.gpu.empty() ? "" : " --gpu " + options_.gpu);
         if (!summary_.rows.empty()) {
             fill(summary_, options_.gpu.empty() ? "simulated" : options_.gpu);
-            writeOutput("-", "\n" + report::text(summary_));
+            summary_.question = "Are the numbers those of the papers?";
+            summary_.answer = agreement();
+            writeOutput("-", "\n" + tableText(summary_) + answerText(summary_));
             results_.insert(results_.begin(), summary_);
         }
         writeOutput(options_.out, report::html("Bulkhead: see it, cause it, wall it off, design it away", results_));
@@ -163,8 +171,21 @@ class Demo {
         results_.push_back(std::move(r));
     }
     void show(Result r, const std::string& gpu) {
-        writeOutput("-", report::text(r));
+        showResults(r);
         keep(std::move(r), gpu);
+    }
+
+    std::string agreement() const {
+        constexpr double kAgrees = 0.1;
+        constexpr std::size_t kMeasured = 2, kPublished = 3;
+        std::size_t published = 0, agree = 0;
+        for (const auto& row : summary_.rows) {
+            const double ours = report::number(row[kMeasured]), theirs = report::number(row[kPublished]);
+            if (std::isnan(theirs)) continue;
+            ++published;
+            agree += std::abs(ours / theirs - 1) <= kAgrees ? 1 : 0;
+        }
+        return fmt::format("Of {}, {} agree within 10 %.", counted(published, "published number"), agree);
     }
 
     static Value cellOf(const Result& r, std::size_t row, const std::string& column) {

@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/phrases.h"
 #include "cli/common_options.h"
 #include "cli/progress.h"
+#include "cli/show.h"
 #include "cli/verbs.h"
 #include "report/report.h"
 
@@ -82,6 +85,22 @@ Result summary(const std::string& gpu, const std::vector<dissect::Finding>& find
     r.columns = {{"property", ""}, {"value", ""}, {"unit", ""}, {"confidence", ""}};
     for (const dissect::Finding& f : findings)
         r.add({f.name, valueText(f.value), unitOf(f), fmt::format("{:.3f}", f.confidence)});
+    std::size_t decided = 0;
+    std::vector<std::string> undecided, shape;
+    for (const dissect::Finding& f : findings) {
+        if (std::holds_alternative<std::monostate>(f.value)) {
+            undecided.push_back(f.name);
+            continue;
+        }
+        ++decided;
+        if (f.name == "L2 slices" || f.name == "L2 sets" || f.name == "L2 ways" || f.name == "DRAM banks")
+            shape.push_back(fmt::format("{} {}", valueText(f.value), f.name));
+    }
+    r.question = fmt::format("How does {} map addresses to its caches and memory?", gpu);
+    r.answer = fmt::format("{} of {} properties were told by timing", decided, findings.size());
+    r.answer += shape.empty() ? "." : fmt::format(": {}.", fmt::join(shape, ", "));
+    r.reading = "confidence is the share of checks that agreed with the value.";
+    if (!undecided.empty()) r.caveats.push_back(fmt::format("Undecided: {}.", fmt::join(undecided, ", ")));
     return r;
 }
 
@@ -157,7 +176,8 @@ int runDissect(const DissectOptions& o) {
     if (!o.json.empty()) {
         writeJson(o.json, dissectionJson(results, found));
     } else if (o.html != "-") {
-        writeOutput("-", report::text(results.front()) + fmt::format("{:.3g} s of GPU time\n", found.gpuSeconds));
+        writeOutput("-", tableText(results.front()) + fmt::format("{:.3g} s of GPU time\n", found.gpuSeconds) +
+                             answerText(results.front()));
     }
     if (!found.file) {
         fmt::print(stderr, "bulkhead: could not determine the address map of {}\n", o.gpu);
@@ -186,8 +206,15 @@ int runVerify(const DissectOptions& o) {
     add("bank", v.bank);
     add("set", v.set);
     r.provenance = provenance(o);
+    r.question = "Does the map still hold, at addresses that it was not made from?";
+    double least = 100;
+    for (const auto& row : r.rows) least = std::min(least, std::get<double>(row.back()));
+    if (!r.rows.empty())
+        r.answer = fmt::format("{}: at least {} % of the addresses agree with it, in each of its parts.",
+                               good ? "Yes" : "No", brief(least));
+    r.reading = "99 % in each part is enough: single accesses are disturbed.";
     if (o.json.empty()) {
-        writeOutput("-", report::text(r));
+        showResults(r);
     } else {
         writeJson(o.json, report::fileJson(r));
     }
@@ -203,6 +230,7 @@ Action setUpDissect(CommandLine line) {
     line.option("--verify", o->verify, "only check the address map in FILE, on fresh addresses").typeName("FILE");
     addJsonOption(line, o->json, "all measurements as JSON");
     addHtmlOption(line, o->html);
+    addWideOption(line);
     line.option("--figures", o->figures, "write the data of figures 3, 4, 6 and 8 as CSV into DIR").typeName("DIR");
     addSettings(line, o->settings);
     addThreadsOption(line);

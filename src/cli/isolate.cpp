@@ -13,6 +13,7 @@
 #include "cli/batch_options.h"
 #include "cli/common_options.h"
 #include "cli/isolate_cost.h"
+#include "cli/show.h"
 #include "cli/verbs.h"
 #include "dissect/map_file.h"
 #include "evaluation/evaluation.h"
@@ -280,8 +281,7 @@ int evaluate(const EvaluateOptions& o) {
         result.title += fmt::format(", size {}", o.size);
         fillProvenance(result, o.gpu, o.seed);
     }
-    if (o.json.empty() && o.csv.empty() && o.html.empty())
-        for (const Result& result : results) writeOutput("-", report::text(result) + "\n");
+    if (o.json.empty() && o.csv.empty() && o.html.empty()) showResults(results);
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results[1]));
     if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
     if (!o.html.empty()) writeOutput(o.html, report::html("bulkhead isolate evaluate", results));
@@ -373,6 +373,7 @@ void addOutputs(CommandLine line, EvaluateOptions& o) {
     addJsonOption(line, o.json);
     addCsvOption(line, o.csv, "a row per runtime as CSV");
     addHtmlOption(line, o.html);
+    addWideOption(line);
 }
 
 using Chosen = std::shared_ptr<Action>;

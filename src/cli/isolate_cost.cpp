@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cli/batch_options.h"
 #include "cli/common_options.h"
+#include "cli/show.h"
 #include "evaluation/cost/cost.h"
 #include "report/report.h"
 
@@ -36,8 +37,7 @@ int measure(const CostOptions& o) {
     expectOutputs({o.json, o.html});
     evaluation::cost::CostReport report = evaluation::cost::measureCost(o.spec, o.measurements);
     for (Result& result : report.results) fillProvenance(result, o.spec.gpu, o.spec.seed);
-    if (o.json.empty() && o.html.empty())
-        for (const Result& result : report.results) writeOutput("-", report::text(result) + "\n");
+    if (o.json.empty() && o.html.empty()) showResults(report.results);
     if (!o.json.empty()) writeJson(o.json, report::fileJson(report.results));
     if (!o.html.empty()) writeOutput(o.html, report::html("bulkhead isolate cost", report.results));
     for (const std::string& line : report.failures) fmt::print(stderr, "bulkhead: isolate cost: {}\n", line);
@@ -83,6 +83,7 @@ void setUpCost(CommandLine isolate, const std::shared_ptr<Action>& chosen) {
     sub.flag("--list", o->list, "list the measurements and the questions that they answer");
     addJsonOption(sub, o->json);
     addHtmlOption(sub, o->html);
+    addWideOption(sub);
     sub.chosen([=] { *chosen = [=] { return measure(*o); }; });
 }
 

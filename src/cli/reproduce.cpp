@@ -11,6 +11,7 @@
 #include "cli/batch_options.h"
 #include "cli/common_options.h"
 #include "cli/progress.h"
+#include "cli/show.h"
 #include "cli/verbs.h"
 #include "compare/store.h"
 #include "gpu/known_profile.h"
@@ -213,15 +214,16 @@ int runReproduce(ReproduceOptions o) {
         for (Result& result : figure.make()) {
             result.title = fmt::format("{}: {}", heading(figure), result.title);
             fillProvenance(result, figure.gpu, o.seed);
-            if (!quiet) writeOutput("-", report::text(result) + "\n");
+            if (!quiet) writeOutput("-", tableText(result) + answerText(result) + "\n");
             results.push_back(std::move(result));
         }
     }
     std::vector<Result> verdicts = reproduce::verdicts(results);
     for (Result& verdict : verdicts) {
         fillProvenance(verdict, figures.front().gpu, o.seed);
-        if (!quiet) writeOutput("-", report::text(verdict) + "\n");
+        if (!quiet) writeOutput("-", tableText(verdict) + "\n");
     }
+    if (!quiet && !verdicts.empty()) writeOutput("-", answerText(verdicts.front()));
     results.insert(results.begin(), std::make_move_iterator(verdicts.begin()), std::make_move_iterator(verdicts.end()));
     std::string title = papers.size() == 1 ? papers.front().title : "Three papers reproduced";
     if (o.quick) title += ", shortened";
@@ -254,6 +256,7 @@ Action setUpReproduce(CommandLine line) {
     addSeedOption(line, o->seed);
     addJsonOption(line, o->json);
     addHtmlOption(line, o->html);
+    addWideOption(line);
     addBatchOptions(line, o->batch);
     addClusterOptions(line, o->batch);
     return [o, gpu, size, line] {

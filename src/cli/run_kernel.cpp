@@ -9,6 +9,7 @@
 #include "arch/device_profile.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/phrases.h"
 #include "base/result.h"
 #include "base/schema.h"
 #include "cli/common_options.h"
@@ -16,6 +17,7 @@
 #include "cli/kernel_arguments.h"
 #include "cli/progress.h"
 #include "cli/run.h"
+#include "cli/show.h"
 #include "cli/verbs.h"
 #include "gpu/sampled.h"
 #include "metrics/metric_table.h"
@@ -139,6 +141,13 @@ metrics::LaunchRow rowOf(const sim::Machine& machine, const sim::LaunchRecord& r
     return row;
 }
 
+std::string answerOf(const nlohmann::ordered_json& json) {
+    return fmt::format("{} takes {} on {}, at {} instructions per cycle; {} % of its accesses to the L2 hit.",
+                       json["kernel"].get<std::string>(), duration(json["microseconds"].get<double>() * 1e-6),
+                       json["gpu"].get<std::string>(), brief(json["ipc"].get<double>()),
+                       brief(100 * json["l2"]["hit_rate"].get<double>()));
+}
+
 std::string toText(const nlohmann::ordered_json& json, const std::optional<gpu::Sampled>& sampled) {
     Result r;
     r.title = fmt::format("{} on {}, {} scheduler", json["kernel"].get<std::string>(), json["gpu"].get<std::string>(),
@@ -168,7 +177,8 @@ std::string toText(const nlohmann::ordered_json& json, const std::optional<gpu::
     add("DRAM row hits", json["dram"]["row_hits"], "");
     add("DRAM row misses", json["dram"]["row_misses"], "");
     add("simulation speed", json["warp_instructions_per_second"], "warp instructions/s");
-    return report::text(r) + (sampled ? fmt::format("sampled: {}\n", sampled->summary()) : "");
+    r.answer = json["answer"];
+    return tableText(r) + (sampled ? fmt::format("sampled: {}\n", sampled->summary()) : "") + answerText(r);
 }
 
 /// What a run needs from outside, read and checked before anything is simulated.
@@ -264,7 +274,8 @@ int runKernel(const RunOptions& options) {
     if (record.error) throw *record.error;
 
     metrics::write(run.counters, {rowOf(machine, record)});
-    const nlohmann::ordered_json json = toJson(options, machine, context, record, wall);
+    nlohmann::ordered_json json = toJson(options, machine, context, record, wall);
+    json["answer"] = answerOf(json);
     writeDumps(run, addresses, machine.memory(context));
     writeWatched(options, watching,
                  fmt::format("{} on {}, {} scheduler", record.kernel, options.gpu, options.scheduler));

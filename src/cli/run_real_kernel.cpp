@@ -82,7 +82,7 @@ int runRealKernel(const RunOptions& options) {
                      {"date", currentDate()}});
         writeJson(options.json, json);
     } else if (!counters.takesStandardOutput()) {
-        writeOutput("-", fmt::format("{} on {}: {:.3f} us\n", name, gpu.info().name, microseconds));
+        writeOutput("-", fmt::format("Answer: {} takes {:.3f} us on {}.\n", name, microseconds, gpu.info().name));
     }
     return kDone;
 }

@@ -12,6 +12,7 @@
 #include "cli/common_options.h"
 #include "cli/counters_json.h"
 #include "cli/run.h"
+#include "cli/show.h"
 #include "cli/verbs.h"
 #include "corun/corun.h"
 #include "gpu/launch_timer.h"
@@ -121,17 +122,18 @@ int runWorkload(const RunOptions& given) {
     const bool counted = gpu.capabilities().launchCounters;
     if (counters.wanted) metrics::write(counters, timer ? metrics::timedRows(*timer, gpu.info()) : countedRows(m, gpu));
     if (options.json.empty() && counters.takesStandardOutput()) return kDone;
+    const std::string answer = fmt::format("{} takes {:.3f} us on {}, with a result equal to the CPU's.", workload.name,
+                                           m.seconds * 1e6, gpu.info().name);
     if (options.json.empty()) {
         std::string out;
         if (counted)
-            out = report::text(kernelTable(fmt::format("{}, size {}, on {}, {} scheduler", workload.name, options.size,
-                                                       options.gpu, options.scheduler),
-                                           m, options.sample)) +
+            out = tableText(kernelTable(fmt::format("{}, size {}, on {}, {} scheduler", workload.name, options.size,
+                                                    options.gpu, options.scheduler),
+                                        m, options.sample)) +
                   fmt::format("APKI {:.3g}, shared memory used {:.0f} %, simulated in {:.2f} s\n", m.apki(),
                               100 * m.sharedMemoryShare(), wall);
         if (options.sample) out += fmt::format("sampled: {}\n", m.sampled.summary());
-        out += fmt::format("{} on {}: {:.3f} us, result equal to the CPU's\n", workload.name, gpu.info().name,
-                           m.seconds * 1e6);
+        out += "Answer: " + answer + "\n";
         writeOutput("-", out);
         return kDone;
     }
@@ -158,6 +160,7 @@ int runWorkload(const RunOptions& given) {
         }
         json["wall_seconds"] = wall;
     }
+    json["answer"] = answer;
     json["command"] = commandLine();
     json["version"] = version();
     json["date"] = currentDate();

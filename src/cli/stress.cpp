@@ -15,6 +15,7 @@
 #include "cli/batch_options.h"
 #include "cli/common_options.h"
 #include "cli/progress.h"
+#include "cli/show.h"
 #include "cli/verbs.h"
 #include "experiment/interruption.h"
 #include "report/report.h"
@@ -244,7 +245,7 @@ int boundAgain(const StressOptions& o) {
     const stress::Outcome outcome{stress::storedCells(before)};
     const Result::Provenance& first = before.front().provenance;
     std::vector<Result> results = {outcome.bounds(options)};
-    if (o.json != "-" && o.html != "-") writeOutput("-", report::text(results.front()) + "\n");
+    if (o.json != "-" && o.html != "-") showResults(results.front());
     for (Result& more : outcome.statistics(options)) results.push_back(std::move(more));
     for (Result& result : results)
         fillProvenance(result, first.gpu, static_cast<std::uint64_t>(first.seed.value_or(0)));
@@ -277,9 +278,11 @@ int runStress(const StressOptions& o, const CommandLine& line) {
     }
     if (!interrupted) expectAnyCell(outcome);
     std::vector<Result> results = outcome.results(options);
-    if (!quiet)
-        for (std::size_t i = 0; i < results.size(); ++i)
-            writeOutput("-", report::text(i == 0 ? stress::briefMatrix(results[i]) : results[i]) + "\n");
+    if (!quiet) {
+        std::vector<Result> shown = results;
+        shown.front() = stress::briefMatrix(shown.front());
+        showResults(shown);
+    }
     for (Result& more : outcome.statistics(options)) results.push_back(std::move(more));
     for (Result& more : outcome.samples()) results.push_back(std::move(more));
     for (Result& result : results) fillProvenance(result, options.pair.gpu, options.pair.seed);
@@ -381,6 +384,7 @@ Action setUpStress(CommandLine line) {
     addJsonOption(line, o->json, "all results as JSON");
     addCsvOption(line, o->csv, "the table of slowdowns as CSV");
     addHtmlOption(line, o->html);
+    addWideOption(line);
     addBatchOptions(line, o->batch);
     addClusterOptions(line, o->batch);
     line.flag("--list", o->list, "list aggressors, victims and ways of sharing");

@@ -1,14 +1,17 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/phrases.h"
 #include "base/result.h"
 #include "cli/batch_options.h"
 #include "cli/common_options.h"
 #include "cli/progress.h"
+#include "cli/show.h"
 #include "cli/verbs.h"
 #include "report/report.h"
 #include "workloads/measure.h"
@@ -90,6 +93,13 @@ Result measured(const std::vector<const workloads::Workload*>& chosen, const Wor
                verdict});
     }
     showProgress({chosen.size(), chosen.size(), 0, ""});
+    const auto right = static_cast<std::size_t>(std::count_if(
+        r.rows.begin(), r.rows.end(), [](const auto& row) { return row.back() == Value(std::string("passed")); }));
+    r.question = fmt::format("Are workloads right on {}?", options.gpu);
+    r.answer = right == r.rows.size()
+                   ? fmt::format("Yes: the results of {} equal the CPU's.", counted(right, "workload"))
+                   : fmt::format("No: {} of {} failed.", r.rows.size() - right, counted(r.rows.size(), "workload"));
+    r.reading = "APKI: accesses to the L1D per thousand thread instructions.";
     return r;
 }
 
@@ -110,7 +120,7 @@ int runWorkloads(const WorkloadsOptions& options) {
     result.provenance.version = version();
     result.provenance.date = currentDate();
     if (options.json.empty()) {
-        writeOutput("-", report::text(result));
+        showResults(result);
     } else {
         writeJson(options.json, report::fileJson(result));
     }
@@ -127,6 +137,7 @@ Action setUpWorkloads(CommandLine line) {
     addGpuOption(line, o->gpu).description("with --measure: GPU to use: sim:NAME, sim:FILE.json or cuda:N");
     line.option("--seed", o->seed, "with --measure: seed of the input").showDefault();
     addJsonOption(line, o->json);
+    addWideOption(line);
     return [o, line] {
         if (!o->measure) refuseGiven(line, {"--size", "--gpu", "--seed"}, "workloads without --measure");
         return runWorkloads(*o);

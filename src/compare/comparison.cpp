@@ -1,8 +1,12 @@
 #include "compare/comparison.h"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <optional>
 
 #include "arch/device_profile.h"
+#include "base/phrases.h"
 #include "base/statistics.h"
 #include "compare/carveouts.h"
 #include "sim/sm/warp_scheduler.h"
@@ -93,6 +97,58 @@ std::vector<std::string> ciaoWorkloads(const std::vector<std::string>& classes) 
     return names;
 }
 
+namespace {
+
+/// The variant that gains most over the first one, and where it gains and loses most.
+void answerGains(Result& r, const Comparison& c) {
+    const std::string& baseline = c.plan.variants.front().label;
+    const std::size_t workloads = c.plan.workloads.size();
+    r.question =
+        workloads == 1
+            ? fmt::format("Which scheduler runs {} fastest on {}?", c.plan.workloads.front(), c.plan.common.gpu)
+            : fmt::format("Which scheduler is fastest on {}, over {} workloads?", c.plan.common.gpu, workloads);
+    r.reading = fmt::format("Instructions per cycle over those of {}: above 1 is faster than {}.", baseline, baseline);
+    std::optional<std::size_t> best;
+    for (std::size_t v = 1; v < c.plan.variants.size(); ++v) {
+        const Value gain = c.meanGain("", v);
+        const auto* const its = std::get_if<double>(&gain);
+        if (!its) continue;
+        const Value most = best ? c.meanGain("", *best) : Value();
+        if (!best || *its > std::get<double>(most)) best = v;
+    }
+    if (c.plan.variants.size() < 2) {
+        r.answer = fmt::format("Only {} was run: there is nothing to compare it with.", baseline);
+        return;
+    }
+    if (!best) {
+        r.answer = "No scheduler has run all workloads, so that none can be told.";
+        return;
+    }
+    const double gain = std::get<double>(c.meanGain("", *best));
+    const std::string& name = c.plan.variants[*best].label;
+    const std::string others =
+        c.plan.variants.size() > 2 ? fmt::format(", the best of {} others", c.plan.variants.size() - 1) : std::string();
+    r.answer = gain > 1 ? fmt::format("{}{} has {} times the IPC of {}", name, others, brief(gain), baseline)
+                        : fmt::format("{}: {}{} has {} times its IPC", baseline, name, others, brief(gain));
+    if (workloads == 1) {
+        r.answer += ".";
+        return;
+    }
+    std::size_t faster = 0, most = 0;
+    for (std::size_t w = 0; w < workloads; ++w) {
+        const Value own = c.gain(w, *best), top = c.gain(most, *best);
+        if (std::get<double>(own) > 1) ++faster;
+        if (std::get<double>(own) > std::get<double>(top)) most = w;
+    }
+    r.answer += fmt::format(" (geometric mean), and is faster on {} of {}; most on {}, by a factor of {}.", faster,
+                            counted(workloads, "workload"), c.plan.workloads[most],
+                            brief(std::get<double>(c.gain(most, *best))));
+    if (c.plan.common.warpInstructions > 0)
+        r.caveats = {fmt::format("Each run ended after {} warp instructions.", c.plan.common.warpInstructions)};
+}
+
+}  // namespace
+
 Result gainTable(const Comparison& c) {
     Result r;
     r.title = "IPC relative to " + c.plan.variants.front().label;
@@ -118,12 +174,14 @@ Result gainTable(const Comparison& c) {
     Chart chart{Chart::Kind::bar, r.title, "workload", {}, {}, {}, r.title, false, false};
     for (std::size_t v = 1; v < c.plan.variants.size(); ++v) chart.y.push_back(c.plan.variants[v].label);
     if (!chart.y.empty()) r.charts.push_back(std::move(chart));
+    answerGains(r, c);
     return r;
 }
 
 Result runTable(const Comparison& c) {
     Result r;
     r.title = "runs";
+    r.question = "What did each run do?";
     r.columns = {{"workload", ""},
                  {"class", ""},
                  {"variant", ""},
@@ -144,6 +202,8 @@ Result runTable(const Comparison& c) {
                  {"simulated in", "s"},
                  {"note", ""},
                  {"failure", ""}};
+    r.setDetails({"class", "warp instructions", "limited", "resident warps", "active warps", "isolated warps",
+                  "shared cache used", "carve-out", "simulated in"});
     for (std::size_t w = 0; w < c.plan.workloads.size(); ++w)
         for (std::size_t v = 0; v < c.plan.variants.size(); ++v) {
             const Outcome& outcome = c.at(w, v);
@@ -181,6 +241,7 @@ Result runTable(const Comparison& c) {
 Result counterTable(const Comparison& c) {
     Result r;
     r.title = "counters";
+    r.question = "What was counted in each run?";
     r.columns = {{"workload", ""}, {"variant", ""}, {"scheduler", ""}, {"cycles", ""}};
     sim::Counters().each([&](std::string_view name, std::uint64_t) { r.columns.push_back({std::string(name), ""}); });
     for (const std::string_view stall : sim::kStallNames)

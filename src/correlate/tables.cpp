@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/phrases.h"
 #include "correlate/summary.h"
 
 namespace bulkhead::correlate {
@@ -65,6 +66,24 @@ void addErrors(std::vector<Value>& row, const Errors& e) {
 const std::vector<Result::Column> kErrorColumns = {
     {"kernels", ""}, {"mean error", "%"}, {"median error", "%"}, {"twin / hardware", ""}, {"within 15 %", ""}};
 
+/// Which of the groups that the rows name has the greatest mean error, and which the least.
+void answerGroups(Result& r) {
+    constexpr std::size_t kMean = 2;
+    const std::vector<Value>*most = nullptr, *least = nullptr;
+    for (const auto& row : r.rows) {
+        const auto* const error = std::get_if<double>(&row[kMean]);
+        if (!error) continue;
+        if (!most || *error > std::get<double>((*most)[kMean])) most = &row;
+        if (!least || *error < std::get<double>((*least)[kMean])) least = &row;
+    }
+    if (!most) return;
+    const auto name = [](const std::vector<Value>& row) { return std::get<std::string>(row.front()); };
+    const auto percent = [](const std::vector<Value>& row) { return brief(std::get<double>(row[kMean])); };
+    r.answer = most == least ? fmt::format("There is only {}, off by {} % on average.", name(*most), percent(*most))
+                             : fmt::format("{} is off most, by {} % on average; {} least, by {} %.", name(*most),
+                                           percent(*most), name(*least), percent(*least));
+}
+
 std::vector<Result::Column> withErrors(std::vector<Result::Column> columns) {
     columns.insert(columns.end(), kErrorColumns.begin(), kErrorColumns.end());
     return columns;
@@ -75,6 +94,8 @@ std::vector<Result::Column> withErrors(std::vector<Result::Column> columns) {
 Result kernelTable(const Correlation& c, const Peaks& peaks, Order order) {
     Result r;
     r.title = "Kernels on hardware and on its simulated twin";
+    r.question = "What does each kernel do on either?";
+    r.reading = "A point on the diagonal takes as many cycles on the twin as on the hardware; the band is 15 % wide.";
     r.columns = {{"suite", ""},
                  {"workload", ""},
                  {"kernel", ""},
@@ -197,6 +218,16 @@ Result summaryTable(const Correlation& c) {
     add("kernels with over 1 MB of DRAM traffic", count(s.dramKernels), "");
     add("mean difference of warps on an SM", cell(s.warps), "");
     add("kernels that one side alone ran", count(c.unmatched.size()), "");
+    r.question = "How near is the simulated twin to the hardware?";
+    r.reading = "An error is how far the twin's cycles are from the hardware's, over the hardware's.";
+    if (s.all.kernels > 0 && s.all.mean && s.all.median)
+        r.answer =
+            fmt::format("Its cycles are off by {} % on average and by {} % at the median; {} of {} are within 15 %.",
+                        brief(*s.all.mean), brief(*s.all.median), s.all.within, counted(s.all.kernels, "kernel"));
+    else
+        r.answer = "No kernel was timed on both sides.";
+    if (!c.unmatched.empty())
+        r.caveats.push_back(fmt::format("{} ran on one side alone.", counted(c.unmatched.size(), "kernel")));
     return r;
 }
 
@@ -206,6 +237,7 @@ Result suiteTable(const Correlation& c) {
         if (std::find(suites.begin(), suites.end(), k.suite) == suites.end()) suites.push_back(k.suite);
     Result r;
     r.title = "Errors by suite";
+    r.question = "Does the error depend on the suite?";
     r.columns = withErrors({{"suite", ""}});
     r.columns.push_back({"mean error of the others", "%"});
     for (const std::string& suite : suites) {
@@ -216,6 +248,7 @@ Result suiteTable(const Correlation& c) {
         row.push_back(cell(errorsOf(others).mean));
         r.add(std::move(row));
     }
+    answerGroups(r);
     r.charts.push_back({Chart::Kind::bar, "Mean error by suite", "suite", {"mean error"}, {}, {}, "", false, false});
     return r;
 }
@@ -223,6 +256,7 @@ Result suiteTable(const Correlation& c) {
 Result classTable(const Correlation& c, const Peaks& peaks) {
     Result r;
     r.title = "Errors by class of kernel";
+    r.question = "Does the error depend on what limits a kernel?";
     r.columns = withErrors({{"class", ""}});
     for (const std::string_view name : kKernelClassNames) {
         std::vector<KernelPair> of;
@@ -233,6 +267,7 @@ Result classTable(const Correlation& c, const Peaks& peaks) {
         addErrors(row, errorsOf(of));
         r.add(std::move(row));
     }
+    answerGroups(r);
     r.charts.push_back(
         {Chart::Kind::bar, "Mean error by class of kernel", "class", {"mean error"}, {}, {}, "", false, false});
     return r;
@@ -241,6 +276,7 @@ Result classTable(const Correlation& c, const Peaks& peaks) {
 Result worstTable(const Correlation& c, const Peaks& peaks, std::size_t most) {
     Result r;
     r.title = "Worst offenders";
+    r.question = "Which kernels does the twin get wrong, and why?";
     r.columns = {{"workload", ""},    {"kernel", ""},          {"class", ""},  {"hardware cycles", ""},
                  {"twin cycles", ""}, {"twin / hardware", ""}, {"error", "%"}, {"likely cause", ""}};
     const double difference = launchDifference(c.kernels);
@@ -250,12 +286,21 @@ Result worstTable(const Correlation& c, const Peaks& peaks, std::size_t most) {
         r.add({k.workload, k.kernel, word(classNameOf(k, peaks)), cell(k.hardware.cycles), cell(k.twin.cycles),
                cell(k.ratio()), percentError(k), causes(k, peaks, difference)});
     }
+    if (r.rows.empty()) {
+        r.answer = "None is off by more than 15 %.";
+    } else {
+        const KernelPair& k = c.kernels[ordered(c, Order::worstFirst).front()];
+        r.answer = fmt::format("{} of {} is furthest off, by {} %.", k.kernel, k.workload, brief(100 * *k.error()));
+    }
     return r;
 }
 
 Result unmatchedTable(const Correlation& c) {
     Result r;
     r.title = "Kernels without a partner";
+    r.question = "Which kernels ran on one side alone?";
+    r.answer = c.unmatched.empty() ? "None."
+                                   : fmt::format("{}: they are in no figure.", counted(c.unmatched.size(), "kernel"));
     r.columns = {{"workload", ""}, {"kernel", ""}, {"launches", ""}, {"missing", ""}};
     for (const Unmatched& one : c.unmatched)
         r.add({word(one.workload), one.kernel, count(one.launches),

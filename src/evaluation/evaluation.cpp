@@ -1,8 +1,12 @@
 #include "evaluation/evaluation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
+#include "base/phrases.h"
 #include "base/statistics.h"
 #include "corun/applications.h"
 
@@ -113,6 +117,22 @@ std::optional<double> Evaluation::variation(Method method, unsigned partitions, 
     return (most / *idle - 1) * 100;
 }
 
+namespace {
+
+/// A sentence with the greatest of each column from one on: "98.1 % (cp), 0.3 % (cmp)". Empty where there is none.
+std::string perColumn(const Result& r, std::size_t from, const char* sentence) {
+    std::vector<std::string> parts;
+    for (std::size_t c = from; c < r.columns.size(); ++c) {
+        std::optional<double> most;
+        for (const auto& row : r.rows)
+            if (const auto* own = std::get_if<double>(&row[c])) most = std::max(most.value_or(*own), *own);
+        if (most) parts.push_back(fmt::format("{} % ({})", brief(*most), r.columns[c].name));
+    }
+    return parts.empty() ? std::string() : fmt::format(fmt::runtime(sentence), fmt::join(parts, ", "));
+}
+
+}  // namespace
+
 Result Evaluation::variationTable(const EvaluationSpec& spec) const {
     Result r;
     r.title = "worst slowdown by a neighbour";
@@ -138,6 +158,12 @@ Result Evaluation::variationTable(const EvaluationSpec& spec) const {
     r.add(std::move(average));
     r.add(std::move(most));
     r.charts.push_back(barsOf(r, 1, "worst slowdown (%)"));
+    r.question =
+        fmt::format("How much can a neighbour in another partition of {} slow an application down?", spec.common.gpu);
+    r.answer = perColumn(r, 1, "Beside its worst neighbour of those tried, an application is slower by up to {}.");
+    r.reading = "cp: each partition has SMs of its own; cmp: L2 and DRAM too.";
+    if (spec.common.samples == 1)
+        r.caveats.emplace_back("One sample each: there is nothing to tell how much times vary.");
     return r;
 }
 
@@ -170,6 +196,19 @@ Result Evaluation::runtimeTable() const {
                 false};
     chart.series = {"application", "method", "partitions"};
     r.charts.push_back(std::move(chart));
+    r.setDetails({"spread", "samples", "colors", "placed by", "stray blocks", "neighbour's runs"});
+    r.question = "How long does an application take in its partition, beside each neighbour?";
+    r.reading = "normalized is 1 where a partition of half the GPU takes twice as long as the whole GPU would.";
+    constexpr std::size_t kNormalized = 5;
+    const std::vector<Value>* slowest = nullptr;
+    for (const auto& row : r.rows)
+        if (const auto* own = std::get_if<double>(&row[kNormalized]);
+            own && (!slowest || *own > std::get<double>((*slowest)[kNormalized])))
+            slowest = &row;
+    if (slowest)
+        r.answer = fmt::format("{} suffers most: with {} beside {} it takes {} times what its share of the GPU would.",
+                               std::get<std::string>((*slowest)[0]), std::get<std::string>((*slowest)[2]),
+                               std::get<std::string>((*slowest)[3]), brief(std::get<double>((*slowest)[kNormalized])));
     return r;
 }
 
@@ -191,6 +230,9 @@ Result Evaluation::overheadTable(const EvaluationSpec& spec) const {
         r.add(std::move(row));
     }
     r.charts.push_back(barsOf(r, 2, "slowdown (%)"));
+    r.question = "What do walls cost an application that has the whole GPU to itself?";
+    r.answer = perColumn(r, 2, "At most {}.");
+    r.reading = "How much longer it takes than without walls; below 0, it is faster.";
     return r;
 }
 

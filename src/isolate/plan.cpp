@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/phrases.h"
 #include "base/suggest.h"
 
 namespace bulkhead::isolate {
@@ -250,6 +251,30 @@ Plan makePlan(DivisibleGpu topology, const std::vector<Partition>& partitions) {
     return plan;
 }
 
+namespace {
+
+/// What walls there are between the partitions, and what nobody has.
+std::string answerOf(const Plan& plan) {
+    std::size_t sms = 0, colors = 0;
+    std::vector<unsigned> taken;
+    for (const Share& share : plan.shares) {
+        sms += share.sms.size();
+        colors += share.colors.size();
+        taken.insert(taken.end(), share.colors.begin(), share.colors.end());
+    }
+    std::sort(taken.begin(), taken.end());
+    const bool apart = std::adjacent_find(taken.begin(), taken.end()) == taken.end();
+    const std::string left = fmt::format("{} of {} and {} of {} are in no partition.", plan.topology.sms() - sms,
+                                         counted(plan.topology.sms(), "SM"),
+                                         plan.topology.colors() - std::min<std::size_t>(colors, plan.topology.colors()),
+                                         counted(plan.topology.colors(), "color"));
+    if (plan.shares.size() == 1) return "One partition has what it asks for; " + left;
+    return fmt::format("{} partitions have SMs of their own and {}; {}", plan.shares.size(),
+                       apart ? "share neither L2 nor DRAM" : "share L2 and DRAM", left);
+}
+
+}  // namespace
+
 std::string draw(const Plan& plan) {
     const DivisibleGpu& t = plan.topology;
     std::string out = fmt::format("{}: {} SMs, {} color{}\n", t.gpu, t.sms(), t.colors(), t.colors() == 1 ? "" : "s");
@@ -269,7 +294,7 @@ std::string draw(const Plan& plan) {
             out +=
                 fmt::format("  {:<12} warning: on both sides of the L2, so its traffic crosses that of others\n", "");
     }
-    return out;
+    return out + "Answer: " + answerOf(plan) + "\n";
 }
 
 }  // namespace bulkhead::isolate

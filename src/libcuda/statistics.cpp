@@ -14,6 +14,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/phrases.h"
 #include "base/result.h"
 #include "base/schema.h"
 #include "gpu/simulated_device.h"
@@ -151,6 +152,24 @@ nlohmann::ordered_json Statistics::json() const {
             {"transfers", transfers}};
 }
 
+/// How long the kernels took, and which took most of it.
+void Statistics::answer(Result& r, const Watcher& watcher) {
+    const std::string* longest = nullptr;
+    Cycles all = 0, most = 0;
+    for (const auto& [kernel, sum] : watcher.kernels) {
+        all += sum.cycles;
+        if (longest != nullptr && sum.cycles <= most) continue;
+        longest = &kernel;
+        most = sum.cycles;
+    }
+    if (longest == nullptr || all == 0) return;
+    r.answer = fmt::format("Kernels took {}", duration(watcher.gpu->seconds(all)));
+    r.answer += watcher.kernels.size() == 1
+                    ? fmt::format(", all of it {}.", shortName(*longest))
+                    : fmt::format(", {:.0f} % of it {}.", 100 * static_cast<double>(most) / static_cast<double>(all),
+                                  shortName(*longest));
+}
+
 std::string Statistics::table() const {
     std::string text;
     for (const auto& watcher : watchers_) {
@@ -178,7 +197,8 @@ std::string Statistics::table() const {
                                              sum.sampled.cycles(sum.cycles)});
             r.add(std::move(row));
         }
-        text += report::text(r);
+        answer(r, *watcher);
+        text += report::text(r) + report::conclusion(r);
     }
     return text;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arch/device_profile.h"
+#include "base/result.h"
 #include "gpu/launch_log.h"
 #include "gpu/sampled.h"
 #include "metrics/launch_row.h"
@@ -46,6 +47,7 @@ class Statistics {
 
   private:
     class Watcher;
+    static void answer(Result&, const Watcher&);
     void writeWatched() const;
     struct TransferSum {
         std::uint64_t calls = 0, bytes = 0;

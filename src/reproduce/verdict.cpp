@@ -1,13 +1,17 @@
 #include "reproduce/verdict.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "base/phrases.h"
 #include "gpu/gpu_name.h"
 
 namespace bulkhead::reproduce {
@@ -167,6 +171,22 @@ Result numbersTable(const std::vector<Comparison>& all) {
     return r;
 }
 
+void answer(Result& r, const std::vector<Comparison>& all) {
+    std::size_t numbers = 0, agree = 0, near = 0;
+    for (const Comparison& c : all)
+        for (const std::optional<Ours>& ours : c.ours) {
+            if (!ours) continue;
+            const std::string_view word = c.verdict(*ours);
+            ++numbers;
+            agree += word == "agrees" ? 1 : 0;
+            near += word == "near" ? 1 : 0;
+        }
+    r.question = "Do our numbers agree with the papers'?";
+    r.answer = fmt::format("Of {}, {} agree within 10 %, {} more are within 30 %, and {} differ.",
+                           counted(numbers, "published number"), agree, near, numbers - agree - near);
+    r.reading = "Bars count the numbers of each figure; the next table has them one by one.";
+}
+
 Result tally(const std::vector<Comparison>& all) {
     Result r;
     r.title = kTally;
@@ -212,7 +232,14 @@ bool isVerdict(const Result& r) {
 std::vector<Result> verdicts(const std::vector<Result>& results) {
     const std::vector<Comparison> all = comparisons(results);
     if (all.empty()) return {};
-    return {tally(all), numbersTable(all)};
+    std::vector<Result> both = {tally(all), numbersTable(all)};
+    answer(both.front(), all);
+    both.back().question = "Which numbers agree, one by one?";
+    both.back().reading =
+        "ratio is ours over the paper's, of factors what they are more than 1: within 10 % a number agrees, within 30 "
+        "% "
+        "it is near.";
+    return both;
 }
 
 }  // namespace bulkhead::reproduce

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <utility>
 
+#include "base/phrases.h"
 #include "base/statistics.h"
 #include "corun/aggressor.h"
+#include "stress/answers.h"
 #include "stress/values.h"
 
 namespace bulkhead::stress {
@@ -44,6 +46,8 @@ Result emptyExceedance(const Cell& cell) {
          "share of runs",
          false,
          true});
+    r.question = fmt::format("How often does a run of {} take longer than a time?", cell.pair.victim.name);
+    r.reading = "measured is what was seen; the bound lies above it and above the estimate, at every time.";
     return r;
 }
 
@@ -71,6 +75,8 @@ Result bounds(const std::vector<Cell>& cells, std::span<const WorstCase> worst, 
                                    maximum(cell.pairing.together()) * 1e3, milliseconds(w.value), w.method,
                                    100 * w.unseen, w.refusal}));
     }
+    r.setDetails({"samples", "lost", "unseen kinds"});
+    answerBounds(r, cells, worst, exceedance);
     return r;
 }
 
@@ -83,6 +89,17 @@ Result iidTests(const std::vector<Cell>& cells, std::span<const WorstCase> worst
         for (const IidTest& test : worst[i].tests)
             r.add(with(namesOf(cells[i]), {test.name, test.statistic, test.pValue, test.rejected(),
                                            test.rejected() ? test.meaning : std::string()}));
+    std::size_t tests = 0, rejected = 0;
+    for (const WorstCase& w : worst)
+        for (const IidTest& test : w.tests) {
+            ++tests;
+            rejected += test.rejected() ? 1 : 0;
+        }
+    r.question = "May the samples be treated as independent?";
+    if (tests > 0)
+        r.answer = rejected == 0 ? fmt::format("None of {} says otherwise.", counted(tests, "test"))
+                                 : fmt::format("No: {} of {} reject it.", rejected, counted(tests, "test"));
+    r.reading = "A small p-value is one that independent samples of one distribution would seldom have.";
     return r;
 }
 
@@ -105,6 +122,15 @@ Result fits(const std::vector<Cell>& cells, std::span<const WorstCase> worst) {
                                        Value(), std::isfinite(b.distance) ? Value(b.distance) : Value(), b.fits(),
                                        b.estimate * 1e3, milliseconds(b.limit)}));
     }
+    std::size_t all = 0, fit = 0;
+    for (const WorstCase& w : worst) {
+        all += w.tails.size() + w.blocks.size();
+        for (const TailFit& t : w.tails) fit += t.fits() ? 1 : 0;
+        for (const BlockFit& b : w.blocks) fit += b.fits() ? 1 : 0;
+    }
+    r.question = "Do extreme-value distributions fit the samples?";
+    if (all > 0) r.answer = fmt::format("{} of {} do.", fit, counted(all, "fit"));
+    r.reading = "Estimates that agree over thresholds and sizes of block are to be trusted more.";
     return r;
 }
 

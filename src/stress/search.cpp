@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 
+#include "base/phrases.h"
 #include "base/random.h"
 #include "corun/aggressor.h"
 #include "corun/spec_json.h"
@@ -164,7 +165,14 @@ Result found(const std::vector<Search>& searches) {
         r.add({search.victim, search.sharing, whole(search.trials.size()), std::int64_t{lost},
                worst ? Value(knobsOf(worst->aggressor)) : Value(), worst ? valueOf(worst->slowdown) : Value(),
                usual ? Value(knobsOf(usual->aggressor)) : Value(), usual ? valueOf(usual->slowdown) : Value()});
+        if (worst == nullptr || !worst->slowdown) continue;
+        r.answer += fmt::format("{}The worst of {} neighbours of {} (sharing: {}) costs it a factor of {}",
+                                r.answer.empty() ? "" : " ", search.trials.size(), search.victim, search.sharing,
+                                brief(*worst->slowdown));
+        r.answer += usual && usual->slowdown ? fmt::format("; the worst given, {}.", brief(*usual->slowdown)) : ".";
     }
+    r.question = "Which neighbour is worst?";
+    r.reading = "Each was tried once; the worst is measured in full, with other seeds, in the table of interference.";
     return r;
 }
 

@@ -17,6 +17,7 @@
 #include "dissect/map_file.h"
 #include "experiment/interruption.h"
 #include "gpu/known_profile.h"
+#include "stress/answers.h"
 #include "stress/bound_tables.h"
 #include "stress/summary.h"
 #include "stress/values.h"
@@ -102,7 +103,9 @@ Result matrix(const std::vector<Cell>& cells, const std::vector<WorstCase>& wors
                  {"harm", "ns/MB"},
                  {fmt::format("bound at {:g}", options.exceedance), "ms"},
                  {"note", ""}};
+    r.setDetails({"lost", "SMs", "solo SD", "min", "p95", "p99", "max", "SD", "slowdown low", "slowdown high", "harm"});
     for (std::size_t i = 0; i < cells.size(); ++i) r.add(cellRow(cells[i], worst[i]));
+    answerMatrix(r, cells, options);
     r.charts.push_back(
         {Chart::Kind::heatmap, "Slowdown", "aggressor", {"slowdown"}, {"victim", "sharing"}, {}, "", false, false});
     return r;
@@ -130,6 +133,7 @@ Result times(const std::vector<Cell>& cells) {
         add(cell, "solo", cell.pairing.alone());
         add(cell, "co-run", cell.pairing.together());
     }
+    answerTimes(r, cells);
     return r;
 }
 
@@ -146,8 +150,10 @@ Result samples(const std::vector<Cell>& cells, const std::string& victim, const 
                  {"co-run cycles", ""},
                  {"aggressor traffic", "bytes"},
                  {"aggressor run time", "ms"}};
+    std::vector<const Cell*> own;
     for (const Cell& cell : cells) {
         if (cell.pair.victim.name != victim || cell.pair.sharing != sharing) continue;
+        own.push_back(&cell);
         for (std::size_t i = 0; i < cell.pairing.pairs.size(); ++i) {
             const corun::Pair& p = cell.pairing.pairs[i];
             r.add({cell.pair.victim.name, cell.pair.sharing, corun::nameOf(cell.pair.aggressor), whole(i),
@@ -173,6 +179,7 @@ Result samples(const std::vector<Cell>& cells, const std::string& victim, const 
                         "",
                         false,
                         false});
+    answerSamples(r, own);
     return r;
 }
 
@@ -198,6 +205,7 @@ Result causes(const std::vector<Cell>& cells) {
         row.insert(row.end(), {c.room * percent, c.timeSlicing * percent});
         r.add(std::move(row));
     }
+    answerCauses(r, cells);
     return r;
 }
 
@@ -205,6 +213,7 @@ Result causes(const std::vector<Cell>& cells) {
 Result conditions(const std::vector<Cell>& cells, const Options& options) {
     Result r;
     r.title = "Conditions";
+    r.question = "What do the numbers depend on that names do not say?";
     r.columns = {{"of", ""}, {"what", ""}, {"value", ""}};
     std::set<std::string> said;
     const auto say = [&](const std::string& of, const char* what, const Value& value) {
@@ -353,24 +362,12 @@ Result Outcome::bounds(const Options& options) const {
 }
 
 Result briefMatrix(const Result& matrix) {
-    const std::set<std::string> left = {"solo SD", "min", "p95", "p99", "SD", "slowdown low", "slowdown high", "harm"};
+    Result brief = matrix;
     const auto isEmpty = [](const Value& v) { return v == Value() || v == Value(std::string()); };
-    std::vector<std::size_t> chosen;
-    Result brief;
-    brief.title = matrix.title;
-    for (std::size_t c = 0; c < matrix.columns.size(); ++c) {
-        const bool empty = std::all_of(matrix.rows.begin(), matrix.rows.end(),
-                                       [&](const std::vector<Value>& row) { return isEmpty(row[c]); });
-        if (empty || left.contains(matrix.columns[c].name)) continue;
-        chosen.push_back(c);
-        brief.columns.push_back(matrix.columns[c]);
-    }
-    for (const std::vector<Value>& row : matrix.rows) {
-        std::vector<Value> cells;
-        cells.reserve(chosen.size());
-        for (const std::size_t c : chosen) cells.push_back(row[c]);
-        brief.add(std::move(cells));
-    }
+    for (std::size_t c = 0; c < brief.columns.size(); ++c)
+        if (std::all_of(brief.rows.begin(), brief.rows.end(),
+                        [&](const std::vector<Value>& row) { return isEmpty(row[c]); }))
+            brief.columns[c].detail = true;
     return brief;
 }
 

@@ -47,7 +47,7 @@ struct Outcome {
     std::vector<Result> samples() const;
 };
 
-/// The matrix for a terminal: without columns of statistics that files have, and without those that are empty.
+/// The matrix for a terminal: columns without a value are details too.
 Result briefMatrix(const Result& matrix);
 
 /// Told what is about to be measured, and the fraction of the cells that are done.

@@ -57,6 +57,28 @@ TEST(Stress, JsonHoldsTheMatrixAndEverySample) {
     }
 }
 
+TEST(Stress, AnswersWithTheWorstNeighbourItsTimesAndTheirCause) {
+    const TemporaryDirectory folder;
+    const std::string file = (folder / "r.json").string();
+    const Outcome outcome = run(small({"--aggressors", "compute,evict-random", "--json", file}));
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.err;
+    const nlohmann::json results = parseJson(readFile(file), file)["results"];
+    const std::string answer = results[0]["answer"];
+    const nlohmann::json& worst = results[0]["rows"][1];
+    ASSERT_GT(worst["slowdown"], results[0]["rows"][0]["slowdown"]);
+    char alone[64], together[64], cause[64];
+    std::snprintf(alone, sizeof alone, "takes %.3g us alone", worst["solo mean"].get<double>() * 1e3);
+    std::snprintf(together, sizeof together, "%.3g us beside evict-random", worst["mean"].get<double>() * 1e3);
+    const nlohmann::json& causes = results[1]["rows"].back();
+    ASSERT_GT(causes["L2 lines"], causes["DRAM banks"]);
+    std::snprintf(cause, sizeof cause, "%.0f %% of the loss is L2 eviction.", causes["L2 lines"].get<double>());
+    for (const char* part : {alone, together, cause}) EXPECT_NE(answer.find(part), std::string::npos) << answer;
+    // The verb ends with it, how to read it, and what it does not hold for.
+    const std::string last = outcome.out.substr(outcome.out.rfind("\n\n"));
+    EXPECT_TRUE(last.starts_with("\n\nAnswer: " + answer + "\nHow to read it: ")) << last;
+    EXPECT_NE(last.find("Caveat: 2 samples each"), std::string::npos) << last;
+}
+
 TEST(Stress, TheMatrixOnATerminalIsNarrow) {
     const Outcome outcome = run(small({"--aggressors", "compute,evict-random"}));
     ASSERT_EQ(outcome.exitCode, 0) << outcome.err;
@@ -65,7 +87,11 @@ TEST(Stress, TheMatrixOnATerminalIsNarrow) {
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 132u) << line;
     for (const char* shown : {"mean (ms)", "slowdown (x)", "aggressor traffic (GB/s)"})
         EXPECT_NE(matrix.find(shown), std::string::npos) << shown;
-    for (const char* left : {"harm", "p95", "note", "bound"}) EXPECT_EQ(matrix.find(left), std::string::npos) << left;
+    const std::string table = matrix.substr(0, matrix.find("(--wide adds"));
+    for (const char* left : {"harm", "p95", "note", "bound"}) EXPECT_EQ(table.find(left), std::string::npos) << left;
+    const std::string wide = run(small({"--aggressors", "compute", "--wide"})).out;
+    for (const char* shown : {"harm (ns/MB)", "p95 (ms)", "note"})
+        EXPECT_NE(wide.find(shown), std::string::npos) << shown;
 }
 
 TEST(Stress, CsvHasALineACell) {

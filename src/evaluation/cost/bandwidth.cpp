@@ -1,5 +1,8 @@
+#include <fmt/format.h>
+
 #include <memory>
 
+#include "base/phrases.h"
 #include "evaluation/cost/memory_kernels.h"
 
 namespace bulkhead::evaluation::cost {
@@ -71,6 +74,7 @@ double rateIn(Bench& bench, gpu::Context& context, const MemoryKernelType& type)
 }  // namespace
 
 Result measureBandwidth(Bench& bench) {
+    constexpr std::size_t kWhole = 1, kAllCompute = 5, kAllBoth = 6;  // columns of the table
     const std::vector<const char*> columns = {"whole GPU, no walls", "whole GPU, compute walls", "one, compute walls",
                                               "one, both walls",     "all, compute walls",       "all, both walls"};
     Result result = tableOf("Memory-bound kernels: GB/s of one tenant and of all together", "kernel", columns, "GB/s");
@@ -82,6 +86,16 @@ Result measureBandwidth(Bench& bench) {
                     both = ratesOfTenants(bench, type, Around::both);
         result.add({std::string(type.name), whole, wholeWalled, compute.one, both.one, compute.all, both.all});
     }
+    std::vector<double> compute, both;
+    for (const auto& row : result.rows) {
+        const auto rate = [&](std::size_t column) { return std::get<double>(row[column]); };
+        compute.push_back(100 * rate(kAllCompute) / rate(kWhole));
+        both.push_back(100 * rate(kAllBoth) / rate(kWhole));
+    }
+    result.answer = fmt::format(
+        "All together {} % of the whole GPU's inside compute walls and {} % inside both walls, at the "
+        "median of {} kernels.",
+        brief(median(compute)), brief(median(both)), result.rows.size());
     Chart chart;
     chart.kind = Chart::Kind::bar;
     chart.title = result.title;

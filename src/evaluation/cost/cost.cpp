@@ -44,6 +44,7 @@ CostReport measureCost(const CostSpec& spec, const std::vector<std::string>& nam
     for (const Measurement* m : chosen) {
         try {
             report.results.push_back(m->measure(bench));
+            report.results.back().question = m->question;
         } catch (const Error& error) {
             bench.fail(error.what());
         }

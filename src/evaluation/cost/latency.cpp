@@ -1,7 +1,11 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "base/error.h"
+#include "base/phrases.h"
 #include "base/statistics.h"
 #include "corun/actor_group.h"
 #include "corun/aggressor.h"
@@ -78,20 +82,27 @@ void expectNeighbours(const Bench& bench) {
 }
 
 Result measureLatency(Bench& bench) {
+    constexpr std::size_t kSlower = 4;  // the column
     Result result;
     result.title = "A latency-bound victim beside tenants that stream";
     result.columns = {
         {"walls", ""},   {"aggressors", ""},          {"alone", "ns per access"}, {"beside them", "ns per access"},
         {"slower", "%"}, {"aggressors' rate", "GB/s"}};
     const corun::CacheGeometry shape = corun::CacheGeometry::of(bench.gpu());
+    std::map<Around, double> worst;
     for (const Around around : {Around::compute, Around::both}) {
         std::vector<walls::PartitionContext> tenants = bench.encloseAll(around);
         const auto victim = makeLatencyVictim(bench, tenants.front().context(), shape);
         for (const char* kind : {"stream-read", "stream-read-write"}) {
             corun::ActorGroup aggressors = makeAggressors(bench, tenants, shape, kind);
             result.add(rowOf(bench, around, kind, measure(bench, *victim, aggressors)));
+            const double slower = std::get<double>(result.rows.back()[kSlower]);
+            const auto [most, fresh] = worst.emplace(around, slower);
+            if (!fresh) most->second = std::max(most->second, slower);
         }
     }
+    result.answer = fmt::format("At most {} % inside compute walls, and {} % inside compute and memory walls.",
+                                brief(worst[Around::compute]), brief(worst[Around::both]));
     return result;
 }
 

@@ -1,6 +1,10 @@
+#include <fmt/format.h>
+
 #include <bit>
+#include <limits>
 
 #include "base/error.h"
+#include "base/phrases.h"
 #include "evaluation/cost/memory_kernels.h"
 #include "workloads/compare.h"
 
@@ -111,6 +115,7 @@ Result measureTranslation(Bench& bench) {
     Result result = tableOf("Memory-bound kernels on one side: translated, and the same chunks without translation",
                             "kernel", {"translated", "not translated"}, "GB/s");
     result.columns.push_back({"cost", "%"});
+    double most = -std::numeric_limits<double>::infinity();
     for (const MemoryKernelType& type : memoryKernels()) {
         if (!type.findsChunks) continue;
         walls::PartitionContext plain = bench.enclose(0, Around::compute);
@@ -125,6 +130,9 @@ Result measureTranslation(Bench& bench) {
         }
         const double with = median(translated), without = median(untranslated);
         result.add({std::string(type.name), with, without, 100 * (without / with - 1)});
+        if (100 * (without / with - 1) <= most) continue;
+        most = 100 * (without / with - 1);
+        result.answer = fmt::format("At most {} %, of {}.", brief(most), type.name);
     }
     return result;
 }

@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include "base/error.h"
+#include "base/phrases.h"
 #include "corun/corun.h"
 #include "evaluation/cost/bench.h"
 #include "evaluation/samples.h"
@@ -40,6 +43,8 @@ Result measureWorkloads(Bench& bench) {
     result.title = "Workloads inside compute and memory walls";
     result.columns = {{"workload", ""}, {"result", ""}, {"plain", "ms"}, {"compute walls", "ms"}, {"both walls", "ms"}};
     const corun::CacheGeometry shape = corun::CacheGeometry::of(bench.gpu());
+    std::size_t right = 0;
+    std::vector<double> slower;  // inside both walls, as factors
     for (const std::string& name : chosen(bench.spec())) {
         std::string verdict = "right";
         const auto timed = [&](const auto& measure) -> Value {
@@ -54,8 +59,18 @@ Result measureWorkloads(Bench& bench) {
         const Value plain = timed([&] { return timeIn(bench, bench.gpu().context(), shape, name); }),
                     compute = timed([&] { return timeInside(bench, Around::compute, shape, name); }),
                     both = timed([&] { return timeInside(bench, Around::both, shape, name); });
+        right += verdict == "right" ? 1 : 0;
+        if (const auto* without = std::get_if<double>(&plain), *inside = std::get_if<double>(&both); without && inside)
+            slower.push_back(*inside / *without);
         result.add({name, verdict, plain, compute, both});
     }
+    result.answer =
+        fmt::format("{} of {} {} right", right, counted(result.rows.size(), "workload"), right == 1 ? "is" : "are");
+    result.answer += slower.empty() ? "."
+                                    : fmt::format(", and inside both walls take {} times as long at the median.",
+                                                  brief(median(slower)));
+    result.reading =
+        "A partition has a share of the SMs: a workload that fills the GPU takes longer there by that alone.";
     return result;
 }
 
