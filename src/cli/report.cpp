@@ -5,11 +5,18 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/phrases.h"
+#include "cli/common_options.h"
+#include "cli/show.h"
 #include "cli/verbs.h"
+#include "gpu/gpu_name.h"
+#include "report/chapters.h"
+#include "report/difference.h"
 #include "reproduce/verdict.h"
 
 namespace bulkhead::cli {
@@ -18,11 +25,26 @@ namespace {
 struct ReportOptions {
     std::vector<std::string> files;
     std::string html, title = "Bulkhead report", svg, png, json;
+    bool all = false, diff = false, titleGiven = false;
+    double noise = -1;  ///< percent; below 0: by what was measured
 };
 
 /// All results but verdicts, and verdicts on them.
 struct Judged {
     std::vector<Result> verdicts, results;
+
+    /// Verdicts; results of different GPUs side by side; then every one, by paper and machine.
+    std::vector<report::Chapter> chapters() const {
+        std::vector<report::Chapter> all = report::chaptersOf(results);
+        std::vector<Result> beside = report::sideBySide(results);
+        const auto first = [&](const char* title, std::vector<Result> some) {
+            if (!some.empty()) all.insert(all.begin(), {title, std::move(some)});
+        };
+        first("Side by side", std::move(beside));
+        first("Papers", verdicts);
+        if (all.size() == 1) all.front().title.clear();
+        return all;
+    }
 
     /// Verdicts, then results of different GPUs side by side where asked to, then every one.
     std::vector<Result> all(bool sideBySide) const {
@@ -34,11 +56,18 @@ struct Judged {
     }
 };
 
-Judged readResults(const std::vector<std::string>& files) {
+Judged readResults(const std::vector<std::string>& files, bool superseded) {
     Judged judged;
     for (const std::string& file : files)
         for (Result& result : report::resultsIn(readJson(file), file))
             if (!reproduce::isVerdict(result)) judged.results.push_back(std::move(result));
+    if (!superseded) {
+        const std::size_t all = judged.results.size();
+        judged.results = report::withoutSuperseded(judged.results);
+        if (const std::size_t gone = all - judged.results.size(); gone > 0)
+            fmt::print(stderr, "bulkhead: left out {} that newer ones replace (--all shows them)\n",
+                       counted(gone, "result"));
+    }
     judged.verdicts = reproduce::verdicts(judged.results);
     for (Result& verdict : judged.verdicts)
         verdict.provenance = {commandLine(), "", std::nullopt, version(), currentDate()};
@@ -72,6 +101,31 @@ void writePictures(const std::vector<Result>& results, const ReportOptions& o) {
         if (!folder.empty()) fmt::print(stderr, "{} {} in {}\n", count, count == 1 ? "picture" : "pictures", folder);
 }
 
+/// Simulated GPUs repeat themselves exactly, but for other seeds; real ones do not.
+double noiseOf(const Result& before, const Result& after) {
+    constexpr double kOtherSeed = 0.02, kHardware = 0.05;
+    const auto isReal = [](const Result& r) { return gpu::originOf(r.provenance.gpu) == "hardware"; };
+    if (isReal(before) || isReal(after)) return kHardware;
+    return before.provenance.seed == after.provenance.seed ? 0 : kOtherSeed;
+}
+
+int compareFiles(const ReportOptions& o) {
+    if (o.files.size() != 2) throw Error("report --diff: give two files, the older one first");
+    expectOutputs({o.html, o.json});
+    const auto read = [](const std::string& file) { return report::resultsIn(readJson(file), file); };
+    const report::Noise noise = [&](const Result& before, const Result& after) {
+        return o.noise < 0 ? noiseOf(before, after) : o.noise / 100;
+    };
+    Result changes = report::difference(read(o.files[0]), read(o.files[1]), noise);
+    changes.title = fmt::format("Changes from {} to {}", o.files[0], o.files[1]);
+    changes.provenance = {commandLine(), "", std::nullopt, version(), currentDate()};
+    if (!o.json.empty()) writeJson(o.json, report::fileJson(changes));
+    if (!o.html.empty())
+        writeOutput(o.html, report::html(o.titleGiven ? o.title : "What changed", std::span(&changes, 1)));
+    if (o.json != "-" && o.html != "-") showResults(changes);
+    return kDone;
+}
+
 int runReport(const ReportOptions& o) {
     if (o.html.empty() && o.svg.empty() && o.png.empty() && o.json.empty())
         throw Error("report: nothing to write: give -o FILE.html, --json FILE, --svg DIR or --png DIR");
@@ -79,10 +133,11 @@ int runReport(const ReportOptions& o) {
     expectFolder(o.png);
     expectOutputs({o.html, o.json});
     if (!o.png.empty()) report::expectPng();
-    const Judged judged = readResults(o.files);
+    // Of a file that is written anew, nothing is lost.
+    const Judged judged = readResults(o.files, o.all || o.html.empty());
     if (!o.json.empty()) writeJson(o.json, report::fileJson(judged.all(false)));
     const std::vector<Result> results = judged.all(true);
-    if (!o.html.empty()) writeOutput(o.html, report::html(o.title, results));
+    if (!o.html.empty()) writeOutput(o.html, report::html(o.title, judged.chapters()));
     writePictures(results, o);
     return kDone;
 }
@@ -98,7 +153,20 @@ Action setUpReport(CommandLine line) {
     line.option("--title", o->title, "title of the report").typeName("TEXT").showDefault();
     line.option("--svg", o->svg, "write each chart as SVG into DIR").typeName("DIR");
     line.option("--png", o->png, "write each chart as PNG into DIR; needs librsvg").typeName("DIR");
+    line.flag("--all", o->all, "show also results that newer ones of the same command replace");
+    line.flag("--diff", o->diff, "show what changed between two FILES beyond noise, the older one first");
+    line.option(
+            "--noise", o->noise,
+            "with --diff: percent that numbers without limits may differ by [simulated: 0, other seeds: 2, real: 5]")
+        .typeName("PERCENT");
+    addWideOption(line);
     return [o, line] {
+        o->titleGiven = line.given("--title");
+        if (o->diff) {
+            refuseGiven(line, {"--svg", "--png", "--all"}, "report --diff");
+            return compareFiles(*o);
+        }
+        refuseGiven(line, {"--noise", "--wide"}, "report without --diff");
         if (o->html.empty()) refuseGiven(line, {"--title"}, "report without a page");
         return runReport(*o);
     };

@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kLongTable = 30;    // folded away below a chart
+constexpr std::size_t kLongTable = 30;    // folded away
 constexpr std::size_t kMostRows = 5'000;  // more would make a browser slow
 
 /// Six digits are more than a screen shows.
@@ -83,15 +83,25 @@ std::string scriptJson(const Json& json) {
     return out;
 }
 
-std::string figure(const Result& result, const Chart& chart) {
-    const Plot p = plot(result, chart);
-    if (p.empty()) return {};
-    const bool repeats = result.charts.size() == 1 && result.title.find(chart.title) != std::string::npos;
+/// `id`: of its data, which a second drawing can use.
+std::string figure(const Plot& p, const std::string& title, bool repeats, const std::string& id) {
     return fmt::format(
-        "<figure class=\"chart\">\n<figcaption{}>{}</figcaption>\n"
+        "<figure class=\"chart\" id=\"{}\">\n<figcaption{}>{}</figcaption>\n"
         "<div class=\"plot\" role=\"img\" tabindex=\"0\" aria-label=\"{}\"></div>\n"
         "<script type=\"application/json\">{}</script>\n</figure>\n",
-        repeats ? " class=\"unseen\"" : "", escaped(chart.title), escaped(describe(p)), scriptJson(plotJson(p)));
+        id, repeats ? " class=\"unseen\"" : "", escaped(title), escaped(describe(p)), scriptJson(plotJson(p)));
+}
+
+std::string figures(const Result& result, const std::string& id) {
+    std::string out;
+    for (std::size_t i = 0; i < result.charts.size(); ++i) {
+        const Chart& chart = result.charts[i];
+        const Plot p = plot(result, chart);
+        const bool repeats =
+            result.charts.size() == 1 && result.question.empty() && result.title.find(chart.title) != std::string::npos;
+        if (!p.empty()) out += figure(p, chart.title, repeats, fmt::format("{}-f{}", id, i + 1));
+    }
+    return out.empty() ? out : "<div class=\"figures\">\n" + out + "</div>\n";
 }
 
 std::set<std::string> paperColumns(const Result& result) {
@@ -103,6 +113,12 @@ std::set<std::string> paperColumns(const Result& result) {
 bool numeric(const Result& result, std::size_t column) {
     return !result.rows.empty() && std::all_of(result.rows.begin(), result.rows.end(), [&](const auto& row) {
         return isNumber(row[column]) || std::holds_alternative<std::monostate>(row[column]);
+    });
+}
+
+bool empty(const Result& result, std::size_t column) {
+    return !result.rows.empty() && std::all_of(result.rows.begin(), result.rows.end(), [&](const auto& row) {
+        return row[column] == Value() || row[column] == Value(std::string());
     });
 }
 
@@ -127,9 +143,10 @@ std::string table(const Result& result, const std::string& labelledBy) {
     for (std::size_t c = 0; c < result.columns.size(); ++c) {
         std::string its = numeric(result, c) ? "number" : shortWords(result, c) ? "words" : "prose";
         if (published.contains(result.columns[c].name)) its += " paper";
+        if (c > 0 && (result.columns[c].detail || empty(result, c))) its += " detail";
         classes.push_back(its);
     }
-    std::string out = "<div class=\"table\" role=\"region\" tabindex=\"0\" aria-labelledby=\"" + labelledBy +
+    std::string out = "<div class=\"table\" role=\"group\" tabindex=\"0\" aria-labelledby=\"" + labelledBy +
                       "\">\n<table>\n<thead><tr>";
     for (std::size_t c = 0; c < result.columns.size(); ++c) {
         const Result::Column& column = result.columns[c];
@@ -149,13 +166,15 @@ std::string table(const Result& result, const std::string& labelledBy) {
     return out;
 }
 
-std::string foldedTable(const Result& result, const std::string& labelledBy, bool hasFigures) {
+/// `alone`: it is what the page is about, and there is no chart of it.
+std::string foldedTable(const Result& result, const std::string& labelledBy, bool alone) {
     if (result.columns.empty()) return {};
     const std::string inner = table(result, labelledBy);
-    if (!hasFigures || result.rows.size() <= kLongTable) return inner;
+    if (alone || result.rows.size() <= kLongTable) return inner;
     return fmt::format("<details>\n<summary>Table of {} rows</summary>\n{}</details>\n", result.rows.size(), inner);
 }
 
+/// How it was made, folded: whoever reads the answer need not see it.
 std::string source(const Result::Provenance& p) {
     std::string facts;
     const auto add = [&](const std::string& fact) {
@@ -165,49 +184,227 @@ std::string source(const Result::Provenance& p) {
     add(p.seed ? fmt::format("seed {}", *p.seed) : "");
     add(p.version.empty() ? "" : "version " + p.version);
     add(p.date);
-    std::string out = "<footer class=\"source\">\n";
+    if (p.command.empty() && facts.empty()) return {};
+    std::string out = "<details class=\"source\">\n<summary>How it was made</summary>\n";
     if (!p.command.empty())
         out += "<div class=\"command\"><code>" + escaped(p.command) +
                "</code><button type=\"button\" class=\"copy\" aria-label=\"Copy the command that reproduces "
                "this result\">Copy</button></div>\n";
     if (!facts.empty()) out += "<p>" + facts + "</p>\n";
-    return out + "</footer>\n";
+    return out + "</details>\n";
 }
 
-std::string section(const Result& result, std::size_t number) {
-    const std::string id = fmt::format("r{}", number), title = id + "-title";
-    std::string figures;
-    for (const Chart& chart : result.charts) figures += figure(result, chart);
-    return fmt::format("<section id=\"{}\" aria-labelledby=\"{}\">\n<h2 id=\"{}\">{}</h2>\n", id, title, title,
-                       escaped(result.title)) +
-           (figures.empty() ? "" : "<div class=\"figures\">\n" + figures + "</div>\n") +
-           foldedTable(result, title, !figures.empty()) + source(result.provenance) + "</section>\n";
+/// A result with its number on the page, which its id has.
+struct Numbered {
+    const Result* result;
+    std::size_t number;
+
+    std::string id() const { return fmt::format("r{}", number); }
+};
+
+/// Results that differ in what they are about, not in what they are: one section in which the reader chooses.
+struct Kind {
+    std::vector<Numbered> members;
+};
+
+std::vector<std::string> wordsOf(const std::string& text) {
+    std::vector<std::string> words;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(' ', at), text.size());
+        words.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return words;
 }
 
-std::string contents(std::span<const Result> results) {
-    if (results.size() < 2) return {};
-    std::string out = "<nav aria-label=\"Contents\">\n<ol>\n";
-    for (std::size_t i = 0; i < results.size(); ++i)
-        out += fmt::format("<li><a href=\"#r{}\">{}</a></li>\n", i + 1, escaped(results[i].title));
-    return out + "</ol>\n</nav>\n";
+/// "Figure 8a. Performance of the schedulers" of the titles of all its parts; empty where a title has no parts.
+std::string headingOf(const std::string& title) {
+    const std::size_t colon = title.find(": ");
+    return colon == std::string::npos || title.find('(') < colon ? std::string() : title.substr(0, colon);
+}
+
+/// Whether enough of two titles is alike to stand above both.
+bool alikeWords(const std::string& a, const std::string& b) {
+    const std::vector<std::string> x = wordsOf(a), y = wordsOf(b);
+    const std::size_t least = std::min(x.size(), y.size());
+    std::size_t before = 0, behind = 0;
+    while (before < least && x[before] == y[before]) ++before;
+    while (before + behind < least && x[x.size() - 1 - behind] == y[y.size() - 1 - behind]) ++behind;
+    return before + behind >= std::min<std::size_t>(2, least);
+}
+
+bool sameKind(const Result& a, const Result& b) {
+    const auto sameColumn = [](const Result::Column& x, const Result::Column& y) {
+        return x.name == y.name && x.unit == y.unit;
+    };
+    const auto sameChart = [](const Chart& x, const Chart& y) {
+        return x.kind == y.kind && x.x == y.x && x.y == y.y && x.series == y.series;
+    };
+    return headingOf(a.title) == headingOf(b.title) && alikeWords(a.title, b.title) &&
+           std::equal(a.columns.begin(), a.columns.end(), b.columns.begin(), b.columns.end(), sameColumn) &&
+           std::equal(a.charts.begin(), a.charts.end(), b.charts.begin(), b.charts.end(), sameChart);
+}
+
+std::vector<Kind> kindsOf(std::span<const Result> results, std::size_t first) {
+    std::vector<Kind> kinds;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& kind) {
+            return sameKind(*kind.members.front().result, results[i]);
+        });
+        Kind& kind = known == kinds.end() ? kinds.emplace_back() : *known;
+        kind.members.push_back({&results[i], first + i});
+    }
+    return kinds;
+}
+
+/// What titles have in common at their ends, and what is each one's own.
+struct Titles {
+    std::string common;
+    std::vector<std::string> own;
+};
+
+Titles titlesOf(const Kind& kind) {
+    std::vector<std::vector<std::string>> all;
+    for (const Numbered& one : kind.members) all.push_back(wordsOf(one.result->title));
+    const auto agree = [&](const auto& wordOf) {
+        return std::all_of(all.begin(), all.end(),
+                           [&](const auto& words) { return wordOf(words) == wordOf(all.front()); });
+    };
+    std::size_t least = all.front().size();
+    for (const auto& words : all) least = std::min(least, words.size());
+    std::size_t before = 0, behind = 0;
+    while (before < least && agree([&](const auto& words) { return words[before]; })) ++before;
+    while (before + behind < least && agree([&](const auto& words) { return words[words.size() - 1 - behind]; }))
+        ++behind;
+    Titles titles;
+    const auto& first = all.front();
+    const auto end = static_cast<std::ptrdiff_t>(behind);
+    std::vector<std::string> common(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(before));
+    if (before + behind > 0 && before + behind < first.size()) common.emplace_back("…");
+    common.insert(common.end(), first.end() - end, first.end());
+    titles.common = fmt::format("{}", fmt::join(common, " "));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const std::vector<std::string> own(all[i].begin() + static_cast<std::ptrdiff_t>(before), all[i].end() - end);
+        titles.own.push_back(fmt::format("{}", fmt::join(own, " ")));
+    }
+    // Runs of one title differ in when and where they were made.
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const Result::Provenance& p = kind.members[i].result->provenance;
+        std::string& own = titles.own[i];
+        const bool told = !own.empty() && std::count(titles.own.begin(), titles.own.end(), own) == 1;
+        if (!told)
+            own = fmt::format("{}{}{} {}", i + 1, own.empty() ? ": " : ": " + own + ", ", p.gpu, p.date.substr(0, 10));
+    }
+    return titles;
+}
+
+/// A sentence, in which a number is not parted from its percent sign.
+std::string prose(const std::string& sentence) {
+    std::string text = escaped(sentence);
+    for (std::size_t at = text.find(" %"); at != std::string::npos; at = text.find(" %", at + 2))
+        text.replace(at, 1, "\u00a0");
+    return text;
+}
+
+/// The heading is the question, and the title stands small above it.
+std::string head(const Result& r, const std::string& id, int level) {
+    const std::string kicker = r.question.empty() ? "" : "<p class=\"kicker\">" + escaped(r.title) + "</p>\n";
+    return fmt::format("{}<h{} id=\"{}-title\">{}</h{}>\n", kicker, level, id,
+                       escaped(r.question.empty() ? r.title : r.question), level);
+}
+
+/// Question, answer, picture, how to read it, caveats, table, and how it was made. `lead`: a picture for it where it
+/// has none.
+std::string body(const Result& r, const std::string& id, int level, const std::string& lead) {
+    std::string out = head(r, id, level);
+    if (!r.answer.empty()) out += "<p class=\"answer\">" + prose(r.answer) + "</p>\n";
+    const bool isFirst = id == "r1";
+    const std::string own = figures(r, id);
+    out += own.empty() ? lead : own;
+    if (!r.reading.empty()) out += "<p class=\"reading\"><b>How to read it.</b> " + prose(r.reading) + "</p>\n";
+    if (!r.caveats.empty()) {
+        out += "<ul class=\"caveats\" aria-label=\"Caveats\">\n";
+        for (const std::string& caveat : r.caveats) out += "<li>" + prose(caveat) + "</li>\n";
+        out += "</ul>\n";
+    }
+    return out + foldedTable(r, id + "-title", own.empty() && isFirst) + source(r.provenance);
+}
+
+std::string section(const Kind& kind, int level, const std::string& lead) {
+    const Numbered& first = kind.members.front();
+    if (kind.members.size() == 1)
+        return fmt::format("<section id=\"{}\">\n{}</section>\n", first.id(),
+                           body(*first.result, first.id(), level, lead));
+    const Titles titles = titlesOf(kind);
+    const std::string id = first.id() + "-kind";
+    std::string out = fmt::format(
+        "<section id=\"{}\" class=\"choice\">\n<h{} id=\"{}-title\">{}</h{}>\n"
+        "<p class=\"choose\"><label for=\"{}-choice\">Show</label> <select id=\"{}-choice\">\n",
+        id, level, id, escaped(titles.common.empty() ? first.result->title : titles.common), level, id, id);
+    for (std::size_t i = 0; i < kind.members.size(); ++i)
+        out += fmt::format("<option value=\"{}\">{}</option>\n", kind.members[i].id(), escaped(titles.own[i]));
+    out += fmt::format("</select> <span class=\"note\">of {}</span></p>\n", kind.members.size());
+    for (const Numbered& one : kind.members)
+        out += fmt::format("<div class=\"panel\" id=\"{}\" role=\"group\" aria-labelledby=\"{}-title\">\n{}</div>\n",
+                           one.id(), one.id(), body(*one.result, one.id(), level + 1, ""));
+    return out + "</section>\n";
+}
+
+std::string linkTo(const Kind& kind) {
+    const Numbered& first = kind.members.front();
+    if (kind.members.size() == 1)
+        return fmt::format("<li><a href=\"#{}\">{}</a></li>\n", first.id(), escaped(first.result->title));
+    const std::string common = titlesOf(kind).common;
+    return fmt::format("<li><a href=\"#{}-kind\">{} <span class=\"count\">{}</span></a></li>\n", first.id(),
+                       escaped(common.empty() ? first.result->title : common), kind.members.size());
+}
+
+/// The first chart of any result, drawn a second time: what a page whose first result has none begins with.
+std::string leadFigure(std::span<const Chapter> chapters) {
+    std::size_t number = 0;
+    for (const Chapter& chapter : chapters)
+        for (const Result& r : chapter.results) {
+            ++number;
+            for (std::size_t i = 0; i < r.charts.size(); ++i) {
+                const Plot p = plot(r, r.charts[i]);
+                if (p.empty()) continue;
+                return fmt::format(
+                    "<div class=\"figures\"><figure class=\"chart\" data-of=\"r{}-f{}\">\n<figcaption>{}</figcaption>\n"
+                    "<div class=\"plot\" role=\"img\" tabindex=\"0\" aria-label=\"{}\"></div>\n</figure></div>\n",
+                    number, i + 1, escaped(r.charts[i].title), escaped(describe(p)));
+            }
+        }
+    return {};
 }
 
 /// What all results have in common, once.
 std::string lede(std::span<const Result> results) {
     std::set<std::string> gpus, versions, days;
+    const auto insert = [](std::set<std::string>& values, const std::string& value) {
+        if (!value.empty()) values.insert(value);
+    };
     for (const Result& result : results) {
-        gpus.insert(result.provenance.gpu);
-        versions.insert(result.provenance.version);
-        days.insert(result.provenance.date.substr(0, 10));
+        insert(gpus, result.provenance.gpu);
+        insert(versions, result.provenance.version);
+        insert(days, result.provenance.date.substr(0, 10));
     }
     std::string out = fmt::format("{} {}", results.size(), results.size() == 1 ? "result" : "results");
     const auto add = [&](const std::set<std::string>& values, const char* before) {
-        for (const std::string& value : values)
-            if (!value.empty()) out += " · " + std::string(before) + escaped(value);
+        for (const std::string& value : values) out += " · " + std::string(before) + escaped(value);
     };
-    add(gpus, "");
-    add(versions, "version ");
-    add(days, "");
+    // Of many it is enough to say how many: each result has its own.
+    const auto addFew = [&](const std::set<std::string>& values, const char* before, const char* what) {
+        constexpr std::size_t kFew = 3;
+        if (values.size() <= kFew) return add(values, before);
+        out += fmt::format(" · {} {}", values.size(), what);
+    };
+    addFew(gpus, "", "GPUs");
+    addFew(versions, "version ", "versions");
+    if (days.size() <= 2) {
+        add(days, "");
+    } else {
+        out += " · " + escaped(*days.begin()) + " to " + escaped(*days.rbegin());
+    }
     return "<p class=\"lede\">" + out + "</p>\n";
 }
 
@@ -231,20 +428,49 @@ std::string paletteCss() {
 }  // namespace
 
 std::string html(const std::string& title, std::span<const Result> results) {
-    std::string out =
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta name=\"color-scheme\" content=\"light dark\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-        "script-src 'unsafe-inline'\">\n<title>" +
-        escaped(title) + "</title>\n<style>\n" + paletteCss() + kReportCss +
-        "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#results\">Skip to the results</a>\n"
-        "<header>\n<p class=\"mark\">Bulkhead</p>\n"
-        "<button type=\"button\" id=\"theme\" hidden>Dark</button>\n<h1>" +
-        escaped(title) + "</h1>\n" + lede(results) + "</header>\n" + contents(results) + "<main id=\"results\">\n";
-    for (std::size_t i = 0; i < results.size(); ++i) out += section(results[i], i + 1);
-    return out + "</main>\n<div id=\"live\" class=\"unseen\" aria-live=\"polite\"></div>\n<script>\n" + kReportJs +
-           "</script>\n</body>\n</html>\n";
+    const Chapter all{"", {results.begin(), results.end()}};
+    return html(title, std::span(&all, 1));
+}
+
+std::string html(const std::string& title, std::span<const Chapter> chapters) {
+    std::string sections, links;
+    std::size_t number = 1, kinds = 0;
+    std::vector<Result> results;
+    for (std::size_t c = 0; c < chapters.size(); ++c) {
+        const Chapter& chapter = chapters[c];
+        const bool named = !chapter.title.empty();
+        if (named) {
+            sections += fmt::format("<div class=\"chapter\"><h2 id=\"c{}\">{}</h2>\n", c + 1, escaped(chapter.title));
+            links +=
+                fmt::format("<li><a class=\"of-chapter\" href=\"#c{}\">{}</a>\n<ol>\n", c + 1, escaped(chapter.title));
+        }
+        for (const Kind& kind : kindsOf(chapter.results, number)) {
+            sections += section(kind, named ? 3 : 2, kinds++ == 0 ? leadFigure(chapters) : "");
+            links += linkTo(kind);
+        }
+        if (named) sections += "</div>\n";
+        if (named) links += "</ol></li>\n";
+        number += chapter.results.size();
+        results.insert(results.end(), chapter.results.begin(), chapter.results.end());
+    }
+    const std::string contents =
+        kinds < 2 ? ""
+                  : "<nav aria-label=\"Contents\">\n<details open>\n<summary>Contents</summary>\n<ol>\n" + links +
+                        "</ol>\n</details>\n</nav>\n";
+    return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+           "<meta name=\"color-scheme\" content=\"light dark\">\n"
+           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+           "script-src 'unsafe-inline'\">\n<title>" +
+           escaped(title) + "</title>\n<style>\n" + paletteCss() + kReportCss +
+           "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#results\">Skip to the results</a>\n"
+           "<header>\n<p class=\"mark\">Bulkhead</p>\n"
+           "<button type=\"button\" id=\"theme\" hidden>Dark</button>\n<h1>" +
+           escaped(title) + "</h1>\n" + lede(results) + "</header>\n<div class=\"sheet" +
+           (contents.empty() ? "" : " with-contents") + "\">\n" + contents + "<main id=\"results\">\n" + sections +
+           "</main>\n</div>\n<div id=\"live\" class=\"unseen\" role=\"status\" "
+           "aria-live=\"polite\"></div>\n<script>\n" +
+           kReportJs + "</script>\n</body>\n</html>\n";
 }
 
 }  // namespace bulkhead::report

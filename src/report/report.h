@@ -44,9 +44,16 @@ std::vector<Result> resultsIn(const nlohmann::json&, const std::string& where);
 /// one. Only of titles and columns that occur on more than one GPU.
 std::vector<Result> sideBySide(std::span<const Result>);
 
-/// A page that needs no other file and no network: each result with its charts, its table, where it came from and how
-/// to make it again.
+/// Results that belong together on a page.
+struct Chapter {
+    std::string title;  ///< empty: none, on a page that has no other
+    std::vector<Result> results;
+};
+
+/// A page that needs no other file and no network: each result with its question, answer, charts, table, and how to
+/// make it again. Results of one kind share a section, in which the reader chooses.
 std::string html(const std::string& title, std::span<const Result>);
+std::string html(const std::string& title, std::span<const Chapter>);
 
 /// A chart of a result as a picture for a paper.
 std::string svg(const Result&, const Chart&);

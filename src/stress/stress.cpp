@@ -25,7 +25,7 @@
 namespace bulkhead::stress {
 namespace {
 
-constexpr std::size_t kMatrixColumns = 21;
+constexpr std::size_t kMatrixColumns = 21, kSamplesColumn = 8;
 
 /// Time that the victim lost for each byte that the aggressor moved meanwhile, in nanoseconds per MB.
 Value harmPerByte(const corun::Pairing& pairing) {
@@ -48,32 +48,36 @@ Value sms(const corun::Pairing& pairing) {
     return apart ? Value(*apart ? "disjoint" : "shared") : Value();
 }
 
+/// What answers comes first.
 std::vector<Value> cellRow(const Cell& cell, const WorstCase& worst) {
-    std::vector<Value> row = {cell.pair.victim.name, cell.pair.sharing, corun::nameOf(cell.pair.aggressor),
-                              whole(cell.pairing.pairs.size()), whole(cell.pairing.lost())};
+    std::vector<Value> row = {cell.pair.victim.name, cell.pair.sharing, corun::nameOf(cell.pair.aggressor)};
     if (cell.pairing.pairs.empty()) {
         row.resize(kMatrixColumns);
+        row[kSamplesColumn] = whole(cell.pairing.pairs.size());
+        row[kSamplesColumn + 1] = whole(cell.pairing.lost());
         row.back() = cell.refusal.empty() ? cell.pairing.why : cell.refusal;
         return row;
     }
     const std::vector<double> alone = cell.pairing.alone(), together = cell.pairing.together();
     const Summary a = summarize(alone), t = summarize(together);
     const Estimate s = slowdown(alone, together);
-    const std::vector<Value> rest = {sms(cell.pairing),
+    const std::vector<Value> rest = {s.value,
+                                     milliseconds(worst.value),
                                      a.mean.value * 1e3,
+                                     t.mean.value * 1e3,
+                                     aggressorRate(cell.pairing) * 1e-9,
+                                     whole(cell.pairing.pairs.size()),
+                                     whole(cell.pairing.lost()),
+                                     sms(cell.pairing),
                                      100 * a.deviation.value / a.mean.value,
                                      t.minimum * 1e3,
-                                     t.mean.value * 1e3,
                                      t.p95.value * 1e3,
                                      t.p99.value * 1e3,
                                      t.maximum * 1e3,
                                      t.deviation.value * 1e3,
-                                     s.value,
                                      valueOf(s.interval.low),
                                      valueOf(s.interval.high),
-                                     aggressorRate(cell.pairing) * 1e-9,
                                      harmPerByte(cell.pairing),
-                                     milliseconds(worst.value),
                                      cell.pairing.why};
     row.insert(row.end(), rest.begin(), rest.end());
     return row;
@@ -85,25 +89,27 @@ Result matrix(const std::vector<Cell>& cells, const std::vector<WorstCase>& wors
     r.columns = {{"victim", ""},
                  {"sharing", ""},
                  {"aggressor", ""},
+                 {"slowdown", "x"},
+                 {fmt::format("bound at {:g}", options.exceedance), "ms"},
+                 {"solo mean", "ms"},
+                 {"mean", "ms"},
+                 {"aggressor traffic", "GB/s"},
                  {"samples", ""},
                  {"lost", ""},
                  {"SMs", ""},
-                 {"solo mean", "ms"},
                  {"solo SD", "%"},
                  {"min", "ms"},
-                 {"mean", "ms"},
                  {"p95", "ms"},
                  {"p99", "ms"},
                  {"max", "ms"},
                  {"SD", "ms"},
-                 {"slowdown", "x"},
                  {"slowdown low", "x"},
                  {"slowdown high", "x"},
-                 {"aggressor traffic", "GB/s"},
                  {"harm", "ns/MB"},
-                 {fmt::format("bound at {:g}", options.exceedance), "ms"},
                  {"note", ""}};
-    r.setDetails({"lost", "SMs", "solo SD", "min", "p95", "p99", "max", "SD", "slowdown low", "slowdown high", "harm"});
+    r.setDetails({"samples", "lost", "SMs", "solo SD", "min", "p95", "p99", "max", "SD", "slowdown low",
+                  "slowdown high", "harm"});
+    if (options.sharing.size() == 1) r.setDetails({"sharing"});
     for (std::size_t i = 0; i < cells.size(); ++i) r.add(cellRow(cells[i], worst[i]));
     answerMatrix(r, cells, options);
     r.charts.push_back(

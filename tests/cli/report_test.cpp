@@ -46,7 +46,43 @@ TEST(ReportVerb, PutsTwoGpusSideBySideFirst) {
     writeFile(folder / "real.json", replaced(kResult, "sim:tx2", "cuda:0"));
     const Outcome o = run({"report", (folder / "sim.json").string(), (folder / "real.json").string(), "-o", "-"});
     ASSERT_EQ(o.exitCode, 0) << o.err;
-    EXPECT_NE(o.out.find("<h2 id=\"r1-title\">Slowdown on cuda:0 and sim:tx2</h2>"), std::string::npos);
+    EXPECT_NE(o.out.find("<h3 id=\"r1-title\">Slowdown on cuda:0 and sim:tx2</h3>"), std::string::npos);
+}
+
+TEST(ReportVerb, LeavesOutWhatANewerRunReplaces) {
+    const TemporaryDirectory folder;
+    const std::string old = (folder / "old.json").string(), fresh = (folder / "new.json").string();
+    writeFile(old, kResult);
+    writeFile(fresh, replaced(kResult, "2026-01-01", "2026-01-02"));
+    const Outcome o = run({"report", old, fresh, "-o", "-"});
+    ASSERT_EQ(o.exitCode, 0) << o.err;
+    EXPECT_NE(o.err.find("left out 1 result that newer ones replace"), std::string::npos) << o.err;
+    EXPECT_EQ(o.out.find("id=\"r2\""), std::string::npos);
+    EXPECT_NE(o.out.find("2026-01-02T"), std::string::npos);
+    EXPECT_NE(run({"report", old, fresh, "-o", "-", "--all"}).out.find("id=\"r2\""), std::string::npos);
+}
+
+TEST(ReportVerb, ComparesTwoFiles) {
+    const TemporaryDirectory folder;
+    const std::string old = (folder / "old.json").string(), fresh = (folder / "new.json").string();
+    writeFile(old, kResult);
+    writeFile(fresh, replaced(kResult, "2.5", "2.6"));
+    const Outcome o = run({"report", "--diff", old, fresh});
+    ASSERT_EQ(o.exitCode, 0) << o.err;
+    EXPECT_NE(o.out.find("evict: slowdown"), std::string::npos) << o.out;
+    EXPECT_EQ(o.out.find("compute: slowdown"), std::string::npos) << o.out;
+    EXPECT_NE(o.out.find("Answer: 1 of 2 numbers changed beyond noise; evict: slowdown most, from 2.5 to 2.6 (+4 %)."),
+              std::string::npos)
+        << o.out;
+    // As large a change on a real GPU is noise, unless somebody knows better.
+    for (const std::string& file : {old, fresh}) writeFile(file, replaced(readFile(file), "sim:tx2", "cuda:0"));
+    EXPECT_NE(run({"report", "--diff", old, fresh}).out.find("Answer: Nothing"), std::string::npos);
+    EXPECT_NE(run({"report", "--diff", old, fresh, "--noise", "1"}).out.find("Answer: 1 of 2"), std::string::npos);
+    expectRefused({"report", "--diff", old}, "two files");
+    expectRefused({"report", "--diff", old, fresh, "--noise", "-1"}, "negative");
+    expectRefused({"report", old, "-o", "-", "--noise", "1"}, "report without --diff");
+    const Outcome page = run({"report", "--diff", old, fresh, "--noise", "1", "-o", "-"});
+    EXPECT_NE(page.out.find("<h1>What changed</h1>"), std::string::npos);
 }
 
 TEST(ReportVerb, JudgesAFileAnew) {

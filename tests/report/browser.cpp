@@ -101,7 +101,8 @@ void Browser::note(const nlohmann::json& event) {
         complaints_.push_back(event["params"]["args"].dump());
     if (method == "Network.requestWillBeSent") {
         const std::string url = event["params"]["request"]["url"];
-        if (!url.starts_with("file:") && !url.starts_with("about:")) complaints_.push_back("requested " + url);
+        const bool own = url.starts_with("file:") || url.starts_with("about:") || url.starts_with("blob:");
+        if (!own) complaints_.push_back("requested " + url);
     }
 }
 

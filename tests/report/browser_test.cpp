@@ -104,6 +104,108 @@ TEST_F(Page, SortsATableByAColumn) {
     EXPECT_EQ(text(column), "1.55 1.24 1.02 -");
 }
 
+TEST_F(Page, FiltersRowsByWords) {
+    const auto type = [&](const std::string& words) {
+        browser_->evaluate("(() => { const field = document.querySelector('#r4 input[type=search]'); field.value = '" +
+                           words + "'; field.dispatchEvent(new Event('input')) })()");
+        return number("[...document.querySelectorAll('#r4 tbody tr')].filter((row) => row.offsetHeight > 0).length");
+    };
+    EXPECT_EQ(type("bank"), 4);  // beside each of four victims
+    EXPECT_EQ(type("BANDwidth bank"), 1);
+    EXPECT_EQ(text("document.querySelector('#r4 .filter .note').textContent"), "1 of 24");
+    EXPECT_EQ(type("nothing like it"), 0);
+    EXPECT_EQ(type(""), 24);
+}
+
+TEST_F(Page, ShowsDetailsWhenAsked) {
+    Result r = gallery()[0];
+    r.columns[2].detail = true;
+    writeFile(folder_ / "details.html", html("t", std::vector{r}));
+    browser_->open(folder_ / "details.html");
+    const std::string shown =
+        "[...document.querySelectorAll('thead th')].filter((cell) => cell.offsetWidth > 0).length";
+    EXPECT_EQ(number(shown), 3);
+    browser_->evaluate("document.querySelector('.tool[aria-pressed]').click()");
+    EXPECT_EQ(number(shown), 4);
+    EXPECT_EQ(text("document.querySelector('.tool[aria-pressed]').getAttribute('aria-pressed')"), "true");
+}
+
+TEST_F(Page, KeepsTheFirstColumnInViewWhileTheRestScrolls) {
+    browser_->resize(390, 800, true);
+    Result r = gallery()[0];
+    for (int i = 0; i < 12; ++i) r.columns.push_back({"more " + std::to_string(i), ""});
+    for (auto& row : r.rows) row.resize(r.columns.size(), 1.5);
+    writeFile(folder_ / "wide.html", html("t", std::vector{r}));
+    browser_->open(folder_ / "wide.html");
+    browser_->evaluate("document.querySelector('.table').scrollLeft = 500");
+    EXPECT_GT(number("document.querySelector('.table').scrollLeft"), 300);
+    const std::string left = "Math.round(document.querySelector('tbody tr').cells[{}].getBoundingClientRect().left)";
+    EXPECT_EQ(number(fmt::format(fmt::runtime(left), 0)),
+              number("Math.round(document.querySelector('.table').getBoundingClientRect().left)"));
+    EXPECT_LT(number(fmt::format(fmt::runtime(left), 1)), 0);
+}
+
+TEST_F(Page, SavesTablesAndPictures) {
+    browser_->call("Browser.setDownloadBehavior", {{"behavior", "allow"}, {"downloadPath", folder_.path().string()}});
+    const auto saved = [&](const std::string& button, const std::string& name) {
+        browser_->evaluate("[...document.querySelectorAll('#r1 .tool')].find((b) => b.textContent === '" + button +
+                           "').click()");
+        for (int i = 0; i < 50 && !std::filesystem::exists(folder_ / name); ++i)
+            browser_->evaluate("new Promise((done) => setTimeout(done, 100))");
+        return readFile(folder_ / name);
+    };
+    EXPECT_EQ(saved("CSV", "instructions-per-cycle-by-scheduler.csv"),
+              "workload,gto,ciao-c,paper's ciao-c\r\nATAX,1,1.62,1.55\r\nBackprop,1,1.11,1.24\r\nKmeans,1,2.4,\r\n"
+              "Hotspot,1,0.98,1.02\r\n");
+    const std::string picture = saved("SVG", "ipc-relative-to-gto.svg");
+    EXPECT_TRUE(picture.starts_with("<svg xmlns=")) << picture.substr(0, 80);
+    EXPECT_NE(picture.find(">Kmeans</text>"), std::string::npos);
+    EXPECT_TRUE(saved("PNG", "ipc-relative-to-gto.png").starts_with("\x89PNG"));
+    // Every kind of chart can be saved, and what is saved can be read.
+    for (const auto& drawn : browser_->evaluate("[...document.querySelectorAll('figure.chart')].map((figure, i) => { "
+                                                "const made = []; const blob = window.Blob;"
+                                                " window.Blob = class extends blob { constructor(parts, how) { "
+                                                "super(parts, how); made.push(parts[0]); } };"
+                                                " figure.querySelector('.tool').click(); window.Blob = blob;"
+                                                " return new DOMParser().parseFromString(made[0], "
+                                                "'image/svg+xml').querySelector('parsererror') ? i : -1 })"))
+        EXPECT_EQ(drawn, -1);
+}
+
+TEST_F(Page, OffersAChoiceOfResultsOfOneKind) {
+    std::vector<Result> results = {gallery()[2], gallery()[2]};
+    results[0].title = "Samples of A (sharing: mps)";
+    results[1].title = "Samples of B (sharing: mps)";
+    writeFile(folder_ / "choice.html", html("t", results));
+    browser_->open(folder_ / "choice.html");
+    EXPECT_TRUE(browser_->evaluate("document.getElementById('r2').hidden").get<bool>());
+    EXPECT_EQ(number(kPainted), 2);
+    browser_->evaluate(
+        "(() => { const s = document.querySelector('select'); s.value = 'r2'; s.dispatchEvent(new Event('change')) "
+        "})()");
+    EXPECT_TRUE(browser_->evaluate("document.getElementById('r1').hidden").get<bool>());
+    EXPECT_EQ(number("document.querySelectorAll('#r2 canvas').length"), 2);
+    EXPECT_EQ(text("document.getElementById('live').textContent"), "Showing B");
+    browser_->evaluate("location.hash = '#r1'");
+    browser_->evaluate("new Promise((done) => setTimeout(done, 100))");
+    EXPECT_FALSE(browser_->evaluate("document.getElementById('r1').hidden").get<bool>());
+}
+
+TEST_F(Page, KeepsTheContentsInView) {
+    browser_->resize(1400, 900);
+    browser_->open(folder_ / "report.html");
+    EXPECT_TRUE(browser_->evaluate("document.querySelector('nav details').open").get<bool>());
+    browser_->evaluate("document.querySelector('#r5').scrollIntoView({ behavior: 'instant' })");
+    browser_->evaluate("new Promise((done) => setTimeout(done, 300))");
+    EXPECT_GE(number("Math.round(document.querySelector('nav a').getBoundingClientRect().top)"), 0);
+    EXPECT_EQ(text("document.querySelector('nav [aria-current]').hash"), "#r5");
+    browser_->resize(390, 800, true);
+    browser_->open(folder_ / "report.html");
+    EXPECT_FALSE(browser_->evaluate("document.querySelector('nav details').open").get<bool>());
+    browser_->evaluate("document.querySelector('#r5').scrollIntoView({ behavior: 'instant' })");
+    EXPECT_EQ(number("Math.round(document.querySelector('nav').getBoundingClientRect().top)"), 0);
+}
+
 TEST_F(Page, SortsNumbersByTheirSize) {
     browser_->evaluate("document.querySelectorAll('#r5 thead button')[0].click()");
     EXPECT_EQ(text("document.querySelector('#r5 tbody').rows[0].cells[0].textContent"), "0");
@@ -162,7 +264,7 @@ TEST_F(Page, PrintsUnfoldedAndOnWhite) {
         " document.querySelector('figure canvas').clientWidth].join(' ') })");
     const std::string pdf = browser_->call("Page.printToPDF", {{"printBackground", true}})["data"];
     EXPECT_GT(pdf.size(), 20'000u);
-    EXPECT_EQ(text("window.printed"), "5 rgb(255, 255, 255) 680");
+    EXPECT_EQ(text("window.printed"), "15 rgb(255, 255, 255) 680");
     EXPECT_EQ(number("document.querySelectorAll('details[open]').length"), 0);
 }
 

@@ -9,6 +9,8 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "report/chapters.h"
+#include "report/difference.h"
 #include "report/gallery.h"
 #include "report/palette.h"
 #include "report/plot.h"
@@ -308,10 +310,108 @@ TEST(Html, HoldsEveryTitleTableChartAndCommand) {
     const std::string page = html("t", gallery());
     EXPECT_EQ(occurrences(page, "<section"), 9u);
     EXPECT_EQ(occurrences(page, "<table>"), 9u);
-    EXPECT_EQ(occurrences(page, "<figure class=\"chart\">"), 11u);
+    EXPECT_EQ(occurrences(page, "<figure class=\"chart\" id="), 11u);
     EXPECT_EQ(occurrences(page, "role=\"img\""), 11u);
     EXPECT_EQ(occurrences(page, "<code>"), 9u);
     EXPECT_NE(page.find("<td class=\"number paper\" data-value=\"1.55\">1.55</td>"), std::string::npos);
+}
+
+TEST(Html, HasTheQuestionAsHeadingThenAnswerReadingCaveatsAndTable) {
+    const std::string page = html("t", std::vector{answered()});
+    std::size_t before = 0;
+    for (const char* part : {"<p class=\"kicker\">Times</p>", "<h2 id=\"r1-title\">How long does it take?</h2>",
+                             "<p class=\"answer\">It takes 2 ms.</p>", "Less is better.", "<li>Once.</li>",
+                             "<li>On one machine.</li>", "<th scope=\"col\" class=\"number detail\">spread"}) {
+        const std::size_t at = page.find(part);
+        ASSERT_NE(at, std::string::npos) << part;
+        EXPECT_GT(at, before) << part;
+        before = at;
+    }
+    EXPECT_EQ(page.find("How it was made</summary>"), std::string::npos);
+}
+
+TEST(Html, PutsResultsOfOneKindIntoOneSection) {
+    std::vector<Result> results = {gallery()[2], gallery()[2], gallery()[0], gallery()[2]};
+    results[0].title = "Samples of A (sharing: mps)";
+    results[1].title = "Samples of B (sharing: mps)";
+    results[3].title = "Other samples";
+    const std::string page = html("t", results);
+    EXPECT_EQ(occurrences(page, "<section"), 3u);
+    EXPECT_NE(page.find(">Samples of … (sharing: mps)</h2>"), std::string::npos);
+    EXPECT_NE(page.find("<option value=\"r1\">A</option>\n<option value=\"r2\">B</option>"), std::string::npos);
+}
+
+TEST(Html, BeginsWithAPictureOfAnotherResultWhereTheFirstHasNone) {
+    const std::string page = html("t", std::vector{answered(), gallery()[0]});
+    EXPECT_EQ(occurrences(page, "data-of=\"r2-f1\""), 1u);
+    EXPECT_EQ(occurrences(html("t", gallery()), "data-of="), 0u);
+}
+
+TEST(Chapters, AreByPaperAndMachineTheNewestFirst) {
+    std::vector<Result> results(4, answered());
+    results[0].provenance = {"bulkhead stress", "sim:tx2", 1, "1", "2026-01-01T00:00:00Z"};
+    results[1].provenance = {"bulkhead reproduce ciao --json a.json", "sim:gtx480", 1, "1", "2026-01-02T00:00:00Z"};
+    results[2].provenance = {"bulkhead stress", "cuda:0: NVIDIA H200, driver 580", 1, "1", "2026-01-03T00:00:00Z"};
+    results[3].provenance = {"bulkhead dissect", "cuda:0", 1, "1", "2026-01-04T00:00:00Z"};
+    const std::vector<Chapter> chapters = chaptersOf(results);
+    ASSERT_EQ(chapters.size(), 3u);
+    EXPECT_EQ(chapters[0].title, "Measurements on cuda:0");
+    ASSERT_EQ(chapters[0].results.size(), 2u);
+    EXPECT_EQ(chapters[0].results[0].provenance.command, "bulkhead dissect");
+    EXPECT_EQ(chapters[1].title, "CIAO on sim:gtx480");
+    EXPECT_EQ(chapters[2].title, "Measurements on sim:tx2");
+}
+
+TEST(Chapters, LeaveOutRunsThatANewerOneOfTheSameCommandReplaces) {
+    std::vector<Result> results(3, answered());
+    results[0].provenance = {"bulkhead stress --samples 5 --json a.json", "sim:tx2", 1, "1", "2026-01-01T00:00:00Z"};
+    results[1].provenance = {"bulkhead stress --samples 5 --json b.json", "sim:tx2", 1, "1", "2026-01-02T00:00:00Z"};
+    results[2].provenance = {"bulkhead stress --samples 9 --json b.json", "sim:tx2", 1, "1", "2026-01-03T00:00:00Z"};
+    const std::vector<Result> left = withoutSuperseded(results);
+    ASSERT_EQ(left.size(), 2u);
+    EXPECT_EQ(left[0].provenance.date, "2026-01-02T00:00:00Z");
+    EXPECT_EQ(left[1].provenance.date, "2026-01-03T00:00:00Z");
+}
+
+double fivePercent(const Result&, const Result&) {
+    return 0.05;
+}
+
+TEST(Difference, IsWhatChangedByMoreThanNoise) {
+    std::vector<Result> before = {answered()}, after = {answered()};
+    after[0].rows[0][1] = 2.08;  // 4 %
+    after[0].rows[1][1] = 1.2;   // 20 %
+    const Result changes = difference(before, after, fivePercent);
+    ASSERT_EQ(changes.rows.size(), 1u);
+    EXPECT_EQ(changes.rows[0][0], Value("a kernel with a long name of version 2: time"));
+    EXPECT_EQ(changes.rows[0][3], Value(1.0));
+    EXPECT_EQ(changes.rows[0][4], Value(1.2));
+    EXPECT_NEAR(std::get<double>(changes.rows[0][5]), 20, 1e-9);
+    EXPECT_TRUE(changes.answer.starts_with("1 of 4 numbers changed beyond noise; ")) << changes.answer;
+    EXPECT_EQ(difference(before, before, fivePercent).answer, "Nothing: none of 4 numbers changed beyond noise.");
+}
+
+TEST(Difference, OfNumbersWithLimitsIsWhereThoseDoNotOverlap) {
+    Result r;
+    r.title = "t";
+    r.columns = {{"name", ""}, {"mean", "ms"}, {"mean low", "ms"}, {"mean high", "ms"}};
+    r.add({"wide", 10.0, 5.0, 15.0});
+    r.add({"narrow", 10.0, 9.9, 10.1});
+    Result after = r;
+    after.rows = {{"wide", 14.0, 9.0, 19.0}, {"narrow", 10.3, 10.2, 10.4}};
+    const Result changes = difference(std::vector{r}, std::vector{after}, fivePercent);
+    ASSERT_EQ(changes.rows.size(), 1u);
+    EXPECT_EQ(changes.rows[0][0], Value("narrow: mean"));
+}
+
+TEST(Difference, PairsRowsByNameAndSaysWhatHasNoPartner) {
+    std::vector<Result> before = {answered(), gallery()[0]}, after = {answered()};
+    std::swap(after[0].rows[0], after[0].rows[1]);
+    after[0].rows.push_back({"a new one", 3.0, 1.0});
+    const Result changes = difference(before, after, fivePercent);
+    EXPECT_TRUE(changes.rows.empty());
+    EXPECT_EQ(changes.caveats, (std::vector<std::string>{"1 result in one file alone: not compared.",
+                                                         "1 row in one file alone: not compared."}));
 }
 
 TEST(Html, NeedsNoOtherFile) {

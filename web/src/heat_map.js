@@ -1,5 +1,6 @@
 import { rounded, shortened } from "./numbers.js";
 import * as style from "./style.js";
+import { svgText } from "./pictures.js";
 import { Tip } from "./tip.js";
 
 const kTallest = 520;
@@ -129,6 +130,50 @@ export class HeatMap {
     context.textAlign = "left";
     context.textBaseline = "bottom";
     context.fillText(shortened(`across: ${this.plot.xTitle}, down: ${this.plot.rowTitle}`, 80), left, height);
+  }
+
+  // For pictures: how large, as it is drawn, what its colors mean, and as SVG.
+
+  size() {
+    return { width: this.place.width, height: this.place.height };
+  }
+
+  drawn() {
+    return this.canvas;
+  }
+
+  entries() {
+    const color = style.heatScale();
+    const entry = (v, share) => ({ name: `${this.plot.yTitle} ${rounded(v)}`, color: `rgb(${color(share).join(" ")})` });
+    return [entry(this.low, this.high > this.low ? 0 : 1), entry(this.high, 1)];
+  }
+
+  svg() {
+    const { left, cellWidth, cellHeight, turned, height } = this.place;
+    const { rows, categories, cells } = this.plot;
+    const color = style.heatScale();
+    const parts = [];
+    cells.forEach((v, i) => {
+      if (!this.drawable(v)) return;
+      const [x, y] = [left + (i % categories.length) * cellWidth, kTop + Math.floor(i / categories.length) * cellHeight];
+      const place = `x="${x.toFixed(2)}" y="${y.toFixed(2)}" width="${cellWidth.toFixed(2)}" height="${cellHeight.toFixed(2)}"`;
+      parts.push(`<rect ${place} fill="rgb(${color(this.share(v)).join(",")})"/>`);
+    });
+    const everyRow = Math.ceil(12 / cellHeight);
+    const everyColumn = Math.ceil(13 / cellWidth);
+    rows.forEach((name, row) => {
+      if (row % everyRow === 0)
+        parts.push(svgText(shortened(name), left - 6, kTop + (row + 0.5) * cellHeight + 4, 'text-anchor="end" font-size="11"'));
+    });
+    const bottom = kTop + cellHeight * rows.length;
+    categories.forEach((name, column) => {
+      if (column % everyColumn) return;
+      const [x, y] = [left + (column + 0.5) * cellWidth, bottom + 14];
+      const how = turned ? `text-anchor="end" transform="rotate(-45 ${x.toFixed(1)} ${y.toFixed(1)})"` : 'text-anchor="middle"';
+      parts.push(svgText(shortened(name), x, y, `${how} font-size="11"`));
+    });
+    parts.push(svgText(`across: ${this.plot.xTitle}, down: ${this.plot.rowTitle}`, left, height, 'font-size="11"'));
+    return parts.join("");
   }
 
   words(row, column) {

@@ -2,7 +2,10 @@ import "uplot/dist/uPlot.min.css";
 import "./report.css";
 import { HeatMap } from "./heat_map.js";
 import { XyChart } from "./xy_chart.js";
-import { makeSortable } from "./tables.js";
+import { setUpChoices } from "./choices.js";
+import { setUpContents } from "./contents.js";
+import { offerPictures } from "./pictures.js";
+import { setUpTable } from "./tables.js";
 import { setUpCopying, setUpPrinting, setUpTheme } from "./page.js";
 
 const live = document.getElementById("live");
@@ -12,15 +15,25 @@ const say = (text) => {
 
 const charts = [];
 for (const figure of document.querySelectorAll("figure.chart")) {
-  const plot = JSON.parse(figure.querySelector("script").textContent);
+  const from = figure.dataset.of ? document.getElementById(figure.dataset.of) : figure;
+  const plot = JSON.parse(from.querySelector("script").textContent);
   const Kind = plot.kind === "heatmap" ? HeatMap : XyChart;
-  charts.push(new Kind(figure.querySelector(".plot"), plot, say));
+  const chart = new Kind(figure.querySelector(".plot"), plot, say);
+  offerPictures(figure, chart);
+  charts.push({ figure, chart });
 }
 
-const drawAll = () => charts.forEach((chart) => chart.draw());
+/** A chart that is not shown has no width; it is drawn when it is. */
+const drawIn = (element) =>
+  charts.forEach(({ figure, chart }) => {
+    if (element.contains(figure) && figure.offsetParent !== null) chart.draw();
+  });
+const drawAll = () => drawIn(document);
 
+document.querySelectorAll(".table").forEach((region) => setUpTable(region, say));
+setUpChoices(drawIn, say);
+setUpContents();
 drawAll();
-document.querySelectorAll("table").forEach((table) => makeSortable(table, say));
 setUpTheme(document.getElementById("theme"), drawAll);
 setUpCopying(say);
 setUpPrinting(drawAll);

@@ -9,6 +9,7 @@ export const ink = () => variable("--ink");
 export const faint = () => variable("--faint");
 export const grid = () => variable("--grid");
 export const page = () => variable("--page");
+export const sans = () => variable("--sans");
 export const font = (size = 12) => `${size}px ${variable("--sans")}`;
 
 export const seriesColor = (number) => variable(`--series-${number % kSeriesColors}`);

@@ -1,3 +1,7 @@
+import { button, save, slug } from "./files.js";
+
+const kManyRows = 8; // from here on a filter is worth its place
+
 const words = new Intl.Collator("en", { numeric: true });
 
 function compare(a, b) {
@@ -20,19 +24,85 @@ function sortRows(body, column, direction) {
 }
 
 /** Turns the headings into buttons: the first press sorts up, the next down. */
-export function makeSortable(table, say) {
+function makeSortable(table, say) {
   const headings = [...table.tHead.rows[0].cells];
   headings.forEach((heading, column) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.append(...heading.childNodes);
-    heading.append(button);
-    button.addEventListener("click", () => {
+    const press = document.createElement("button");
+    press.type = "button";
+    press.append(...heading.childNodes);
+    heading.append(press);
+    press.addEventListener("click", () => {
       const up = heading.getAttribute("aria-sort") !== "ascending";
       headings.forEach((other) => other.removeAttribute("aria-sort"));
       heading.setAttribute("aria-sort", up ? "ascending" : "descending");
       sortRows(table.tBodies[0], column, up ? 1 : -1);
-      say(`Sorted by ${button.textContent}, ${up ? "ascending" : "descending"}`);
+      say(`Sorted by ${press.textContent}, ${up ? "ascending" : "descending"}`);
     });
   });
+}
+
+/** Every word must occur somewhere in a row that stays. */
+function makeFilter(table, say) {
+  const label = document.createElement("label");
+  label.className = "filter";
+  const field = document.createElement("input");
+  field.type = "search";
+  field.placeholder = "Filter rows";
+  field.setAttribute("aria-label", "Filter rows");
+  const count = document.createElement("span");
+  count.className = "note";
+  label.append(field, count);
+  const rows = [...table.tBodies[0].rows];
+  const said = new Map(rows.map((row) => [row, [...row.cells].map((cell) => cell.textContent).join(" ").toLowerCase()]));
+  field.addEventListener("input", () => {
+    const wanted = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const row of rows) {
+      row.hidden = !wanted.every((word) => said.get(row).includes(word));
+      if (!row.hidden) ++shown;
+    }
+    count.textContent = wanted.length ? `${shown} of ${rows.length}` : "";
+    say(`${shown} of ${rows.length} rows`);
+  });
+  return label;
+}
+
+/** Columns behind the answer are shown when asked for. */
+function makeColumnsButton(table, say) {
+  const details = table.tHead.rows[0].querySelectorAll(".detail").length;
+  table.classList.add("brief");
+  const press = button("All columns", "", () => {
+    const all = table.classList.toggle("brief") === false;
+    press.setAttribute("aria-pressed", String(all));
+    say(all ? `Showing ${details} more columns` : `Hiding ${details} columns`);
+  });
+  press.setAttribute("aria-pressed", "false");
+  return press;
+}
+
+const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+/** RFC 4180, with every digit, of the rows that the filter leaves and of all columns. */
+export function csvOf(table) {
+  const cellOf = (cell) => quoted(cell.dataset.value ?? (cell.textContent === "-" ? "" : cell.textContent));
+  const rows = [...table.tBodies[0].rows].filter((row) => !row.hidden);
+  const lines = [[...table.tHead.rows[0].cells].map((cell) => quoted(cell.textContent))];
+  rows.forEach((row) => lines.push([...row.cells].map(cellOf)));
+  return lines.map((line) => line.join(",") + "\r\n").join("");
+}
+
+export function setUpTable(region, say) {
+  const table = region.querySelector("table");
+  const title = document.getElementById(region.getAttribute("aria-labelledby"))?.textContent ?? "";
+  const tools = document.createElement("div");
+  tools.className = "tools";
+  if (table.tBodies[0].rows.length > kManyRows) tools.append(makeFilter(table, say));
+  if (table.querySelector("th.detail")) tools.append(makeColumnsButton(table, say));
+  tools.append(
+    button("CSV", "Download this table as CSV", () =>
+      save(`${slug(title)}.csv`, new Blob([csvOf(table)], { type: "text/csv" })),
+    ),
+  );
+  region.before(tools);
+  makeSortable(table, say);
 }

@@ -25,6 +25,7 @@
 import uPlot from "uplot";
 import { logTicks, rounded, shortened } from "./numbers.js";
 import * as style from "./style.js";
+import { svgText } from "./pictures.js";
 import { Tip } from "./tip.js";
 
 const kHeight = 320;
@@ -364,6 +365,98 @@ export class XyChart {
       });
       ctx.restore();
     });
+  }
+
+  // For pictures: how large, as it is drawn, what its colors mean, and as SVG.
+
+  size() {
+    return { width: this.chart.width, height: this.chart.height };
+  }
+
+  drawn() {
+    return this.chart.ctx.canvas;
+  }
+
+  entries() {
+    if (this.plot.series.length === 1) return [];
+    return this.plot.series
+      .map((s, i) => ({ name: s.name, color: s.paper ? style.ink() : style.seriesColor(this.places[i]), i }))
+      .filter(({ i }) => this.shown[i]);
+  }
+
+  svg() {
+    const u = this.chart;
+    const fine = devicePixelRatio;
+    const box = { left: u.bbox.left / fine, top: u.bbox.top / fine, width: u.bbox.width / fine, height: u.bbox.height / fine };
+    const [right, bottom] = [box.left + box.width, box.top + box.height];
+    const at = (v, scale) => u.valToPos(v, scale) + (scale === "x" ? box.left : box.top);
+    const line = (x1, y1, x2, y2, color, more = "") =>
+      `<line x1="${x1.toFixed(1)}" y1="${y1.toFixed(1)}" x2="${x2.toFixed(1)}" y2="${y2.toFixed(1)}" stroke="${color}" ${more}/>`;
+    const parts = [];
+    const [xs, ys] = u.axes;
+    ys._splits.forEach((v, i) => {
+      if (v === null || v < u.scales.y.min || v > u.scales.y.max) return;
+      parts.push(line(box.left, at(v, "y"), right, at(v, "y"), style.grid()));
+      parts.push(svgText(ys._values[i] ?? "", box.left - 8, at(v, "y") + 4, 'text-anchor="end"'));
+    });
+    const turned = this.turned(u.width);
+    xs._splits.forEach((v, i) => {
+      if (v === null || v < u.scales.x.min || v > u.scales.x.max) return;
+      const [x, y] = [at(v, "x"), bottom + 16];
+      const how = turned ? `text-anchor="end" transform="rotate(-45 ${x.toFixed(1)} ${y.toFixed(1)})"` : 'text-anchor="middle"';
+      if (this.plot.kind !== "bar") parts.push(line(x, box.top, x, bottom, style.grid()));
+      parts.push(svgText(xs._values[i] ?? "", x, y, how));
+    });
+    parts.push(svgText(this.plot.xTitle, (box.left + right) / 2, u.height - 4, 'text-anchor="middle"'));
+    const middle = (box.top + bottom) / 2;
+    parts.push(svgText(this.plot.yTitle, 12, middle, `text-anchor="middle" transform="rotate(-90 12 ${middle.toFixed(1)})"`));
+    if (this.plot.band > 0)
+      for (const factor of [1, 1 + this.plot.band, 1 - this.plot.band]) {
+        const [low, high] = [u.scales.x.min, u.scales.x.max];
+        const dashed = factor === 1 ? "" : 'stroke-dasharray="4 3"';
+        parts.push(line(at(low, "x"), at(low * factor, "y"), at(high, "x"), at(high * factor, "y"), style.faint(), dashed));
+      }
+    this.plot.series.forEach((s, i) => {
+      if (this.shown[i]) parts.push(this.svgSeries(s, i, at));
+    });
+    return parts.join("");
+  }
+
+  svgSeries(series, i, at) {
+    const u = this.chart;
+    const color = style.seriesColor(this.places[i]);
+    const points = this.data[0].map((x, k) => [x, this.data[i + 1][k]]).filter(([, y]) => y !== null && y !== undefined);
+    const half = (x) => u.valToPos(x + 0.4, "x") - u.valToPos(x, "x");
+    const barWide = this.plot.kind === "bar" ? (2 * half(0)) / this.bars : 0;
+    const barLeft = (x) => at(x, "x") - half(0) + barWide * this.places[i];
+    if (series.paper)
+      return points
+        .map(([x, y]) => {
+          const [cx, cy] = [this.plot.kind === "bar" ? barLeft(x) + barWide / 2 : at(x, "x"), at(y, "y")];
+          return `<path d="M${cx} ${cy - 5}L${cx + 4} ${cy}L${cx} ${cy + 5}L${cx - 4} ${cy}Z" fill="${style.page()}" stroke="${style.ink()}" stroke-width="1.8"/>`;
+        })
+        .join("");
+    if (this.plot.kind === "scatter")
+      return points.map(([x, y]) => `<circle cx="${at(x, "x").toFixed(1)}" cy="${at(y, "y").toFixed(1)}" r="3.5" fill="${color}"/>`).join("");
+    if (this.plot.kind === "bar" || this.plot.kind === "histogram") {
+      const zero = at(this.plot.logY ? u.scales.y.min : Math.max(0, u.scales.y.min), "y");
+      return points
+        .map(([x, y]) => {
+          const bin = this.plot.kind === "histogram";
+          const left = bin ? at(x, "x") : barLeft(x) + barWide * 0.04;
+          const wide = bin ? at(x + this.plot.binWidth, "x") - left : barWide * 0.92;
+          const top = Math.min(zero, at(y, "y"));
+          return `<rect x="${left.toFixed(1)}" y="${top.toFixed(1)}" width="${wide.toFixed(1)}" height="${Math.abs(zero - at(y, "y")).toFixed(1)}" fill="${color}"${bin ? ' fill-opacity="0.5"' : ""}/>`;
+        })
+        .join("");
+    }
+    const step = this.plot.kind === "cdf";
+    const path = points.map(([x, y], k) => {
+      const to = `${at(x, "x").toFixed(1)} ${at(y, "y").toFixed(1)}`;
+      return k === 0 ? `M${to}` : step ? `H${at(x, "x").toFixed(1)}V${at(y, "y").toFixed(1)}` : `L${to}`;
+    });
+    const dash = style.seriesDash(this.places[i]);
+    return `<path d="${path.join("")}" fill="none" stroke="${color}" stroke-width="2"${dash.length ? ` stroke-dasharray="${dash.join(" ")}"` : ""}/>`;
   }
 
   placeName(index) {
