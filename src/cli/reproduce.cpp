@@ -214,6 +214,7 @@ int runReproduce(ReproduceOptions o) {
         for (Result& result : figure.make()) {
             result.title = fmt::format("{}: {}", heading(figure), result.title);
             fillProvenance(result, figure.gpu, o.seed);
+            reproduce::answer(result);
             if (!quiet) writeOutput("-", tableText(result) + answerText(result) + "\n");
             results.push_back(std::move(result));
         }

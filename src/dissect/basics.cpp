@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/phrases.h"
 #include "dissect/time_split.h"
 
 namespace bulkhead::dissect {
@@ -169,6 +170,10 @@ Result hitsByFootprint(Probe& probe, const MemoryView& memory, const ProbedCache
     capacity = {"L2 capacity", held / (1 << 20), "MB", 1 - error,
                 fmt::format("largest footprint that stays cached, within {:.0f} %; the driver reports {:.4g} MB",
                             100 * error, static_cast<double>(cache.bytes) / (1 << 20))};
+    r.question = "How much of what was read stays in the L2?";
+    r.answer = fmt::format("At most {} MB; the driver reports {} MB.", brief(held / (1 << 20)),
+                           brief(static_cast<double>(cache.bytes) / (1 << 20)));
+    r.reading = "A footprint beyond the capacity loses lines, more the larger it is.";
     return r;
 }
 

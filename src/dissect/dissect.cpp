@@ -7,6 +7,8 @@
 #include <functional>
 
 #include "base/error.h"
+#include "base/extremes.h"
+#include "base/phrases.h"
 #include "dissect/basics.h"
 #include "dissect/figures.h"
 #include "dissect/mshrs.h"
@@ -116,6 +118,13 @@ Result pairTrend(const std::vector<RowConflicts::Sample>& samples) {
                         "",
                         false,
                         false});
+    constexpr double kConflict = 1.05;
+    r.question = "Do some addresses conflict with a fixed one?";
+    r.reading = "A pair that takes longer than others wants two rows of one DRAM bank.";
+    if (const auto time = extremesOf(r, 1))
+        r.answer = fmt::format("{}: pairs take from {} to {} cycles.",
+                               time->most > kConflict * time->least ? "Some do" : "None of these does",
+                               brief(time->least), brief(time->most));
     return r;
 }
 
@@ -129,6 +138,14 @@ Result sideLatencies(const Sides& sides) {
         r.add({fmt::format("{:#x}", sides.addresses[i]), static_cast<std::int64_t>(sides.latencies[0][i]),
                static_cast<std::int64_t>(sides.latencies[second][i])});
     r.charts.push_back({Chart::Kind::line, "latency of atomics", "", {"side 0", "side 1"}, {}, {}, "", false, false});
+    double further = 0;
+    for (const auto& row : r.rows)
+        further += std::abs(static_cast<double>(std::get<std::int64_t>(row[1]) - std::get<std::int64_t>(row[2])));
+    r.question = "How much further away is the other side of the L2?";
+    r.reading = "Where one curve is low the other is high: an address is near to one side and far from the other.";
+    if (!r.rows.empty())
+        r.answer = fmt::format("{} cycles, on average over {} sampled addresses.",
+                               brief(further / static_cast<double>(r.rows.size())), r.rows.size());
     return r;
 }
 
@@ -143,6 +160,11 @@ Result mapping(const MemoryHashes& h) {
     add("module", module.basis());
     add("bank", rest(h.bank, module));
     add("set", rest(h.set, module));
+    r.question = "Which address bits choose memory module, bank and set?";
+    r.answer = fmt::format(
+        "{} bits of the module, {} more of the bank and {} more of the set are each an XOR of address bits.",
+        module.basis().size(), rest(h.bank, module).size(), rest(h.set, module).size());
+    r.reading = "A bit of an index is the XOR of the address bits in its row.";
     return r;
 }
 

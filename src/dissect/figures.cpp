@@ -1,8 +1,32 @@
 #include "dissect/figures.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
+
+#include "base/extremes.h"
+#include "base/phrases.h"
 
 namespace bulkhead::dissect {
+
+std::string slowestOfLastRow(const Result& r) {
+    if (r.rows.empty() || r.columns.size() < 2) return {};
+    const std::vector<Value>& last = r.rows.back();
+    const auto cycles = [&](std::size_t c) {
+        const auto* const real = std::get_if<double>(&last[c]);
+        return real ? *real : static_cast<double>(std::get<std::int64_t>(last[c]));
+    };
+    std::size_t most = 1, least = 1;
+    for (std::size_t c = 2; c < r.columns.size(); ++c) {
+        if (cycles(c) > cycles(most)) most = c;
+        if (cycles(c) < cycles(least)) least = c;
+    }
+    const std::string at = fmt::format("At {} {}", std::get<std::int64_t>(last[0]), r.columns[0].name);
+    if (most == least) return fmt::format("{}: {} cycles.", at, brief(cycles(most)));
+    return fmt::format("{}, {} costs most, {} cycles; {} least, {}.", at, r.columns[most].name, brief(cycles(most)),
+                       r.columns[least].name, brief(cycles(least)));
+}
 
 Result timeHistogram(const std::string& title, Times times) {
     Result r;
@@ -16,6 +40,11 @@ Result timeHistogram(const std::string& title, Times times) {
     }
     r.charts.push_back(
         {Chart::Kind::line, "number of address pairs by access time", "time", {"pairs"}, {}, {}, "", false, false});
+    r.question = "How long do pairs of addresses take?";
+    r.reading = "Two heaps apart are pairs without and with a conflict.";
+    if (const auto time = extremesOf(r, 0), pairs = extremesOf(r, 1); time && pairs)
+        r.answer = fmt::format("From {} to {} cycles, most often {}.", brief(time->least), brief(time->most),
+                               std::get<std::int64_t>(r.rows[pairs->mostRow][0]));
     return r;
 }
 
@@ -38,6 +67,12 @@ Result slicesByAddress(Bytes pageBytes, Bytes bytes,
         }
     r.charts.push_back(
         {Chart::Kind::heatmap, "L2 slice of each KB", "offset", {"slice"}, {"page"}, {}, "", false, false});
+    std::set<std::int64_t> slices;
+    for (const auto& row : r.rows)
+        if (const auto* slice = std::get_if<std::int64_t>(&row.back())) slices.insert(*slice);
+    r.question = "Which L2 slice has each piece of memory?";
+    r.answer = fmt::format("{} in the first lines of {} KB.", counted(slices.size(), "slice"), r.rows.size());
+    r.reading = "A color is the number of a slice; rows are pages.";
     return r;
 }
 

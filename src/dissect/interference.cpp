@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "dissect/figures.h"
 
 namespace bulkhead::dissect {
 namespace {
@@ -145,6 +146,12 @@ Result interferenceByThreads(Probe& probe, const MemoryView& memory, const Memor
     Chart chart{Chart::Kind::line, "cycles per access of the primary thread", "threads", {}, {}, {}, "", false, false};
     for (const Case& one : cases) chart.y.emplace_back(one.name);
     r.charts.push_back(std::move(chart));
+    r.question = "What must threads share to slow each other down?";
+    r.answer = slowestOfLastRow(r);
+    r.reading =
+        "Same (S) or different (D) sets of the cache (C) and banks (B), or another memory module (DM): a curve that "
+        "rises "
+        "with the threads is of something that they compete for.";
     return r;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "dissect/figures.h"
 #include "dissect/time_split.h"
 
 namespace bulkhead::dissect {
@@ -117,6 +118,9 @@ Mshrs findMshrs(Probe& probe, const MemoryView& memory, const MemoryHashes& hash
                 false};
     for (const Kind kind : kinds) chart.y.emplace_back(kKindNames[kind]);
     figure.charts.push_back(std::move(chart));
+    figure.question = "How long does a miss wait for others?";
+    figure.answer = slowestOfLastRow(figure);
+    figure.reading = "A step in a curve is where what holds outstanding misses is full.";
 
     Mshrs found;
     // What each more miss costs behind those of its own bank.

@@ -1,9 +1,14 @@
 #include "dissect/slice_latencies.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>
+
+#include "base/extremes.h"
+#include "base/phrases.h"
 
 namespace bulkhead::dissect {
 namespace {
@@ -121,6 +126,15 @@ Result latencyTable(const SliceLatencies& latencies) {
                         "",
                         false,
                         false});
+    r.question = "How far is each L2 slice from each SM?";
+    r.reading = "A darker cell is a slice that is nearer to the SM.";
+    const auto found = extremesOf(r, 2);
+    if (found && found->least == found->most)
+        r.answer = fmt::format("All are {} cycles apart: none is nearer than another.", brief(found->most));
+    else if (found)
+        r.answer = fmt::format("From {} to {} cycles; SM {} and slice {} are furthest apart.", brief(found->least),
+                               brief(found->most), std::get<std::int64_t>(r.rows[found->mostRow][0]),
+                               std::get<std::int64_t>(r.rows[found->mostRow][1]));
     return r;
 }
 

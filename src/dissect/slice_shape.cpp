@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/phrases.h"
 #include "dissect/figures.h"
 #include "dissect/replacement.h"
 #include "dissect/time_split.h"
@@ -195,8 +196,12 @@ void SliceShape::findCapacity(std::vector<Result>& figures) {
         listener_.progress(sixteenths / 32.0);
     }
     r.charts.push_back({Chart::Kind::line, "latency by footprint", "footprint", {"time"}, {}, {}, "", false, false});
-    figures.push_back(r);
     const double low = curve.front().second, high = curve.back().second, middle = (low + high) / 2;
+    r.question = "How much fits into the L2?";
+    r.answer = fmt::format("An access takes {} cycles at {} MB and {} cycles at {} MB.", brief(low),
+                           brief(curve.front().first / (1 << 20)), brief(high), brief(curve.back().first / (1 << 20)));
+    r.reading = "The time rises where the footprint no longer fits.";
+    figures.push_back(r);
     double capacity = 0;
     for (std::size_t i = 1; i < curve.size() && capacity == 0; ++i)
         if (curve[i].second > middle)
@@ -340,6 +345,9 @@ void SliceShape::findInterference(std::vector<Result>& figures) {
     Chart chart{Chart::Kind::line, "cycles per access", "threads", {}, {}, {}, "", false, false};
     for (std::size_t i = 1; i < r.columns.size(); ++i) chart.y.push_back(r.columns[i].name);
     r.charts.push_back(std::move(chart));
+    r.question = "What must threads share to slow each other down?";
+    r.answer = slowestOfLastRow(r);
+    r.reading = "A curve that rises with the threads is of something that they compete for.";
     figures.push_back(std::move(r));
 }
 

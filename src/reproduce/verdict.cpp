@@ -229,6 +229,15 @@ bool isVerdict(const Result& r) {
     return r.title == kNumbers || r.title == kTally;
 }
 
+void answer(Result& r) {
+    if (!r.answer.empty()) return;
+    const std::vector<Result> own = verdicts({r});
+    if (own.empty()) return;
+    if (r.question.empty()) r.question = "Does it agree with the paper?";
+    r.answer = own.front().answer;
+    if (r.reading.empty()) r.reading = "A column named for the paper has what it published.";
+}
+
 std::vector<Result> verdicts(const std::vector<Result>& results) {
     const std::vector<Comparison> all = comparisons(results);
     if (all.empty()) return {};

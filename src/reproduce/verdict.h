@@ -15,6 +15,9 @@ namespace bulkhead::reproduce {
 /// paper's number; results that are verdicts themselves are passed over.
 std::vector<Result> verdicts(const std::vector<Result>&);
 
+/// Says of a result with a paper's numbers how many of them agree; one that has its answer, or none of these, stays.
+void answer(Result&);
+
 /// Whether a result came from verdicts().
 bool isVerdict(const Result&);
 

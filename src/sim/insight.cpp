@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "base/extremes.h"
+#include "base/phrases.h"
+
 namespace bulkhead::sim {
 namespace {
 
@@ -114,6 +117,13 @@ Result Insight::overTime() const {
     for (const std::string_view stall : kStallNames) stalls.push_back(fmt::format("stalled: {}", stall));
     chart("cycles of schedulers without an issue, by cause", stalls, "%");
     chart("interference", {"interference"}, "");
+    r.question = "How did the run go over time?";
+    if (const auto ipc = extremesOf(r, 1))
+        r.answer =
+            fmt::format("It had from {} to {} instructions per cycle, most in the stretch that ended at cycle {}.",
+                        brief(ipc->least), brief(ipc->most), std::get<std::int64_t>(r.rows[ipc->mostRow][0]));
+    r.reading = "Each row is a stretch of the run up to that cycle.";
+    r.setDetails({"resident warps", "active warps", "isolated warps"});
     return r;
 }
 
@@ -131,6 +141,13 @@ Result Insight::pairs() const {
         }
     r.charts.push_back(
         {Chart::Kind::heatmap, r.title, "interfering warp", {"VTA hits"}, {"interfered warp"}, {}, "", false, false});
+    r.question = "Which warps evict whose lines?";
+    r.reading = "A VTA hit is a miss on a line that another warp had evicted.";
+    r.answer = "None was seen to.";
+    if (const auto most = extremesOf(r, 2))
+        r.answer = fmt::format("Warp {} harms warp {} most, with {} hits in its victim tags.",
+                               std::get<std::int64_t>(r.rows[most->mostRow][1]),
+                               std::get<std::int64_t>(r.rows[most->mostRow][0]), brief(most->most));
     return r;
 }
 
@@ -144,6 +161,9 @@ Result Insight::decisionTable() const {
         r.add({static_cast<std::int64_t>(d.when), static_cast<std::int64_t>(d.sm),
                std::string(kDecisionNames[static_cast<std::size_t>(d.decision)]), static_cast<std::int64_t>(d.warp),
                d.interfered == kNobody ? Value() : Value(static_cast<std::int64_t>(d.interfered))});
+    r.question = "What did the scheduler decide?";
+    r.answer = decided_ == 0 ? "Nothing: it made no decision of this kind."
+                             : fmt::format("{}.", counted(decided_, "decision"));
     return r;
 }
 
@@ -171,6 +191,11 @@ Result Insight::histogram(const std::string& title, const std::string& of, const
                100 * perWeight(static_cast<double>(below), static_cast<double>(all))});
     }
     r.charts.push_back({Chart::Kind::line, title, "to", {"share up to here"}, {}, {}, "", true, false});
+    r.question = fmt::format("How are {} distributed?", title.substr(0, title.find(" (")));
+    for (const auto& row : r.rows)
+        if (std::get<double>(row.back()) >= 50 && r.answer.empty())
+            r.answer = fmt::format("Half of all are at most {} {}.", std::get<std::int64_t>(row[1]), unit);
+    r.reading = "The curve is the share of all that are at most that large.";
     return r;
 }
 
@@ -202,6 +227,11 @@ Result Insight::costTable() const {
                static_cast<double>(cost.lanes) / static_cast<double>(cost.issues),
                static_cast<std::int64_t>(cost.waited),
                100 * perWeight(static_cast<double>(cost.waited), static_cast<double>(waited))});
+    r.question = "Which instruction do warps wait for most?";
+    if (!r.rows.empty())
+        r.answer = fmt::format("Line {} of {}: {} % of all waiting.", std::get<std::int64_t>(r.rows[0][1]),
+                               std::get<std::string>(r.rows[0][0]), brief(std::get<double>(r.rows[0].back())));
+    r.setDetails({"source", "threads"});
     return r;
 }
 
@@ -223,6 +253,10 @@ Result Insight::sourceTable() const {
     for (const auto& [source, cost] : order)
         r.add({source, static_cast<std::int64_t>(cost.issues), static_cast<std::int64_t>(cost.waited),
                100 * perWeight(static_cast<double>(cost.waited), static_cast<double>(waited))});
+    r.question = "Which line of the program do warps wait for most?";
+    if (!r.rows.empty())
+        r.answer = fmt::format("{}: {} % of all waiting.", std::get<std::string>(r.rows[0][0]),
+                               brief(std::get<double>(r.rows[0].back())));
     return r;
 }
 
