@@ -99,7 +99,7 @@ Result summary(const std::string& gpu, const std::vector<dissect::Finding>& find
     r.question = fmt::format("How does {} map addresses to its caches and memory?", gpu);
     r.answer = fmt::format("{} of {} properties were told by timing", decided, findings.size());
     r.answer += shape.empty() ? "." : fmt::format(": {}.", fmt::join(shape, ", "));
-    r.reading = "confidence is the share of checks that agreed with the value.";
+    r.reading = "confidence goes from 0, undecided, to 1.";
     if (!undecided.empty()) r.caveats.push_back(fmt::format("Undecided: {}.", fmt::join(undecided, ", ")));
     return r;
 }

@@ -270,7 +270,7 @@ std::string answerOf(const Plan& plan) {
                                          counted(plan.topology.colors(), "color"));
     if (plan.shares.size() == 1) return "One partition has what it asks for; " + left;
     return fmt::format("{} partitions have SMs of their own and {}; {}", plan.shares.size(),
-                       apart ? "share neither L2 nor DRAM" : "share L2 and DRAM", left);
+                       apart ? "colors of their own" : "share colors", left);
 }
 
 }  // namespace

@@ -156,9 +156,9 @@ void answerBounds(Result& r, const std::vector<Cell>& cells, std::span<const Wor
         r.answer = "The samples set no bound: the last column says why.";
         return;
     }
-    r.answer =
-        fmt::format("{} beside {} takes no longer than {}, but for one run in {:g}", subjectOf(cells[longest], cells),
-                    corun::nameOf(cells[longest].pair.aggressor), duration(*worst[longest].value), 1 / exceedance);
+    r.answer = fmt::format("{} beside {} takes no longer than {}, but for one run in {:g} (with {:g} % confidence)",
+                           subjectOf(cells[longest], cells), corun::nameOf(cells[longest].pair.aggressor),
+                           duration(*worst[longest].value), 1 / exceedance, 100 * kConfidence);
     r.answer += bounded == measured ? (measured == 1 ? "." : "; no other combination has a higher bound.")
                                     : fmt::format("; the samples bound {}.", of);
     r.caveats = {"It holds for the conditions of the measurement: a neighbour that was not tried may be worse."};

@@ -47,7 +47,8 @@ Result emptyExceedance(const Cell& cell) {
          false,
          true});
     r.question = fmt::format("How often does a run of {} take longer than a time?", cell.pair.victim.name);
-    r.reading = "measured is what was seen; the bound lies above it and above the estimate, at every time.";
+    r.reading =
+        "measured is what was seen, estimate the most likely curve behind it, bound what holds with 95 % confidence.";
     return r;
 }
 
