@@ -21,7 +21,7 @@ import tempfile
 import time
 
 FOLDER = pathlib.Path(__file__).parent / "frameworks"
-# Where each is expected to work: PyTorch's own kernels are machine code, and XLA does not start behind a memory wall yet.
+# Where each is expected to work: PyTorch's own kernels are machine code, and XLA makes machine code itself.
 FRAMEWORKS = [("PyTorch", "pytorch.py", "compute"), ("Triton", "triton_kernels.py", "compute"), ("CuPy", "cupy_arrays.py", "compute"),
               ("JAX", "jax_product.py", "compute"), ("Triton", "triton_kernels.py", "both"), ("CuPy", "cupy_arrays.py", "both")]
 
