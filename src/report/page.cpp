@@ -359,8 +359,12 @@ std::string linkTo(const Kind& kind) {
                        escaped(common.empty() ? first.result->title : common), kind.members.size());
 }
 
-/// The first chart of any result, drawn a second time: what a page whose first result has none begins with.
+/// The first chart of any result, drawn a second time: what a page begins with whose first result has none and answers
+/// for all.
 std::string leadFigure(std::span<const Chapter> chapters) {
+    const bool summary =
+        !chapters.empty() && !chapters.front().results.empty() && !chapters.front().results.front().answer.empty();
+    if (!summary) return {};
     std::size_t number = 0;
     for (const Chapter& chapter : chapters)
         for (const Result& r : chapter.results) {
