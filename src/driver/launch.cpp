@@ -4,30 +4,11 @@
 
 #include "driver/access_policy.h"
 #include "driver/device_heap.h"
+#include "driver/launch_attributes.h"
 #include "driver/state.h"
 
 namespace bulkhead::driver {
 namespace {
-
-/// CUlaunchAttributeID: hints are passed over; what would change a kernel's meaning is refused.
-enum class LaunchAttribute : CUlaunchAttributeID {
-    ignore = 0,
-    accessPolicyWindow = 1,
-    cooperative = 2,
-    synchronizationPolicy = 3,
-    clusterDimension = 4,
-    clusterScheduling = 5,
-    programmaticSerialization = 6,
-    programmaticEvent = 7,
-    priority = 8,
-    memorySyncDomainMap = 9,
-    memorySyncDomain = 10,
-    preferredClusterDimension = 11,
-    launchCompletionEvent = 12,
-    deviceUpdatableNode = 13,
-    sharedCarveout = 14,
-    nvlinkScheduling = 16,
-};
 
 const CUlaunchAttributeValue* attributeOf(const CUlaunchAttributes& attributes, LaunchAttribute id) {
     const auto found = attributes.find(static_cast<CUlaunchAttributeID>(id));

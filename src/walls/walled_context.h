@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -80,7 +81,9 @@ class WalledContext {
         unsigned sharedBytes = 0;
         std::uint64_t blocks() const { return std::uint64_t{grid.x} * grid.y * grid.z; }
     };
-    void launch(driver::CUfunction, const Shape&, driver::CUstream, void** parameters, void** extra);
+    /// Attributes are for where the driver places blocks.
+    void launch(driver::CUfunction, const Shape&, driver::CUstream, void** parameters, void** extra,
+                std::span<const driver::CUlaunchAttribute> attributes = {});
     /// Occupancies, and the shared memory that it may have, may have changed.
     void forgetOccupancy(driver::CUfunction);
     SmSet smsUsed() const;

@@ -26,6 +26,7 @@ bool isRefused(const WalledContext& walled, DeviceAttribute attribute) {
     using A = DeviceAttribute;
     switch (attribute) {
         case A::cooperativeLaunch:
+            return !walled.placedByDriver();
         case A::cooperativeMultiDevice:
         case A::clusterLaunch:
         case A::tensorMaps:

@@ -248,10 +248,28 @@ void WalledContext::takeTurn(CUstream stream) {
     lastLaunch_ = stream;
 }
 
-void WalledContext::launch(CUfunction handle, const Shape& shape, CUstream stream, void** parameters, void** extra) {
+void WalledContext::launch(CUfunction handle, const Shape& shape, CUstream stream, void** parameters, void** extra,
+                           std::span<const driver::CUlaunchAttribute> attributes) {
     const gpu::Dim3 &grid = shape.grid, &block = shape.block;
     const auto found = functions_.find(handle);
     if (found == functions_.end()) throw Failure{driver::CUDA_ERROR_INVALID_HANDLE, "no such kernel inside the walls"};
+    if (!hasPersistentBlocks() && !attributes.empty()) {
+        std::vector<driver::CUlaunchAttribute> list(attributes.begin(), attributes.end());
+        const driver::CUlaunchConfig config = {grid.x,
+                                               grid.y,
+                                               grid.z,
+                                               block.x,
+                                               block.y,
+                                               block.z,
+                                               shape.sharedBytes,
+                                               stream,
+                                               list.data(),
+                                               static_cast<unsigned>(list.size())};
+        if (!inner_.cuLaunchKernelEx)
+            throw Failure{driver::CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER, "the driver has no launches with attributes"};
+        check(inner_.cuLaunchKernelEx(&config, handle, parameters, extra), "");
+        return;
+    }
     if (!hasPersistentBlocks()) {
         check(inner_.cuLaunchKernel(handle, grid.x, grid.y, grid.z, block.x, block.y, block.z, shape.sharedBytes,
                                     stream, parameters, extra),

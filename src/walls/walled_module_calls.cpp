@@ -1,6 +1,7 @@
 // Device code gets its walls when it is loaded; launches keep within them.
 
 #include "driver/fatbin.h"
+#include "driver/launch_attributes.h"
 #include "walls/walled_calls.h"
 
 namespace bulkhead::walls {
@@ -98,16 +99,63 @@ CUresult launchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsig
         walled.launch(function, shape, walled.enter(stream), parameters, extra);
     });
 }
-CUresult launchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
-    if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (config->numAttrs != 0) return refused("launches have no attributes");
-    return launchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
-                        config->blockDimY, config->blockDimZ, config->sharedMemBytes, config->hStream, parameters,
-                        extra);
+
+/// What of a launch's attributes the driver behind is told. Hints that have no meaning behind walls are left out.
+/// Throws Failure where the launch would be another one without.
+std::vector<CUlaunchAttribute> attributesBehind(const WalledContext& walled, std::span<const CUlaunchAttribute> given) {
+    std::vector<CUlaunchAttribute> kept;
+    for (const CUlaunchAttribute& attribute : given) {
+        switch (static_cast<LaunchAttribute>(attribute.id)) {
+            case LaunchAttribute::ignore:
+            case LaunchAttribute::accessPolicyWindow:  // of addresses that are others behind a memory wall
+            case LaunchAttribute::clusterScheduling:
+            case LaunchAttribute::preferredClusterDimension:
+            case LaunchAttribute::nvlinkScheduling:
+                break;
+            case LaunchAttribute::cooperative:
+                if (attribute.value.cooperative == 0) break;
+                if (!walled.placedByDriver())
+                    throw Failure{CUDA_ERROR_NOT_SUPPORTED, "grids do not synchronise where blocks place themselves"};
+                kept.push_back(attribute);
+                break;
+            case LaunchAttribute::clusterDimension:
+                if (const auto& d = attribute.value.clusterDim; d.x * d.y * d.z > 1)
+                    throw Failure{CUDA_ERROR_NOT_SUPPORTED, "launches inside walls have no clusters"};
+                break;
+            case LaunchAttribute::synchronizationPolicy:
+            case LaunchAttribute::programmaticSerialization:
+            case LaunchAttribute::priority:
+            case LaunchAttribute::memorySyncDomainMap:
+            case LaunchAttribute::memorySyncDomain:
+            case LaunchAttribute::sharedCarveout:
+                if (walled.placedByDriver()) kept.push_back(attribute);
+                break;
+            default:
+                throw Failure{CUDA_ERROR_NOT_SUPPORTED,
+                              fmt::format("launches inside walls have no attribute {}", attribute.id)};
+        }
+    }
+    return kept;
 }
-CUresult launchCooperativeKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                 CUstream, void**) {
-    return refused("grids do not synchronise");
+
+CUresult launchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
+    if (config == nullptr || (config->numAttrs != 0 && config->attrs == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+    return inside([&](WalledContext& walled) {
+        const WalledContext::Shape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
+                                         {config->blockDimX, config->blockDimY, config->blockDimZ},
+                                         config->sharedMemBytes};
+        const auto attributes = attributesBehind(walled, std::span(config->attrs, config->numAttrs));
+        walled.launch(function, shape, walled.enter(config->hStream), parameters, extra, attributes);
+    });
+}
+CUresult launchCooperativeKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
+                                 unsigned blockY, unsigned blockZ, unsigned sharedBytes, CUstream stream,
+                                 void** parameters) {
+    CUlaunchAttribute cooperative = {};
+    cooperative.id = static_cast<CUlaunchAttributeID>(LaunchAttribute::cooperative);
+    cooperative.value.cooperative = 1;
+    const CUlaunchConfig config = {gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes, stream, &cooperative, 1};
+    return launchKernelEx(&config, function, parameters, nullptr);
 }
 
 CUresult libraryLoadData(CUlibrary*, const void*, CUjit_option*, void**, unsigned, CUlibraryOption*, void**, unsigned) {
