@@ -17,6 +17,7 @@ namespace bulkhead::walls {
 void enterDeviceCalls(driver::DriverApi&);
 void enterContextCalls(driver::DriverApi&);
 void enterModuleCalls(driver::DriverApi&);
+void enterLibraryCalls(driver::DriverApi&);
 void enterMemoryCalls(driver::DriverApi&);
 void enterCopyCalls(driver::DriverApi&);
 void enterStreamCalls(driver::DriverApi&);

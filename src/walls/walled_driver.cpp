@@ -29,6 +29,7 @@ DriverApi makeTable() {
     enterDeviceCalls(api);
     enterContextCalls(api);
     enterModuleCalls(api);
+    enterLibraryCalls(api);
     enterMemoryCalls(api);
     enterCopyCalls(api);
     enterStreamCalls(api);

@@ -60,11 +60,7 @@ CUresult memGetAddressRange(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr a
 /// Needs no context that is current.
 CUresult memGetAllocationGranularity(std::size_t* granularity, const CUmemAllocationProp* properties,
                                      CUmemAllocationGranularity_flags option) {
-    return call([&] {
-        const std::shared_ptr<WalledContext> walled = ContextRegistry::instance().latest();
-        if (!walled) throw Failure{CUDA_ERROR_NOT_INITIALIZED, "there are no walls"};
-        check(walled->inner().cuMemGetAllocationGranularity(granularity, properties, option));
-    });
+    return call([&] { check(innerDriver().cuMemGetAllocationGranularity(granularity, properties, option)); });
 }
 CUresult memAddressReserve(CUdeviceptr* address, std::size_t bytes, std::size_t alignment, CUdeviceptr wanted,
                            unsigned long long flags) {

@@ -158,14 +158,6 @@ CUresult launchCooperativeKernel(CUfunction function, unsigned gridX, unsigned g
     return launchKernelEx(&config, function, parameters, nullptr);
 }
 
-CUresult libraryLoadData(CUlibrary*, const void*, CUjit_option*, void**, unsigned, CUlibraryOption*, void**, unsigned) {
-    return refused("libraries are not loaded");
-}
-CUresult libraryLoadFromFile(CUlibrary*, const char*, CUjit_option*, void**, unsigned, CUlibraryOption*, void**,
-                             unsigned) {
-    return refused("libraries are not loaded");
-}
-
 }  // namespace
 
 void enterModuleCalls(DriverApi& api) {
@@ -187,8 +179,6 @@ void enterModuleCalls(DriverApi& api) {
     api.cuFuncSetAttribute = funcSetAttribute;
     api.cuOccupancyMaxPotentialBlockSize = occupancyMaxPotentialBlockSize;
     api.cuOccupancyMaxPotentialBlockSizeWithFlags = occupancyMaxPotentialBlockSizeWithFlags;
-    api.cuLibraryLoadData = libraryLoadData;
-    api.cuLibraryLoadFromFile = libraryLoadFromFile;
     api.cuLaunchKernel = launchKernel;
     api.cuLaunchKernelEx = launchKernelEx;
     api.cuLaunchCooperativeKernel = launchCooperativeKernel;
