@@ -39,6 +39,9 @@ struct PageKind {
     const char* name;
     std::string (*make)();
 };
+void PrintTo(const PageKind& kind, std::ostream* out) {
+    *out << kind.name;
+}
 
 const PageKind kKinds[] = {
     {"gallery", [] { return html("A report", gallery()); }},
