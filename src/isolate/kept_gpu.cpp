@@ -30,6 +30,7 @@ constexpr int kByFile = 1;
 /// It outlives this process, and what it has to say goes to a file beside its socket.
 void startApart(const std::vector<std::string>& command, const std::string& log) {
     std::vector<char*> words;
+    words.reserve(command.size() + 1);
     for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
     const pid_t child = ::fork();
