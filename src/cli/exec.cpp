@@ -84,6 +84,11 @@ bool isPrivileged(const fs::path& program) {
            (::getuid() != 0 && ::getxattr(program.c_str(), "security.capability", nullptr, 0) >= 0);
 }
 
+void expectUnprivileged(const fs::path& program, const std::string& name) {
+    if (isPrivileged(program))
+        throw Error("{}: is setuid, setgid or has capabilities, so it cannot be run with Bulkhead's driver", name);
+}
+
 /// Refuses what could only fail in a less clear way once it runs.
 void checkProgram(const fs::path& program) {
     const std::string name = program.string();
@@ -95,8 +100,7 @@ void checkProgram(const fs::path& program) {
     if (bytes.starts_with("#!")) return;
     const std::optional<ElfFile> elf = ElfFile::read(bytes);
     if (!elf) throw Error("{}: is neither a program nor a script", name);
-    if (isPrivileged(program))
-        throw Error("{}: is setuid, setgid or has capabilities, so it cannot be run with Bulkhead's driver", name);
+    expectUnprivileged(program, name);
     if (!elf->is64Bit || elf->machine != ownMachine())
         throw Error("{}: is built for {}{}, but this machine is {}", name, elf->is64Bit ? "" : "32-bit ",
                     machineName(elf->machine), machineName(ownMachine()));
@@ -235,9 +239,7 @@ void becomeProgram(std::vector<std::string> words) {
 void becomeProgramAsItIs(std::vector<std::string> words, const std::string& folder) {
     const fs::path program = findProgram(words.front());
     if (!fs::exists(program)) throw Error("{}: no such program", words.front());
-    if (isPrivileged(program))
-        throw Error("{}: is setuid, setgid or has capabilities, so it cannot be run with Bulkhead's driver",
-                    words.front());
+    expectUnprivileged(program, words.front());
     const std::string before = environment("LD_LIBRARY_PATH");
     putUpGate(folder);
     // What a program of bulkhead cc needs comes last: NVIDIA's own is as good.

@@ -202,8 +202,8 @@ std::vector<Value> rowOf(const isolate::Stranger& stranger) {
 }
 
 /// Who has the memory; nothing where nobody keeps the GPU.
-std::string keeperLine(const GpuOptions& o) {
-    const std::optional<isolate::KeptState> kept = isolate::KeptGpu::stateOf(openBook(o));
+std::string keeperLine(const isolate::LeaseBook& book) {
+    const std::optional<isolate::KeptState> kept = isolate::KeptGpu::stateOf(book);
     if (!kept) return {};
     return fmt::format("kept by process {}: {} MB, of which {} MB are for programs without a memory wall{}\n",
                        kept->process, kept->allBytes >> 20, kept->releasedBytes >> 20,
@@ -213,7 +213,8 @@ std::string keeperLine(const GpuOptions& o) {
 }
 
 int list(const PlanOptions& o) {
-    const isolate::Occupancy occupancy = openBook(o.gpu).occupancy();
+    const isolate::LeaseBook book = openBook(o.gpu);
+    const isolate::Occupancy occupancy = book.occupancy();
     // One that is gone may still have tenants.
     if (occupancy.strangers.empty()) expectFolder(o.gpu);
     Result r;
@@ -223,7 +224,7 @@ int list(const PlanOptions& o) {
     for (const isolate::Holder& holder : occupancy.holders) r.add(rowOf(holder));
     for (const isolate::Stranger& stranger : occupancy.strangers) r.add(rowOf(stranger));
     if (o.json.empty()) {
-        writeOutput("-", report::text(r) + keeperLine(o.gpu));
+        writeOutput("-", report::text(r) + keeperLine(book));
     } else {
         writeJson(o.json, report::fileJson(r));
     }

@@ -52,9 +52,10 @@ void Place::expectMemoryLimit() {
     gpu::check(api_, api_.cuMemGetInfo(&free, &total), "cannot tell how much memory is free");
     if (free > memory())
         throw Error(
-            "{} of its memory could be had without a memory wall, not the {} MB of partition {}: the driver keeps to "
+            "{} MB of its memory could be had without a memory wall, not the {} MB of partition {}: the driver keeps "
+            "to "
             "a limit under MPS alone, so start NVIDIA's MPS daemon first",
-            fmt::format("{} MB", free >> 20), memory() >> 20, tenancy_->lease.share().partition.name);
+            free >> 20, memory() >> 20, tenancy_->lease.share().partition.name);
 }
 
 CUresult Place::makeGreen(CUgreenCtx* green, CUcontext* context) const {

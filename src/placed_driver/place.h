@@ -45,7 +45,7 @@ class Place {
     driver::CUdevResource resource_ = {};  ///< the SMs
     driver::CUcontext primary_ = nullptr, green_ = nullptr;
     bool wasReset_ = false;
-    mutable std::recursive_mutex mutex_;
+    mutable std::mutex mutex_;
     std::map<driver::CUcontext, driver::CUgreenCtx> made_;  ///< of the program's own
 };
 

@@ -14,8 +14,6 @@ using bulkhead::placed::Place;
 
 namespace {
 
-constexpr CUdevice_attribute kMultiprocessors = 16;
-
 /// Carries a call out where there is a place; there is no device otherwise.
 template <class Body>
 CUresult inPlace(Body&& body) {
@@ -63,7 +61,8 @@ BULKHEAD_EXPORT CUresult cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc d
 BULKHEAD_EXPORT CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
     return inPlace([&](Place& place) {
         const CUresult result = place.api().cuDeviceGetAttribute(value, attribute, device);
-        if (result == CUDA_SUCCESS && attribute == kMultiprocessors) *value = static_cast<int>(place.sms());
+        if (result == CUDA_SUCCESS && attribute == static_cast<int>(DeviceAttribute::sms))
+            *value = static_cast<int>(place.sms());
         return result;
     });
 }
