@@ -43,8 +43,7 @@ constexpr unsigned kSms = 4;
 class LaunchAttributes : public testing::TestWithParam<BlockPlacement> {
   protected:
     static WalledGpuOptions options() {
-        WalledGpuOptions options;
-        options.coloring = Coloring::pages;
+        WalledGpuOptions options = byPages();
         options.placement = GetParam();
         return options;
     }

@@ -16,11 +16,6 @@ constexpr Bytes kShare = 16_MiB, kPiece = 2_MiB;
 
 class Mapped : public testing::Test {
   protected:
-    static WalledGpuOptions byPages() {
-        WalledGpuOptions options;
-        options.coloring = Coloring::pages;
-        return options;
-    }
     void SetUp() override {
         tenant.context().makeCurrent();
         ASSERT_EQ(api.cuCtxGetDevice(&device), CUDA_SUCCESS);

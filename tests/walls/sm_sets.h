@@ -12,4 +12,11 @@ inline SmSet setOf(const WalledGpu& walled, const std::set<unsigned>& members) {
     return sms;
 }
 
+/// Memory walls by the color of pages.
+inline WalledGpuOptions byPages() {
+    WalledGpuOptions options;
+    options.coloring = Coloring::pages;
+    return options;
+}
+
 }  // namespace bulkhead::walls

@@ -43,12 +43,6 @@ WAIT:
 /// Half of a simulated GPU, with its context current.
 class WalledDriver : public testing::Test {
   protected:
-    static WalledGpuOptions byPages() {
-        WalledGpuOptions options;
-        options.coloring = Coloring::pages;
-        return options;
-    }
-
     gpu::Gpu gpu = gpu::Gpu::open("sim:gtx1080");
     WalledGpu walled{gpu, byPages()};
     PartitionContext tenant = walled.enclose({setOf(walled, {0, 1, 2, 3}), {0}, 256_MiB});

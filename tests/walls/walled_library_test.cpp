@@ -29,11 +29,6 @@ constexpr const char* kPtx = R"(
 
 class WalledLibrary : public testing::Test {
   protected:
-    static WalledGpuOptions byPages() {
-        WalledGpuOptions options;
-        options.coloring = Coloring::pages;
-        return options;
-    }
     gpu::Gpu gpu = gpu::Gpu::open("sim:gtx1080");
     WalledGpu walled{gpu, byPages()};
     PartitionContext tenant = walled.enclose({setOf(walled, {0, 1, 2, 3}), {0}, 16_MiB});
