@@ -127,22 +127,16 @@ std::vector<std::string> keepCommand(const GpuOptions& o, const isolate::LeaseBo
 
 /// Somebody who has the memory of all tenants, where they are processes of one GPU; null where they are not.
 std::shared_ptr<isolate::KeptGpu> keeperFor(const GpuOptions& o, gpu::Gpu& gpu, const isolate::LeaseBook& book,
-                                            const std::vector<isolate::Partition>& partitions) {
-    if (!isolate::needsKeeper(o.gpu, partitions.size())) {
-        // Other walls take their memory from the driver.
-        if (gpu.capabilities().sharedByProcesses) isolate::KeptGpu::end(book);
-        return nullptr;
-    }
-    auto kept = isolate::KeptGpu::start(gpu, book, keepCommand(o, book));
-    kept->look(isolate::reserveFor(partitions));
-    return kept;
+                                            const std::vector<isolate::Partition>& partitions, const std::string& map) {
+    if (!isolate::needsKeeper(o.gpu)) return nullptr;
+    return isolate::keepFor(partitions, gpu, book, map, keepCommand(o, book));
 }
 
 int setPartitions(const PlanOptions& o) {
     const std::vector<isolate::Partition> partitions = partitionsOf(o);
     gpu::Gpu gpu = openGpu(o.gpu);
     isolate::LeaseBook book = openBook(o.gpu, gpu);
-    const auto kept = keeperFor(o.gpu, gpu, book, partitions);
+    const auto kept = keeperFor(o.gpu, gpu, book, partitions, o.gpu.map);
     const isolate::Plan plan = isolate::planFor(gpu, partitions, o.gpu.map, kept);  // refuses what it cannot give
     book.setPartitions(partitions, o.gpu.map);
     writeOutput("-", isolate::draw(plan));
@@ -336,9 +330,9 @@ int runInside(const InsideOptions& o) {
         warnOfNeighbours(book, o.partition);
         if (shared) {
             setVariable("BULKHEAD_LIBCUDA", gpu::realDriverFile());
-            if (isolate::needsKeeper(o.gpu.gpu, partitions.size()) && !isolate::KeptGpu::isReady(book)) {
+            if (isolate::needsKeeper(o.gpu.gpu) && !isolate::KeptGpu::isReady(book)) {
                 gpu::Gpu gpu = openGpu(o.gpu);
-                keeperFor(o.gpu, gpu, book, partitions);
+                keeperFor(o.gpu, gpu, book, partitions, book.map());
             }
             if (placed) setVariable("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", memoryLimit(o.gpu, book, partition));
         }

@@ -22,6 +22,8 @@ ordered_json valueJson(const Value& value) {
         value);
 }
 
+}  // namespace
+
 ordered_json formJson(const ResidueHash& form) {
     ordered_json j = {{"modulus", form.modulus}, {"groups", form.groups}};
     j["parities"] = ordered_json::array();
@@ -31,7 +33,7 @@ ordered_json formJson(const ResidueHash& form) {
     return j;
 }
 
-ResidueHash readForm(const json& j, const std::string& where) {
+ResidueHash formFromJson(const json& j, const std::string& where) {
     JsonObject o(j, where);
     ResidueHash form;
     form.modulus = o.get<std::uint32_t>("modulus");
@@ -52,6 +54,8 @@ ResidueHash readForm(const json& j, const std::string& where) {
     for (const WeightedParity& p : form.parities) form.window |= p.mask;
     return form;
 }
+
+namespace {
 
 SliceLatencies readLatencies(const json& j, const std::string& where) {
     JsonObject o(j, where);
@@ -107,7 +111,7 @@ MapFile mapFileFromJson(const json& j, const std::string& where) {
     if (!file.physical && addresses != "page labels")
         throw Error("{}: addresses are {}, but must be physical or page labels", where, addresses);
     file.confidence = o.get<double>("confidence");
-    if (const json* form = o.find("form")) file.form = readForm(*form, where + ": form");
+    if (const json* form = o.find("form")) file.form = formFromJson(*form, where + ": form");
     if (const json* latencies = o.find("latencies")) file.latencies = readLatencies(*latencies, where + ": latencies");
     if (file.form && file.map.slices() != file.form->slices())
         throw Error("{}: the map has {} slices, its form {}", where, file.map.slices(), file.form->slices());

@@ -28,6 +28,9 @@ struct MapFile {
     Result::Provenance provenance;
 };
 
+nlohmann::ordered_json formJson(const ResidueHash&);
+/// Throws Error, which begins with `where`.
+ResidueHash formFromJson(const nlohmann::json&, const std::string& where);
 nlohmann::ordered_json toJson(const MapFile&);
 /// Throws Error, which begins with `where`: not such a file, or an inconsistent one.
 MapFile mapFileFromJson(const nlohmann::json&, const std::string& where);

@@ -44,51 +44,63 @@ void BlockStore::make(unsigned pagesPerBlock, unsigned skip, Bytes bytes) {
     driver::CUmemGenericAllocationHandle handle = 0;
     while (left_.size() < skip && create(dissect::kPageBytes, handle)) left_.push_back(handle);
     blockBytes_ = pagesPerBlock * dissect::kPageBytes;
-    while ((blocks_.size() + 1) * blockBytes_ <= bytes && create(blockBytes_, handle)) blocks_.push_back({handle});
+    while ((blocks_.size() + 1) * blockBytes_ <= bytes && create(blockBytes_, handle))
+        blocks_.push_back({handle, {}, {}});
 }
 
-void BlockStore::settle(const std::string& kinds) {
-    if (kinds.size() != blocks_.size()) throw Error("{} kinds for {} blocks of memory", kinds.size(), blocks_.size());
-    if (inUse()) throw Error("memory of tenants that are inside has its kinds already");
-    std::vector<Block> kept;
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-        if (kinds[i] == '0' || kinds[i] == '1') {
-            blocks_[i].kind = kinds[i] == '1' ? 1 : 0;
-            kept.push_back(blocks_[i]);
-        } else {
-            api_.cuMemRelease(blocks_[i].handle);
-        }
-    }
-    blocks_ = std::move(kept);
+bool BlockStore::Block::isFree() const {
+    return std::all_of(owner.begin(), owner.end(), [](std::uint64_t somebody) { return somebody == 0; });
+}
+
+void BlockStore::label(std::size_t first, const Labels& labels) {
+    if (settled_ || first > blocks_.size() || labels.size() > blocks_.size() - first)
+        throw Error("{} labels for blocks from {} on, of {}", labels.size(), first, blocks_.size());
+    for (std::size_t i = 0; i < labels.size(); ++i) blocks_[first + i].label = labels[i];
+}
+
+void BlockStore::settle(Division division) {
+    if (settled_) throw Error("memory has its kinds already");
+    std::erase_if(blocks_, [&](const Block& block) {
+        if (!block.label) api_.cuMemRelease(block.handle);
+        return !block.label;
+    });
+    division_ = std::move(division);
     settled_ = true;
 }
 
 Bytes BlockStore::bytes() const {
-    std::array<std::size_t, kUnknown + 1> ofKind = {};
-    for (const Block& block : blocks_) ++ofKind.at(block.kind);
-    return (ofKind[1] == 0 ? ofKind[0] : 2 * std::min(ofKind[0], ofKind[1])) * blockBytes_;
+    std::vector<std::size_t> ofKind(division_.kinds, 0);
+    for (const Block& block : blocks_)
+        if (block.label) ++ofKind.at(division_.kindOf(*block.label));
+    return ofKind.size() * *std::min_element(ofKind.begin(), ofKind.end()) * blockBytes_;
 }
 
 bool BlockStore::inUse() const {
-    return std::any_of(blocks_.begin(), blocks_.end(),
-                       [](const Block& block) { return block.owner != decltype(block.owner){}; });
+    return std::any_of(blocks_.begin(), blocks_.end(), [](const Block& block) { return !block.isFree(); });
 }
 
-std::vector<std::size_t> BlockStore::take(std::uint64_t owner, unsigned color, unsigned kind, std::size_t count) {
+std::vector<std::size_t> BlockStore::take(std::uint64_t owner, const std::vector<unsigned>& colors,
+                                          std::vector<std::size_t> ofKind, std::size_t most) {
     std::vector<std::size_t> taken;
-    for (std::size_t i = 0; i < blocks_.size() && taken.size() < count; ++i) {
-        if (blocks_[i].kind != kind || blocks_[i].owner.at(color) != 0) continue;
-        blocks_[i].owner.at(color) = owner;
+    ofKind.resize(division_.kinds, 0);
+    for (std::size_t i = 0; i < blocks_.size() && taken.size() < most; ++i) {
+        Block& block = blocks_[i];
+        if (!block.label) continue;
+        std::size_t& wanted = ofKind.at(division_.kindOf(*block.label));
+        const auto isTaken = [&](unsigned color) { return !block.owner.empty() && block.owner.at(color) != 0; };
+        if (wanted == 0 || std::any_of(colors.begin(), colors.end(), isTaken)) continue;
+        --wanted;
+        block.owner.resize(division_.colors, 0);
+        for (const unsigned color : colors) block.owner.at(color) = owner;
         taken.push_back(i);
     }
     return taken;
 }
 
-Bytes BlockStore::bytesOf(std::uint64_t owner) const {
-    Bytes sum = 0;
-    for (const Block& block : blocks_)
-        sum += static_cast<Bytes>(std::count(block.owner.begin(), block.owner.end(), owner)) * blockBytes_ / kColors;
-    return sum;
+std::size_t BlockStore::blocksOf(std::uint64_t owner) const {
+    return static_cast<std::size_t>(std::count_if(blocks_.begin(), blocks_.end(), [&](const Block& block) {
+        return std::find(block.owner.begin(), block.owner.end(), owner) != block.owner.end();
+    }));
 }
 
 void BlockStore::giveBack(std::uint64_t owner) {
@@ -101,7 +113,7 @@ Bytes BlockStore::release(Bytes bytes) {
         // From the end, where nobody has begun yet.
         for (std::size_t i = blocks_.size(); i-- > 0 && given + blockBytes_ <= bytes;) {
             const Block& block = blocks_[i];
-            if ((block.kind != kUnknown) != known || block.owner != decltype(block.owner){}) continue;
+            if (block.label.has_value() != known || !block.isFree()) continue;
             api_.cuMemRelease(block.handle);
             blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(i));
             given += blockBytes_;
@@ -114,21 +126,20 @@ Bytes BlockStore::release(Bytes bytes) {
 
 void BlockStore::takeMissing() {
     driver::CUmemGenericAllocationHandle handle = 0;
-    for (; missing_ > 0 && create(blockBytes_, handle); --missing_) blocks_.push_back({handle, kUnknown});
+    for (; missing_ > 0 && create(blockBytes_, handle); --missing_) blocks_.push_back({handle, {}, {}});
 }
 
 std::vector<std::size_t> BlockStore::unknown() const {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < blocks_.size(); ++i)
-        if (blocks_[i].kind == kUnknown) found.push_back(i);
+        if (!blocks_[i].label) found.push_back(i);
     return found;
 }
 
-void BlockStore::nameKinds(const std::string& kinds) {
+void BlockStore::labelUnknown(const Labels& labels) {
     const std::vector<std::size_t> blocks = unknown();
-    if (kinds.size() != blocks.size()) throw Error("{} kinds for {} blocks of memory", kinds.size(), blocks.size());
-    for (std::size_t i = 0; i < kinds.size(); ++i)
-        if (kinds[i] == '0' || kinds[i] == '1') blocks_[blocks[i]].kind = kinds[i] == '1' ? 1 : 0;
+    if (labels.size() != blocks.size()) throw Error("{} labels for {} blocks of memory", labels.size(), blocks.size());
+    for (std::size_t i = 0; i < blocks.size(); ++i) blocks_[blocks[i]].label = labels[i];
 }
 
 int BlockStore::share(std::size_t block) const {

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <map>
-#include <string>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/units.h"
+#include "dissect/residue_hash.h"
 #include "dissect/sides.h"
 #include "driver/driver_api.h"
 
@@ -16,7 +16,7 @@ namespace bulkhead::isolate {
 /// runs on the GPU for it.
 class BlockStore {
   public:
-    static constexpr unsigned kColors = 2;
+    using Labels = std::vector<std::optional<dissect::PageLabel>>;
 
     /// `device` of a driver that is initialised.
     BlockStore(const driver::DriverApi&, driver::CUdevice device);
@@ -27,20 +27,30 @@ class BlockStore {
     /// Takes so many bytes from the driver, or all there are, in blocks of so many pages, behind some single pages that
     /// are left out. What it had is given back first. Throws Error while anybody has any of it.
     void make(unsigned pagesPerBlock, unsigned skip, Bytes bytes);
-    /// A digit a block. Those of kinds other than 0 and 1 are given back. Throws Error if it is not one for each.
-    void settle(const std::string& kinds);
+    /// Of some blocks that follow each other. Throws Error if there are not so many.
+    void label(std::size_t first, const Labels&);
+    /// How blocks are divided: into so many colors, and into kinds by their labels. Those without a label are given
+    /// back.
+    struct Division {
+        unsigned colors = 1, kinds = 1;
+        std::function<unsigned(const dissect::PageLabel&)> kindOf;
+    };
+    void settle(Division);
 
     std::size_t blocks() const { return blocks_.size(); }
     Bytes blockBytes() const { return blockBytes_; }
     bool settled() const { return settled_; }
-    /// Of both colors. What a kind has more than the other has no place in anybody's row.
+    /// Of all colors. What a kind has more than another has no place in anybody's row.
     Bytes bytes() const;
     bool inUse() const;
 
-    /// Blocks of a kind in which a color is nobody's are somebody's from then on; as many as there are, up to `count`.
-    std::vector<std::size_t> take(std::uint64_t owner, unsigned color, unsigned kind, std::size_t count);
-    /// That an owner has of a color.
-    Bytes bytesOf(std::uint64_t owner) const;
+    /// Blocks in which none of the colors is anybody's have them taken from then on: as many of each kind as there are,
+    /// up to so many, and `most` of all.
+    std::vector<std::size_t> take(std::uint64_t owner, const std::vector<unsigned>& colors,
+                                  std::vector<std::size_t> ofKind, std::size_t most);
+    const dissect::PageLabel& labelOf(std::size_t block) const { return *blocks_.at(block).label; }
+    /// That an owner has colors of.
+    std::size_t blocksOf(std::uint64_t owner) const;
     void giveBack(std::uint64_t owner);
     /// Gives blocks that are nobody's back to the driver, of unknown kind first, so that somebody can have their memory
     /// from there. Returns how many bytes it gave: no more than these, and less where others have the rest.
@@ -52,18 +62,19 @@ class BlockStore {
     Bytes allBytes() const { return (blocks_.size() + missing_) * blockBytes_; }
     /// Blocks whose kind nobody knows yet, by number.
     std::vector<std::size_t> unknown() const;
-    /// A digit for each of the unknown ones, in order; other characters leave them unknown.
-    void nameKinds(const std::string& kinds);
+    /// For each of these in order; what has no label stays unknown.
+    void labelUnknown(const Labels&);
 
     /// An open file that stands for a block in other processes. Throws Error.
     int share(std::size_t block) const;
 
   private:
-    static constexpr std::uint8_t kUnknown = 2;
     struct Block {
         driver::CUmemGenericAllocationHandle handle = 0;
-        std::uint8_t kind = 0;                          ///< 0, 1, or kUnknown
-        std::array<std::uint64_t, kColors> owner = {};  ///< 0: nobody
+        std::optional<dissect::PageLabel> label;
+        std::vector<std::uint64_t> owner;  ///< of each color; empty: nobody's
+
+        bool isFree() const;
     };
     bool create(Bytes bytes, driver::CUmemGenericAllocationHandle&) const;
     void releaseAll();
@@ -72,6 +83,7 @@ class BlockStore {
     driver::CUdevice device_;
     Bytes blockBytes_ = dissect::kPageBytes;
     bool settled_ = false;
+    Division division_;
     std::vector<driver::CUmemGenericAllocationHandle> left_;  ///< pages that are left out
     std::vector<Block> blocks_;
     std::size_t missing_ = 0;  ///< blocks that the driver has, and is to give back

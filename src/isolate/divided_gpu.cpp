@@ -5,6 +5,7 @@
 #include "dissect/map_file.h"
 #include "gpu/gpu_name.h"
 #include "gpu/real_driver.h"
+#include "walls/slice_sight.h"
 
 namespace bulkhead::isolate {
 namespace {
@@ -40,16 +41,29 @@ GpuIdentity identityOf(const std::string& gpu) {
     return {gpu::uuidOf(gpu::realDriver(), gpu::realDevice(gpu::GpuName::parse(gpu).ordinal)), true};
 }
 
-bool needsKeeper(const std::string& gpu, std::size_t partitions) {
+bool needsKeeper(const std::string& gpu) {
     const gpu::Capabilities can = gpu::capabilitiesOf(gpu);
-    return can.sharedByProcesses && !can.choosesPages && partitions <= kSides;
+    return can.sharedByProcesses && !can.choosesPages;
 }
+
+namespace {
 
 Bytes reserveFor(const std::vector<Partition>& partitions) {
     constexpr Bytes kDrivers = 2_GiB, kPrograms = 1_GiB;
     Bytes sum = kDrivers;
     for (const Partition& partition : partitions) sum += partition.tenants * kPrograms;
     return sum;
+}
+
+}  // namespace
+
+std::shared_ptr<KeptGpu> keepFor(const std::vector<Partition>& partitions, gpu::Gpu& gpu, const LeaseBook& book,
+                                 const std::string& mapFile, const std::vector<std::string>& command) {
+    std::optional<dissect::MapFile> map;
+    if (coloringFor(gpu, partitions.size(), mapFile) == walls::Coloring::slices) map = readMapOf(gpu, mapFile);
+    auto kept = KeptGpu::start(gpu, book, command);
+    kept->look(reserveFor(partitions), map ? &*map : nullptr);
+    return kept;
 }
 
 walls::Coloring coloringFor(gpu::Gpu& gpu, std::size_t partitions, const std::string& mapFile) {
@@ -84,7 +98,7 @@ walls::WalledGpu makeWalledGpu(gpu::Gpu& gpu, walls::Coloring coloring, const st
     std::optional<dissect::MapFile> map;
     if (!mapFile.empty()) map = readMapOf(gpu, mapFile);
     if (map) options.map = &*map;
-    if (kept && coloring == walls::Coloring::sides) {
+    if (kept && coloring != walls::Coloring::none) {
         if (!kept->survey()) throw Error("nobody has looked at {} yet: set its partitions again", gpu.name());
         options.survey = &*kept->survey();
         options.blocks = kept;
@@ -95,9 +109,7 @@ walls::WalledGpu makeWalledGpu(gpu::Gpu& gpu, walls::Coloring coloring, const st
 namespace {
 
 [[noreturn]] void refuseUnnamedColors() {
-    throw Error(
-        "the map cannot distinguish slices by their distance from SMs, so processes could not agree on them: make it "
-        "again with bulkhead dissect, while nothing else runs");
+    throw Error("{}", walls::kUnnamedSlices);
 }
 
 }  // namespace
@@ -139,7 +151,7 @@ walls::Walls wallsOf(const Share& share, const walls::WalledGpu& walled) {
 DividedGpu divide(gpu::Gpu& gpu, const std::vector<Partition>& partitions, const std::string& mapFile,
                   const std::shared_ptr<KeptGpu>& kept) {
     const walls::Coloring coloring = coloringFor(gpu, partitions.size(), mapFile);
-    if (coloring == walls::Coloring::slices && !readMapOf(gpu, mapFile).latencies)
+    if (coloring == walls::Coloring::slices && !kept && !readMapOf(gpu, mapFile).latencies)
         refuseUnnamedColors();  // before it takes its time
     walls::WalledGpu walled = makeWalledGpu(gpu, coloring, mapFile, std::nullopt, kept);
     expectColorsNamed(walled);

@@ -48,9 +48,11 @@ DividedGpu divide(gpu::Gpu&, const std::vector<Partition>&, const std::string& m
 Plan planFor(gpu::Gpu&, const std::vector<Partition>&, const std::string& mapFile,
              const std::shared_ptr<KeptGpu>& = nullptr);
 
-/// Whether a keeper is to have the memory of a GPU that is divided so: one that processes share, between sides.
-bool needsKeeper(const std::string& gpu, std::size_t partitions);
-/// What a keeper leaves to the driver: for the contexts of so many programs, their modules and stacks.
-Bytes reserveFor(const std::vector<Partition>&);
+/// Whether a keeper is to have the memory of a GPU that is divided: one that processes share.
+bool needsKeeper(const std::string& gpu);
+/// Has a keeper know what such partitions need; `command` starts one where there is none. Some memory is left to the
+/// driver, for the contexts of their programs, modules and stacks.
+std::shared_ptr<KeptGpu> keepFor(const std::vector<Partition>&, gpu::Gpu&, const LeaseBook&, const std::string& mapFile,
+                                 const std::vector<std::string>& command);
 
 }  // namespace bulkhead::isolate

@@ -36,7 +36,21 @@ std::size_t numberIn(const json& request, const char* name) {
     return found->get<std::size_t>();
 }
 
+BlockStore::Labels labelsIn(const json& request) {
+    const auto found = request.find("labels");
+    if (found == request.end() || !found->is_array()) throw Error("a request without labels");
+    BlockStore::Labels labels;
+    for (const json& label : *found)
+        labels.push_back(label.is_null() ? std::nullopt : std::optional(walls::labelFrom(label)));
+    return labels;
+}
+
 }  // namespace
+
+bool Keeper::isKept(const LeaseFolder& folder) {
+    const std::optional<LeaseFolder::File> file = folder.openOwners(kLock);
+    return file && ::flock(file->descriptor.get(), LOCK_SH | LOCK_NB) != 0;
+}
 
 Keeper::Keeper(const driver::DriverApi& api, driver::CUdevice device, const LeaseBook& book)
     : book_(book),
@@ -97,11 +111,12 @@ Keeper::Answer Keeper::answer(Client& client, const json& request) {
     if (what == "state") return state();
     if (what == "make") return make(client, request);
     if (what == "show") return show(client, request);
+    if (what == "label") return label(client, request);
     if (what == "settle") return settle(client, request);
     if (what == "take") return take(client, request);
     if (what == "release") return release(client);
     if (what == "show unknown") return showUnknown(client, request);
-    if (what == "name") return nameKinds(client, request);
+    if (what == "label unknown") return labelUnknown(client, request);
     if (what == "end") return end(client);
     throw Error("a keeper knows no request {}", printable(what));
 }
@@ -109,13 +124,13 @@ Keeper::Answer Keeper::answer(Client& client, const json& request) {
 Keeper::Answer Keeper::state() const {
     Answer a;
     a.body = {{"process", ::getpid()},
-              {"survey", survey_},
+              {"survey", survey_ ? survey_->toJson() : json()},
               {"blocks", store_.blocks()},
               {"block_bytes", store_.blockBytes()},
               {"bytes", store_.settled() ? store_.bytes() : 0},
               {"all_bytes", store_.allBytes() + releasedBytes()},
               {"released_bytes", releasedBytes()},
-              {"unknown", store_.unknown().size()},
+              {"unknown", store_.settled() ? store_.unknown().size() : 0},
               {"in_use", store_.inUse()}};
     return a;
 }
@@ -135,7 +150,7 @@ Keeper::Answer Keeper::make(const Client& client, const json& request) {
     constexpr std::size_t kMostPages = 1024;
     if (pages == 0 || pages > kMostPages || skip > pages) throw Error("blocks of {} pages", pages);
     store_.make(static_cast<unsigned>(pages), static_cast<unsigned>(skip), numberIn(request, "bytes"));
-    survey_ = nullptr;
+    survey_.reset();
     return state();
 }
 
@@ -148,13 +163,18 @@ Keeper::Answer Keeper::show(const Client& client, const json& request) const {
     return a;
 }
 
+Keeper::Answer Keeper::label(const Client& client, const json& request) {
+    expectOwner(client);
+    store_.label(numberIn(request, "first"), labelsIn(request));
+    return {};
+}
+
 Keeper::Answer Keeper::settle(const Client& client, const json& request) {
     expectOwner(client);
-    if (!request.contains("survey") || !request.value("kinds", json()).is_string())
-        throw Error("a request without a survey and kinds");
-    walls::Survey::fromJson(request["survey"], "settle");  // refuses what is none
-    store_.settle(request["kinds"].get<std::string>());
-    survey_ = request["survey"];
+    walls::Survey survey = walls::Survey::fromJson(request.value("survey", json()), "settle");
+    store_.settle(
+        {survey.colors(), survey.kinds(), [survey](const dissect::PageLabel& label) { return survey.kindOf(label); }});
+    survey_ = std::move(survey);
     return state();
 }
 
@@ -169,19 +189,23 @@ const Share& Keeper::shareOf(Client& client) const {
 
 Keeper::Answer Keeper::take(Client& client, const json& request) {
     if (!store_.settled()) throw Error("nobody has looked at this GPU's memory yet: set the partitions again");
-    const std::size_t color = numberIn(request, "color"), kind = numberIn(request, "kind");
     const Share& share = shareOf(client);
-    if (kind > 1 || std::find(share.colors.begin(), share.colors.end(), color) == share.colors.end())
-        throw Error("partition {} has no memory of color {}, kind {}", share.partition.name, color, kind);
-    // As many as the share needs, in pairs.
-    const Bytes each = store_.blockBytes() / BlockStore::kColors, pair = 2 * each;
-    const Bytes most = (share.memoryBytes + pair - 1) / pair * pair, has = store_.bytesOf(client.number);
-    const std::size_t count =
-        std::min<std::size_t>({numberIn(request, "count"), Channel::kMostFiles, has < most ? (most - has) / each : 0});
+    const bool known = std::all_of(share.colors.begin(), share.colors.end(),
+                                   [&](unsigned color) { return color < survey_->colors(); });
+    if (!share.memoryWall || share.colors.empty() || !known)
+        throw Error("partition {} has no memory by colors of this GPU", share.partition.name);
+    // As many as the share needs, in whole turns.
+    const Bytes turn = survey_->turn() * store_.blockBytes() * share.colors.size() / survey_->colors();
+    const std::size_t most = (share.memoryBytes + turn - 1) / turn * survey_->turn(),
+                      has = store_.blocksOf(client.number);
     Answer a;
+    a.body["labels"] = json::array();
     for (const std::size_t block :
-         store_.take(client.number, static_cast<unsigned>(color), static_cast<unsigned>(kind), count))
+         store_.take(client.number, share.colors, request.value("of_kind", std::vector<std::size_t>{}),
+                     std::min(Channel::kMostFiles, most - std::min(most, has)))) {
         a.files.emplace_back([&] { return store_.share(block); });
+        a.body["labels"].push_back(walls::labelJson(store_.labelOf(block)));
+    }
     return a;
 }
 
@@ -217,10 +241,9 @@ Keeper::Answer Keeper::showUnknown(const Client& client, const json& request) co
     return a;
 }
 
-Keeper::Answer Keeper::nameKinds(const Client& client, const json& request) {
+Keeper::Answer Keeper::labelUnknown(const Client& client, const json& request) {
     expectOwner(client);
-    if (!request.value("kinds", json()).is_string()) throw Error("a request without kinds");
-    store_.nameKinds(request["kinds"].get<std::string>());
+    store_.labelUnknown(labelsIn(request));
     return state();
 }
 

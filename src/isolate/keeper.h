@@ -9,6 +9,7 @@
 #include "isolate/block_store.h"
 #include "isolate/channel.h"
 #include "isolate/leases.h"
+#include "walls/survey.h"
 
 namespace bulkhead::isolate {
 
@@ -22,6 +23,9 @@ namespace bulkhead::isolate {
 class Keeper {
   public:
     static constexpr const char* kSocket = "keeper";
+
+    /// Whether a process keeps the GPU of this folder, or is still giving memory back.
+    static bool isKept(const LeaseFolder&);
 
     /// Throws Error if another one keeps this GPU.
     Keeper(const driver::DriverApi&, driver::CUdevice, const LeaseBook&);
@@ -45,11 +49,12 @@ class Keeper {
     Answer state() const;
     Answer make(const Client&, const nlohmann::json&);
     Answer show(const Client&, const nlohmann::json&) const;
+    Answer label(const Client&, const nlohmann::json&);
     Answer settle(const Client&, const nlohmann::json&);
     Answer take(Client&, const nlohmann::json&);
     Answer release(Client&);
     Answer showUnknown(const Client&, const nlohmann::json&) const;
-    Answer nameKinds(const Client&, const nlohmann::json&);
+    Answer labelUnknown(const Client&, const nlohmann::json&);
     Answer end(const Client&);
     void forget(const Client&);
     /// That the driver has for tenants without a memory wall.
@@ -62,7 +67,7 @@ class Keeper {
     LeaseFolder::File lock_;
     Listener listener_;
     BlockStore store_;
-    nlohmann::json survey_;
+    std::optional<walls::Survey> survey_;
     std::map<int, Client> clients_;  ///< by descriptor
     std::uint64_t lastNumber_ = 0;
     bool told_ = false;  ///< to end

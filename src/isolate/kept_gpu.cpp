@@ -11,11 +11,14 @@
 
 #include "base/error.h"
 #include "base/parity.h"
+#include "dissect/map_file.h"
 #include "gpu/real_driver.h"
 #include "isolate/keeper.h"
 #include "walls/green_place.h"
 #include "walls/page_pool.h"
 #include "walls/sight.h"
+#include "walls/slice_layout.h"
+#include "walls/slice_sight.h"
 
 namespace bulkhead::isolate {
 namespace {
@@ -25,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience(30), kStart(20);
 constexpr unsigned kMostPages = 16;  // of a block: 32 MB
+constexpr std::size_t kLeastOfKind = 8;
 constexpr int kByFile = 1;
 
 /// It outlives this process, and what it has to say goes to a file beside its socket.
@@ -91,9 +95,10 @@ std::array<std::vector<std::uint64_t>, 2> addressesOnSides(driver::CUdeviceptr b
 constexpr std::size_t kSamplesOfBlock = 32;
 constexpr double kNever = std::numeric_limits<double>::max();
 
-/// The kind of a block from times of addresses in it, equally far apart, from SMs of one side: memory that is near if
-/// the kind is 0 is far if it is 1. '?' where that cannot be told. What disturbs times makes them longer.
-char kindFrom(std::span<const std::uint32_t> times, const walls::SideRow& row, unsigned near) {
+/// The side of a block from times of addresses in it, equally far apart, from SMs of one side: memory that is near if
+/// the kind is 0 is far if it is 1. Empty where that cannot be told. What disturbs times makes them longer.
+std::optional<dissect::PageLabel> labelFrom(std::span<const std::uint32_t> times, const walls::SideRow& row,
+                                            unsigned near) {
     constexpr double kNearer = 1.15;  // an H200's other side is 1.5 times as far
     const Bytes stride = row.blockBytes() / kSamplesOfBlock;
     std::array<double, 2> least = {kNever, kNever};
@@ -101,9 +106,16 @@ char kindFrom(std::span<const std::uint32_t> times, const walls::SideRow& row, u
         double& ofSide = least.at(parity(i * stride & row.mask & (row.blockBytes() - 1)) ? 1 : 0);
         ofSide = std::min(ofSide, static_cast<double>(times[i]));
     }
-    if (least[0] == kNever || least[1] == kNever) return '?';
-    if (least.at(1 - near) > kNearer * least.at(near)) return '0';
-    return least.at(near) > kNearer * least.at(1 - near) ? '1' : '?';
+    if (least[0] == kNever || least[1] == kNever) return std::nullopt;
+    if (least.at(1 - near) > kNearer * least.at(near)) return dissect::PageLabel{0};
+    if (least.at(near) > kNearer * least.at(1 - near)) return dissect::PageLabel{1};
+    return std::nullopt;
+}
+
+json labelsJson(std::span<const std::optional<dissect::PageLabel>> labels) {
+    json list = json::array();
+    for (const auto& label : labels) list.push_back(label ? walls::labelJson(*label) : json());
+    return list;
 }
 
 /// Every tenant relies on them, so they are tried before they are believed: a group that was taken for one of the other
@@ -118,6 +130,24 @@ std::vector<dissect::L2Region> regionsOfGroups(gpu::Gpu& gpu, const walls::Sight
     }
     throw Error("{} is too busy to measure where its groups of SMs are: set partitions while no other program runs",
                 gpu.name());
+}
+
+/// What went wrong once may go right.
+walls::SliceSight::Blocks slicesOfBlocks(gpu::Gpu& gpu, walls::Sight& sight, const dissect::MapFile& map,
+                                         const walls::PagePool& pool,
+                                         const std::vector<std::optional<dissect::PageLabel>>& sides, bool named) {
+    constexpr int kAttempts = 3;
+    std::vector<bool> usable;
+    for (const auto& side : sides) usable.push_back(side.has_value());
+    for (int attempt = 1;; ++attempt) {
+        try {
+            walls::SliceSight slices(gpu, sight, map, pool.base(), pool.bytes());
+            if (named && !slices.map().named) throw Error("{}", walls::kUnnamedSlices);
+            return slices.blocks(static_cast<unsigned>(pool.blockBytes() / dissect::kPageBytes), usable);
+        } catch (const Error&) {
+            if (attempt == kAttempts) throw;
+        }
+    }
 }
 
 }  // namespace
@@ -191,8 +221,18 @@ std::vector<driver::CUmemGenericAllocationHandle> KeptGpu::importAll(const char*
     return handles;
 }
 
-void KeptGpu::look(Bytes reserve) {
-    if (survey_) return;
+void KeptGpu::label(const std::vector<std::optional<dissect::PageLabel>>& labels) const {
+    constexpr std::size_t kTogether = 4096;  // of a message
+    for (std::size_t first = 0; first < labels.size(); first += kTogether)
+        ask({{"do", "label"},
+             {"first", first},
+             {"labels", labelsJson(std::span(labels).subspan(first, std::min(kTogether, labels.size() - first)))}});
+}
+
+void KeptGpu::look(Bytes reserve, const dissect::MapFile* map) {
+    if (survey_ && survey_->slices.has_value() == (map != nullptr) && (unknown_ == 0 || map == nullptr)) return;
+    if (map != nullptr && !map->form)
+        throw Error("colors by slice need a map that dissect found without physical addresses");
     walls::Sight sight(gpu_);
     walls::Survey survey;
     survey.topology = sight.topology();
@@ -205,10 +245,15 @@ void KeptGpu::look(Bytes reserve) {
     // The largest blocks whose pages lie as a parity says. Some pages may have to be left out, so that they begin where
     // its blocks do.
     unsigned pages = kMostPages, skip = 0;
-    for (int attempt = 0; attempt < 8; ++attempt) {
+    for (int attempt = 0; attempt < 10; ++attempt) {
         readState(ask({{"do", "make"}, {"pages_per_block", pages}, {"skip", skip}, {"bytes", wanted}}).body);
         const Bytes blockBytes = pages * dissect::kPageBytes;
         if (blocks_ < 2) throw Error("{} has {} MB of memory free: too little for walls", gpu_.name(), free >> 20);
+        // Blocks of a kind that run out end everybody's row.
+        if (map != nullptr && pages > 1 && blocks_ < kLeastOfKind * walls::SliceLayout::kinds(*map->form)) {
+            pages /= 2;
+            continue;
+        }
         walls::PagePool pool(gpu_, walls::PagePool::Blocks{blockBytes, blocks_ * blockBytes});
         pool.append(importAll("show", blocks_));
         pool.clear();
@@ -225,11 +270,20 @@ void KeptGpu::look(Bytes reserve) {
             continue;
         }
         survey.regionOfGroup = regionsOfGroups(gpu_, sight, addressesOnSides(pool.base(), sides, *inPage));
-        pool.clear();
         survey.row = seen->row;
-        std::string kinds;
-        for (const std::uint8_t kind : seen->kinds) kinds += static_cast<char>('0' + kind);
-        readState(ask({{"do", "settle"}, {"survey", survey.toJson()}, {"kinds", kinds}}).body);
+        std::vector<std::optional<dissect::PageLabel>> labels;
+        for (const std::uint8_t kind : seen->kinds)
+            labels.push_back(kind == walls::SeenBlocks::kOdd ? std::nullopt : std::optional(dissect::PageLabel{kind}));
+        if (map != nullptr) {
+            // Tenants of an earlier keeper number slices as that one did.
+            const bool named = !book_.occupancy().holders.empty();
+            walls::SliceSight::Blocks blocks = slicesOfBlocks(gpu_, sight, *map, pool, labels, named);
+            survey.slices = std::move(blocks.survey);
+            labels = std::move(blocks.labels);
+        }
+        pool.clear();
+        label(labels);
+        readState(ask({{"do", "settle"}, {"survey", survey.toJson()}}).body);
         return;
     }
     throw Error("the memory of {} lies in no order that walls could use", gpu_.name());
@@ -240,7 +294,7 @@ void KeptGpu::release() const {
 }
 
 bool KeptGpu::lookAtUnknown(const walls::SmSet& own) {
-    if (unknown_ == 0 || !survey_) return false;
+    if (unknown_ == 0 || !survey_ || survey_->slices) return false;
     walls::GreenGroups groups(gpu_, survey_->topology, survey_->regionOfGroup);
     const auto place = groups.place(own);
     if (!place) return false;
@@ -251,17 +305,22 @@ bool KeptGpu::lookAtUnknown(const walls::SmSet& own) {
     std::vector<std::uint64_t> addresses;
     for (Bytes at = 0; at < pool.bytes(); at += blockBytes / kSamplesOfBlock) addresses.push_back(pool.base() + at);
     const dissect::Times times = place->timeAtomics(gpu_, addresses);
-    std::string kinds;
+    std::vector<std::optional<dissect::PageLabel>> labels;
     for (std::size_t block = 0; block < unknown_; ++block)
-        kinds += kindFrom(std::span(times).subspan(block * kSamplesOfBlock, kSamplesOfBlock), survey_->row,
-                          survey_->topology.sideOf.at(first));
+        labels.push_back(labelFrom(std::span(times).subspan(block * kSamplesOfBlock, kSamplesOfBlock), survey_->row,
+                                   survey_->topology.sideOf.at(first)));
     pool.clear();
-    readState(ask({{"do", "name"}, {"kinds", kinds}}).body);
+    readState(ask({{"do", "label unknown"}, {"labels", labelsJson(labels)}}).body);
     return true;
 }
 
 void KeptGpu::end(const LeaseBook& book) {
-    if (const std::optional<Channel> channel = channelTo(book)) askOf(*channel, {{"do", "end"}});
+    const std::optional<Channel> channel = channelTo(book);
+    if (!channel) return;
+    askOf(*channel, {{"do", "end"}});
+    const auto latest = Clock::now() + kPatience;
+    while (Keeper::isKept(*book.findFolder()) && Clock::now() < latest)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
 /// Whether there is one that keeps memory in the same order.
@@ -274,18 +333,21 @@ bool KeptGpu::findAnother() {
     return true;
 }
 
-std::vector<walls::BlockSource::Block> KeptGpu::take(unsigned color, std::array<std::size_t, 2> ofKind) {
+std::vector<walls::BlockSource::Block> KeptGpu::take(const std::vector<std::size_t>& ofKind) {
     if (channel_.ended() && !findAnother())
         throw Error("the keeper of {} is gone, and with it all memory that this program does not have yet",
                     gpu_.name());
     std::vector<Block> taken;
-    for (unsigned kind = 0; kind < 2; ++kind)
-        for (std::size_t left = ofKind.at(kind); left > 0;) {
-            const Channel::Message given = ask({{"do", "take"}, {"color", color}, {"kind", kind}, {"count", left}});
-            if (given.files.empty()) break;
-            for (const OwnDescriptor& file : given.files) taken.push_back({import(file), kind});
-            left -= std::min(left, given.files.size());
+    std::vector<std::size_t> left = ofKind;
+    while (std::any_of(left.begin(), left.end(), [](std::size_t count) { return count > 0; })) {
+        const Channel::Message given = ask({{"do", "take"}, {"of_kind", left}});
+        if (given.files.empty()) break;
+        for (std::size_t i = 0; i < given.files.size(); ++i) {
+            const dissect::PageLabel label = walls::labelFrom(given.body.at("labels").at(i));
+            taken.push_back({import(given.files[i]), label});
+            --left.at(survey_->kindOf(label));
         }
+    }
     return taken;
 }
 

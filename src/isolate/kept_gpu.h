@@ -8,6 +8,10 @@
 #include "walls/block_source.h"
 #include "walls/survey.h"
 
+namespace bulkhead::dissect {
+struct MapFile;
+}
+
 namespace bulkhead::isolate {
 
 /// What a keeper says of itself.
@@ -32,9 +36,11 @@ class KeptGpu final : public walls::BlockSource {
 
     /// Empty while nobody has looked at the GPU.
     const std::optional<walls::Survey>& survey() const { return survey_; }
-    /// Looks at the GPU and at all of its memory but `reserve`, which is to be quiet, unless somebody did before.
-    void look(Bytes reserve);
-    /// Gives all memory back and ends the keeper, if there is one. Throws Error while there are tenants.
+    /// Looks at the GPU, which is to be quiet, and at all of its memory but `reserve`, unless somebody did before: at
+    /// the slices that memory is on by a map, at sides without one.
+    void look(Bytes reserve, const dissect::MapFile* map);
+    /// Gives all memory back and ends the keeper, if there is one, and waits for its end. Throws Error while there are
+    /// tenants.
     static void end(const LeaseBook&);
 
     Bytes bytes() const override { return bytes_; }
@@ -44,17 +50,19 @@ class KeptGpu final : public walls::BlockSource {
     /// others have some of it.
     void release() const;
     /// Finds the kinds of blocks that came back from the driver, from SMs of this process's own: others may be at work.
-    /// Those that it cannot tell stay unknown. False if there were none. Only for the owner of the folder, and root.
+    /// Those that it cannot tell stay unknown, as all do where slices are colors: they need a GPU that is quiet. False
+    /// if it could tell none. Only for the owner of the folder, and root.
     bool lookAtUnknown(const walls::SmSet& own);
 
     /// From another keeper of the GPU, where the one that it had is gone. Throws Error where there is none.
-    std::vector<Block> take(unsigned color, std::array<std::size_t, 2> ofKind) override;
+    std::vector<Block> take(const std::vector<std::size_t>& ofKind) override;
 
   private:
     KeptGpu(gpu::Gpu&, const LeaseBook&, Channel);
     Channel::Message ask(const nlohmann::json&) const;
     bool findAnother();
     void readState(const nlohmann::json&);
+    void label(const std::vector<std::optional<dissect::PageLabel>>&) const;
     driver::CUmemGenericAllocationHandle import(const OwnDescriptor&) const;
     std::vector<driver::CUmemGenericAllocationHandle> importAll(const char* request, std::size_t count) const;
 

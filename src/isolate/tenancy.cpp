@@ -33,7 +33,7 @@ walls::Walls withoutMemoryWall(walls::Walls walls, Bytes memory) {
 std::unique_ptr<Tenancy> Tenancy::join(gpu::Gpu gpu, LeaseBook& book, const std::string& partition, bool memoryWall) {
     auto place = std::make_unique<Tenancy>(std::move(gpu));
     const auto divideIt = [&](const std::vector<Partition>& partitions) {
-        if (needsKeeper(place->gpu.name(), partitions.size())) place->kept = KeptGpu::find(place->gpu, book);
+        if (needsKeeper(place->gpu.name())) place->kept = KeptGpu::find(place->gpu, book);
         std::optional<DividedGpu> divided = divide(place->gpu, partitions, book.map(), place->kept);
         if (place->kept && memoryWall &&
             lookAtUnknown(*place->kept, wallsOf(divided->plan.find(partition), divided->walled).sms))

@@ -26,6 +26,11 @@ Bytes ColorSpace::windowOf(Bytes bytes) {
     return std::bit_ceil((bytes + kWindowUnit - 1) / kWindowUnit) * kWindowUnit;
 }
 
+Bytes ColorSpace::growthFor(Bytes allocation) const {
+    constexpr Bytes kStep = 256_MiB;  // at least, where there is so much
+    return std::max(allocation - std::min(allocation, heap.freeAtEnd()), std::min(kStep, bytes() - heap.bytes()));
+}
+
 Bytes SideSpace::reservedBytes(Bytes poolBytes) {
     return 2 * windowOf(poolBytes / 2);
 }
@@ -78,12 +83,9 @@ Bytes SideSpace::bytes() const {
 }
 
 std::optional<ColoredHeap::Range> SideSpace::allocate(Bytes bytes) {
-    constexpr Bytes kStep = 256_MiB;  // of the color, at least
     auto range = heap.allocate(bytes);
     if (range || !pool_.grow) return range;
-    const Bytes wanted =
-        std::max(bytes - std::min(bytes, heap.freeAtEnd()), std::min(kStep, pool_.most / 2 - heap.bytes()));
-    const Bytes now = pool_.grow(2 * wanted);
+    const Bytes now = pool_.grow(2 * growthFor(bytes));
     heap.add({pool_.bytes / 2, (now - pool_.bytes) / 2});
     pool_.bytes = now;
     return heap.allocate(bytes);

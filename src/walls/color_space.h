@@ -42,6 +42,9 @@ class ColorSpace {
     virtual unsigned colorOf(driver::CUdeviceptr address) const = 0;
     /// The rule for a module that has so many bytes of constant memory to spare.
     virtual ptx::AccessTranslation translation(Bytes constantBytes) const = 0;
+    /// A module that was given the rule is there, and is gone.
+    virtual void loaded(driver::CUmodule) {}
+    virtual void unloaded(driver::CUmodule) {}
 
     ColoredHeap heap;
     Bytes promised = 0;  ///< to partition contexts that stand
@@ -53,6 +56,8 @@ class ColorSpace {
     static Bytes windowOf(Bytes);
     ColorSpace(gpu::Gpu&, ColoredHeap, Bytes windowBytes);
     Bytes windowBytes() const { return windowBytes_; }
+    /// By how much a space that grows does so for an allocation that found no room.
+    Bytes growthFor(Bytes allocation) const;
     gpu::Context& context() { return context_; }
 
   private:

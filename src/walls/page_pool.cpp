@@ -36,7 +36,7 @@ PagePool::PagePool(gpu::Gpu& gpu, Bytes bytes, Bytes reserved, Bytes alignment)
     clear();
 }
 
-PagePool::PagePool(gpu::Gpu& gpu, const Blocks& blocks) : PagePool(gpu, 0, 0, blocks) {}
+PagePool::PagePool(gpu::Gpu& gpu, const Blocks& blocks) : PagePool(gpu, 0, blocks.each, blocks) {}
 
 PagePool::~PagePool() {
     context_.makeCurrent();

@@ -19,7 +19,7 @@ class PagePool {
     /// on (0: of a page). `reserved` addresses, if they are more, are kept free of anything else. Throws Error if there
     /// is not enough memory.
     PagePool(gpu::Gpu&, Bytes bytes, Bytes reserved, Bytes alignment = 0);
-    /// Addresses for blocks, where nothing is yet.
+    /// Addresses for blocks, from a multiple of their size on, where nothing is yet.
     struct Blocks {
         Bytes each = 0, most = 0;
     };

@@ -70,21 +70,59 @@ unsigned SliceLayout::unitShift(const ResidueHash& hash) {
     return static_cast<unsigned>(std::countr_zero(used));
 }
 
+unsigned SliceLayout::kinds(const ResidueHash& hash) {
+    return isIndex(hash) ? hash.modulus : 1;
+}
+
+unsigned SliceLayout::kindOf(const ResidueHash& hash, const PageLabel& label) {
+    return label.addend % kinds(hash);
+}
+
 SliceLayout::SliceLayout(const ResidueHash& hash, const std::vector<PageLabel>& pages,
                          const std::vector<unsigned>& slices)
-    : unitShift_(unitShift(hash)) {
-    if (hash.table.empty() && !isIndex(hash))
-        throw Error("the map's slices are not an index modulo {}: memory walls are not possible", hash.modulus);
-    if (slices.empty() || pages.empty()) throw Error("no memory of these slices: take more");
+    : hash_(hash), unitShift_(unitShift(hash)) {
+    if (pages.empty()) throw Error("no memory of these slices: take more");
     findPatterns(hash);
-    std::vector<std::size_t> pagesOf(isIndex(hash) ? hash.modulus : 1, 0);
-    for (const PageLabel& page : pages) ++pagesOf[page.addend % pagesOf.size()];
+    makeOffsets({{}});
+    std::vector<std::size_t> pagesOf(kinds(hash), 0);
+    for (const PageLabel& page : pages) ++pagesOf[kindOf(hash, page)];
     const std::uint32_t start = bestStart(pagesOf, std::uint64_t{1} << indexBits_);
     serve(slices, hash, start);
-    placePages(hash, pages, start);
+    placePages(pages, start);
+}
+
+SliceLayout::SliceLayout(const ResidueHash& hash, const std::vector<PageLabel>& inBlock,
+                         const std::vector<unsigned>& slices, Bytes mostBytes)
+    : hash_(hash),
+      unitShift_(unitShift(hash)),
+      blockShift_(static_cast<unsigned>(std::countr_zero(inBlock.size()))),
+      mostBlocks_(mostBytes / (inBlock.size() * PagePool::kPageBytes)) {
+    if (!std::has_single_bit(inBlock.size())) throw Error("blocks of {} pages", inBlock.size());
+    findPatterns(hash);
+    makeOffsets(inBlock);
+    serve(slices, hash, 0);
+}
+
+unsigned SliceLayout::kindAt(std::size_t place) const {
+    return static_cast<unsigned>((firstAddend_ + (place << (blockShift_ + indexBits_))) % kinds(hash_));
+}
+
+void SliceLayout::append(const PageLabel& label) {
+    if (kindOf(hash_, label) != kindAt(places_.size()) || places_.size() == mostBlocks_)
+        throw Error("a block of kind {} has no place in a row", kindOf(hash_, label));
+    places_.emplace_back((places_.size() * PagePool::kPageBytes << blockShift_) ^ inverted(label));
+}
+
+Bytes SliceLayout::poolBytesFor(Bytes more) const {
+    const Bytes end = std::min(bytesBefore(blocks()) + more, mostBytes());
+    std::size_t block = blocks();
+    while (bytesBefore(block) < end) ++block;
+    return (block - blocks()) * PagePool::kPageBytes << blockShift_;
 }
 
 void SliceLayout::findPatterns(const ResidueHash& hash) {
+    if (hash.table.empty() && !isIndex(hash))
+        throw Error("the map's slices are not an index modulo {}: memory walls are not possible", hash.modulus);
     std::vector<Mask> functions;
     dissect::Subspace known;
     const auto add = [&](Mask mask) {
@@ -105,15 +143,31 @@ void SliceLayout::findPatterns(const ResidueHash& hash) {
     }
     const Mask bits = dissect::bitRange(unitShift_, kPageShift);
     ofParity_ = dissect::dualFunctions(functions, {}, bits);
-    const std::vector<Mask> unseen = known.orthogonal(bits).basis();
-    chunkBits_ = static_cast<unsigned>(unseen.size());
-    const Mask units = (Mask{1} << chunkBits_) - 1;
-    offsets_.resize(std::size_t{1} << (functions.size() + chunkBits_));
-    for (std::size_t i = 0; i < offsets_.size(); ++i)
-        offsets_[i] = static_cast<std::uint32_t>(sumOf(ofParity_, i >> chunkBits_) ^ sumOf(unseen, i & units));
+    ofUnit_ = known.orthogonal(bits).basis();
+    chunkBits_ = static_cast<unsigned>(ofUnit_.size());
+}
+
+void SliceLayout::makeOffsets(const std::vector<PageLabel>& inBlock) {
+    std::vector<Mask> ofBit = ofUnit_;
+    ofBit.insert(ofBit.end(), ofParity_.begin(), ofParity_.begin() + indexBits_);
+    const auto ofPage = [&](std::size_t page) { return page * PagePool::kPageBytes ^ inverted(inBlock[page]); };
+    for (std::size_t page = 1; page < inBlock.size(); page *= 2) ofBit.push_back(ofPage(page));
+    for (std::size_t page = 0; page < inBlock.size(); ++page)
+        if (inBlock[page].addend % kinds(hash_) != (page << indexBits_) % kinds(hash_) ||
+            sumOf(ofBit, page << (chunkBits_ + indexBits_)) != ofPage(page))
+            throw Error("pages of a block do not follow each other");
+    partShift_ = (static_cast<unsigned>(ofBit.size()) + SliceColor::kParts - 1) / SliceColor::kParts;
+    ofBit.resize(std::size_t{partShift_} * SliceColor::kParts, 0);
+    for (unsigned part = 0; part < SliceColor::kParts; ++part)
+        for (std::uint64_t i = 0; i < std::uint64_t{1} << partShift_; ++i)
+            offsets_.push_back(static_cast<std::uint32_t>(sumOf(ofBit, i << (part * partShift_))));
 }
 
 void SliceLayout::serve(const std::vector<unsigned>& slices, const ResidueHash& hash, std::uint32_t start) {
+    if (slices.empty()) throw Error("no memory of these slices: take more");
+    const auto kindOffset = [&](std::uint64_t kind) {
+        return static_cast<std::uint32_t>(sumOf(ofParity_, kind << indexBits_));
+    };
     std::vector<bool> wanted(hash.slices(), false);
     for (const unsigned slice : slices) wanted.at(slice) = true;
     if (isIndex(hash)) {
@@ -125,13 +179,14 @@ void SliceLayout::serve(const std::vector<unsigned>& slices, const ResidueHash& 
         const auto run = oneGroup ? startOfRun(std::vector<bool>(begin, end)) : std::nullopt;
         firstAddend_ = run.value_or(start);
         for (unsigned slice = 0; slice < wanted.size(); ++slice)
-            if (wanted[slice]) served_.push_back({(slice + period_ - firstAddend_) % period_, slice / period_, slice});
+            if (wanted[slice])
+                served_.push_back({(slice + period_ - firstAddend_) % period_, kindOffset(slice / period_), slice});
     } else {
         period_ = std::uint32_t{1} << indexBits_;
-        for (std::uint32_t pattern = 0; pattern < offsets_.size() >> chunkBits_; ++pattern) {
-            const Bytes offset = offsets_[std::size_t{pattern} << chunkBits_];
+        for (std::uint32_t pattern = 0; pattern >> ofParity_.size() == 0; ++pattern) {
+            const Bytes offset = sumOf(ofParity_, pattern);
             const unsigned slice = hash.residue(offset, {}) + hash.modulus * hash.group(offset, {});
-            if (wanted[slice]) served_.push_back({pattern % period_, pattern / period_, slice});
+            if (wanted[slice]) served_.push_back({pattern % period_, kindOffset(pattern / period_), slice});
         }
     }
     if (served_.empty()) throw Error("no memory of these slices: take more");
@@ -141,37 +196,36 @@ void SliceLayout::serve(const std::vector<unsigned>& slices, const ResidueHash& 
     for (std::size_t i = 0; i < served_.size(); ++i)
         first = first && served_[i].index == i && served_[i].kind == served_[0].kind;
     if (first) return;
-    for (const Served& s : served_) list_.push_back({s.index << chunkBits_, s.kind << (indexBits_ + chunkBits_)});
+    for (const Served& s : served_) list_.push_back({s.index << chunkBits_, s.kind});
 }
 
 /// Where in a page the parities are odd that its label inverts.
-Bytes SliceLayout::inverted(const ResidueHash& hash, const PageLabel& label) const {
+Bytes SliceLayout::inverted(const PageLabel& label) const {
     std::uint64_t pattern = label.flips;
     for (std::size_t i = 0; i < kinds_.size(); ++i)
         pattern |= std::uint64_t{label.groupFlips >> kinds_[i] & 1} << (indexBits_ + i);
     const Bytes offset = sumOf(ofParity_, pattern);
-    if (hash.patternOf(offset) != label.flips || hash.group(offset, {}) != label.groupFlips)
+    if (hash_.patternOf(offset) != label.flips || hash_.group(offset, {}) != label.groupFlips)
         throw Error("a page's slices contradict the map: it was made by another GPU or another driver");
     return offset;
 }
 
-void SliceLayout::placePages(const ResidueHash& hash, const std::vector<PageLabel>& pages, std::uint32_t start) {
-    const std::uint32_t n = isIndex(hash) ? hash.modulus : 1;
-    std::vector<std::vector<std::size_t>> pagesOf(n);
-    for (std::size_t page = pages.size(); page-- > 0;) pagesOf[pages[page].addend % n].push_back(page);
-    const auto addendAt = [&](std::uint64_t place) { return (firstAddend_ + (place << indexBits_)) % n; };
-    while (addendAt(places_.size()) != start % n) places_.emplace_back();
+void SliceLayout::placePages(const std::vector<PageLabel>& pages, std::uint32_t start) {
+    std::vector<std::vector<std::size_t>> pagesOf(kinds(hash_));
+    for (std::size_t page = pages.size(); page-- > 0;) pagesOf[kindOf(hash_, pages[page])].push_back(page);
+    while (kindAt(places_.size()) != start % kinds(hash_)) places_.emplace_back();
     for (std::size_t placed = 0; placed < pages.size();) {
-        std::vector<std::size_t>& left = pagesOf[addendAt(places_.size())];
+        std::vector<std::size_t>& left = pagesOf[kindAt(places_.size())];
         places_.emplace_back();
         if (left.empty()) continue;
-        places_.back() = left.back() * PagePool::kPageBytes + inverted(hash, pages[left.back()]);
+        places_.back() = left.back() * PagePool::kPageBytes + inverted(pages[left.back()]);
         left.pop_back();
         ++placed;
     }
+    mostBlocks_ = places_.size();
     for (std::size_t place = 0; place < places_.size(); ++place) {
         if (!places_[place]) continue;
-        const Bytes begin = chunksBefore(place) << chunkShift(), end = chunksBefore(place + 1) << chunkShift();
+        const Bytes begin = bytesBefore(place), end = bytesBefore(place + 1);
         if (!pieces_.empty() && pieces_.back().offset + pieces_.back().bytes == begin) {
             pieces_.back().bytes += end - begin;
         } else if (end > begin) {
@@ -182,7 +236,7 @@ void SliceLayout::placePages(const ResidueHash& hash, const std::vector<PageLabe
 
 /// Of the row, before a place.
 std::uint64_t SliceLayout::chunksBefore(std::uint64_t place) const {
-    const std::uint64_t index = place << indexBits_;
+    const std::uint64_t index = place << (blockShift_ + indexBits_);
     const auto inTurn = std::partition_point(served_.begin(), served_.end(),
                                              [&](const Served& s) { return s.index < index % period_; });
     return index / period_ * served_.size() + static_cast<std::uint64_t>(inTurn - served_.begin());
@@ -192,11 +246,12 @@ SliceColor SliceLayout::color(Bytes rowBytes) const {
     SliceColor color;
     color.unitShift = unitShift_;
     color.chunkShift = chunkBits_;
-    color.pageShift = indexBits_ + chunkBits_;
-    if (list_.empty()) color.firstOffset = served_.front().kind << color.pageShift;
+    color.blockShift = blockShift_ + indexBits_ + chunkBits_;
+    color.partShift = partShift_;
+    if (list_.empty()) color.kind = served_.front().kind;
     color.served = static_cast<unsigned>(served_.size());
     color.turnUnits = period_ << chunkBits_;
-    color.lastPage = static_cast<unsigned>(places_.size());
+    color.lastBlock = static_cast<unsigned>(mostBlocks_);
     const std::uint64_t chunks = rowBytes >> chunkShift(), turns = chunks / color.served + 1;
     // Device code counts places in bytes of a table of words.
     if (chunks >> 31 != 0 || turns * color.turnUnits >> 30 != 0)
@@ -209,10 +264,10 @@ SliceColor SliceLayout::color(Bytes rowBytes) const {
     }
 }
 
-std::vector<SpanSize> SliceLayout::pages(SpanSize pool, SpanSize nowhere) const {
+std::vector<SpanSize> SliceLayout::addresses(SpanSize pool, SpanSize nowhere) const {
     std::vector<SpanSize> addresses;
     for (const std::optional<Bytes>& place : places_) addresses.push_back(place ? pool + *place : nowhere);
-    addresses.push_back(nowhere);
+    addresses.resize(mostBlocks_ + 1, nowhere);
     return addresses;
 }
 

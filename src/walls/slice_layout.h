@@ -18,8 +18,11 @@ namespace bulkhead::walls {
 /// the same parities make a chunk. Where the hash is an index modulo a number, chunks are numbered by that index, and
 /// pages are put one after the other so that it goes on from each to the next, as the addends of their labels say. So
 /// slices repeat with the modulus from end to end, a chunk of the row is found by a division by a constant, and no
-/// memory is left over. Two small tables do the rest: the offset of each pattern of parities in a page, the same for
-/// all pages since parities are linear, and an address for each page, with the bits that its label inverts.
+/// memory is left over. Small tables do the rest: the offset of each pattern of parities in a page, the same for
+/// all pages since parities are linear, and an address for each page, with the bits that its label inverts. Where
+/// memory comes in blocks of pages that follow each other, a block has the address, and its pages have offsets, which
+/// are the same for all blocks. Offsets are linear, so that a table for each part of a unit's number in its block
+/// serves.
 ///
 /// Where pages with some addend run out, a place in the row stays empty: nothing is there.
 class SliceLayout {
@@ -27,6 +30,25 @@ class SliceLayout {
     /// Throws Error if slices of this form cannot be laid out.
     SliceLayout(const dissect::ResidueHash&, const std::vector<dissect::PageLabel>& pages,
                 const std::vector<unsigned>& slices);
+    /// A row without memory yet, for blocks of so many pages as `inBlock` has: what a page's place adds to the label of
+    /// its block, which is that of the first page.
+    SliceLayout(const dissect::ResidueHash&, const std::vector<dissect::PageLabel>& inBlock,
+                const std::vector<unsigned>& slices, Bytes mostBytes);
+    /// Blocks are of so many kinds, which take turns in a row,
+    static unsigned kinds(const dissect::ResidueHash&);
+    /// by their labels.
+    static unsigned kindOf(const dissect::ResidueHash&, const dissect::PageLabel&);
+    /// The kind that belongs into a place.
+    unsigned kindAt(std::size_t place) const;
+    /// Puts a block, the next of the pool, into the next place. Throws Error if it does not belong there.
+    void append(const dissect::PageLabel&);
+    std::size_t blocks() const { return places_.size(); }
+    /// As many blocks of the pool as a row needs to be so much longer.
+    Bytes poolBytesFor(Bytes more) const;
+    /// That it can have.
+    Bytes mostBytes() const { return bytesBefore(mostBlocks_); }
+    /// That a row of so many blocks has.
+    Bytes bytesBefore(std::size_t block) const { return chunksBefore(block) << chunkShift(); }
 
     /// Offsets of the row that have memory.
     const std::vector<ColoredHeap::Piece>& pieces() const { return pieces_; }
@@ -35,8 +57,9 @@ class SliceLayout {
     SliceColor color(Bytes rowBytes) const;
     const std::vector<std::uint32_t>& offsets() const { return offsets_; }
     const std::vector<SliceColor::Chunk>& list() const { return list_; }
-    /// Addresses of the places in a pool that begins at `pool`; `nowhere` where no page is, and at the end.
-    std::vector<SpanSize> pages(SpanSize pool, SpanSize nowhere) const;
+    /// Addresses of all places, those to come too, in a pool that begins at `pool`, a multiple of a block's size;
+    /// `nowhere` where no block is, and at the end.
+    std::vector<SpanSize> addresses(SpanSize pool, SpanSize nowhere) const;
     unsigned sliceOf(Bytes offset) const { return served_[(offset >> chunkShift()) % served_.size()].slice; }
 
     /// Units have 2^unitShift bytes.
@@ -46,16 +69,18 @@ class SliceLayout {
     /// A chunk of a turn.
     struct Served {
         std::uint32_t index = 0;  ///< in the turn
-        std::uint32_t kind = 0;   ///< the parities of its pattern that are no part of the index
+        std::uint32_t kind = 0;   ///< what parities of its pattern invert that are no part of the index
         unsigned slice = 0;
     };
     void findPatterns(const dissect::ResidueHash&);
+    void makeOffsets(const std::vector<dissect::PageLabel>& inBlock);
     void serve(const std::vector<unsigned>& slices, const dissect::ResidueHash&, std::uint32_t start);
-    void placePages(const dissect::ResidueHash&, const std::vector<dissect::PageLabel>&, std::uint32_t start);
-    Bytes inverted(const dissect::ResidueHash&, const dissect::PageLabel&) const;
+    void placePages(const std::vector<dissect::PageLabel>&, std::uint32_t start);
+    Bytes inverted(const dissect::PageLabel&) const;
     std::uint64_t chunksBefore(std::uint64_t place) const;
     unsigned chunkShift() const { return unitShift_ + chunkBits_; }
 
+    dissect::ResidueHash hash_;
     unsigned unitShift_ = 0;
     unsigned chunkBits_ = 0;               ///< 2^chunkBits units make a chunk
     unsigned indexBits_ = 0;               ///< of a page
@@ -63,10 +88,14 @@ class SliceLayout {
     std::vector<std::size_t> kinds_;       ///< which groups are parities of a pattern, after those of the index
     std::uint32_t period_ = 1;             ///< of the index, after which slices repeat
     std::uint32_t firstAddend_ = 0;        ///< of a page in the first place
-    std::vector<std::uint32_t> offsets_;
-    std::vector<Served> served_;  ///< of each turn, in order
+    unsigned blockShift_ = 0;              ///< 2^blockShift pages make a block
+    std::size_t mostBlocks_ = 0;           ///< of the row
+    std::vector<dissect::Mask> ofUnit_;    ///< an offset for each bit of a unit's number in its chunk
+    unsigned partShift_ = 0;
+    std::vector<std::uint32_t> offsets_;  ///< for each part of a unit's number in its block
+    std::vector<Served> served_;          ///< of each turn, in order
     std::vector<SliceColor::Chunk> list_;
-    std::vector<std::optional<Bytes>> places_;  ///< where in the pool the page is, with the bits that are inverted
+    std::vector<std::optional<Bytes>> places_;  ///< where in the pool the block is, with the bits that are inverted
     std::vector<ColoredHeap::Piece> pieces_;
 };
 

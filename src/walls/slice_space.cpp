@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <span>
@@ -33,7 +34,7 @@ std::vector<Bytes> SliceSpace::bytesOfSlices(const dissect::ResidueHash& hash,
 namespace {
 
 Bytes endOf(const SliceLayout& layout) {
-    return layout.pieces().back().offset + layout.pieces().back().bytes;
+    return layout.pieces().empty() ? 0 : layout.pieces().back().offset + layout.pieces().back().bytes;
 }
 
 /// Tables lie one after the other, each at a multiple of 128 B, as lines of L1 do.
@@ -47,13 +48,20 @@ Bytes tableBytes(const std::vector<T>& table) {
 
 SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, const dissect::ResidueHash& hash,
                        const std::vector<dissect::PageLabel>& pages, const std::vector<unsigned>& slices)
-    : SliceSpace(gpu, pool, SliceLayout(hash, pages, slices)) {}
+    : SliceSpace(gpu, pool, SliceLayout(hash, pages, slices), nullptr) {}
 
-SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, SliceLayout layout)
-    : ColorSpace(gpu, ColoredHeap(layout.pieces(), pool.used), windowOf(endOf(layout))),
+SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, const SliceLayout& layout,
+                       const std::vector<dissect::PageLabel>& blocks)
+    : SliceSpace(gpu, pool, layout, &blocks) {}
+
+SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, SliceLayout layout,
+                       const std::vector<dissect::PageLabel>* labels)
+    : ColorSpace(gpu, ColoredHeap(layout.pieces(), pool.used), windowOf(std::max(endOf(layout), layout.mostBytes()))),
+      pool_(pool),
       layout_(std::move(layout)),
-      pages_(layout_.pages(pool.base, window())),
-      tables_(gpu, tableBytes(layout_.offsets()) + tableBytes(layout_.list()) + tableBytes(pages_), 0, kWindowUnit),
+      labels_(labels),
+      blocks_(layout_.addresses(pool.base, window())),
+      tables_(gpu, tableBytes(layout_.offsets()) + tableBytes(layout_.list()) + tableBytes(blocks_), 0, kWindowUnit),
       color_(layout_.color(windowBytes())),
       hostColor_(color_) {
     driver::CUdeviceptr at = tables_.base();
@@ -67,7 +75,56 @@ SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, SliceLayout layout)
     };
     put(layout_.offsets(), color_.offsets, hostColor_.offsets);
     put(layout_.list(), color_.list, hostColor_.list);
-    put(pages_, color_.pages, hostColor_.pages);
+    put(blocks_, color_.blocks, hostColor_.blocks);
+}
+
+Bytes SliceSpace::bytes() const {
+    return labels_ == nullptr ? heap.bytes() : layout_.mostBytes();
+}
+
+void SliceSpace::writeBlocks(driver::CUdeviceptr table, std::size_t first, std::size_t count) {
+    context().makeCurrent();
+    gpu::check(
+        context().api(),
+        context().api().cuMemcpyHtoD(table + first * sizeof(SpanSize), &blocks_[first], count * sizeof(SpanSize)),
+        "cannot write tables of slices");
+}
+
+void SliceSpace::loaded(driver::CUmodule module) {
+    driver::CUdeviceptr table = 0;
+    std::size_t bytes = 0;
+    context().makeCurrent();
+    if (context().api().cuModuleGetGlobal(&table, &bytes, module, kBlocksTable) != driver::CUDA_SUCCESS) return;
+    writeBlocks(table, 0, blocks_.size());
+    modules_.emplace(module, table);
+}
+
+void SliceSpace::unloaded(driver::CUmodule module) {
+    modules_.erase(module);
+}
+
+/// Gives blocks that the pool has got their places.
+void SliceSpace::takeBlocks() {
+    const std::size_t first = layout_.blocks();
+    while (layout_.blocks() < labels_->size()) layout_.append((*labels_)[layout_.blocks()]);
+    const std::size_t count = layout_.blocks() - first;
+    if (count == 0) return;
+    const std::vector<SpanSize> now = layout_.addresses(pool_.base, window());
+    std::copy_n(now.begin() + static_cast<std::ptrdiff_t>(first), count,
+                blocks_.begin() + static_cast<std::ptrdiff_t>(first));
+    // Nobody has addresses there yet, whatever runs now.
+    writeBlocks(reinterpret_cast<driver::CUdeviceptr>(color_.blocks), first, count);
+    for (const auto& [module, table] : modules_) writeBlocks(table, first, count);
+    const Bytes begin = layout_.bytesBefore(first);
+    heap.add({begin, layout_.bytesBefore(layout_.blocks()) - begin});
+}
+
+std::optional<ColoredHeap::Range> SliceSpace::allocate(Bytes bytes) {
+    auto range = heap.allocate(bytes);
+    if (range || labels_ == nullptr) return range;
+    pool_.grow(layout_.poolBytesFor(growthFor(bytes)));
+    takeBlocks();
+    return heap.allocate(bytes);
 }
 
 driver::CUdeviceptr SliceSpace::realAddress(driver::CUdeviceptr address) const {
@@ -88,26 +145,28 @@ static_assert(kEntry == sizeof(*SliceColor::offsets) && sizeof(SliceColor::Chunk
 /// while what falls out of L1 comes from slices that are anybody's.
 class DeviceTable {
   public:
-    /// Goes to constant memory, declared in `constants`, if `left` bytes are enough.
+    /// Goes to constant memory, declared in `constants`, if `left` bytes are enough; without values if it is written
+    /// later.
     DeviceTable(const char* name, std::span<const std::uint32_t> words, const void* global, std::string& constants,
-                Bytes& left)
+                Bytes& left, bool writtenLater = false)
         : name_(name), global_(reinterpret_cast<std::uintptr_t>(global)) {
         if (words.empty() || words.size_bytes() > left) return;
         constant_ = true;
         left -= words.size_bytes();
-        constants += fmt::format(".const .align 8 .b32 {}[{}] = {{{}}};\n", name, words.size(), fmt::join(words, ","));
+        constants += fmt::format(".const .align 8 .b32 {}[{}]", name, words.size());
+        constants += writtenLater ? ";\n" : fmt::format(" = {{{}}};\n", fmt::join(words, ","));
     }
-    /// `byte` is a register.
-    std::string load(std::string_view what, std::string_view byte) const {
+    /// `byte` is a register; so many bytes behind it.
+    std::string load(std::string_view what, std::string_view byte, Bytes behind = 0) const {
         if (constant_)
             return fmt::format(
                 "mov.u64 %bulkhead_t, {}; cvt.u64.u32 %bulkhead_v, {}; add.u64 %bulkhead_v, %bulkhead_v, %bulkhead_t; "
-                "ld.const.{}, [%bulkhead_v]; ",
-                name_, byte, what);
+                "ld.const.{}, [%bulkhead_v+{}]; ",
+                name_, byte, what, behind);
         // Tables begin at a multiple of 4 GB, so that an address needs no addition.
         return fmt::format(
             "mov.b32 %bulkhead_w4, {}; mov.b64 %bulkhead_v, {{{}, %bulkhead_w4}}; ld.global.nc.{}, [%bulkhead_v+{}]; ",
-            global_ / kWindowUnit, byte, what, global_ % kWindowUnit);
+            global_ / kWindowUnit, byte, what, global_ % kWindowUnit + behind);
     }
 
   private:
@@ -128,14 +187,12 @@ ptx::AccessTranslation SliceSpace::translation(Bytes constantBytes) const {
     t.base = window();
     t.bytes = windowBytes();
     t.declarations = ".reg .b32 %bulkhead_w<5>; .reg .b64 %bulkhead_v, %bulkhead_t;";
-    const std::span offsets(layout_.offsets());
-    const DeviceTable patterns(
-        "bulkhead_offsets",
-        layout_.list().empty() ? offsets.subspan(color_.firstOffset, std::size_t{1} << color_.pageShift) : offsets,
-        color_.offsets + color_.firstOffset, t.constants, constantBytes);
+    const DeviceTable offsets("bulkhead_offsets", std::span(layout_.offsets()), color_.offsets, t.constants,
+                              constantBytes);
     const DeviceTable list("bulkhead_list", wordsOf(std::span(layout_.list())), color_.list, t.constants,
                            constantBytes);
-    const DeviceTable pages("bulkhead_pages", wordsOf(std::span(pages_)), color_.pages, t.constants, constantBytes);
+    const DeviceTable blocks(kBlocksTable, wordsOf(std::span(blocks_)), color_.blocks, t.constants, constantBytes,
+                             true);
     t.translate = [=, c = color_, wide = windowBytes() > kWindowUnit,
                    last = (windowBytes() >> color_.unitShift) * kEntry - 1](const auto& r) {
         // w0: the unit, in bytes of the table of offsets; w1: its chunk, then its turn.
@@ -147,10 +204,10 @@ ptx::AccessTranslation SliceSpace::translation(Bytes constantBytes) const {
         if (c.list != nullptr) text += "mov.b32 %bulkhead_w2, %bulkhead_w1; ";
         if (c.served > 1) text += fmt::format("mul.hi.u32 %bulkhead_w1, %bulkhead_w1, {}; ", c.magic);
         if (c.magicShift > 32) text += fmt::format("shr.u32 %bulkhead_w1, %bulkhead_w1, {}; ", c.magicShift - 32);
-        // w0: its place among the units of the row; w1: what of it is in a page.
+        // w0: its place among the units of the row; w3: the bits that its kind inverts.
         if (c.list == nullptr) {
-            text += fmt::format("mad.lo.u32 %bulkhead_w0, %bulkhead_w1, {}, %bulkhead_w0; ",
-                                (c.turnUnits - (c.served << c.chunkShift)) * kEntry);
+            text += fmt::format("mad.lo.u32 %bulkhead_w0, %bulkhead_w1, {}, %bulkhead_w0; mov.b32 %bulkhead_w3, {}; ",
+                                (c.turnUnits - (c.served << c.chunkShift)) * kEntry, c.kind);
         } else {
             text += fmt::format(
                 "mad.lo.s32 %bulkhead_w2, %bulkhead_w1, -{}, %bulkhead_w2; shl.b32 %bulkhead_w2, %bulkhead_w2, 3; "
@@ -159,14 +216,22 @@ ptx::AccessTranslation SliceSpace::translation(Bytes constantBytes) const {
                 c.served, (kEntry << c.chunkShift) - 1, c.turnUnits * kEntry,
                 list.load("v2.u32 {%bulkhead_w2, %bulkhead_w3}", "%bulkhead_w2"), kEntry);
         }
-        text += fmt::format("and.b32 %bulkhead_w1, %bulkhead_w0, {}; ", ((1u << c.pageShift) - 1) * kEntry);
-        if (c.list != nullptr) text += fmt::format("mad.lo.u32 %bulkhead_w1, %bulkhead_w3, {}, %bulkhead_w1; ", kEntry);
-        return text + patterns.load("u32 %bulkhead_w3", "%bulkhead_w1") +
+        // w3: its offset in its block.
+        for (unsigned part = 0; part < SliceColor::kParts; ++part) {
+            const unsigned below = part * c.partShift, left = c.blockShift > below ? c.blockShift - below : 0;
+            if (left == 0) continue;
+            if (part > 0) text += fmt::format("shr.u32 %bulkhead_w1, %bulkhead_w0, {}; ", below);
+            text += fmt::format("and.b32 %bulkhead_w1, {}, {}; ", part > 0 ? "%bulkhead_w1" : "%bulkhead_w0",
+                                ((1u << std::min(c.partShift, left)) - 1) * kEntry) +
+                    offsets.load("u32 %bulkhead_w2", "%bulkhead_w1", Bytes{part} << (c.partShift + kEntryShift)) +
+                    "xor.b32 %bulkhead_w3, %bulkhead_w3, %bulkhead_w2; ";
+        }
+        return text +
                fmt::format(
                    "shr.u32 %bulkhead_w0, %bulkhead_w0, {}; min.u32 %bulkhead_w0, %bulkhead_w0, {}; "
                    "shl.b32 %bulkhead_w0, %bulkhead_w0, 3; ",
-                   c.pageShift + kEntryShift, c.lastPage) +
-               pages.load("v2.u32 {%bulkhead_w1, %bulkhead_w2}", "%bulkhead_w0") +
+                   c.blockShift + kEntryShift, c.lastBlock) +
+               blocks.load("v2.u32 {%bulkhead_w1, %bulkhead_w2}", "%bulkhead_w0") +
                fmt::format(
                    "xor.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w3; and.b32 %bulkhead_w3, {}, {}; "
                    "or.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w3; ",

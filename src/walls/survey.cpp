@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "dissect/map_file.h"
+#include "walls/slice_layout.h"
 
 namespace bulkhead::walls {
 namespace {
@@ -28,13 +30,55 @@ std::vector<L2Region> regionsFrom(const std::string& digits) {
     return regions;
 }
 
+json slicesJson(const SliceSurvey& slices) {
+    json inBlock = json::array();
+    for (const dissect::PageLabel& label : slices.inBlock) inBlock.push_back(labelJson(label));
+    return {{"form", dissect::formJson(slices.hash)},
+            {"regions", digitsOf(slices.regionOfSlice)},
+            {"in_block", std::move(inBlock)}};
+}
+
+SliceSurvey slicesFrom(const json& text, const std::string& where, unsigned pagesPerBlock) {
+    SliceSurvey slices;
+    slices.hash = dissect::formFromJson(text.at("form"), where);
+    slices.regionOfSlice = regionsFrom(text.at("regions").get<std::string>());
+    for (const json& label : text.at("in_block")) slices.inBlock.push_back(labelFrom(label));
+    if (slices.regionOfSlice.size() != slices.hash.slices() || slices.inBlock.size() != pagesPerBlock)
+        throw Error("other slices or pages than there are");
+    return slices;
+}
+
 }  // namespace
 
+json labelJson(const dissect::PageLabel& label) {
+    return {label.groupFlips, label.flips, label.addend};
+}
+
+dissect::PageLabel labelFrom(const json& text) {
+    if (!text.is_array() || text.size() != 3) throw Error("no label of a page");
+    return {text[0].get<std::uint32_t>(), text[1].get<std::uint32_t>(), text[2].get<std::uint32_t>()};
+}
+
+unsigned Survey::colors() const {
+    return slices ? slices->hash.slices() : 2;
+}
+
+unsigned Survey::kinds() const {
+    if (slices) return SliceLayout::kinds(slices->hash);
+    return row.alternates() ? 2 : 1;
+}
+
+unsigned Survey::kindOf(const dissect::PageLabel& label) const {
+    return slices ? SliceLayout::kindOf(slices->hash, label) : label.groupFlips & 1;
+}
+
 json Survey::toJson() const {
-    return {{"sms", digitsOf(topology.regionOf)},
-            {"groups", digitsOf(regionOfGroup)},
-            {"pages_per_block", row.pagesPerBlock},
-            {"side_mask", row.mask}};
+    json text = {{"sms", digitsOf(topology.regionOf)},
+                 {"groups", digitsOf(regionOfGroup)},
+                 {"pages_per_block", row.pagesPerBlock},
+                 {"side_mask", row.mask}};
+    if (slices) text["slices"] = slicesJson(*slices);
+    return text;
 }
 
 Survey Survey::fromJson(const json& text, const std::string& where) {
@@ -47,6 +91,7 @@ Survey Survey::fromJson(const json& text, const std::string& where) {
         survey.row.mask = text.at("side_mask").get<dissect::Mask>();
         if (survey.topology.regionOf.empty() || !std::has_single_bit(survey.row.pagesPerBlock))
             throw Error("no SMs, or blocks of pages that are no power of two");
+        if (text.contains("slices")) survey.slices = slicesFrom(text["slices"], where, survey.row.pagesPerBlock);
         return survey;
     } catch (const std::exception& e) {
         throw Error("{}: is no survey of a GPU ({})", where, e.what());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,13 @@
 
 namespace bulkhead::walls {
 
+/// What is known of slices where they are colors.
+struct SliceSurvey {
+    dissect::ResidueHash hash;                     ///< by which all tenants number them alike
+    std::vector<dissect::L2Region> regionOfSlice;  ///< by that number
+    std::vector<dissect::PageLabel> inBlock;       ///< what a page's place in its block adds to the block's label
+};
+
 /// What a card is like behind its driver. Found once, by timing, while the card is quiet; true in every process and for
 /// as long as the driver runs.
 struct Survey {
@@ -16,11 +24,23 @@ struct Survey {
     /// Of the driver's smallest groups of SMs, which it lists in the same order in every process; empty where it has
     /// none.
     std::vector<dissect::L2Region> regionOfGroup;
-    SideRow row;  ///< mask 0 where the L2 has one side
+    SideRow row;                        ///< mask 0 where the L2 has one side
+    std::optional<SliceSurvey> slices;  ///< empty where sides are colors
+
+    unsigned colors() const;
+    /// Blocks are of so many kinds, which take turns in every tenant's row,
+    unsigned kinds() const;
+    /// by their labels. Where sides are colors, a label has nothing but the side.
+    unsigned kindOf(const dissect::PageLabel&) const;
+    /// So many blocks of a row make one whole.
+    unsigned turn() const { return slices ? 1 : kinds(); }
 
     nlohmann::json toJson() const;
     /// Throws Error that names `where`.
     static Survey fromJson(const nlohmann::json&, const std::string& where);
 };
+
+nlohmann::json labelJson(const dissect::PageLabel&);
+dissect::PageLabel labelFrom(const nlohmann::json&);
 
 }  // namespace bulkhead::walls

@@ -100,6 +100,7 @@ void WalledContext::clear() {
             continue;
         }
         for (const driver::CUfunction function : module->second.functions) functions_.erase(function);
+        if (space_) space_->unloaded(module->first);
         inner_.cuModuleUnload(module->first);
         module = modules_.erase(module);
     }
@@ -115,7 +116,10 @@ void WalledContext::close() {
     if (inner_.cuCtxSetCurrent(real_) != driver::CUDA_SUCCESS) return;
     clear();
     if (space_) space_->promised -= walls_.memory;
-    for (const auto& [module, content] : modules_) inner_.cuModuleUnload(module);
+    for (const auto& [module, content] : modules_) {
+        if (space_) space_->unloaded(module);
+        inner_.cuModuleUnload(module);
+    }
     modules_.clear();
     functions_.clear();
     if (queue_) inner_.cuMemFree(queue_);

@@ -7,8 +7,6 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "dissect/map_file.h"
-#include "dissect/page_labels.h"
-#include "dissect/slice_map.h"
 #include "gpu/real_driver.h"
 #include "ptx/persistent_blocks.h"
 #include "walls/block_source.h"
@@ -16,6 +14,7 @@
 #include "walls/green_place.h"
 #include "walls/page_pool.h"
 #include "walls/sight.h"
+#include "walls/slice_sight.h"
 #include "walls/slice_space.h"
 #include "walls/survey.h"
 
@@ -31,18 +30,15 @@ struct WalledGpuState {
     unsigned colors = 0;
     SideRow row;                             ///< of the pool, for sides
     std::vector<BlockSource::Block> spare;   ///< blocks of a kind that had no place yet
-    std::vector<dissect::PageLabel> labels;  ///< of the pool's pages, for slices
+    std::vector<dissect::PageLabel> labels;  ///< of the pool's blocks, for slices
     std::vector<dissect::L2Region> regionOfSlice;
     std::vector<Bytes> bytesOf;  ///< that the pool has of each color
     std::map<std::vector<unsigned>, std::weak_ptr<ColorSpace>> spaces;
     std::set<unsigned> usedColors;  ///< that some tenant has had
     std::optional<GreenGroups> groups;
 
-    // What slices were found with, which can look again.
-    dissect::Listener silent;
-    std::optional<dissect::MemoryView> memory;
-    std::optional<dissect::SliceProbe> sliceProbe;
-    dissect::SliceMap sliceMap;  ///< where colors are slices
+    std::optional<SliceSight> sliceSight;  ///< that slices were found with, and can look again
+    dissect::ResidueHash hash;             ///< where colors are slices
 
     WalledGpuState(gpu::Gpu& g, const WalledGpuOptions& o) : gpu(g), options(o) {
         if (o.survey != nullptr) survey = *o.survey;
@@ -73,54 +69,52 @@ void arrangeBySide(WalledGpuState& walled) {
     walled.pool->clear();
 }
 
-/// Takes more of what is kept elsewhere for a color. Returns how large the pool is then.
-Bytes growBySide(WalledGpuState& walled, unsigned color, Bytes bytes) {
+/// Takes more of what is kept elsewhere, for a row in whose places blocks of these kinds belong. Returns how large
+/// the pool is then.
+template <class KindAt>
+Bytes grow(WalledGpuState& walled, Bytes bytes, const KindAt& kindAt) {
     PagePool& pool = *walled.pool;
-    const Bytes room = pool.reserved() - pool.bytes();
-    // Offsets of the color lead to both blocks of a pair.
-    const std::size_t turn = walled.row.alternates() ? 2 : 1;
-    const Bytes turnBytes = turn * pool.blockBytes();
-    const std::size_t end = pool.blocks() + turn * ((std::min(bytes, room) + turnBytes - 1) / turnBytes);
-    std::array<std::size_t, 2> missing = {};
-    for (std::size_t place = pool.blocks(); place < end; ++place) ++missing.at(walled.row.kindAt(place));
-    std::array<std::vector<driver::CUmemGenericAllocationHandle>, 2> ofKind;
-    for (const BlockSource::Block& block : walled.spare) ofKind.at(block.kind).push_back(block.handle);
-    for (unsigned kind = 0; kind < 2; ++kind) missing.at(kind) -= std::min(missing.at(kind), ofKind.at(kind).size());
-    for (const BlockSource::Block& block : walled.options.blocks->take(color, missing)) {
+    const std::size_t first = pool.blocks();
+    const std::size_t turn = walled.survey->turn();
+    const Bytes room = pool.reserved() - pool.bytes(), turnBytes = turn * pool.blockBytes();
+    const std::size_t count = turn * ((std::min(bytes, room) + turnBytes - 1) / turnBytes);
+    std::vector<std::size_t> missing(walled.survey->kinds(), 0);
+    for (std::size_t i = 0; i < count; ++i) ++missing.at(kindAt(first + i));
+    std::vector<std::vector<BlockSource::Block>> ofKind(missing.size());
+    for (const BlockSource::Block& block : walled.spare) ofKind.at(walled.survey->kindOf(block.label)).push_back(block);
+    for (std::size_t kind = 0; kind < missing.size(); ++kind)
+        missing[kind] -= std::min(missing[kind], ofKind[kind].size());
+    for (const BlockSource::Block& block : walled.options.blocks->take(missing)) {
         walled.spare.push_back(block);
-        ofKind.at(block.kind).push_back(block.handle);
+        ofKind.at(walled.survey->kindOf(block.label)).push_back(block);
     }
-    std::vector<PagePool::Handle> placed;
-    for (std::size_t place = pool.blocks(); place < end; ++place) {
-        auto& blocks = ofKind.at(walled.row.kindAt(place));
+    std::vector<BlockSource::Block> placed;
+    for (std::size_t i = 0; i < count; ++i) {
+        auto& blocks = ofKind[kindAt(first + i)];
         if (blocks.empty()) break;
         placed.push_back(blocks.back());
         blocks.pop_back();
     }
     placed.resize(placed.size() / turn * turn);
-    std::erase_if(walled.spare, [&, taken = std::set(placed.begin(), placed.end())](const BlockSource::Block& block) {
+    std::vector<PagePool::Handle> handles;
+    for (const BlockSource::Block& block : placed) handles.push_back(block.handle);
+    std::erase_if(walled.spare, [taken = std::set(handles.begin(), handles.end())](const BlockSource::Block& block) {
         return taken.contains(block.handle);
     });
-    pool.append(placed);
+    pool.append(handles);
+    for (const BlockSource::Block& block : placed) walled.labels.push_back(block.label);
     return pool.bytes();
 }
 
-/// The side is the first of the parities that make a group.
-unsigned sideOfSlice(const WalledGpuState& walled, unsigned slice) {
-    return walled.topology.sides() > 1 ? slice / walled.sliceMap.hash.modulus & 1 : 0;
-}
-
+/// By timing.
 void labelSlices(WalledGpuState& walled) {
-    if (walled.options.map == nullptr || !walled.options.map->form)
+    if (walled.options.map == nullptr)
         throw Error("colors by slice need a map that dissect found without physical addresses");
-    walled.memory.emplace(walled.pool->base(), walled.pool->bytes());
-    dissect::SliceProbe& probe = walled.sliceProbe.emplace(walled.sight->probe(), *walled.memory,
-                                                           dissect::SliceMapOptions::forGpu(walled.gpu), walled.silent);
-    std::optional<dissect::SliceMap> map = dissect::adoptSliceMap(probe, *walled.options.map);
-    if (!map) throw Error("slices of {} cannot be distinguished by timing", walled.gpu.name());
-    walled.sliceMap = std::move(*map);
+    SliceSight& sight = walled.sliceSight.emplace(walled.gpu, *walled.sight, *walled.options.map, walled.pool->base(),
+                                                  walled.pool->bytes());
+    walled.hash = sight.map().hash;
     std::vector<std::size_t> known;
-    const auto labels = dissect::labelFirstPages(probe, walled.sliceMap.hash, walled.pool->pages());
+    const auto labels = sight.labels();
     for (std::size_t page = 0; page < labels.size(); ++page)
         if (labels[page]) {
             known.push_back(page);
@@ -128,19 +122,18 @@ void labelSlices(WalledGpuState& walled) {
         }
     if (known.size() < labels.size()) walled.pool->arrange(known);
     walled.pool->clear();
-    walled.colors = walled.sliceMap.hash.slices();
-    walled.bytesOf = SliceSpace::bytesOfSlices(walled.sliceMap.hash, walled.labels);
+    walled.bytesOf = SliceSpace::bytesOfSlices(walled.hash, walled.labels);
+    walled.regionOfSlice = sight.regions();
 }
 
-/// Halves that slices are in, by timing.
-void findHalvesOfSlices(WalledGpuState& walled) {
-    if (const auto& regions = walled.sight->regions()) {
-        walled.regionOfSlice =
-            dissect::regionsOfSlices(*regions, *walled.sliceMap.latencies, walled.sliceMap.hash.modulus);
-        return;
+void findSlices(WalledGpuState& walled) {
+    if (walled.options.blocks) {
+        walled.hash = walled.survey->slices->hash;
+        walled.regionOfSlice = walled.survey->slices->regionOfSlice;
+    } else {
+        labelSlices(walled);
     }
-    for (unsigned slice = 0; slice < walled.colors; ++slice)
-        walled.regionOfSlice.push_back({static_cast<std::uint8_t>(sideOfSlice(walled, slice)), 0});
+    walled.colors = walled.hash.slices();
 }
 
 void takePool(WalledGpuState& walled) {
@@ -189,8 +182,9 @@ WalledGpu::WalledGpu(gpu::Gpu& gpu, const WalledGpuOptions& options)
             throw Error("{} does not let pages be chosen: color by sides or slices", gpu.name());
         walled.colors = gpu.profile()->map.colors(kColoredPage);
     }
-    if (translated && walled.options.blocks && (!walled.survey || options.coloring != Coloring::sides))
-        throw Error("blocks that are kept elsewhere need a survey, and walls between sides");
+    if (translated && walled.options.blocks &&
+        (!walled.survey || walled.survey->slices.has_value() != (options.coloring == Coloring::slices)))
+        throw Error("blocks that are kept elsewhere need a survey for such walls");
     if (translated) takePool(walled);
     // Pages of this process's own have to be looked at all the same.
     if (!walled.survey || (translated && !walled.options.blocks)) walled.sight.emplace(gpu);
@@ -201,10 +195,7 @@ WalledGpu::WalledGpu(gpu::Gpu& gpu, const WalledGpuOptions& options)
         if (!walled.options.blocks) arrangeBySide(walled);
         walled.colors = 2;
     }
-    if (options.coloring == Coloring::slices) {
-        labelSlices(walled);
-        findHalvesOfSlices(walled);
-    }
+    if (options.coloring == Coloring::slices) findSlices(walled);
 }
 
 const L2Topology& WalledGpu::topology() const {
@@ -219,7 +210,7 @@ unsigned WalledGpu::colors() const {
 
 unsigned WalledGpu::sideOf(unsigned color) const {
     if (coloring() == Coloring::sides) return color;
-    return coloring() == Coloring::slices ? sideOfSlice(*state_, color) : 0;
+    return coloring() == Coloring::slices ? state_->regionOfSlice.at(color).side : 0;
 }
 
 dissect::L2Region WalledGpu::regionOf(unsigned color) const {
@@ -228,7 +219,7 @@ dissect::L2Region WalledGpu::regionOf(unsigned color) const {
 }
 
 bool WalledGpu::colorsNamed() const {
-    return coloring() != Coloring::slices || state_->sliceMap.named;
+    return coloring() != Coloring::slices || !state_->sliceSight || state_->sliceSight->map().named;
 }
 
 Bytes WalledGpu::memoryOf(const std::vector<unsigned>& colors) const {
@@ -305,13 +296,22 @@ std::shared_ptr<ColorSpace> WalledGpu::spaceOf(const std::vector<unsigned>& colo
         // Others had them before.
         pool.used = true;
         pool.most = walled.options.blocks->bytes();
-        pool.grow = [&walled, color = colors.front()](Bytes bytes) { return growBySide(walled, color, bytes); };
     }
     std::shared_ptr<ColorSpace> space;
     if (walled.options.coloring == Coloring::sides) {
+        if (walled.options.blocks)
+            pool.grow = [&walled](Bytes bytes) {
+                return grow(walled, bytes, [&](std::size_t place) { return walled.row.kindAt(place); });
+            };
         space = std::make_shared<SideSpace>(walled.gpu, pool, walled.row.mask, colors.front());
+    } else if (walled.options.blocks) {
+        const SliceLayout layout(walled.hash, walled.survey->slices->inBlock, colors, pool.most);
+        pool.grow = [&walled, layout](Bytes bytes) {
+            return grow(walled, bytes, [&](std::size_t place) { return layout.kindAt(place); });
+        };
+        space = std::make_shared<SliceSpace>(walled.gpu, pool, layout, walled.labels);
     } else {
-        space = std::make_shared<SliceSpace>(walled.gpu, pool, walled.sliceMap.hash, walled.labels, colors);
+        space = std::make_shared<SliceSpace>(walled.gpu, pool, walled.hash, walled.labels, colors);
     }
     walled.usedColors.insert(colors.begin(), colors.end());
     walled.spaces[colors] = space;
@@ -336,7 +336,7 @@ std::size_t WalledGpu::countWrongColors(const PartitionContext& tenant, const gp
         return static_cast<std::size_t>(std::count_if(sides.begin(), sides.end(), wrong));
     std::vector<dissect::Target> targets;
     for (std::size_t i = 0; i < samples; ++i) targets.push_back({addresses[i], sides[i]});
-    const auto slices = walled.sliceProbe->labeller().identify(targets);
+    const auto slices = walled.sliceSight->slicesOf(targets);
     return static_cast<std::size_t>(
         std::count_if(slices.begin(), slices.end(), [&](const auto& slice) { return !slice || wrong(*slice); }));
 }

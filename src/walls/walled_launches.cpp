@@ -123,6 +123,7 @@ CUmodule WalledContext::load(const void* image) {
     if (const driver::CUresult result = inner_.cuModuleLoadData(&module, walledModule.text.c_str());
         result != driver::CUDA_SUCCESS)
         throw Failure{result, whyNotLoaded(walledModule.text)};
+    if (space_) space_->loaded(module);
     modules_.emplace(module, std::move(content));
     return module;
 }
@@ -132,6 +133,7 @@ void WalledContext::unload(CUmodule module) {
     if (found == modules_.end()) throw Failure{driver::CUDA_ERROR_INVALID_HANDLE, "no such module inside the walls"};
     for (const CUfunction function : found->second.functions) functions_.erase(function);
     modules_.erase(found);
+    if (space_) space_->unloaded(module);
     check(inner_.cuModuleUnload(module), "cannot unload a module");
 }
 

@@ -9,6 +9,7 @@
 #include "arch/address_map.h"
 #include "arch/device_profile.h"
 #include "base/error.h"
+#include "dissect/map_file.h"
 #include "driver/simulated_driver.h"
 #include "gpu/gpu.h"
 #include "isolate/divided_gpu.h"
@@ -62,13 +63,14 @@ class Keepers : public testing::Test {
     }
     std::shared_ptr<KeptGpu> looked() {
         auto kept = KeptGpu::find(gpu_, book_);
-        kept->look(reserve());
+        kept->look(reserve(), nullptr);
         return kept;
     }
-    Lease join(const std::shared_ptr<KeptGpu>& kept, const std::string& name) {
+    Lease join(const std::shared_ptr<KeptGpu>& kept, const std::string& name,
+               walls::Coloring coloring = walls::Coloring::sides) {
         return book_.join(name, [&](const std::vector<Partition>& partitions) {
             // Simulated GPUs could also choose pages; keepers are for those that cannot.
-            walled_.emplace(makeWalledGpu(gpu_, walls::Coloring::sides, "", std::nullopt, kept));
+            walled_.emplace(makeWalledGpu(gpu_, coloring, "", std::nullopt, kept));
             return makePlan(divisibleGpuOf(gpu_, *walled_), partitions);
         });
     }
@@ -95,8 +97,8 @@ TEST_F(Keepers, KnowNothingUntilSomebodyHasLooked) {
     const auto kept = KeptGpu::find(gpu_, book_);
     ASSERT_NE(kept, nullptr);
     EXPECT_FALSE(kept->survey());
-    EXPECT_NE(refusal([&] { kept->take(0, {1, 1}); }).find("set the partitions"), std::string::npos);
-    kept->look(reserve());
+    EXPECT_NE(refusal([&] { kept->take({1, 1}); }).find("set the partitions"), std::string::npos);
+    kept->look(reserve(), nullptr);
     ASSERT_TRUE(kept->survey());
     EXPECT_EQ(kept->survey()->topology.sms(), 8u);
     EXPECT_EQ(kept->bytes() % kept->survey()->row.blockBytes(), 0u);
@@ -140,14 +142,63 @@ TEST_F(Keepers, ATenantGetsItsColorInSteps) {
     EXPECT_EQ(tenant.context().api().cuMemAlloc(&more, lease.share().memoryBytes), driver::CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-TEST_F(Keepers, GiveNobodyMemoryWithoutALeaseOrOfAnotherColor) {
+TEST_F(Keepers, FourTenantsHaveSlicesOfTheirOwn) {
+    const dissect::MapFile map = dissect::readMapFile(BULKHEAD_SOURCE_DIR "/results/h200/dissect.json");
+    const auto kept = KeptGpu::find(gpu_, book_);
+    kept->look(reserve(), &map);
+    ASSERT_TRUE(kept->survey()->slices);
+    EXPECT_EQ(kept->bytes() % (47 * kept->survey()->row.blockBytes()), 0u);
+    EXPECT_GT(kept->bytes(), kKept / 2);
+    book_.setPartitions(parsePartitions("A=25%,B=25%,C=25%,D=25%"));
+    std::vector<std::set<std::uint32_t>> slices;
+    for (const char* name : {"A", "B", "C", "D"}) {
+        // The keeper knows a tenant by its connection.
+        const Lease lease = join(KeptGpu::find(gpu_, book_), name, walls::Coloring::slices);
+        walls::PartitionContext tenant = walled_->enclose(wallsOf(lease.share(), *walled_));
+        const gpu::Buffer some = tenant.context().allocate(2_MiB),
+                          most = tenant.context().allocate(lease.share().memoryBytes - 3_MiB);
+        gpu_.context().makeCurrent();
+        slices.emplace_back();
+        for (const gpu::Buffer* buffer : {&some, &most})
+            for (const std::uint64_t address : tenant.sampleSectors(*buffer, 300, 5))
+                slices.back().insert(gpu_.profile()->map.locate(gpu_.context().physicalAddress(address)).slice);
+        EXPECT_EQ(slices.back().size(), lease.share().colors.size());
+        driver::CUdeviceptr more = 0;
+        tenant.context().makeCurrent();
+        EXPECT_EQ(tenant.context().api().cuMemAlloc(&more, 4_MiB), driver::CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    std::set<std::uint32_t> together;
+    for (const auto& ofTenant : slices) together.insert(ofTenant.begin(), ofTenant.end());
+    EXPECT_EQ(together.size(), slices[0].size() + slices[1].size() + slices[2].size() + slices[3].size());
+}
+
+TEST_F(Keepers, TenantsOfDifferentColorsHaveTheSameBlocks) {
+    BlockStore store(driver::simulatedDriver(), deviceOf(gpu_));
+    store.make(1, 0, 12_MiB);
+    ASSERT_EQ(store.blocks(), 6u);
+    using Label = dissect::PageLabel;
+    store.label(0, {Label{0, 0, 0}, Label{0, 0, 1}, Label{0, 0, 2}});
+    store.label(3, {Label{0, 0, 0}, std::nullopt, Label{0, 0, 1}});
+    EXPECT_THROW(store.label(6, {Label{}}), Error);
+    store.settle({4, 3, [](const Label& label) { return label.addend; }});
+    EXPECT_EQ(store.blocks(), 5u) << "what has no label is the driver's";
+    EXPECT_EQ(store.bytes(), 3 * dissect::kPageBytes) << "one of each kind: there is one of kind 2";
+    const std::vector<std::size_t> both = {0, 1, 3};
+    EXPECT_EQ(store.take(1, {0, 1}, {2, 1, 0}, 10), both);
+    EXPECT_EQ(store.take(2, {3}, {2, 1, 0}, 10), both) << "another color of the same blocks";
+    EXPECT_EQ(store.take(3, {1, 2}, {9, 9, 9}, 10), (std::vector<std::size_t>{2, 4})) << "color 1 is somebody's";
+    EXPECT_EQ(store.take(4, {2}, {9, 9, 9}, 2), (std::vector<std::size_t>{0, 1})) << "no more than its share";
+    EXPECT_EQ(store.blocksOf(1), 3u);
+    store.giveBack(1);
+    EXPECT_EQ(store.take(5, {0, 1}, {9, 0, 0}, 10), (std::vector<std::size_t>{0, 3}));
+}
+
+TEST_F(Keepers, GiveNobodyMemoryWithoutALeaseOrOfMoreColors) {
     const auto kept = looked();
-    EXPECT_NE(refusal([&] { kept->take(0, {1, 0}); }).find("has no lease"), std::string::npos);
+    EXPECT_NE(refusal([&] { kept->take({1, 0}); }).find("has no lease"), std::string::npos);
     book_.setPartitions(parsePartitions("A=50%,B=50%"));
     const Lease lease = join(kept, "A");
-    const unsigned own = lease.share().colors.front();
-    EXPECT_NE(refusal([&] { kept->take(1 - own, {1, 0}); }).find("no memory of color"), std::string::npos);
-    const auto taken = kept->take(own, {1, 1});
+    const auto taken = kept->take({1, 1});
     EXPECT_EQ(taken.size(), 2u);
     for (const auto& block : taken) gpu_.api().cuMemRelease(block.handle);
 }
@@ -157,11 +208,10 @@ TEST_F(Keepers, HaveBackWhatATenantTookOnceItIsGone) {
     book_.setPartitions(parsePartitions("A=50%,B=50%"));
     auto kept = KeptGpu::find(gpu_, book_);
     const Lease lease = join(owner, "A");
-    const unsigned own = lease.share().colors.front();
     const std::size_t most = 1000;
-    const auto all = kept->take(own, {most, most});
+    const auto all = kept->take({most, most});
     EXPECT_EQ(all.size() * owner->survey()->row.blockBytes(), owner->bytes());
-    EXPECT_TRUE(kept->take(own, {1, 1}).empty());
+    EXPECT_TRUE(kept->take({1, 1}).empty());
     EXPECT_NE(refusal([&] { KeptGpu::end(book_); }).find("tenants have memory"), std::string::npos);
     for (const auto& block : all) gpu_.api().cuMemRelease(block.handle);
     kept.reset();
@@ -169,7 +219,7 @@ TEST_F(Keepers, HaveBackWhatATenantTookOnceItIsGone) {
     auto again = KeptGpu::find(gpu_, book_);
     std::vector<walls::BlockSource::Block> taken;
     for (int i = 0; i < 100 && taken.empty(); ++i) {
-        taken = again->take(own, {most, most});
+        taken = again->take({most, most});
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     EXPECT_EQ(taken.size(), all.size());
@@ -225,7 +275,7 @@ TEST_F(Keepers, GiveNothingWhereOthersHaveIt) {
     std::vector<walls::BlockSource::Block> taken;
     {
         const Lease walled = join(owner, "B");
-        taken = owner->take(walled.share().colors.front(), {1000, 1000});
+        taken = owner->take({1000, 1000});
     }
     Share everything = {{"C", 1, 1}, {0}, {0}, owner->allBytes(), false};
     const Lease lease = book_.join(everything);
@@ -250,8 +300,7 @@ TEST_F(Keepers, AnswerNonsenseWithOneLineAndGoOn) {
     EXPECT_NE(answerTo({{"do", "make"}}).find("without a number"), std::string::npos);
     EXPECT_NE(answerTo({{"do", "make"}, {"pages_per_block", 0}, {"skip", 0}, {"bytes", 1}}).find("0 pages"),
               std::string::npos);
-    EXPECT_NE(answerTo({{"do", "settle"}, {"survey", {{"sms", "9"}}}, {"kinds", ""}}).find("no survey"),
-              std::string::npos);
+    EXPECT_NE(answerTo({{"do", "settle"}, {"survey", {{"sms", "9"}}}}).find("no survey"), std::string::npos);
     EXPECT_NE(answerTo({{"do", 1}}), "");
     EXPECT_EQ(answerTo({{"do", "state"}}), "");
     EXPECT_NE(KeptGpu::find(gpu_, book_), nullptr);

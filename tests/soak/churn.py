@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Tenants come and go in one half of a real GPU while programs in the other half are timed.
+"""Tenants come and go in parts of a real GPU while programs in another part are timed.
 
-churn.py --bulkhead FILE --program FILE [--gpu cuda:0] [--seconds 600] [--seed 1] [--json FILE]
+churn.py --bulkhead FILE --program FILE [--gpu cuda:0] [--partitions 2] [--map FILE] [--seconds 600] [--seed 1]
+         [--json FILE]
 
 PROGRAM is tests/soak/churn.cu, by nvcc -cudart shared with PTX, or by bulkhead cc. Uses an MPS daemon and a folder of
-leases of its own; changes no setting of the GPU. In the second half programs that stream, gather and fill memory join,
-work for some seconds, and leave, or are ended by isolate stop in the middle of a kernel. In the first half a program that
-waits for every access, and one that streams, are timed second by second: alone first, then beside all of it.
+leases of its own; changes no setting of the GPU. In all partitions but the first, programs that stream, gather and fill
+memory join, work for some seconds, and leave, or are ended by isolate stop in the middle of a kernel. In the first a
+program that waits for every access, and one that streams, are timed second by second: alone first, then beside all of it.
+More than two partitions need a map of the GPU, by bulkhead dissect.
 """
 
 import argparse
@@ -63,18 +65,19 @@ class Tenant:
 
 
 class Neighbours(threading.Thread):
-    """Tenants of the second half, one after the other."""
+    """Tenants of a partition, one after the other."""
 
-    def __init__(self, options, seed):
+    def __init__(self, options, partition, seed):
         super().__init__()
-        self.options, self.random, self.over, self.all, self.stopped = options, random.Random(seed), False, [], 0
+        self.options, self.partition, self.random = options, partition, random.Random(f"{partition}{seed}")
+        self.over, self.all, self.stopped = False, [], 0
 
     def run(self):
         while not self.over:
             mode = self.random.choice(["stream", "stream", "gather"])
-            megabytes = self.random.choice([64, 1000, 8000, 30000, 60000])
+            megabytes = self.random.choice([64, 1000, 8000, 30000, 60000]) * 2 // self.options.partitions
             seconds = self.random.choice([1, 3, 6, 10])
-            tenant = Tenant(self.options, "B", mode, seconds, megabytes, self.random.randrange(1 << 30))
+            tenant = Tenant(self.options, self.partition, mode, seconds, megabytes, self.random.randrange(1 << 30))
             self.all.append(tenant)
             if self.random.random() < 0.4:
                 deadline = time.monotonic() + 10
@@ -84,7 +87,7 @@ class Neighbours(threading.Thread):
                 if tenant.process.poll() is None:
                     tenant.end = "stopped"
                     subprocess.run([self.options.bulkhead, "isolate", "stop", "--gpu", self.options.gpu, "--partition",
-                                    "B"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+                                    self.partition], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
                     self.stopped += 1
             tenant.wait()
 
@@ -98,8 +101,8 @@ def timeline(began, victims, neighbours):
     rows = []
     for tenant in victims:
         for end, sample in zip(tenant.times, tenant.samples):
-            inside = [n for n in neighbours if n.works(end - 1, end)]
-            beside = f"{inside[0].mode}, {inside[0].megabytes} MB" if inside else "who comes or goes"
+            inside = [f"{n.mode}, {n.megabytes} MB" for n in neighbours if n.works(end - 1, end)]
+            beside = "; ".join(inside) or "who comes or goes"
             stopped = sum(n.end == "stopped" and n.left <= end for n in neighbours)
             rows.append({"second": round(end - began), "program": tenant.mode, "value": sample, "beside": beside,
                          "stopped before": stopped})
@@ -129,6 +132,8 @@ def main():
     parser.add_argument("--bulkhead", required=True)
     parser.add_argument("--program", required=True)
     parser.add_argument("--gpu", default="cuda:0")
+    parser.add_argument("--partitions", type=int, default=2)
+    parser.add_argument("--map")
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json")
@@ -140,28 +145,34 @@ def main():
     os.mkdir(folder + "/log")
     subprocess.run(["nvidia-cuda-mps-control", "-d"], check=True)
     isolate = [options.bulkhead, "isolate"]
-    victims, began = [("latency", 64, "ns"), ("stream", 8000, "GB/s")], time.monotonic()
-    rows, wrong, neighbours = [], [], Neighbours(options, options.seed)
+    victims, began = [("latency", 64, "ns"), ("stream", 8000 * 2 // options.partitions, "GB/s")], time.monotonic()
+    names = [chr(ord("A") + i) for i in range(options.partitions)]
+    rows, wrong, neighbours = [], [], [Neighbours(options, name, options.seed) for name in names[1:]]
     try:
-        subprocess.run(isolate + ["set", "--gpu", options.gpu, "--partitions", "A=50%,B=50%"], check=True,
-                       stdout=subprocess.DEVNULL)
+        subprocess.run(isolate + ["set", "--gpu", options.gpu, "--partitions",
+                        ",".join(f"{name}={100 // options.partitions}%" for name in names)]
+                       + (["--map", options.map] if options.map else []), check=True, stdout=subprocess.DEVNULL)
         alone = {mode: victim(options, mode, 8, megabytes) for mode, megabytes, _ in victims}
         for tenant in alone.values():
             if not tenant.samples:
-                raise SystemExit(f"churn.py: a program alone in its half says: {tenant.failure}")
-        neighbours.start()
+                raise SystemExit(f"churn.py: a program alone in its partition says: {tenant.failure}")
+        for one in neighbours:
+            one.start()
         beside = {mode: [] for mode, _, _ in victims}
         while time.monotonic() - began < options.seconds - 25:
             for mode, megabytes, _ in victims:
                 beside[mode].append(victim(options, mode, 20, megabytes))
-        neighbours.over = True
-        neighbours.join()
+        for one in neighbours:
+            one.over = True
+        for one in neighbours:
+            one.join()
+        came = [t for one in neighbours for t in one.all]
         for mode, _, unit in victims:
             tenants = beside[mode]
             rows.append(compare(mode, unit, alone[mode].samples, [s for t in tenants for s in t.samples]))
             if alone[mode].cycles:
                 rows.append(compare(mode, "cycles", alone[mode].cycles, [c for t in tenants for c in t.cycles]))
-        everybody = neighbours.all + [t for tenants in beside.values() for t in tenants] + list(alone.values())
+        everybody = came + [t for tenants in beside.values() for t in tenants] + list(alone.values())
         joins = sorted(t.joined for t in everybody if t.joined is not None)
         for tenant in everybody:
             if tenant.joined is None or tenant.failure or (tenant.end != "stopped" and tenant.end != [0, 0]):
@@ -170,28 +181,29 @@ def main():
         subprocess.run(isolate + ["clear", "--gpu", options.gpu], check=False)
         subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True, check=False)
         shutil.rmtree(folder, ignore_errors=True)
-    counts = {"tenants": len(everybody), "stopped": neighbours.stopped, "not right": len(wrong),
+    counts = {"tenants": len(everybody), "stopped": sum(one.stopped for one in neighbours), "not right": len(wrong),
               "median join": round(statistics.median(joins), 3), "longest join": round(joins[-1], 3)}
     print(json.dumps(rows, indent=1), json.dumps(counts), *wrong[:20], sep="\n")
     if options.json:
         version = subprocess.run([options.bulkhead, "--version"], capture_output=True, text=True, check=True).stdout
-        provenance = {"command": f"tests/soak/churn.py --seconds {options.seconds:g} --seed {options.seed}",
+        provenance = {"command": f"tests/soak/churn.py --partitions {options.partitions} --seconds {options.seconds:g} "
+                                 f"--seed {options.seed}",
                       "gpu": options.gpu, "version": re.search(r"[0-9.]+[0-9]", version).group(), "device": device(),
                       "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
-        victims_table = {"title": "Programs in one half of a GPU", "provenance": provenance,
+        victims_table = {"title": "Programs in one part of a GPU", "provenance": provenance,
                          "columns": [column("program"), column("unit"), column("alone"), column("beside"),
                                      column("worst second"), column("seconds"),
                                      column("loss in the worst second", "%")], "rows": rows}
         joins_table = {"title": "Tenants that came and went", "provenance": provenance,
                        "columns": [column("tenants"), column("stopped"), column("not right"),
                                    column("median join", "s"), column("longest join", "s")], "rows": [counts]}
-        seconds = timeline(began, [t for tenants in beside.values() for t in tenants], neighbours.all)
+        seconds = timeline(began, [t for tenants in beside.values() for t in tenants], came)
         seconds_table = {"title": "Second by second", "provenance": provenance,
                          "columns": [column("second"), column("program"), column("value", "ns or GB/s"),
                                      column("beside"), column("stopped before")], "rows": seconds}
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"schema": "bulkhead.result/1", "title": "Tenants come and go in one half of a GPU while programs "
-                       "in the other half are timed", "results": [victims_table, joins_table, seconds_table]}, file, indent=2)
+            json.dump({"schema": "bulkhead.result/1", "title": "Tenants come and go in parts of a GPU while programs in "
+                       "another part are timed", "results": [victims_table, joins_table, seconds_table]}, file, indent=2)
             file.write("\n")
     return 1 if wrong else 0
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 
@@ -8,9 +10,8 @@
 namespace bulkhead::walls {
 
 /// The real addresses of offsets in a space's window, by the PTX that kernels are given for them.
-inline std::vector<std::uint64_t> byDevice(gpu::Gpu& gpu, const ColorSpace& space,
-                                           const std::vector<std::uint64_t>& offsets, bool looksFirst,
-                                           Bytes constantBytes = 0) {
+inline std::vector<std::uint64_t> byDevice(gpu::Gpu& gpu, ColorSpace& space, const std::vector<std::uint64_t>& offsets,
+                                           bool looksFirst, Bytes constantBytes = 0) {
     const ptx::AccessTranslation t = space.translation(constantBytes);
     const std::string text =
         ".version 6.3\n.target sm_60\n.address_size 64\n" + t.constants +
@@ -22,12 +23,23 @@ inline std::vector<std::uint64_t> byDevice(gpu::Gpu& gpu, const ColorSpace& spac
         "mov.b64 {%low, %high}, %a; setp.eq.u32 %p, 0, 0;\n" +
         t.translate({"%a", looksFirst ? "%p" : "", "%low", "%high"}) + "\nst.global.u64 [%rd1], %a; ret;\n}\n";
     gpu::Context& context = gpu.context();
-    gpu::Kernel kernel = context.load(text.c_str()).kernel("k");
     const auto in = context.array(offsets);
     const auto out = context.array<std::uint64_t>(offsets.size());
-    gpu::Stream stream = context.createStream();
-    kernel.launch(stream, {static_cast<unsigned>(offsets.size())}, {1}, 0, in, out);
-    stream.synchronize();
+    context.makeCurrent();
+    const driver::DriverApi& api = context.api();
+    driver::CUmodule module = nullptr;
+    driver::CUfunction kernel = nullptr;
+    EXPECT_EQ(api.cuModuleLoadData(&module, text.c_str()), driver::CUDA_SUCCESS);
+    space.loaded(module);
+    EXPECT_EQ(api.cuModuleGetFunction(&kernel, module, "k"), driver::CUDA_SUCCESS);
+    driver::CUdeviceptr from = in.address(), to = out.address();
+    void* arguments[] = {&from, &to};
+    EXPECT_EQ(api.cuLaunchKernel(kernel, static_cast<unsigned>(offsets.size()), 1, 1, 1, 1, 1, 0, nullptr, arguments,
+                                 nullptr),
+              driver::CUDA_SUCCESS);
+    EXPECT_EQ(api.cuCtxSynchronize(), driver::CUDA_SUCCESS);
+    space.unloaded(module);
+    api.cuModuleUnload(module);
     return out.download();
 }
 

@@ -29,7 +29,7 @@ TEST_P(SideSpaces, DeviceAndHostAgreeAndKeepToTheSide) {
     const auto [mask, bytes] = GetParam();
     const Bytes chunk = Bytes{1} << std::countr_zero(mask);
     for (unsigned side = 0; side < 2; ++side) {
-        const SideSpace space(gpu, {kPool, bytes, false}, mask, side);
+        SideSpace space(gpu, {kPool, bytes, false}, mask, side);
         ASSERT_EQ(space.bytes(), bytes / 2);
         Random random(side + 1);
         std::vector<std::uint64_t> offsets;
@@ -54,7 +54,7 @@ TEST_P(SideSpaces, DeviceAndHostAgreeAndKeepToTheSide) {
 TEST_P(SideSpaces, NoOffsetLeadsOutOfWhatIsReserved) {
     auto gpu = gpu::Gpu::open("sim:gtx1080");
     const auto [mask, bytes] = GetParam();
-    const SideSpace space(gpu, {kPool, bytes, false}, mask, 1);
+    SideSpace space(gpu, {kPool, bytes, false}, mask, 1);
     Random random(7);
     std::vector<std::uint64_t> offsets;
     for (int i = 0; i < 500; ++i) offsets.push_back(random.next());

@@ -19,7 +19,7 @@ namespace {
 using dissect::PageLabel;
 using dissect::ResidueHash;
 
-constexpr SpanSize kPool = 0x7f00'0020'0000, kNowhere = 0x7e00'0000'0000;
+constexpr SpanSize kPool = 0x7f00'0200'0000, kNowhere = 0x7e00'0000'0000;
 constexpr Bytes kPage = PagePool::kPageBytes, kRow = 4_GiB;
 
 /// Independent parities of offset bits from `unitShift` on.
@@ -63,24 +63,26 @@ unsigned sliceAt(const ResidueHash& hash, const std::vector<PageLabel>& pages, B
 /// A layout with its tables.
 struct Row {
     SliceLayout layout;
-    std::vector<SpanSize> pages;
+    std::vector<SpanSize> blocks;
     SliceColor color;
 
     Row(const ResidueHash& hash, const std::vector<PageLabel>& labels, const std::vector<unsigned>& slices)
-        : layout(hash, labels, slices), pages(layout.pages(kPool, kNowhere)), color(layout.color(kRow)) {
+        : Row(SliceLayout(hash, labels, slices)) {}
+    explicit Row(SliceLayout made)
+        : layout(std::move(made)), blocks(layout.addresses(kPool, kNowhere)), color(layout.color(kRow)) {
         color.offsets = layout.offsets().data();
-        color.pages = pages.data();
+        color.blocks = blocks.data();
         color.list = layout.list().empty() ? nullptr : layout.list().data();
     }
 };
 
 /// Every unit of these slices, once each, and nothing else: wherever an offset of the row leads.
-void expectExact(const ResidueHash& hash, const std::vector<PageLabel>& pages, const std::vector<unsigned>& slices) {
-    const Row row(hash, pages, slices);
+void expectExact(const ResidueHash& hash, const std::vector<PageLabel>& pages, const std::vector<unsigned>& slices,
+                 const Row& row, const std::vector<ColoredHeap::Piece>& pieces) {
     const std::set<unsigned> wanted(slices.begin(), slices.end());
     const Bytes unit = Bytes{1} << SliceLayout::unitShift(hash);
     std::vector<bool> met(pages.size() * kPage / unit, false);
-    for (const ColoredHeap::Piece& piece : row.layout.pieces())
+    for (const ColoredHeap::Piece& piece : pieces)
         for (Bytes offset = piece.offset; offset < piece.offset + piece.bytes; offset += unit) {
             const Bytes at = row.color.address(offset) - kPool;
             ASSERT_LT(at, pages.size() * kPage) << offset;
@@ -97,10 +99,15 @@ void expectExact(const ResidueHash& hash, const std::vector<PageLabel>& pages, c
     Random random(3);
     for (int i = 0; i < 2000; ++i) {
         const SpanSize real = row.color.address(random.below(kRow));
-        if (real / kPage == kNowhere / kPage) continue;
+        if (real - kNowhere < kRow) continue;
         ASSERT_LT(real - kPool, pages.size() * kPage);
         ASSERT_TRUE(wanted.count(sliceAt(hash, pages, real - kPool)));
     }
+}
+
+void expectExact(const ResidueHash& hash, const std::vector<PageLabel>& pages, const std::vector<unsigned>& slices) {
+    const Row row(hash, pages, slices);
+    expectExact(hash, pages, slices, row, row.layout.pieces());
 }
 
 std::vector<unsigned> randomSlices(Random& random, unsigned of) {
@@ -182,6 +189,46 @@ TEST(SliceLayouts, WherePagesOfAKindRunOutNoMemoryIsLost) {
     const SliceLayout layout(hash, pages, {2, 3});
     EXPECT_GT(layout.pieces().size(), 1u);
     expectExact(hash, pages, {2, 3});
+}
+
+/// Blocks of pages that follow each other, in physical memory too: what bits above a block invert is the block's own.
+TEST(SliceLayouts, RowsGrowByBlocks) {
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+        SCOPED_TRACE(seed);
+        Random random(seed);
+        const std::uint32_t modulus = seed % 2 == 0 ? 7 : 13;
+        const ResidueHash hash = indexModulo(random, modulus, 4 + random.below(3), 1, 12);
+        const auto inPages = [&](std::size_t page) { return (page << hash.parities.size()) % modulus; };
+        const std::size_t perBlock = std::size_t{1} << random.below(4), count = modulus + random.below(5);
+        std::vector<PageLabel> inBlock = pagesInOrder(random, hash, perBlock);
+        inBlock.front() = {};
+        // What address bits invert, they invert together.
+        for (std::size_t page = 1; page < perBlock; ++page) {
+            const std::size_t low = page & (~page + 1), rest = page ^ low;
+            if (rest == 0) continue;
+            inBlock[page].groupFlips = inBlock[low].groupFlips ^ inBlock[rest].groupFlips;
+            inBlock[page].flips = inBlock[low].flips ^ inBlock[rest].flips;
+        }
+        const std::vector<unsigned> slices = randomSlices(random, hash.slices());
+        SliceLayout layout(hash, inBlock, slices, 2 * count * perBlock * kPage);
+        std::vector<PageLabel> pages;
+        Bytes before = 0;
+        for (std::size_t block = 0; block < count; ++block) {
+            PageLabel label = pagesInOrder(random, hash, 1).front();
+            label.addend = layout.kindAt(block);
+            EXPECT_EQ((layout.kindAt(block + 1) + modulus - layout.kindAt(block)) % modulus, inPages(perBlock));
+            layout.append(label);
+            for (const PageLabel& place : inBlock)
+                pages.push_back({label.groupFlips ^ place.groupFlips, label.flips ^ place.flips,
+                                 (label.addend + place.addend) % modulus});
+            EXPECT_GT(layout.bytesBefore(block + 1), before);
+            before = layout.bytesBefore(block + 1);
+        }
+        expectExact(hash, pages, slices, Row(layout), {{0, before}});
+        PageLabel other;
+        other.addend = (layout.kindAt(count) + 1) % modulus;
+        EXPECT_THROW(layout.append(other), Error) << "a block of another kind";
+    }
 }
 
 TEST(SliceLayouts, ReciprocalsAreExactForRowsOfAnySize) {

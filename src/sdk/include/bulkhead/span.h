@@ -94,36 +94,40 @@ struct SideColorOf {
 using SideColor = SideColorOf<1>;
 
 /// The same for memory of some slices of the L2. Slices repeat after so many chunks of a row, a turn, of which the
-/// color has some. Chunks fill pages, and two tables tell where a page is and where a chunk's units are in it.
+/// color has some. Chunks fill blocks, and tables tell where a block is and where a chunk's units are in it: each part
+/// of a unit's number in its block inverts bits of an offset.
 struct SliceColor {
-    /// One of a turn that the color has: its first unit, and where the offsets of its kind begin.
+    static constexpr int kParts = 3;
+    /// One of a turn that the color has: its first unit, and the bits of offsets that its kind inverts.
     struct Chunk {
-        unsigned unit, offsets;
+        unsigned unit, kind;
     };
 
-    const unsigned* offsets = nullptr;   ///< in a page, of its units in the row's order
-    const SpanSize* pages = nullptr;     ///< addresses; an offset's bits are inverted where an address has ones
+    const unsigned* offsets = nullptr;   ///< that parts of a unit's number stand for, part by part
+    const SpanSize* blocks = nullptr;    ///< addresses, with the bits that are inverted in a block
     const Chunk* list = nullptr;         ///< of a turn; null where the color has the first chunks of each
-    unsigned lastPage = 0;               ///< at which and after which there is nothing
-    unsigned firstOffset = 0;            ///< of the color's kind, where there is no list
+    unsigned lastBlock = 0;              ///< at which and after which there is nothing
+    unsigned kind = 0;                   ///< of all of the color's chunks, where there is no list
     unsigned unitShift = 0;              ///< a unit has 2^unitShift bytes,
     unsigned chunkShift = 0;             ///< a chunk 2^chunkShift units,
-    unsigned pageShift = 0;              ///< a page 2^pageShift units of the row
+    unsigned blockShift = 0;             ///< a block 2^blockShift units of the row
+    unsigned partShift = 0;              ///< bits of a part
     unsigned served = 1, turnUnits = 1;  ///< chunks of a turn that the color has, and units of all of its chunks
     unsigned magic = 0, magicShift = 0;  ///< chunk x magic >> magicShift is chunk / served
 
     BULKHEAD_VIEW SpanSize address(SpanSize offset) const {
         const unsigned unit = static_cast<unsigned>(offset >> unitShift), chunk = unit >> chunkShift;
         const unsigned turn = static_cast<unsigned>(SpanSize{chunk} * magic >> magicShift);
-        unsigned place = turn * (turnUnits - (served << chunkShift)) + unit, kind = firstOffset;
+        unsigned place = turn * (turnUnits - (served << chunkShift)) + unit, within = kind;
         if (list != nullptr) {
             const Chunk found = list[chunk - turn * served];
             place = turn * turnUnits + found.unit + (unit & ((1u << chunkShift) - 1));
-            kind = found.offsets;
+            within = found.kind;
         }
-        const SpanSize within = offsets[kind + (place & ((1u << pageShift) - 1))];
-        const unsigned page = place >> pageShift;
-        return (pages[page < lastPage ? page : lastPage] ^ within) | (offset & ((SpanSize{1} << unitShift) - 1));
+        const unsigned block = place >> blockShift, part = (1u << partShift) - 1;
+        unsigned left = place & ((1u << blockShift) - 1);
+        for (unsigned i = 0; i < kParts; ++i, left >>= partShift) within ^= offsets[(i << partShift) + (left & part)];
+        return (blocks[block < lastBlock ? block : lastBlock] ^ within) | (offset & ((SpanSize{1} << unitShift) - 1));
     }
 };
 
