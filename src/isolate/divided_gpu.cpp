@@ -122,6 +122,7 @@ DivisibleGpu divisibleGpuOf(gpu::Gpu& gpu, const walls::WalledGpu& walled) {
     DivisibleGpu t;
     t.gpu = gpu.name();
     t.regionOfSm = walled.topology().regionOf;
+    t.smsTogether = walled.smsTogether();
     if (walled.coloring() == walls::Coloring::none) {
         // Memory is everybody's, and nothing limits how many share it.
         t.regionOfColor = t.regionOfSm;

@@ -226,7 +226,10 @@ const Share& Plan::find(const std::string& name) const {
 
 Plan makePlan(DivisibleGpu topology, const std::vector<Partition>& partitions) {
     validate(partitions, "partitions");
-    const std::vector<unsigned> smCounts = divide(topology.sms(), sharesOf(partitions, &Partition::sms), "SMs");
+    std::vector<unsigned> smCounts =
+        divide(topology.sms() / topology.smsTogether, sharesOf(partitions, &Partition::sms),
+               topology.smsTogether == 1 ? "SMs" : "groups of SMs");
+    for (unsigned& count : smCounts) count *= topology.smsTogether;
     const std::vector<unsigned> colorCounts =
         divide(topology.colors(), sharesOf(partitions, &Partition::memory),
                topology.colors() == 1 ? "color of " + topology.gpu : "colors of " + topology.gpu);

@@ -17,6 +17,7 @@ struct DivisibleGpu {
     /// Where colors have part in both halves of a side, all halves are 0.
     std::vector<dissect::L2Region> regionOfSm, regionOfColor;
     unsigned slicesPerColor = 0;  ///< for pictures; 0 where it is not known
+    unsigned smsTogether = 1;     ///< that one partition has to have, in the order of a region's SMs
     Bytes memoryBytes = 0;
 
     unsigned sms() const { return static_cast<unsigned>(regionOfSm.size()); }

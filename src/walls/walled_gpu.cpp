@@ -201,6 +201,10 @@ WalledGpu::WalledGpu(gpu::Gpu& gpu, const WalledGpuOptions& options)
 const L2Topology& WalledGpu::topology() const {
     return state_->topology;
 }
+unsigned WalledGpu::smsTogether() const {
+    if (!state_->survey || state_->survey->regionOfGroup.empty()) return 1;
+    return state_->topology.sms() / static_cast<unsigned>(state_->survey->regionOfGroup.size());
+}
 Coloring WalledGpu::coloring() const {
     return state_->options.coloring;
 }

@@ -93,6 +93,9 @@ class WalledGpu {
 
     const L2Topology& topology() const;
     Coloring coloring() const;
+    /// So many SMs of a region that follow each other can only be given together: the driver's smallest groups, where a
+    /// survey tells no more of them.
+    unsigned smsTogether() const;
     /// How many colors there are: of pages as many as the address hash allows, 2 sides, or as many as slices.
     unsigned colors() const;
     /// The side of the L2 that a color belongs to.

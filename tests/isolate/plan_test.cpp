@@ -126,6 +126,24 @@ TEST(Plan, AShareThatIsNoRegionGetsWhatItAskedFor) {
     EXPECT_EQ(sides.size(), 1u);
 }
 
+TEST(Plan, SmsThatTheDriverGivesTogetherStayTogether) {
+    DivisibleGpu gpu = quartered();
+    gpu.smsTogether = 2;
+    for (const char* partitions : {"A=33%,B=33%,C=33%", "A=20%,B=33%,C=10%", "A=1%,B=99%"}) {
+        const Plan plan = makePlan(gpu, parsePartitions(partitions));
+        for (const dissect::L2Region region : dissect::kL2Regions) {
+            std::vector<unsigned> sms;
+            for (unsigned sm = 0; sm < gpu.sms(); ++sm)
+                if (gpu.regionOfSm[sm] == region) sms.push_back(sm);
+            for (const Share& share : plan.shares)
+                for (std::size_t i = 0; i + 1 < sms.size(); i += 2)
+                    EXPECT_EQ(std::count(share.sms.begin(), share.sms.end(), sms[i]),
+                              std::count(share.sms.begin(), share.sms.end(), sms[i + 1]))
+                        << partitions << ", SM " << sms[i];
+        }
+    }
+}
+
 TEST(Plan, ThePictureSaysWhoLiesOnBothSides) {
     const std::string thirds = draw(makePlan(quartered(), equalPartitions(3)));
     EXPECT_NE(thirds.find("side 1, half 0"), std::string::npos) << thirds;
