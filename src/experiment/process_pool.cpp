@@ -17,9 +17,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "experiment/interruption.h"
 
 namespace bulkhead::experiment {
 namespace {
+
+constexpr int kListenMs = 200;
 
 struct Worker {
     std::size_t index = 0;
@@ -41,6 +44,7 @@ bool writeAll(int file, std::string_view bytes) {
                                const std::function<std::string(std::size_t)>& work) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);  // it ended before we could ask to end with it
+    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);  // the parent's to note
     std::string told;
     bool good = true;
     try {
@@ -94,18 +98,24 @@ WorkResult resultOf(Worker& worker, pid_t child) {
     return {"", worker.heard.empty() ? "its process ended too early" : std::move(worker.heard), 0};
 }
 
-/// Children, from which at least one has something to tell.
+/// Children that have something to tell; none after a while in which nobody has.
 std::vector<pid_t> talkative(const std::map<pid_t, Worker>& running) {
     std::vector<pollfd> files;
     files.reserve(running.size());
     for (const auto& [child, worker] : running) files.push_back({worker.words, POLLIN, 0});
-    if (poll(files.data(), files.size(), -1) < 0 && errno != EINTR)
+    if (poll(files.data(), files.size(), kListenMs) < 0 && errno != EINTR)
         throw Error("cannot wait for processes: {}", std::strerror(errno));
     std::vector<pid_t> children;
     std::size_t i = 0;
     for (const auto& [child, worker] : running)
         if (files[i++].revents != 0) children.push_back(child);
     return children;
+}
+
+void endAll(std::map<pid_t, Worker>& running) {
+    for (const auto& [child, worker] : running) kill(child, SIGKILL);
+    for (auto& [child, worker] : running) resultOf(worker, child);
+    running.clear();
 }
 
 }  // namespace
@@ -120,7 +130,12 @@ void inProcesses(std::size_t count, unsigned jobs, const std::function<std::stri
             Worker worker = start(next++, work, child);
             running[child] = std::move(worker);
         }
-        for (const pid_t child : talkative(running)) {
+        const std::vector<pid_t> heard = talkative(running);
+        if (isInterrupted()) {
+            endAll(running);
+            throw Interrupted();
+        }
+        for (const pid_t child : heard) {
             const auto found = running.find(child);
             if (hear(found->second)) continue;
             Worker worker = std::move(found->second);

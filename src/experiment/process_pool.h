@@ -15,7 +15,7 @@ struct WorkResult {
 
 /// Does `count` pieces of work, at most `jobs` at a time, each in a process of its own: the simulated driver has one
 /// lock a process. `work(i)` runs in the child; `ended(i, result)` is told here, as each ends. The children end with
-/// this process. No other thread may run.
+/// this process. No other thread may run. Throws Interrupted.
 void inProcesses(std::size_t count, unsigned jobs, const std::function<std::string(std::size_t)>& work,
                  const std::function<void(std::size_t, const WorkResult&)>& ended);
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "experiment/interruption.h"
 
 namespace bulkhead::experiment {
 namespace {
@@ -51,6 +52,26 @@ TEST(ProcessPool, tellWhyAPieceFailed) {
     EXPECT_EQ(results[1].why, "no luck");
     EXPECT_NE(results[2].why.find("signal 9"), std::string::npos);
     EXPECT_EQ(results[3].why, "its process ended too early");
+}
+
+TEST(ProcessPool, endsItsProcessesWhenItIsInterrupted) {
+    const auto interrupted = [] {
+        catchInterrupts();
+        std::size_t ended = 0;
+        try {
+            inProcesses(
+                3, 2,
+                [](std::size_t i) -> std::string {
+                    if (i == 0) kill(getppid(), SIGINT);
+                    for (;;) pause();
+                },
+                [&](std::size_t, const WorkResult&) { ++ended; });
+        } catch (const Interrupted&) {
+            std::_Exit(ended == 0 ? 42 : 1);  // with no child left, for which this would wait
+        }
+        std::_Exit(2);
+    };
+    EXPECT_EXIT(interrupted(), testing::ExitedWithCode(42), "");
 }
 
 }  // namespace
