@@ -22,6 +22,7 @@
 #include "cli/style.h"
 #include "cli/verbs.h"
 #include "corun/worker.h"
+#include "experiment/interruption.h"
 
 namespace bulkhead::cli {
 
@@ -217,6 +218,9 @@ int main(int count, char** arguments) {
         return bulkhead::cli::run(count, arguments);
     } catch (const std::filesystem::filesystem_error& e) {
         return bulkhead::cli::fail(fmt::format("{}: {}", e.path1().string(), e.code().message()));
+    } catch (const bulkhead::experiment::Interrupted&) {
+        bulkhead::cli::fail("interrupted");
+        return bulkhead::cli::kInterrupted;
     } catch (const std::bad_alloc&) {
         return bulkhead::cli::fail("out of memory");
     } catch (const std::exception& e) {

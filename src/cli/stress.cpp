@@ -26,7 +26,6 @@
 namespace bulkhead::cli {
 namespace {
 
-constexpr int kInterrupted = 130;  // as shells say it of Ctrl-C
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40, kMostAccesses = std::uint64_t{1} << 32;
 
 struct StressOptions {
@@ -203,19 +202,25 @@ void expectPrograms(const stress::Options& options) {
         if (corun::isProgram(victim)) expectProgram(corun::wordsOf(victim).front());
 }
 
-/// Samples of a simulated GPU can be runs of a cluster. A real one is measured where this is.
+/// Samples of a simulated GPU can be runs, which are kept and done side by side or by a cluster.
+bool asRuns(const StressOptions& o) {
+    return onSlurm(o.batch) || !o.batch.store.empty() || o.batch.jobs > 0;
+}
+
+/// A real GPU is measured where this is, one sample after the other.
 void expectPlace(const StressOptions& o, const stress::Options& options) {
-    if (!onSlurm(o.batch)) {
-        if (options.searchBudget == 0 && (!o.batch.store.empty() || o.batch.jobs > 0))
-            throw Error(
-                "stress: --store and --jobs need --on slurm or --search: else, samples are taken one by one and "
-                "not kept");
-        return;
-    }
-    if (!gpu::capabilitiesOf(options.pair.gpu).deterministic)
+    const bool slurm = onSlurm(o.batch);
+    if (!slurm && (!asRuns(o) || options.searchBudget > 0)) return;
+    const bool simulated = gpu::capabilitiesOf(options.pair.gpu).deterministic;
+    if (!simulated && slurm)
         throw Error("stress: --on slurm is for simulated GPUs: run this on the machine with {}", options.pair.gpu);
+    if (!simulated)
+        throw Error(
+            "stress: --store and --jobs are for simulated GPUs: samples of {} are taken one by one and not kept",
+            options.pair.gpu);
     if (options.secondsPerCell > 0)
-        throw Error("stress: --on slurm takes each sample for itself: leave out --cell-limit");
+        throw Error("stress: {} takes each sample for itself: leave out --cell-limit",
+                    slurm ? "--on slurm" : "--store or --jobs");
 }
 
 void measure(const StressOptions& o, const stress::Options& options, stress::Outcome& outcome) {
@@ -228,7 +233,7 @@ void measure(const StressOptions& o, const stress::Options& options, stress::Out
             executorOf(o.batch));
         return stress::search(options, outcome, batch, tell);
     }
-    if (onSlurm(o.batch)) {
+    if (asRuns(o)) {
         stress::SampleBatch batch({storeFolder(o.batch), thisProgram(), warnOnce}, executorOf(o.batch));
         return stress::stress(options, outcome, batch);
     }

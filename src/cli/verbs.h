@@ -12,7 +12,7 @@
 namespace bulkhead::cli {
 
 /// What every verb returns. Bad usage and bad input leave as Error and become 2.
-enum ExitCode : int { kDone = 0, kCheckFailed = 1, kBadInput = 2 };
+enum ExitCode : int { kDone = 0, kCheckFailed = 1, kBadInput = 2, kInterrupted = 130 /* as shells say it of Ctrl-C */ };
 
 using Action = std::function<int()>;
 

@@ -40,6 +40,9 @@ const Words kCompare = {"compare", "--workloads", "VA", "--schedulers", "gto,lrr
 const Words kEvaluate = {"isolate", "evaluate", "--applications", "VA", "--neighbours", "VA",
                          "--size",  "test",     "--methods",      "cp", "--csv",        "-"};
 const Words kReproduce = {"reproduce", "interference", "--figures", "table1", "--samples", "1", "--accesses", "256"};
+const Words kStress = {"stress",    "--victim", "latency",    "--aggressors", "compute,evict-random",
+                       "--samples", "3",        "--accesses", "64",           "--csv",
+                       "-"};
 
 Words in(const Words& command, const fs::path& store) {
     Words words = command;
@@ -52,7 +55,7 @@ std::ptrdiff_t lines(const std::string& text) {
 }
 
 TEST(KeptRuns, DamageIsSaidOnceAndMadeAgain) {
-    for (const Words& command : {kCompare, kEvaluate, kReproduce}) {
+    for (const Words& command : {kCompare, kEvaluate, kReproduce, kStress}) {
         SCOPED_TRACE(command[1]);
         const TemporaryDirectory folder;
         const Outcome first = run(in(command, folder.path()));
@@ -73,6 +76,17 @@ TEST(KeptRuns, DamageIsSaidOnceAndMadeAgain) {
             EXPECT_EQ(mended.err, "");
         }
     }
+}
+
+TEST(KeptRuns, SamplesAreTheSameOneByOneAndAsRuns) {
+    const TemporaryDirectory folder;
+    const Outcome oneByOne = run(kStress), asRuns = run(in(kStress, folder.path()));
+    EXPECT_EQ(oneByOne.exitCode, 0) << oneByOne.err;
+    EXPECT_EQ(asRuns.out, oneByOne.out);
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 6);  // three beside each of two aggressors
+    Words limited = in(kStress, folder.path());
+    limited.insert(limited.end(), {"--cell-limit", "5"});
+    expectRefused(limited, "leave out --cell-limit");
 }
 
 TEST(KeptRuns, WithoutAHomeNothingIsKept) {
