@@ -10,6 +10,11 @@ std::string shellQuoted(std::string_view word) {
     return quoted + "'";
 }
 
+std::string shellWord(std::string_view word) {
+    const bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$`*?[]{}()<>|&;!#~") == std::string_view::npos;
+    return plain ? std::string(word) : shellQuoted(word);
+}
+
 std::vector<std::string> shellWords(std::string_view text, const std::string& where) {
     std::vector<std::string> words;
     bool inside = false;  // of a word, which may be empty: ''

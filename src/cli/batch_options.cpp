@@ -61,6 +61,10 @@ std::string thisProgram() {
 }
 
 void showProgress(const experiment::Progress& p) {
+    if (streamsProgress())
+        return streamProgress(static_cast<double>(p.done) / static_cast<double>(p.of),
+                              fmt::format("{} of {} runs{}", p.done, p.of, p.last.empty() ? "" : " (" + p.last + ")"),
+                              p.secondsLeft);
     if (isatty(STDERR_FILENO) == 0) return;
     if (p.done == p.of) {
         fmt::print(stderr, "\r\x1b[K");

@@ -31,7 +31,7 @@ std::filesystem::path storeFolder(const BatchOptions&);
 std::string thisProgram();
 /// On standard error, a line each, and the same line once.
 void warnOnce(const std::string& line);
-/// On a terminal, in one line.
+/// On a terminal, in one line; for a program that reads it, as it likes.
 void showProgress(const experiment::Progress&);
 
 /// What does its runs, with progress on a terminal. Throws Error where that cannot be.

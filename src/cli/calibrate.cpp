@@ -54,7 +54,6 @@ void writeProfile(const CalibrateOptions& o, const gpu::Gpu& gpu, calibrate::Cal
 
 int runCalibrate(const CalibrateOptions& o) {
     if (o.limit == 0) throw Error("--limit 0: must be more than 0 seconds");
-    if (o.out == "-" && o.json == "-") throw Error("calibrate: only one of --out and --json can be standard output");
     expectOutputs({o.out, o.json});
     gpu::SimulationOptions simulation;
     simulation.settings = o.settings;

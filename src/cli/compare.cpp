@@ -102,7 +102,7 @@ void writeWatched(const CompareOptions& o, const compare::Comparison& c) {
 int runCompare(const CompareOptions& o) {
     const compare::Plan plan = planOf(o);
     const metrics::Output counters = metrics::parseOutput(o.metrics, "--metrics");
-    expectOutputs({o.json, o.csv, o.html, counters.file});
+    expectOutputs({o.json, o.csv, o.html, counters.place()});
     for (const std::string& folder : {o.timelines, o.observed}) {
         expectFolder(folder);
         if (!folder.empty()) makeFolder(folder);

@@ -51,9 +51,12 @@ class Narrator final : public dissect::Listener {
     void step(const std::string& what) override {
         clear();
         timeLeft_ = TimeLeft();
+        step_ = what;
+        if (streamsProgress()) return streamProgress(0, what);
         if (!quiet_) fmt::print(stderr, "{}\n", what);
     }
     void progress(double fraction) override {
+        if (streamsProgress()) return stream(fraction);
         if (quiet_ || !terminal_) return;
         constexpr int kWidth = 40;
         const int full = static_cast<int>(fraction * kWidth);
@@ -75,8 +78,16 @@ class Narrator final : public dissect::Listener {
         fmt::print(stderr, "\r\x1b[K");
         shown_ = false;
     }
+    /// A few times a second.
+    void stream(double fraction) {
+        constexpr double kPauseS = 0.25;
+        if (sinceStreamed_.elapsed() < kPauseS) return;
+        sinceStreamed_ = TimeLeft();
+        streamProgress(fraction, step_, timeLeft_.seconds(fraction));
+    }
     bool quiet_, terminal_, shown_ = false;
-    TimeLeft timeLeft_;
+    std::string step_;
+    TimeLeft timeLeft_, sinceStreamed_;
 };
 
 Result summary(const std::string& gpu, const std::vector<dissect::Finding>& findings) {
@@ -175,7 +186,7 @@ int runDissect(const DissectOptions& o) {
     if (!o.html.empty()) writeOutput(o.html, report::html(results.front().title, results));
     if (!o.json.empty()) {
         writeJson(o.json, dissectionJson(results, found));
-    } else if (o.html != "-") {
+    } else if (o.html != "-" && o.out != "-") {
         writeOutput("-", tableText(results.front()) + fmt::format("{:.3g} s of GPU time\n", found.gpuSeconds) +
                              answerText(results.front()));
     }

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -33,12 +34,7 @@ std::string typedCommand;
 /// Arguments as a shell would take them again.
 std::string joined(int count, char** arguments) {
     std::string line = "bulkhead";
-    for (int i = 1; i < count; ++i) {
-        const std::string argument = arguments[i];
-        const bool plain =
-            !argument.empty() && argument.find_first_of(" \t\n\"'\\$`*?[]{}()<>|&;!#~") == std::string::npos;
-        line += ' ' + (plain ? argument : shellQuoted(argument));
-    }
+    for (int i = 1; i < count; ++i) line += ' ' + shellWord(arguments[i]);
     return line;
 }
 
@@ -169,6 +165,7 @@ void refuseGiven(const CommandLine& line, std::initializer_list<const char*> opt
 }
 
 void expectOutputs(std::initializer_list<std::string> files) {
+    if (std::count(files.begin(), files.end(), "-") > 1) throw Error("only one output can go to standard output (-)");
     for (const std::string& file : files)
         if (!file.empty() && file != "-") expectWritable(file);
 }

@@ -5,6 +5,10 @@
 
 #include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/environment.h"
+#include "base/json.h"
 
 namespace bulkhead::cli {
 namespace {
@@ -29,11 +33,26 @@ double TimeLeft::elapsed() const {
     return std::chrono::duration<double>(Clock::now() - start_).count();
 }
 
-std::string TimeLeft::words(double fraction) const {
+std::optional<double> TimeLeft::seconds(double fraction) const {
     constexpr double kEnough = 0.01, kSoonS = 0.5;
     const double soFar = elapsed();
-    if (fraction < kEnough || soFar < kSoonS) return {};
-    return fmt::format(", {} left", clockTime(soFar * (1 / fraction - 1)));
+    if (fraction < kEnough || soFar < kSoonS) return std::nullopt;
+    return soFar * (1 / fraction - 1);
+}
+
+std::string TimeLeft::words(double fraction) const {
+    const std::optional<double> left = seconds(fraction);
+    return left ? fmt::format(", {} left", clockTime(*left)) : "";
+}
+
+bool streamsProgress() {
+    return environment("BULKHEAD_PROGRESS") == "json";
+}
+
+void streamProgress(double fraction, const std::string& text, std::optional<double> secondsLeft) {
+    nlohmann::ordered_json line = {{"progress", fraction}, {"text", text}};
+    if (secondsLeft) line["seconds_left"] = std::round(*secondsLeft);
+    fmt::print(stderr, "{}\n", jsonText(line));
 }
 
 ProgressLine::ProgressLine() : terminal_(isatty(2) != 0), last_(Clock::now()) {}
@@ -46,14 +65,17 @@ void ProgressLine::clear() {
 }
 
 void ProgressLine::update(std::uint64_t cycles, std::uint64_t warpInstructions, double fraction) {
-    if (!terminal_) return;
+    const bool read = streamsProgress();
+    if (!terminal_ && !read) return;
     const auto now = Clock::now();
     if (now - last_ < std::chrono::milliseconds(250)) return;
     last_ = now;
     const double elapsed = timeLeft_.elapsed();
+    const std::string so = fmt::format("{} cycles, {} warp instructions/s", count(static_cast<double>(cycles)),
+                                       count(static_cast<double>(warpInstructions) / elapsed));
+    if (read) return streamProgress(fraction, so, timeLeft_.seconds(fraction));
     const std::string left = fraction > 0 ? fmt::format(", {:.0f} %{}", fraction * 100, timeLeft_.words(fraction)) : "";
-    fmt::print(stderr, "\r\x1b[K{} cycles, {} warp instructions/s{}", count(static_cast<double>(cycles)),
-               count(static_cast<double>(warpInstructions) / elapsed), left);
+    fmt::print(stderr, "\r\x1b[K{}{}", so, left);
     std::fflush(stderr);
     shown_ = true;
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace bulkhead::cli {
@@ -17,12 +18,19 @@ class TimeLeft {
     double elapsed() const;  ///< seconds
     /// ", 1:05 left" once there is something to go by; nothing before. `fraction` in [0, 1] is done.
     std::string words(double fraction) const;
+    std::optional<double> seconds(double fraction) const;
 
   private:
     std::chrono::steady_clock::time_point start_;
 };
 
-/// One line on a terminal that tells how far a long run has come; nothing where standard error is no terminal.
+/// Whether a program reads how far this one is: with BULKHEAD_PROGRESS=json, from lines of JSON on standard error.
+bool streamsProgress();
+/// {"progress": 0.4, "text": "2 of 5 runs", "seconds_left": 12}. `fraction` in [0, 1].
+void streamProgress(double fraction, const std::string& text, std::optional<double> secondsLeft = {});
+
+/// One line on a terminal that tells how far a long run has come; nothing where standard error is no terminal and
+/// nobody reads progress.
 class ProgressLine {
   public:
     ProgressLine();

@@ -191,8 +191,9 @@ void sayShortened(const ReproduceOptions& o) {
 
 /// On a terminal, a line for each: those of the runs that a figure takes follow it.
 void showFigure(const std::string& heading, std::size_t done, std::size_t of, const TimeLeft& timeLeft) {
-    if (isatty(STDERR_FILENO) == 0) return;
     const double share = static_cast<double>(done) / static_cast<double>(of);
+    if (streamsProgress()) return streamProgress(share, heading, timeLeft.seconds(share));
+    if (isatty(STDERR_FILENO) == 0) return;
     fmt::print(stderr, "{} ({} of {}{})\n", heading, done + 1, of, timeLeft.words(share));
 }
 

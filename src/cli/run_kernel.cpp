@@ -202,7 +202,7 @@ KernelRun readRun(const RunOptions& options) {
     if (!options.timeline.empty()) expectWritable(options.timeline);
     if (!options.observe.empty()) expectWritable(options.observe);
     run.counters = metrics::parseOutput(options.metrics, "--metrics");
-    expectOutputs({options.json, run.counters.file});
+    expectOutputs({options.json, run.counters.place()});
     run.module = ptx::parse(readFile(options.what), options.what);
     return run;
 }
@@ -228,7 +228,9 @@ sim::LaunchSpec launchSpec(const RunOptions& options, const KernelRun& run, cons
     spec.block = {run.block.x, run.block.y, run.block.z};
     spec.dynamicShared = options.shared;
     spec.maxCycles = options.maxCycles;
-    spec.print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+    // Beside what somebody reads from standard output, what the kernel prints is of no use there.
+    std::FILE* const to = options.json == "-" || run.counters.takesStandardOutput() ? stderr : stdout;
+    spec.print = [to](std::string_view text) { std::fwrite(text.data(), 1, text.size(), to); };
     return spec;
 }
 

@@ -48,7 +48,7 @@ void writeDumps(const std::vector<KernelDump>& dumps, const std::vector<gpu::Buf
 
 int runRealKernel(const RunOptions& options) {
     const metrics::Output counters = metrics::parseOutput(options.metrics, "--metrics");
-    expectOutputs({options.json, counters.file});
+    expectOutputs({options.json, counters.place()});
     const Extent grid = parseExtent(options.grid, "--grid"), block = parseExtent(options.block, "--block");
     const std::string ptx = readFile(options.what);
     const std::string name = chosenKernel(ptx, options);

@@ -89,7 +89,7 @@ int runWorkload(const RunOptions& given) {
     options.scheduler = withWarpLimit(given, size);
     noteIneffective(options.gpu, options.settings, options.scheduler);
     const metrics::Output counters = metrics::parseOutput(options.metrics, "--metrics");
-    expectOutputs({options.json, counters.file, options.timeline, options.observe});
+    expectOutputs({options.json, counters.place(), options.timeline, options.observe});
     gpu::SimulationOptions simulation;
     simulation.scheduler = options.scheduler;
     simulation.settings = options.settings;

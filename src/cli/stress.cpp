@@ -225,6 +225,7 @@ void expectPlace(const StressOptions& o, const stress::Options& options) {
 
 void measure(const StressOptions& o, const stress::Options& options, stress::Outcome& outcome) {
     const auto tell = [timeLeft = TimeLeft()](const std::string& what, double fraction) {
+        if (streamsProgress()) return streamProgress(fraction, what, timeLeft.seconds(fraction));
         if (isatty(2)) fmt::print(stderr, "{}{}\n", what, timeLeft.words(fraction));
     };
     if (options.searchBudget > 0) {
@@ -243,6 +244,7 @@ void measure(const StressOptions& o, const stress::Options& options, stress::Out
 /// Of samples that were taken before: bounds and intervals.
 int boundAgain(const StressOptions& o) {
     if (!o.csv.empty()) throw Error("stress: --again makes no table of slowdowns: leave out --csv");
+    expectOutputs({o.json, o.html});
     stress::Options options;
     options.exceedance = o.exceedance;
     stress::expectProbability(o.exceedance);

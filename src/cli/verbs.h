@@ -38,7 +38,8 @@ Check positive();
 /// Throws Error if one of these options was given: it would not be heeded, which `where` says, such as "man VERB".
 void refuseGiven(const CommandLine&, std::initializer_list<const char*> options, const std::string& where);
 
-/// Throws Error if one of these files could not be written at the end; names that are empty or "-" are none.
+/// Throws Error if one of these files could not be written at the end; names that are empty or "-" are none. Standard
+/// output, "-", takes one of them: whoever reads it gets that and nothing else.
 void expectOutputs(std::initializer_list<std::string> files);
 /// Throws Error if files could not be written into this folder, which need not be there yet; an empty name is none.
 void expectFolder(const std::string&);

@@ -13,6 +13,8 @@ struct Output {
     std::string file;  ///< empty: standard output
 
     bool takesStandardOutput() const { return wanted && file.empty(); }
+    /// As other options name it: "-" is standard output.
+    std::string place() const { return takesStandardOutput() ? "-" : file; }
 };
 
 /// Empty text asks for nothing. Throws Error, which begins with `where`.

@@ -74,6 +74,7 @@ def scratch(source, program):
             if entry.name not in (".git", "build", "bulkhead"):
                 (folder / entry.name).symlink_to(entry)
         (folder / "bulkhead").symlink_to(program)
+        (folder / "python3").symlink_to(sys.executable)  # Debian's, which has the packages of scripts/test-packages
         yield folder
 
 
