@@ -141,6 +141,17 @@ std::string commandLine() {
     return typedCommand;
 }
 
+std::string refusalOf(const std::vector<std::string>& words) {
+    CommandTree tree;
+    std::vector<std::string> lastFirst(words.rbegin(), words.rend());  // as the parser wants them
+    try {
+        tree.app.parse(lastFirst);
+    } catch (const CLI::ParseError& e) {
+        return explain(e, tree.app);
+    }
+    return {};
+}
+
 std::string version() {
     return BULKHEAD_VERSION;
 }

@@ -15,6 +15,7 @@ const std::vector<Verb>& verbs() {
         {"isolate", "partition a GPU with compute and memory walls", setUpIsolate},
         {"reproduce", "reproduce a paper's figures and compare with its numbers", setUpReproduce},
         {"report", "make an HTML report or pictures of results", setUpReport},
+        {"serve", "browse results and ask questions on a page of this machine", setUpServe},
         {"cc", "build a CUDA program with clang and Bulkhead's headers", setUpCc},
         {"exec", "run a CUDA program on a simulated GPU", setUpExec},
         {"gpus", "list GPUs, or show every parameter of a simulated one", setUpGpus},

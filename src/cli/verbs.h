@@ -30,6 +30,9 @@ const std::vector<Verb>& verbs();
 std::string commandLine();
 std::string version();
 
+/// What the parser has against these words behind "bulkhead", in one line; empty: nothing.
+std::string refusalOf(const std::vector<std::string>& words);
+
 /// For a count that nothing could be made of if it were smaller or larger.
 Check between(std::uint64_t least, std::uint64_t most);
 /// For one that must not be 0.
@@ -77,6 +80,7 @@ Action setUpReport(CommandLine);
 Action setUpIsolate(CommandLine);
 Action setUpReproduce(CommandLine);
 Action setUpRun(CommandLine);
+Action setUpServe(CommandLine);
 Action setUpStress(CommandLine);
 Action setUpWorkloads(CommandLine);
 

@@ -15,8 +15,9 @@ import sys
 from commands import has_gpu, run, scratch
 
 PATIENCE_S = 200
-# These take minutes: they must not have failed after some seconds of work.
-LONG = ("bulkhead demo", "bulkhead reproduce all --quick --html papers.html")
+# These take minutes, or end when they are told to: they must not have failed after some seconds of work.
+LONG = ("bulkhead demo", "bulkhead reproduce all --quick --html papers.html", "bulkhead serve results",
+        "bulkhead serve --port 8765")
 LONG_S = 8
 
 KERNEL = """

@@ -102,7 +102,8 @@ void Browser::note(const nlohmann::json& event) {
     if (method == "Network.requestWillBeSent") {
         const std::string url = event["params"]["request"]["url"];
         const bool own = url.starts_with("file:") || url.starts_with("about:") || url.starts_with("blob:");
-        if (!own) complaints_.push_back("requested " + url);
+        const bool below = !visited_.empty() && url.starts_with(visited_);
+        if (!own && !below) complaints_.push_back("requested " + url);
     }
 }
 
@@ -130,13 +131,23 @@ nlohmann::json Browser::call(const std::string& method, const nlohmann::json& pa
     return send(method, parameters, session_);
 }
 
-void Browser::open(const std::filesystem::path& file) {
+void Browser::navigate(const std::string& address) {
     complaints_.clear();
     loaded_ = false;
+    call("Page.navigate", {{"url", address}});
+    while (!loaded_) note(nextMessage());
+}
+
+void Browser::open(const std::filesystem::path& file) {
+    visited_.clear();
     std::string url = "file://";
     for (const char c : std::filesystem::absolute(file).string()) c == ' ' ? url += "%20" : url += c;
-    call("Page.navigate", {{"url", url}});
-    while (!loaded_) note(nextMessage());
+    navigate(url);
+}
+
+void Browser::visit(const std::string& address) {
+    visited_ = address.substr(0, address.rfind('/') + 1);
+    navigate(address);
 }
 
 nlohmann::json Browser::evaluate(const std::string& expression) {

@@ -28,6 +28,8 @@ class Browser {
 
     /// Opens a file and waits until it is loaded.
     void open(const std::filesystem::path&);
+    /// Opens an address of a server, and waits likewise. What is requested below it has not left the page.
+    void visit(const std::string& address);
     /// What an expression of the page gives; a promise is waited for.
     nlohmann::json evaluate(const std::string& expression);
     /// Width and height in CSS pixels.
@@ -47,12 +49,13 @@ class Browser {
     nlohmann::json send(const std::string& method, const nlohmann::json& parameters, const std::string& session);
     nlohmann::json nextMessage();
     void note(const nlohmann::json& event);
+    void navigate(const std::string& address);
 
     TemporaryDirectory home_;
     pid_t process_ = -1;
     int toBrowser_ = -1, fromBrowser_ = -1;
     int lastId_ = 0;
-    std::string session_, buffer_;
+    std::string session_, buffer_, visited_;
     std::vector<std::string> complaints_;
     bool loaded_ = false;
 };
