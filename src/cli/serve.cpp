@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cli/batch_options.h"
 #include "cli/verbs.h"
+#include "gpu/capabilities.h"
 #include "serve/server.h"
 
 namespace bulkhead::cli {
@@ -15,6 +16,14 @@ struct ServeOptions {
     std::string folder = ".", store;
     std::uint32_t port = 0;
 };
+
+bool isRepeatable(const std::string& gpu) {
+    try {
+        return gpu::capabilitiesOf(gpu).deterministic;
+    } catch (const Error&) {
+        return true;  // the command refuses what is none
+    }
+}
 
 int runServe(const ServeOptions& o) {
     expectFolder(o.store);
@@ -31,6 +40,7 @@ int runServe(const ServeOptions& o) {
     settings.program = std::filesystem::read_symlink("/proc/self/exe").string();
     settings.version = version();
     settings.refuse = refusalOf;
+    settings.isRepeatable = isRepeatable;
     settings.ready = [&](const std::string& address) {
         writeOutput("-", fmt::format("{} at {}\n", settings.folder.string(), address));
         fmt::print(stderr, "Whoever has this address can run programs as you. Ctrl-C ends it.\n");

@@ -39,12 +39,6 @@ std::string_view nameOf(Job::State state) {
     return "";
 }
 
-/// What two jobs must not use at once.
-std::string machineOf(const Form& form) {
-    const std::string gpu = form.valueOf("gpu");
-    return gpu.starts_with("cuda:") ? gpu : "simulation";
-}
-
 /// For the name of a file: "gtx1080" of "sim:gtx1080", "my-gpu" of "sim:folder/my gpu.json".
 std::string slugOf(const std::string& gpu) {
     std::string slug;
@@ -93,8 +87,18 @@ Jobs::~Jobs() {
     if (claim_ >= 0) ::close(claim_);
 }
 
+/// What two jobs must not use at once.
+std::string Jobs::machineOf(const Form& form) const {
+    const std::string gpu = form.valueOf("gpu");
+    return settings_.isRepeatable(gpu) ? "simulation" : gpu;
+}
+
+Outputs Jobs::outputsOf(const Form& form, const std::string& file) const {
+    return {(settings_.folder / file).string(), settings_.store, settings_.isRepeatable(form.valueOf("gpu"))};
+}
+
 std::vector<std::string> Jobs::wordsFor(const Form& form, const std::string& file) const {
-    std::vector<std::string> words = wordsOf(form, {(settings_.folder / file).string(), settings_.store});
+    std::vector<std::string> words = wordsOf(form, outputsOf(form, file));
     if (const std::string why = settings_.refuse(words); !why.empty()) throw Error(why);
     return words;
 }
@@ -300,7 +304,7 @@ void Jobs::recall() {
         job.asked = kept.get<std::string>("asked");
         job.ended = kept.get<std::string>("ended");
         job.why = kept.get<std::string>("why");
-        job.command = commandText(wordsOf(job.form, {(settings_.folder / job.file).string(), settings_.store}));
+        job.command = commandText(wordsOf(job.form, outputsOf(job.form, job.file)));
         last_ = std::max(last_, job.id);
         jobs_.push_back(std::move(job));
     }

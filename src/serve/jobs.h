@@ -38,6 +38,8 @@ struct JobSettings {
     std::string store;             ///< of runs; empty: there is none
     /// What the command line has against these words; empty: nothing.
     std::function<std::string(const std::vector<std::string>&)> refuse;
+    /// Whether a GPU finds the same each time, as simulated ones do. Those share the cores of this machine.
+    std::function<bool(const std::string& gpu)> isRepeatable;
     std::function<void()> changed;  ///< told of everything that happens to a job
 };
 
@@ -68,6 +70,8 @@ class Jobs {
   private:
     Job& find(unsigned id);
     std::string freeFile(const Form&) const;
+    std::string machineOf(const Form&) const;
+    Outputs outputsOf(const Form&, const std::string& file) const;
     std::vector<std::string> wordsFor(const Form&, const std::string& file) const;
     void claimFolder();
     void startWaiting();

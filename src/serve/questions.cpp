@@ -37,7 +37,7 @@ const std::vector<Question>& questions() {
          {{"gpu", "--gpu", "GPU", "sim:gtx1080", "sim:NAME, sim:FILE.json or cuda:N"},
           {"seed", "--seed", "Seed", "1", "of the addresses tried"}},
          "--json",
-         false},
+         Keeps::none},
         {"cause",
          "Cause it",
          "How slow does a kernel or a program get beside others?",
@@ -50,7 +50,7 @@ const std::vector<Question>& questions() {
           {"samples", "--samples", "Samples", "2", "of each pair"},
           {"accesses", "--accesses", "Memory accesses", "4096", "of a run of the victim; empty: as usual"}},
          "--json",
-         true},
+         Keeps::repeatable},
         {"wall",
          "Wall it off",
          "How much do neighbors slow down an application through walls?",
@@ -62,7 +62,7 @@ const std::vector<Question>& questions() {
           kSize,
           {"samples", "--samples", "Samples", "", "of each runtime; empty: 1 simulated, 20 real"}},
          "--json",
-         true},
+         Keeps::all},
         {"design",
          "Design it away",
          "Which warp scheduler and on-chip memory would avoid it?",
@@ -73,7 +73,7 @@ const std::vector<Question>& questions() {
           kSize,
           {"limit", "--limit", "Limit", "0", "of warp instructions of each run; 0: none"}},
          "--json",
-         true},
+         Keeps::all},
         {"watch",
          "Watch a program",
          "What slows a CUDA program down by itself?",
@@ -82,7 +82,7 @@ const std::vector<Question>& questions() {
           {"scheduler", "--scheduler", "Warp scheduler", "", "empty: the GPU's own"},
           {"program", "", "Program", "", "./program and its arguments"}},
          "--observe",
-         false},
+         Keeps::none},
     };
     return all;
 }
@@ -128,8 +128,8 @@ std::vector<std::string> wordsOf(const Form& form, const Outputs& outputs) {
         if (isProgram && program.empty()) throw Error("{}: is missing", field.label);
         if (!isProgram && !value.empty()) words.insert(words.end(), {field.option, value});
     }
-    if (question.keepsRuns && !outputs.store.empty() && !form.valueOf("gpu").starts_with("cuda:"))
-        words.insert(words.end(), {"--store", outputs.store});
+    const bool kept = question.keeps == Keeps::all || (question.keeps == Keeps::repeatable && outputs.repeatable);
+    if (kept && !outputs.store.empty()) words.insert(words.end(), {"--store", outputs.store});
     words.insert(words.end(), {question.output, outputs.file});
     if (!program.empty()) words.emplace_back("--");
     words.insert(words.end(), program.begin(), program.end());

@@ -17,6 +17,9 @@ struct Field {
     const char* hint;
 };
 
+/// Which runs a verb keeps with --store.
+enum class Keeps { none, repeatable, all };
+
 /// What can be asked on the page: a verb, and the options of it that the form has.
 struct Question {
     const char* name;
@@ -25,7 +28,7 @@ struct Question {
     std::vector<std::string> verb;
     std::vector<Field> fields;
     const char* output;  ///< the option that takes the file for its results
-    bool keepsRuns;      ///< takes --store
+    Keeps keeps;
 };
 
 const std::vector<Question>& questions();
@@ -49,6 +52,7 @@ struct Form {
 struct Outputs {
     std::string file;   ///< of results
     std::string store;  ///< of runs; empty: there is none
+    bool repeatable;    ///< the GPU finds the same each time
 };
 
 /// The words behind "bulkhead". Empty fields leave the option out.

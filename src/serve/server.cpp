@@ -239,8 +239,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
 Server::Server(const Settings& settings)
     : settings_(settings),
-      jobs_(children_,
-            {settings.program, settings.folder, settings.store.string(), settings.refuse, [this] { changed(); }}),
+      jobs_(children_, {settings.program, settings.folder, settings.store.string(), settings.refuse,
+                        settings.isRepeatable, [this] { changed(); }}),
       files_(settings.folder),
       runs_(settings.store) {
     const tcp::endpoint place(asio::ip::address_v4::loopback(), settings.port);

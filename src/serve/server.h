@@ -16,6 +16,8 @@ struct Settings {
     std::string version;
     /// What the command line has against these words; empty: nothing.
     std::function<std::string(const std::vector<std::string>&)> refuse;
+    /// Whether a GPU finds the same each time, as simulated ones do.
+    std::function<bool(const std::string& gpu)> isRepeatable;
     /// Told the address with its token once it can be opened.
     std::function<void(const std::string& address)> ready;
 };

@@ -33,7 +33,7 @@ json manyRuns(const std::string& samples) {
     return {
         {"gpu", "sim:tx2"}, {"victim", "latency"}, {"aggressors", "compute"}, {"samples", samples}, {"accesses", "64"}};
 }
-const json kLong = manyRuns("4000"), kShort = manyRuns("2");
+const json kLong = manyRuns("300"), kShort = manyRuns("2");
 
 class Serve : public testing::Test {
   protected:
@@ -306,7 +306,7 @@ TEST_F(Serve, RunsOneSimulationAfterTheOther) {
     EXPECT_EQ(server_->job(first)["state"], "running");
     EXPECT_EQ(server_->job(second)["state"], "waiting");
     EXPECT_GT(server_->job(first)["progress"], 0);
-    EXPECT_NE(server_->job(first)["doing"].get<std::string>().find("of 4000 runs"), std::string::npos);
+    EXPECT_NE(server_->job(first)["doing"].get<std::string>().find("of 300 runs"), std::string::npos);
     server_->post("cancel", {{"id", first}});
     server_->waitFor(second, "done");
     EXPECT_EQ(server_->job(first)["state"], "canceled");

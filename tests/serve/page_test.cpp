@@ -102,11 +102,11 @@ constexpr const char* kState = "document.querySelector('#jobs li')?.dataset.stat
 
 TEST_F(ServePage, AsksShowsProgressAndTheResult) {
     visitor_->expect("document.querySelectorAll('#files tr').length === 2");
-    visitor_->fillIn("40");
+    visitor_->fillIn("30");
     visitor_->click("#form button[type=submit]");
     visitor_->expect(
         fmt::format("{} === 'running' && document.querySelector('#jobs progress').value > 0 && "
-                    "document.querySelector('#jobs .doing').textContent.includes('of 40 runs')",
+                    "document.querySelector('#jobs .doing').textContent.includes('of 30 runs')",
                     kState));
     visitor_->browser().keepScreenshot("serve-running");
     visitor_->expect(fmt::format("{} === 'done'", kState));
@@ -120,7 +120,7 @@ TEST_F(ServePage, AsksShowsProgressAndTheResult) {
 }
 
 TEST_F(ServePage, CancelsAndResumes) {
-    visitor_->fillIn("50");
+    visitor_->fillIn("30");
     visitor_->click("#form button[type=submit]");
     visitor_->expect("document.querySelector('#jobs progress').value > 0");
     EXPECT_EQ(visitor_->text("document.querySelector('#jobs .tool').textContent"), "Cancel");
@@ -135,7 +135,7 @@ TEST_F(ServePage, CancelsAndResumes) {
 
 TEST_F(ServePage, ShowsTheSameToTwoBrowsersAndAfterAReload) {
     const std::unique_ptr<Visitor> other = visit();
-    visitor_->fillIn("4000");
+    visitor_->fillIn("300");
     visitor_->click("#form button[type=submit]");
     other->expect(fmt::format("{} === 'running' && document.querySelector('#jobs progress').value > 0", kState));
     visitor_->browser().visit(server_->address());
@@ -208,7 +208,7 @@ TEST_F(ServePage, FitsIsReadableAndAccessible) {
     server_->waitFor(server_->ask("cause", {{"gpu", "sim:gtx9999"}}), "failed");
     server_->waitFor(server_->ask("cause", {{"victim", "latency"}, {"aggressors", "compute"}, {"samples", "1"}}),
                      "done");
-    server_->ask("cause", {{"victim", "latency"}, {"aggressors", "compute"}, {"samples", "4000"}});
+    server_->ask("cause", {{"victim", "latency"}, {"aggressors", "compute"}, {"samples", "300"}});
     server_->ask("see", nlohmann::json::object());
     for (const int width : {1400, 390})
         for (const char* colors : {"light", "dark"}) {
