@@ -68,6 +68,7 @@ nlohmann::ordered_json Job::toJson() const {
                                    {"form", form.toJson()},
                                    {"command", command},
                                    {"state", nameOf(state)},
+                                   {"stopping", stopping},
                                    {"file", file},
                                    {"asked", asked},
                                    {"ended", ended},
@@ -158,12 +159,11 @@ Job& Jobs::find(unsigned id) {
 void Jobs::cancel(unsigned id) {
     Job& job = find(id);
     if (!atWork(job)) throw Error("question {} is not at work", id);
-    job.doing = "stopping";
     if (job.child) {
+        job.stopping = true;
         job.child->interrupt();
     } else {
         job.state = Job::State::canceled;
-        job.doing.clear();
         job.ended = currentDate();
     }
     changed();
@@ -230,8 +230,9 @@ void Jobs::hear(Job& job, const std::string& line) {
 void Jobs::finish(Job& job, int status) {
     constexpr int kInterrupted = 130, kSignal = 128;
     const bool stopped = status == kInterrupted || status == kSignal + SIGTERM || status == kSignal + SIGKILL;
-    const bool asked = job.doing == "stopping" || closed_;
+    const bool asked = job.stopping || closed_;
     job.child = nullptr;
+    job.stopping = false;
     job.ended = currentDate();
     job.doing.clear();
     job.secondsLeft.reset();

@@ -22,6 +22,7 @@ struct Job {
     std::string file;     ///< of its results, in the folder
     std::string command;  ///< as a shell would take it
     State state = State::waiting;
+    bool stopping = false;     ///< it was canceled, and has not ended yet
     std::string asked, ended;  ///< ISO 8601, UTC
     double progress = 0;       ///< in [0, 1]
     std::optional<double> secondsLeft;

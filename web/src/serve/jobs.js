@@ -61,7 +61,7 @@ export class JobList {
     const running = job.state === "running";
     const atWork = running || job.state === "waiting";
     item.root.dataset.state = job.state;
-    item.state.textContent = kStates[job.state];
+    item.state.textContent = job.stopping ? "stopping" : kStates[job.state];
     item.time.textContent = localTime(job.ended || job.asked);
     item.bar.hidden = !running;
     item.bar.value = job.progress;
@@ -73,7 +73,7 @@ export class JobList {
     item.act.hidden = job.state === "done";
     item.act.textContent = atWork ? "Cancel" : job.state === "failed" ? "Try again" : "Resume";
     item.act.setAttribute("aria-label", `${item.act.textContent} question ${job.id}`);
-    item.act.disabled = job.doing === "stopping";
+    item.act.disabled = job.stopping;
     item.result.parentElement.hidden = !found;
     item.said.hidden = job.log.length === 0;
     item.log.textContent = job.log.join("\n");
