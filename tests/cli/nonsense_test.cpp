@@ -55,7 +55,7 @@ std::vector<Argument> listed(const std::string& help) {
         if (std::regex_match(line, m, special) || std::regex_match(line, m, option)) {
             all.push_back({m[1], m[2], heading, m[3]});
         } else if (heading == "Positionals" && std::regex_match(line, m, positional)) {
-            all.push_back({m[1], "NAME", heading, m[2]});
+            all.push_back({m[1], m[1] == "FOLDER" ? "FOLDER" : "NAME", heading, m[2]});
         } else if (line.starts_with("          ") && !all.empty() && all.back().description.empty()) {
             all.back().description = line.substr(line.find_first_not_of(' '));
         }
@@ -379,12 +379,15 @@ TEST_F(Nonsense, AnythingForAnyOptionEndsInOrder) {
     std::vector<Trial> trials;
     for (Start start : starts()) {
         // A demonstration takes a minute, a paper hours: what is asked for last is what is refused.
-        const bool demo = start.verb == Words{"demo"}, paper = start.positionals == Words{"fgpu"};
+        const bool demo = start.verb == Words{"demo"}, paper = start.positionals == Words{"fgpu"},
+                   serves = start.verb == Words{"serve"};
         if (paper) start.options.emplace_back("--figures", "none");
         for (const Argument& argument : argumentsOf(start)) {
             if (argument.type.empty()) continue;
             Start refused = start;
             if (demo && argument.name == "--store") refused.options.emplace_back("--gpu", "sim:none");
+            // A server ends when it is told to.
+            if (serves && argument.name == "FOLDER") refused.options.emplace_back("--store", path("garbage"));
             if (demo && argument.name != "--store") refused.options.emplace_back("--store", path("garbage"));
             // A file to write may be called anything: names are tried once, not each with all of the work.
             for (const std::string& value : argument.isOutput() ? outputs : values)
