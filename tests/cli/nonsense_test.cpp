@@ -123,7 +123,7 @@ class Nonsense : public testing::Test {
             {"isolate cost", {{{}, {}, {{"--measure", "sample"}, {"--set", "sm.count=4"}, {"--megabytes", "1"}}}}},
             {"isolate list", {{{}, {}, {{"--leases", path("leases")}}}}},
             {"report", {{{}, {path("good.json")}, {{"--html", path("page.html")}}}}},
-            {"serve", {{{}, {path("none")}}}},  // which would not end by itself
+            {"serve", {{{}, {path("garbage")}}}},  // it would not end by itself in a folder
             {"exec", {{{}, {"/bin/true"}}}},
             {"gpus", {{{}, {"tx2"}}}},
             {"completion", {{{}, {"bash"}}}},

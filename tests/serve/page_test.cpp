@@ -39,7 +39,13 @@ class Visitor {
             expression +
             ") } catch {} if (met || Date.now() - begin > 40000) done(Boolean(met)); else setTimeout(look, 50) }; "
             "look() })";
-        EXPECT_TRUE(browser_.evaluate(wait).get<bool>()) << expression << "\n" << text("document.body.innerText");
+        bool met = false;
+        try {
+            met = browser_.evaluate(wait).get<bool>();
+        } catch (const std::runtime_error&) {
+            met = browser_.evaluate(wait).get<bool>();  // it has left for another page meanwhile
+        }
+        EXPECT_TRUE(met) << expression << "\n" << text("document.body.innerText");
     }
     void click(const std::string& selector) {
         browser_.evaluate("document.querySelector(" + quoted(selector) + ").click()");
