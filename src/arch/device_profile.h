@@ -212,6 +212,7 @@ struct DeviceProfile {
         std::int64_t rowBytes = 2048;
         std::int64_t burstBytes = 32;  ///< moved by one column command
         std::int64_t queue = 64;       ///< requests a channel reorders
+        std::int64_t bankQueue = 0;    ///< fills of one bank among them; 0: as many as there is room for
         DramScheduler scheduler = DramScheduler::frFcfs;
         std::int64_t hitCap = 4;    ///< fr-fcfs-cap: requests for an open row that pass an older one
         std::int64_t batchCap = 5;  ///< par-bs: requests of a kernel for a bank in a batch

@@ -135,6 +135,7 @@ MachineConfig::MachineConfig(const arch::DeviceProfile& p)
          .halfLatency = of(p.l2.halfLatency)},
       dram{.bytes = of(p.dram.bytes),
            .queue = of(p.dram.queue),
+           .bankQueue = of(p.dram.bankQueue),
            .burstBytes = of(p.dram.burstBytes),
            .hitCap = of(p.dram.hitCap),
            .batchCap = of(p.dram.batchCap),

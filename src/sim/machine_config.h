@@ -76,7 +76,7 @@ struct MachineConfig {
     } l2;
     struct Dram {
         Bytes bytes;
-        std::size_t queue;
+        std::size_t queue, bankQueue;
         std::uint64_t burstBytes;
         std::uint32_t hitCap, batchCap;
         Cycles ageLimit;

@@ -32,6 +32,8 @@ std::vector<std::string> namesOf(ResourceSet);
 /// time alone.
 class Separation {
   public:
+    static constexpr std::size_t kMostCopies = 2;
+
     explicit Separation(ResourceSet separate = {}) : separate_(separate) {}
 
     bool separates(Resource r) const { return separate_[static_cast<std::size_t>(r)]; }

@@ -48,6 +48,7 @@ class Channel {
         sim.advanceTo(end);
     }
     std::size_t room() const { return channel_->room(); }
+    bool hasRoomForFill(std::uint32_t bank) const { return channel_->hasRoomForFill(bank, 0); }
     const Counters& counters(std::uint32_t launch = 0) { return sim.counters(launch); }
 
   private:
@@ -175,6 +176,27 @@ TEST(DramScheduler, fcfsServesABankInOrder) {
     EXPECT_EQ(c.done[other], 66u);
     EXPECT_EQ(c.done[hit], 106u);
     EXPECT_EQ(c.counters().dramRowHits, 0u);
+}
+
+TEST(Dram, aBankTakesNoMoreFillsThanItsQueueHolds) {
+    Channel c({"dram.bankQueue=2"});
+    c.write(0, 1);  // write-backs have the channel's queue alone
+    EXPECT_TRUE(c.hasRoomForFill(0));
+    c.add(0, 1);
+    c.add(0, 2);
+    EXPECT_FALSE(c.hasRoomForFill(0));
+    EXPECT_TRUE(c.hasRoomForFill(1));
+    EXPECT_GT(c.room(), 0u);
+    c.runUntil(28);  // the first one's column command was at tRCD + tCCD, behind the write's
+    EXPECT_TRUE(c.hasRoomForFill(0));
+}
+
+TEST(Dram, withoutALimitABankTakesWhateverTheQueueHolds) {
+    Channel c;
+    for (std::uint64_t row = 1; c.room() > 0; ++row) {
+        EXPECT_TRUE(c.hasRoomForFill(0));
+        c.add(0, row);
+    }
 }
 
 TEST(DramScheduler, fcfsServesBanksSideBySide) {

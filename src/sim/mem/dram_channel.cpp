@@ -32,6 +32,7 @@ DramChannel::DramChannel(SimContext& sim, std::uint32_t index)
     : sim_(sim),
       index_(index),
       capacity_(sim.config.dram.queue),
+      bankCapacity_(sim.config.dram.bankQueue),
       banksEach_(sim.profile.map.banksPerChannel()),
       queued_(sim.separation.copiesOfQueues()),
       banks_(banksEach_ * sim.separation.copies(Resource::banks)),
@@ -48,7 +49,9 @@ void DramChannel::append(DramBank& bank, RequestId id) {
     request.since = sim_.now();
     (bank.last == kNoRequest ? bank.first : sim_.requests[bank.last].next) = id;
     bank.last = id;
-    ++queued_[sim_.separation.queuesOf(request.launch)];
+    const std::uint32_t copy = sim_.separation.queuesOf(request.launch);
+    ++queued_[copy];
+    if (request.kind == RequestKind::fill) ++bank.fills[copy];
     waiting_[request.bank >> 6] |= std::uint64_t{1} << (request.bank & 63);
 }
 
@@ -58,7 +61,9 @@ void DramChannel::unlink(DramBank& bank, RequestId id) {
     const Request& request = sim_.requests[id];
     (previous == kNoRequest ? bank.first : sim_.requests[previous].next) = request.next;
     if (bank.last == id) bank.last = previous;
-    --queued_[sim_.separation.queuesOf(request.launch)];
+    const std::uint32_t copy = sim_.separation.queuesOf(request.launch);
+    --queued_[copy];
+    if (request.kind == RequestKind::fill) --bank.fills[copy];
     if (bank.first == kNoRequest) waiting_[request.bank >> 6] &= ~(std::uint64_t{1} << (request.bank & 63));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -26,6 +27,7 @@ struct DramBank {
     std::uint64_t activateReady = 0;   ///< first cycle for an activate where the row was closed before it was needed
     std::uint64_t lastColumn = 0;      ///< cycle of the last column command
     std::uint32_t passed = 0;  ///< requests served since the row was opened while an older one wanted another row
+    std::array<std::uint32_t, Separation::kMostCopies> fills = {};  ///< waiting, by copy of the queue
 };
 
 /// One DRAM channel: a queue that a scheduler reorders, banks with a row buffer each, one data bus, refresh. Times
@@ -38,6 +40,11 @@ class DramChannel {
 
     /// In the queue, for requests of a launch.
     std::size_t room(std::uint32_t launch = 0) const { return capacity_ - queued_[sim_.separation.queuesOf(launch)]; }
+    /// For a fill of a bank: there may be room in the queue, but not for so many of one bank.
+    bool hasRoomForFill(std::uint32_t bank, std::uint32_t launch) const {
+        return bankCapacity_ == 0 ||
+               banks_[bankOf(bank, launch)].fills[sim_.separation.queuesOf(launch)] < bankCapacity_;
+    }
     /// A fill or a write-back, for which there must be room.
     virtual void enqueue(RequestId) = 0;
     /// Slices that found no room are told when there is some.
@@ -56,6 +63,10 @@ class DramChannel {
     void settleRow(DramBank& bank, std::uint64_t cycle) const {
         if (rowPolicy_ && bank.openRow != DramBank::kClosed && bank.hit == kNoRequest) closeIdleRow(bank, cycle);
     }
+    /// Among the copies of the banks.
+    std::size_t bankOf(std::uint32_t bank, std::uint32_t launch) const {
+        return bank + banksEach_ * sim_.separation.copyOf(Resource::banks, launch);
+    }
     std::uint64_t& busFree(RequestId id) {
         return busFree_[sim_.separation.copyOf(Resource::bus, sim_.requests[id].launch)];
     }
@@ -63,7 +74,7 @@ class DramChannel {
 
     SimContext& sim_;
     std::uint32_t index_;
-    std::size_t capacity_;
+    std::size_t capacity_, bankCapacity_;
     std::size_t banksEach_;            ///< of one copy of the banks
     std::vector<std::size_t> queued_;  ///< by copy of the queue
     std::vector<DramBank> banks_;

@@ -226,6 +226,8 @@ L2Slice::Served L2Slice::serveCopy(Port& port, RequestId id, std::uint64_t edge)
     } else if (writes) {
         sendWriteback(request.line, request.bank, request.row, request.sectors, request.launch);
         finish(id);
+    } else if (!channel_.hasRoomForFill(request.bank, request.launch)) {
+        return Served::dramFull;
     } else {
         sendFill(request, request.sectors, id);
     }
@@ -271,6 +273,7 @@ L2Slice::Served L2Slice::serveRead(RequestId id, std::uint32_t way) {
     const auto missing = static_cast<std::uint8_t>(widen(request.sectors) & ~present);
     const std::size_t room = (missing != 0) + (newLine && tags_.state(way).dirty != 0);
     if (channel_.room(request.launch) < room) return Served::dramFull;
+    if (missing != 0 && !channel_.hasRoomForFill(request.bank, request.launch)) return Served::dramFull;
 
     ++counters.l2Misses;
     if (request.crosses) {

@@ -23,8 +23,7 @@ class ScheduledChannel final : public DramChannel {
 
     void enqueue(RequestId id) override {
         Request& request = sim_.requests[id];
-        request.bank +=
-            static_cast<std::uint32_t>(banksEach_) * sim_.separation.copyOf(Resource::banks, request.launch);
+        request.bank = static_cast<std::uint32_t>(bankOf(request.bank, request.launch));
         const std::uint64_t cycle = sim_.memoryClock.edgeAt(sim_.now());
         DramBank& bank = banks_[request.bank];
         refresh(cycle);

@@ -12,6 +12,7 @@ L2Slice::Served L2Slice::writeBackFetch(RequestId id, std::uint32_t way) {
     way = tags_.victim(request.set);
     if (way == CacheTags::kNoWay) return Served::lineBusy;
     if (channel_.room() < 2 + std::size_t{tags_.state(way).dirty != 0}) return Served::dramFull;
+    if (!channel_.hasRoomForFill(request.bank, request.launch)) return Served::dramFull;
     ++sim_.counters(request.launch).l2Misses;
     evict(way, request);
     tags_.place(request.set, way, request.line, request.launch, sim_.config.l2.writeRetention);
