@@ -16,6 +16,7 @@
 #include "dissect/regions.h"
 #include "dissect/replacement.h"
 #include "dissect/row_policy.h"
+#include "dissect/set_check.h"
 #include "dissect/slice_hashes.h"
 #include "dissect/slice_map.h"
 #include "dissect/slice_shape.h"
@@ -172,7 +173,7 @@ void findBanks(Probe& probe, const MemoryView& memory, const Options& options, L
                std::vector<Result>& figures) {
     listener.step("Finding DRAM banks by row conflicts (Algorithm 1)");
     RowConflicts conflicts(probe, memory, found.cache);
-    if (!conflicts.calibrate(6000, options.seed)) {
+    if (!conflicts.calibrate(options.pairs, options.seed)) {
         listener.found({"DRAM banks", {}, "", 0, "no pair of addresses is slower than the others"});
         return;
     }
@@ -181,7 +182,7 @@ void findBanks(Probe& probe, const MemoryView& memory, const Options& options, L
                     fmt::format("{:.0f} cycles with a row conflict, as in {:.2f} % of random pairs",
                                 conflicts.split()->slow, 100 * conflicts.split()->slowShare)});
     if (options.figures) {
-        figures.push_back(pairTrend(conflicts.trend(60, options.seed + 1)));
+        figures.push_back(pairTrend(conflicts.trend(options.trendPairs, options.seed + 1)));
         Times times;
         for (const auto& sample : conflicts.samples()) times.push_back(sample.cycles);
         figures.push_back(
@@ -264,7 +265,8 @@ void drawInterference(Probe& probe, const MemoryView& memory, const MemoryHashes
                       Listener& listener, std::vector<Result>& figures) {
     listener.step("Measuring interference between threads (Figure 8)");
     std::vector<unsigned> threads;
-    for (unsigned n = 1; n <= std::min(50u, probe.mostInterfering()); n += n < 20 ? 1 : 5) threads.push_back(n);
+    for (unsigned n = 1; n <= std::min(50u, probe.mostInterfering()); n += n < 20 || options.allThreads ? 1 : 5)
+        threads.push_back(n);
     figures.push_back(interferenceByThreads(probe, memory, hashes, threads, listener, options.seed));
 }
 
@@ -393,6 +395,7 @@ std::optional<MapFile> sliceMap(Probe& probe, const MemoryView& memory, const Op
     roles.slice = map->digits.slice;
     std::optional<SliceSet> set;
     if (!found.eviction) set = findSliceShape(probe, memory, pages, found.cache, listener, options.seed, figures);
+    if (set && options.figures) figures.push_back(missesBySet(probe, memory, set->lines, options.seed));
     if (set && physical && pages.form.modulus != 1 && pages.form.table.empty()) {
         const SliceHashes local =
             findSliceHashes(probe, memory, pages.form, set->cache, set->lines, listener, options.seed);
@@ -451,6 +454,8 @@ Dissection dissect(gpu::Gpu& gpu, const Options& options, Listener& to) {
         if (options.figures) {
             result.figures.push_back(mapping(hashes));
             std::vector<Result>& figures = result.figures;
+            illustrate("Figure 6", listener,
+                       [&] { figures.push_back(missesBySet(probe, memory, hashes, options.seed)); });
             illustrate("Figure 8", listener,
                        [&] { drawInterference(probe, memory, hashes, options, listener, figures); });
             illustrate("outstanding misses per module", listener,

@@ -7,8 +7,11 @@ namespace bulkhead::dissect {
 
 struct Options {
     std::uint64_t seed = 1;
-    bool figures = true;      ///< figures 3, 4, 6 and 8 of Fractional GPUs
-    bool usePhysical = true;  ///< false: as on a real GPU, though physical addresses could be known
+    bool figures = true;          ///< figures 3, 4, 6 and 8 of Fractional GPUs
+    std::size_t pairs = 6000;     ///< random ones that tell row conflicts, as in figure 4
+    std::size_t trendPairs = 60;  ///< of figure 3
+    bool allThreads = false;      ///< figure 8 at every number of them, not at some
+    bool usePhysical = true;      ///< false: as on a real GPU, though physical addresses could be known
     std::size_t verifyAddresses = 1000;
     Bytes memory = 0;     ///< to probe; 0: all where physical addresses are known, else 4 GB
     TimingFilter filter;  ///< what tests make noise with

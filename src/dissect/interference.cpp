@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <unordered_set>
 
 #include "base/error.h"
@@ -104,6 +105,17 @@ struct Case {
     std::vector<std::uint64_t> starts;
 };
 
+/// Of an address that is so related to the primary one. Nothing if the probed memory has none.
+std::optional<Mask> findDifference(const MemoryView& memory, const MemoryHashes& hashes, const Subspace& module,
+                                   Relation relation, arch::PhysicalAddress primary, Random& random) {
+    constexpr std::size_t kTries = 100'000;
+    for (std::size_t tries = 0; tries < kTries; ++tries) {
+        const Mask d = drawDifference(hashes, module, relation, random);
+        if (fits(hashes, module, relation, d) && memory.reach(primary ^ d)) return d;
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 Result interferenceByThreads(Probe& probe, const MemoryView& memory, const MemoryHashes& hashes,
@@ -118,14 +130,13 @@ Result interferenceByThreads(Probe& probe, const MemoryView& memory, const Memor
     for (std::size_t c = 0; c < kRelationNames.size(); ++c) {
         const auto relation = static_cast<Relation>(c);
         std::string missing = impossible(hashes, module, relation);
-        Case one{kRelationNames[c], {primaryRing}};
-        for (std::size_t tries = 0; missing.empty() && one.starts.size() < most; ++tries) {
-            if (tries > 4'000'000) missing = "the probed memory has no such addresses";
-            const Mask d = drawDifference(hashes, module, relation, random);
-            if (!fits(hashes, module, relation, d) || !memory.reach(primary ^ d)) continue;
-            one.starts.push_back(rings.make(primary ^ d, random));
-        }
+        std::optional<Mask> difference;
+        if (missing.empty()) difference = findDifference(memory, hashes, module, relation, primary, random);
+        if (missing.empty() && !difference) missing = "the probed memory has no such addresses";
         if (missing.empty()) {
+            // All of them share one set and one bank: where that is not the primary's, what they queue for fills up.
+            Case one{kRelationNames[c], {primaryRing}};
+            while (one.starts.size() < most) one.starts.push_back(rings.make(primary ^ *difference, random));
             cases.push_back(std::move(one));
         } else {
             listener.found({fmt::format("Figure 8, {}", kRelationNames[c]), {}, "", 0, "not measured: " + missing});

@@ -16,8 +16,9 @@ struct MemoryHashes {
 };
 
 /// Figure 8 of Fractional GPUs: cycles per access of a primary thread while others use the same set and bank (SCSB),
-/// another set (DCSB), another bank (SCDB), both (DCDB) or another module (DM), for each number of threads. A case that
-/// a GPU cannot have is left out, and the listener told why. Throws Error if there are too few lines for any.
+/// another set (DCSB), another bank (SCDB), both (DCDB) or another module (DM), for each number of threads. The others
+/// share one set and one bank, as in the paper's program. A case that a GPU cannot have is left out, and the listener
+/// told why. Throws Error if there are too few lines for any.
 Result interferenceByThreads(Probe&, const MemoryView&, const MemoryHashes&, const std::vector<unsigned>& threads,
                              Listener&, std::uint64_t seed);
 

@@ -147,8 +147,8 @@ Mshrs findMshrs(Probe& probe, const MemoryView& memory, const MemoryHashes& hash
     const std::string others =
         elsewhere.empty() ? "none" : fmt::format("all but {:.0f}", elsewhere[elsewhere.size() / 2]);
     found.evidence = fmt::format(
-        "{}; a miss in another bank waits for all but {} of them (the MSHRs, or the DRAM queue if that "
-        "is shorter), a miss in another module for {}",
+        "{}; a miss in another bank waits for all but {} of them (the MSHRs, or a queue before DRAM if "
+        "that is shorter), a miss in another module for {}",
         behind, mshrs, others);
     return found;
 }

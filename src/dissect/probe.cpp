@@ -31,6 +31,7 @@ Probe::Probe(gpu::Gpu& gpu, TimingFilter filter)
       pairs_(module_.kernel("timePairs")),
       delayed_(module_.kernel("timeDelayed")),
       chase_(module_.kernel("chase")),
+      counted_(module_.kernel("countedChase")),
       ring_(module_.kernel("writeRing")),
       touch_(module_.kernel("touch")),
       afterLines_(module_.kernel("timeAfterLines")),
@@ -85,6 +86,12 @@ Times Probe::timeDelayed(std::span<const std::pair<std::uint64_t, std::uint64_t>
 std::uint64_t Probe::chase(std::uint64_t start, std::uint32_t steps, bool throughL1) {
     const auto result = gpu_.context().array<std::uint64_t>(2);
     launch(chase_, {1}, 1, 0, start, steps, std::uint32_t{throughL1}, result);
+    return result.download()[0];
+}
+
+std::uint64_t Probe::countedChase(std::uint64_t start, std::uint32_t steps) {
+    const auto result = gpu_.context().array<std::uint64_t>(1);
+    launch(counted_, {1}, 1, 0, start, steps, result);
     return result.download()[0];
 }
 

@@ -41,6 +41,8 @@ class Probe {
     Times timeDelayed(std::span<const std::pair<std::uint64_t, std::uint64_t>>, std::uint32_t delay);
     /// Cycles that a chase of so many pointers takes.
     std::uint64_t chase(std::uint64_t start, std::uint32_t steps, bool throughL1);
+    /// The same past L1D, by a kernel that does nothing else, so that its counters tell of the chase alone.
+    std::uint64_t countedChase(std::uint64_t start, std::uint32_t steps);
     /// Makes a ring of pointers through these addresses.
     void writeRing(std::span<const std::uint64_t>);
     /// Reads a region at equal distances.
@@ -94,8 +96,8 @@ class Probe {
     unsigned sms_ = 0;
     gpu::Stream stream_;
     gpu::Module module_;
-    gpu::Kernel accesses_, pairs_, delayed_, chase_, ring_, touch_, afterLines_, afterRounds_, atomics_, contention_,
-        behind_, interference_;
+    gpu::Kernel accesses_, pairs_, delayed_, chase_, counted_, ring_, touch_, afterLines_, afterRounds_, atomics_,
+        contention_, behind_, interference_;
     double gpuSeconds_ = 0;
 };
 

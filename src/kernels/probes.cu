@@ -141,6 +141,16 @@ extern "C" __global__ void chase(Address start, unsigned steps, unsigned through
     result[1] = p;
 }
 
+/// Follows pointers past L1D, for counters: a profiler finds it by its name.
+extern "C" __global__ void countedChase(Address start, unsigned steps, Address* result) {
+    __shared__ volatile Address sink;
+    Address p = start;
+    const long long begin = clock64();
+    for (unsigned i = 0; i < steps; ++i) p = loadL2(p);
+    await(&sink, p);
+    result[0] = static_cast<Address>(clock64() - begin);
+}
+
 /// Makes a ring of pointers through a list of addresses.
 extern "C" __global__ void writeRing(const Address* list, unsigned count) {
     for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)

@@ -9,11 +9,13 @@
 namespace bulkhead::dissect {
 namespace {
 
-/// With the hashes that dissect finds first, on a GTX 1080 with other figures.
-Mshrs mshrsOf(const std::vector<std::string>& settings, double noise = 0) {
+/// With the hashes that dissect finds first, on a GTX 1080 with other figures, whose banks have no queues of their own
+/// unless settings say so.
+Mshrs mshrsOf(std::vector<std::string> settings, double noise = 0) {
+    settings.insert(settings.begin(), "dram.bankQueue=0");
     const std::string name = "sim:gtx1080";
     gpu::SimulationOptions simulation;
-    simulation.settings = settings;
+    simulation.settings = std::move(settings);
     gpu::Gpu gpu = gpu::Gpu::open(name, simulation);
     Probe probe(gpu, perturbed(noise, 1));
     const MemoryView memory(gpu, ~Bytes{0});
@@ -41,6 +43,13 @@ TEST(Mshrs, AreCountedWithPerturbedTimings) {
 TEST(Mshrs, AreNotTheBanksOfAModule) {
     const Mshrs found = mshrsOf({"l2.mshrs=24"});
     EXPECT_EQ(found.ofModule, 24) << found.evidence;
+}
+
+// A place in it is free when data are asked for, a little earlier than an MSHR.
+TEST(Mshrs, AreNotSeenBehindAShorterQueueOfABank) {
+    const Mshrs found = mshrsOf({"l2.mshrs=16", "dram.bankQueue=7"});
+    ASSERT_TRUE(found.ofModule) << found.evidence;
+    EXPECT_NEAR(*found.ofModule, 7, 1) << found.evidence;
 }
 
 TEST(Mshrs, MoreThanCanBeUnderWayStayUndecided) {
