@@ -272,6 +272,7 @@ int evaluate(const EvaluateOptions& o) {
         throw Error("isolate: nothing could be measured: {}", evaluation.failures().front());
     std::vector<Result> results = {evaluation.variationTable(spec), evaluation.runtimeTable(),
                                    evaluation.overheadTable(spec)};
+    if (spec.common.samples > 1) results.push_back(evaluation.spreadTable(spec));
     for (Result& result : results) {
         result.title += fmt::format(", size {}", o.size);
         fillProvenance(result, o.gpu, o.seed);

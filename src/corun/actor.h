@@ -38,6 +38,7 @@ struct Rounds {
     unsigned count = 1;  ///< one after the other, timed together
     /// Kept busy meanwhile: nobody else sees to that where time passes only in calls that wait.
     std::vector<Actor*> company = {};
+    double delaySeconds = 0;  ///< that pass before the first one, and are not timed
 };
 
 /// A program on a GPU, in this process or another: it is timed, or it is at work while others are. Most do one of the

@@ -23,3 +23,12 @@ extern "C" __global__ void streamThrough(const uint4* in, uint4* out, unsigned c
 }
 
 extern "C" __global__ void nothing() {}
+
+/// Lets time pass in a stream, as a host does that is busy with something else.
+extern "C" __global__ void pause(unsigned long long nanoseconds) {
+    unsigned long long begin, now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+    do {
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    } while (now - begin < nanoseconds);
+}

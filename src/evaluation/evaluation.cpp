@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/phrases.h"
@@ -24,18 +25,20 @@ bool hasWalls(Method method, const std::string& gpu) {
            (walls == corun::WallsAround::computeAndMemory && gpu::capabilitiesOf(gpu).choosesPages);
 }
 
-/// One series for all neighbours, which take turns, so that a change of clocks meets all of them; one each on a
-/// deterministic GPU, where nothing changes.
+/// One series for all neighbours, which take turns, so that a change of clocks meets all of them. On a deterministic
+/// GPU, where nothing changes, one for each neighbour and sample, and samples are variants.
 void addSeries(std::vector<SeriesSpec>& list, SeriesSpec spec, const std::vector<std::string>& neighbours) {
     if (!gpu::capabilitiesOf(spec.gpu).deterministic) {
         spec.neighbours = neighbours;
         list.push_back(spec);
         return;
     }
-    for (const std::string& neighbour : neighbours) {
-        spec.neighbours = {neighbour};
-        list.push_back(spec);
-    }
+    const unsigned samples = std::exchange(spec.samples, 1);
+    for (spec.variant = 0; spec.variant < samples; ++spec.variant)
+        for (const std::string& neighbour : neighbours) {
+            spec.neighbours = {neighbour};
+            list.push_back(spec);
+        }
 }
 
 std::vector<SeriesSpec> seriesOf(const EvaluationSpec& spec) {
@@ -84,8 +87,9 @@ Chart barsOf(const Result& r, std::size_t first, const std::string& yTitle) {
 void Evaluation::add(const SeriesSpec& spec, const SeriesMeasurement& measurement) {
     for (std::size_t i = 0; i < spec.neighbours.size(); ++i) {
         const Key key = {spec.method, spec.partitions, spec.application, spec.neighbours[i]};
-        samples_[key] = measurement.seconds.at(i);
-        neighbourRuns_[key] = measurement.neighbourRuns.at(i);
+        const std::vector<double>& seconds = measurement.seconds.at(i);
+        samples_[key].insert(samples_[key].end(), seconds.begin(), seconds.end());
+        neighbourRuns_[key] += measurement.neighbourRuns.at(i);
         places_[key] = measurement.place;
     }
 }
@@ -115,6 +119,33 @@ std::optional<double> Evaluation::variation(Method method, unsigned partitions, 
             most = std::max(most, mean(samples));
     if (!idle || most == 0) return std::nullopt;
     return (most / *idle - 1) * 100;
+}
+
+std::vector<double> Evaluation::variations(Method method, unsigned partitions, const std::string& application) const {
+    const auto idle = samples_.find({method, partitions, application, kIdle});
+    if (idle == samples_.end()) return {};
+    std::vector<double> most(idle->second.size(), 0);
+    for (const auto& [key, samples] : samples_) {
+        if (key.method != method || key.partitions != partitions || key.application != application ||
+            key.neighbour == kIdle)
+            continue;
+        if (samples.size() != most.size()) return {};
+        for (std::size_t i = 0; i < most.size(); ++i)
+            most[i] = std::max(most[i], (samples[i] / idle->second[i] - 1) * 100);
+    }
+    return most;
+}
+
+std::vector<double> Evaluation::averageVariations(Method method, unsigned partitions,
+                                                  const std::vector<std::string>& applications) const {
+    std::vector<double> sums;
+    for (const std::string& application : applications) {
+        const std::vector<double> own = variations(method, partitions, application);
+        if (sums.empty()) sums.resize(own.size(), 0);
+        if (own.size() != sums.size()) return {};
+        for (std::size_t i = 0; i < own.size(); ++i) sums[i] += own[i] / static_cast<double>(applications.size());
+    }
+    return sums;
 }
 
 namespace {
@@ -164,6 +195,32 @@ Result Evaluation::variationTable(const EvaluationSpec& spec) const {
     r.reading = "cp: each partition has SMs of its own; cmp: L2 and DRAM too.";
     if (spec.common.samples == 1)
         r.caveats.emplace_back("One sample each: there is nothing to tell how much times vary.");
+    return r;
+}
+
+Result Evaluation::spreadTable(const EvaluationSpec& spec) const {
+    Result r;
+    r.title = "worst slowdown by a neighbour, sample by sample";
+    r.columns = {{"application", ""},         {"partitions", ""}, {"method", ""},    {"mean", "%"},
+                 {"standard deviation", "%"}, {"least", "%"},     {"greatest", "%"}, {"samples", ""}};
+    double widest = 0;
+    const auto add = [&](const std::string& name, unsigned partitions, Method method, const std::vector<double>& all) {
+        if (all.empty()) return;
+        widest = std::max(widest, standardDeviation(all));
+        r.add({name, std::int64_t{partitions}, std::string(method.name()), mean(all), standardDeviation(all),
+               minimum(all), maximum(all), static_cast<std::int64_t>(all.size())});
+    };
+    for (const unsigned partitions : spec.partitions)
+        for (const Method method : spec.methods) {
+            for (const std::string& application : spec.applications)
+                add(application, partitions, method, variations(method, partitions, application));
+            add("average", partitions, method, averageVariations(method, partitions, spec.applications));
+        }
+    r.question = "Does the answer depend on inputs, on where pages lie and on when the application starts?";
+    if (!r.rows.empty()) r.answer = fmt::format("By a standard deviation of up to {} points.", brief(widest));
+    r.reading =
+        "Of a simulated GPU, samples differ by inputs, by the placement of pages and by how long neighbours have run "
+        "when the application starts; of a real one, by the time at which they were taken.";
     return r;
 }
 

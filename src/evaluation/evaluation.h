@@ -43,12 +43,19 @@ class Evaluation {
     std::optional<double> normalized(const Key&) const;
     /// (Max over neighbours / idle - 1) * 100.
     std::optional<double> variation(Method, unsigned partitions, const std::string& application) const;
+    /// The same of each sample on its own; empty where some neighbour has fewer.
+    std::vector<double> variations(Method, unsigned partitions, const std::string& application) const;
+    /// Of each sample, the average over applications.
+    std::vector<double> averageVariations(Method, unsigned partitions,
+                                          const std::vector<std::string>& applications) const;
 
     const std::vector<std::string>& failures() const { return failures_; }
     const std::map<Key, std::vector<double>>& samples() const { return samples_; }
 
     /// Variation of each application under each method, with average and maximum.
     Result variationTable(const EvaluationSpec&) const;
+    /// How much variation differs from sample to sample.
+    Result spreadTable(const EvaluationSpec&) const;
     /// Every runtime, normalized as in Figures 9 to 11.
     Result runtimeTable() const;
     /// What walls cost an application that is alone: the same SMs and colors, with and without.

@@ -40,7 +40,7 @@ SeriesMeasurement takeSamples(corun::Actor& application, std::vector<Neighbourho
             n.start();
             if (sampling.warmUp) secondsOf(application, {});
             const std::uint64_t before = n.completed();
-            measurement.seconds[i].push_back(secondsOf(application, {sampling.runs, n.actors}));
+            measurement.seconds[i].push_back(secondsOf(application, {sampling.runs, n.actors, sampling.delaySeconds}));
             measurement.neighbourRuns[i] += n.completed() - before;
             const bool last = sample + 1 == sampling.samples && i + 1 == neighbours.size();
             if (!last || !sampling.leaveLast) n.stop();

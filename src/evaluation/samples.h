@@ -17,9 +17,10 @@ struct Neighbourhood {
 
 struct Sampling {
     unsigned samples = 1;
-    unsigned runs = 1;       ///< that are timed together
-    bool warmUp = false;     ///< a run first, in which neighbours get under way by themselves
-    bool leaveLast = false;  ///< the last neighbour is left running: stopping it would take long
+    unsigned runs = 1;        ///< that are timed together
+    bool warmUp = false;      ///< a run first, in which neighbours get under way by themselves
+    bool leaveLast = false;   ///< the last neighbour is left running: stopping it would take long
+    double delaySeconds = 0;  ///< from the neighbours' first launch to the application's
 };
 
 /// Seconds of a run.

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/random.h"
 #include "evaluation/samples.h"
 #include "gpu/known_profile.h"
 
@@ -15,7 +16,8 @@ namespace {
 
 constexpr double kBatchSeconds = 10e-3;  // of a timed batch of runs: long against the events' resolution
 constexpr unsigned kMostRuns = 200;
-constexpr unsigned kWarmUps = 5;  // an idle card clocks down
+constexpr unsigned kWarmUps = 5;          // an idle card clocks down
+constexpr double kLongestDelay = 100e-6;  // of a variant's application behind its neighbours
 
 corun::SharingSpec sharingOf(const SeriesSpec& spec) {
     corun::SharingSpec sharing;
@@ -27,15 +29,34 @@ corun::SharingSpec sharingOf(const SeriesSpec& spec) {
     return sharing;
 }
 
+/// Those of the series come last, so that they hold.
+std::vector<std::string> settingsOf(const SeriesSpec& spec) {
+    std::vector<std::string> settings;
+    if (spec.variant > 0) settings = {"memory.placement=scattered", fmt::format("memory.seed={}", spec.variant)};
+    settings.insert(settings.end(), spec.settings.begin(), spec.settings.end());
+    return settings;
+}
+
+std::uint64_t inputSeed(const SeriesSpec& spec, unsigned partition) {
+    constexpr std::uint64_t kApart = 1000;  // more than there are partitions
+    return spec.seed + kApart * spec.variant + partition;
+}
+
+double delayOf(const SeriesSpec& spec) {
+    if (spec.variant == 0) return 0;
+    Random random(inputSeed(spec, 0));
+    return kLongestDelay * random.uniform();
+}
+
 /// The application in the first partition, and copies of each neighbour in all others.
 corun::CoRunSpec coRunOf(const SeriesSpec& spec) {
     corun::CoRunSpec all;
     all.gpu = spec.gpu;
-    all.settings = spec.settings;
+    all.settings = settingsOf(spec);
     all.map = spec.map;
     all.sharing = sharingOf(spec);
     const auto add = [&](unsigned partition, const std::string& name) {
-        all.actors.push_back({partition, corun::ApplicationSpec{name, spec.size, spec.seed + partition}});
+        all.actors.push_back({partition, corun::ApplicationSpec{name, spec.size, inputSeed(spec, partition)}});
     };
     add(0, spec.application);
     for (const std::string& neighbour : spec.neighbours)
@@ -76,6 +97,7 @@ nlohmann::ordered_json describe(const SeriesSpec& spec) {
             {"size", workloads::sizeName(spec.size)},
             {"seed", spec.seed},
             {"samples", spec.samples},
+            {"variant", spec.variant},
             {"gpu", spec.gpu},
             {"settings", spec.settings},
             {"processes", spec.processes},
@@ -93,6 +115,7 @@ SeriesSpec SeriesSpec::fromJson(const nlohmann::json& json, const std::string& w
     spec.size = workloads::parseSize(o.get<std::string>("size"));
     spec.seed = o.get<std::uint64_t>("seed");
     spec.samples = o.get<unsigned>("samples");
+    spec.variant = o.get<unsigned>("variant");
     spec.gpu = o.get<std::string>("gpu");
     spec.settings = o.get<std::vector<std::string>>("settings");
     spec.processes = o.get<bool>("processes");
@@ -106,6 +129,7 @@ nlohmann::ordered_json SeriesSpec::toJson() const {
     nlohmann::ordered_json json = describe(*this);
     for (const char* file : {"processes", "placement", "map"}) json.erase(file);
     // What makes no difference to a series would have it measured again.
+    if (variant == 0) json.erase("variant");
     if (partitions > 1) json["processes"] = processes;
     const corun::WallsAround walls = method.way().walls;
     if (walls != corun::WallsAround::nothing) json["placement"] = placement;
@@ -148,7 +172,7 @@ SeriesMeasurement execute(const SeriesSpec& spec) {
     const unsigned runs = can.deterministic ? 1 : runsOfABatch(application);
 
     SeriesMeasurement measurement = takeSamples(application, neighbours, [&] { return coRun->place(0); },
-                                                {spec.samples, runs, can.runsByItself, can.costly});
+                                                {spec.samples, runs, can.runsByItself, can.costly, delayOf(spec)});
     measurement.wallSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return measurement;
 }

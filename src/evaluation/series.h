@@ -41,7 +41,10 @@ struct SeriesSpec {
     workloads::Size size = workloads::Size::standard;
     std::uint64_t seed = 1;
     unsigned samples = 1;
-    bool processes = false;  ///< of a real GPU: a process each under MPS, as method mps needs them anyway
+    /// Of a simulated GPU, where a sample would be like the one before: which inputs, placement of pages and phase of
+    /// the neighbours. 0: as the profile and the seed say, all starting together.
+    unsigned variant = 0;
+    bool processes = false;   ///< of a real GPU: a process each under MPS, as method mps needs them anyway
 
     /// Everything that determines what it finds, but for the program itself.
     nlohmann::ordered_json toJson() const;

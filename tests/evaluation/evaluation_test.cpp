@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -69,6 +70,35 @@ TEST(Evaluation, VariationIsTheSlowestNeighbourAgainstNone) {
     EXPECT_DOUBLE_EQ(e.variation(Method("cp"), 2, "MM").value(), 150);
     EXPECT_FALSE(e.variation(Method("cp"), 4, "MM"));
     EXPECT_FALSE(e.variation(Method("cmp"), 2, "MM"));
+}
+
+TEST(Evaluation, VariationOfEachSampleIsAgainstItsOwnIdleRun) {
+    Evaluation e;
+    // Two variants: each sample has a series of its own.
+    for (const auto& [idle, va, fwt] : {std::array{1.0, 2.0, 1.5}, std::array{2.0, 3.0, 5.0}}) {
+        e.add(series(Method("cp"), 2, "MM", {""}), measurement({{idle}}));
+        e.add(series(Method("cp"), 2, "MM", {"VA"}), measurement({{va}}));
+        e.add(series(Method("cp"), 2, "MM", {"FWT"}), measurement({{fwt}}));
+    }
+    EXPECT_EQ(e.variations(Method("cp"), 2, "MM"), (std::vector<double>{100, 150}));
+    EXPECT_EQ(e.averageVariations(Method("cp"), 2, {"MM", "MM"}), (std::vector<double>{100, 150}));
+    EXPECT_TRUE(e.averageVariations(Method("cp"), 2, {"MM", "SN"}).empty());
+    EvaluationSpec spec;
+    spec.methods = {Method("cp")};
+    spec.applications = {"MM"};
+    const Result r = e.spreadTable(spec);
+    ASSERT_EQ(r.rows.size(), 2u);  // MM, and the average
+    EXPECT_DOUBLE_EQ(std::get<double>(r.rows[0][3]), 125);
+    EXPECT_NEAR(std::get<double>(r.rows[0][4]), 35.36, 0.01);  // of 100 and 150: 50 / sqrt(2)
+}
+
+TEST(Series, VariantsDifferAndEachIsTheSameAgain) {
+    SeriesSpec spec = series(Method("cp"), 2, "CFD", {"VA"});
+    const double first = execute(spec).seconds.at(0).at(0);
+    spec.variant = 1;
+    const double second = execute(spec).seconds.at(0).at(0);
+    EXPECT_NE(first, second);
+    EXPECT_EQ(second, execute(spec).seconds.at(0).at(0));
 }
 
 TEST(Evaluation, RuntimesAreNormalizedToTheBaselineTimesThePartitions) {
@@ -232,6 +262,7 @@ TEST(SeriesSpec, AnotherProcessUnderstandsTheDescription) {
     spec.placement = "driver";
     spec.seed = (std::uint64_t{1} << 63) + 1;
     spec.samples = 3;
+    spec.variant = 2;
     spec.processes = true;
     const nlohmann::json heard = parseJson(jsonText(describe(spec)), "description");
     EXPECT_EQ(SeriesSpec::fromJson(heard, "run").toJson(), spec.toJson());

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <optional>
 #include <thread>
 
 #include "applications.ptx.h"
@@ -73,6 +74,7 @@ class Workload final : public Actor {
     std::optional<ActorRun> run(const Rounds& rounds) override {
         std::optional<gpu::LaunchLog> log;
         if (watch_) log.emplace(gpu_, context_);
+        pause(rounds.delaySeconds);
         start_.record(stream_);
         for (unsigned i = 0; i < rounds.count; ++i) instance_->run(stream_);
         end_.record(stream_);
@@ -117,6 +119,11 @@ class Workload final : public Actor {
     std::uint64_t completed() override { return completed_; }
 
   private:
+    void pause(double seconds) {
+        if (seconds <= 0) return;
+        if (!pauses_) pauses_ = context_.load(kApplicationsPtx);
+        pauses_->kernel("pause").launch(stream_, {1}, {1}, 0, static_cast<std::uint64_t>(seconds * 1e9));
+    }
     bool wait(const Rounds& rounds) {
         if (runsByItself_ && std::isinf(limit_)) {
             stream_.synchronize();
@@ -144,6 +151,7 @@ class Workload final : public Actor {
     std::unique_ptr<workloads::Instance> instance_;
     gpu::Event start_, end_;
     double limit_, secondsOfARun_ = 0;
+    std::optional<gpu::Module> pauses_;
     bool runsByItself_;
     std::deque<std::unique_ptr<Marker>> pending_;
     unsigned depth_ = 0;  ///< runs that the loop keeps on the way; 0: there is no loop
