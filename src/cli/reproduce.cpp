@@ -37,7 +37,7 @@ struct ReproduceOptions {
     std::string gpu = "sim:gtx480", size = "paper", json, html;
     std::uint64_t seed = 1, instructions = kInstructions, accesses = 0;
     unsigned samples = 3;
-    bool quick = false, gpuGiven = false, sizeGiven = false;
+    bool quick = false, gpuGiven = false, sizeGiven = false, samplesGiven = false;
 };
 
 /// A figure or table of any of the papers.
@@ -128,7 +128,10 @@ std::vector<Figure> fgpu(const ReproduceOptions& o) {
     // Smaller inputs would leave nothing to interfere with, so fewer applications save the time.
     if (o.quick) options.applications = {"SP", "VA"};
     options.common.seed = o.seed;
+    options.common.samples = o.samplesGiven || o.quick ? o.samples : 1;
     options.executor = executorOf(o.batch);
+    options.memory = std::make_shared<reproduce::MemoryStudy>(
+        o.quick ? reproduce::MemoryStudy::shortened() : reproduce::MemoryStudy::asInThePaper(), o.settings, o.seed);
     const auto store = std::make_shared<evaluation::SeriesStore>(storeFolder(o.batch), thisProgram(), warnOnce);
     std::vector<Figure> all;
     for (const reproduce::FgpuFigure& figure : reproduce::fgpuFigures())
@@ -183,10 +186,11 @@ void shorten(ReproduceOptions& o) {
 }
 
 void sayShortened(const ReproduceOptions& o) {
-    fmt::print(stderr,
-               "shortened runs: interference with one sample, fgpu with two of six applications, ciao with {} warp "
-               "instructions per run\n",
-               o.instructions);
+    fmt::print(
+        stderr,
+        "shortened runs: interference with one sample, fgpu with two of six applications and fewer address pairs, "
+        "ciao with {} warp instructions per run\n",
+        o.instructions);
 }
 
 /// On a terminal, a line for each: those of the runs that a figure takes follow it.
@@ -250,7 +254,11 @@ Action setUpReproduce(CommandLine line) {
     const Option gpu =
         addGpuOption(line, o->gpu)
             .description("GPU to use (not fgpu): sim:NAME, sim:FILE.json; interference: cuda:N too [sim:tx2]");
-    line.option("--samples", o->samples, "interference: samples per scenario").showDefault().check(positive());
+    const Option samples =
+        line.option("--samples", o->samples,
+                    "samples: interference, per scenario; fgpu, of each runtime, with other inputs, places and phases "
+                    "[3; fgpu: 1]")
+            .check(positive());
     line.option("--accesses", o->accesses, "interference: accesses per application run; 0: as in the paper")
         .check(between(0, std::uint64_t{1} << 32));
     addSettings(line, o->settings);
@@ -261,13 +269,14 @@ Action setUpReproduce(CommandLine line) {
     addWideOption(line);
     addBatchOptions(line, o->batch);
     addClusterOptions(line, o->batch);
-    return [o, gpu, size, line] {
+    return [o, gpu, size, samples, line] {
         const std::string where = "reproduce " + o->paper;
         if (o->paper == "interference") refuseGiven(line, {"--limit", "--size"}, where);
-        if (o->paper == "fgpu") refuseGiven(line, {"--limit", "--samples", "--accesses"}, where);
+        if (o->paper == "fgpu") refuseGiven(line, {"--limit", "--accesses"}, where);
         if (o->paper == "ciao") refuseGiven(line, {"--samples", "--accesses"}, where);
         o->gpuGiven = gpu.given();
         o->sizeGiven = size.given();
+        o->samplesGiven = samples.given();
         return runReproduce(*o);
     };
 }

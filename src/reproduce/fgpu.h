@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "evaluation/evaluation.h"
+#include "reproduce/fgpu_memory.h"
 
 namespace bulkhead::reproduce {
 
@@ -13,6 +14,7 @@ struct FgpuOptions {
     evaluation::SeriesSpec common;  ///< size, seed and samples
     std::shared_ptr<experiment::Executor> executor;
     std::vector<std::string> applications = evaluation::EvaluationSpec().applications;
+    std::shared_ptr<MemoryStudy> memory;
 };
 
 /// One table or figure of the paper, made again: ours, and the paper's numbers beside it where its text has them.
