@@ -141,7 +141,7 @@ std::vector<Result> MemoryStudy::figure8() {
     r.caveats.emplace_back("The paper's cycles are read from its figure, to 5 cycles.");
     r.caveats.emplace_back(
         "Three figures of the profile are taken from this figure: dram.latency from DM, tRAS from the slope of SCSB, "
-        "dram.bankQueue from DCDB at 50 threads. That DM stays flat, that SCDB and DCDB rise, from where, and the "
+        "dram.bankQueue from SCDB and DCDB. That DM stays flat, that SCDB and DCDB rise as steeply, and the "
         "other curves are what the simulator makes of them.");
     return {figure, r};
 }
