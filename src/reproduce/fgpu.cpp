@@ -56,6 +56,11 @@ Evaluation evaluateAll(const evaluation::SeriesStore& store, const FgpuOptions& 
     return evaluation;
 }
 
+/// Nothing of a single sample.
+Value spreadOf(const std::vector<double>& samples) {
+    return samples.size() > 1 ? Value(standardDeviation(samples)) : Value();
+}
+
 /// What samples are, and where there is but one.
 void addSpreadCaveat(Result& r, const FgpuOptions& o) {
     r.caveats.emplace_back(
@@ -86,7 +91,7 @@ Result variationRows(const evaluation::SeriesStore& store, const FgpuOptions& o,
         }
         r.add({std::string(row.gpu), std::int64_t{partitions}, std::string(row.method), mean(all), row.average,
                mean(all) / row.average, maximum(all), row.most, slowest,
-               standardDeviation(evaluation.averageVariations(Method(row.method), partitions, spec.applications)),
+               spreadOf(evaluation.averageVariations(Method(row.method), partitions, spec.applications)),
                std::int64_t{o.common.samples}});
     }
     addSpreadCaveat(r, o);
@@ -167,7 +172,7 @@ std::vector<Result> figure10(const evaluation::SeriesStore& store, const FgpuOpt
     for (const PaperVariation& row : kFigure10) {
         const double v = evaluation.variation(Method(row.method), 2, "IC").value();
         r.add({std::string(row.method), v, row.average, v / row.average,
-               standardDeviation(evaluation.variations(Method(row.method), 2, "IC")), std::int64_t{o.common.samples}});
+               spreadOf(evaluation.variations(Method(row.method), 2, "IC")), std::int64_t{o.common.samples}});
     }
     addSpreadCaveat(r, o);
     if (o.common.size != workloads::Size::paper)

@@ -83,14 +83,17 @@ const dissect::Dissection& MemoryStudy::dissection() {
     return *dissection_;
 }
 
-const Result& MemoryStudy::drawn(const std::string& title) {
-    for (const Result& figure : dissection().figures)
-        if (figure.title.starts_with(title)) return figure;
+Result MemoryStudy::drawn(const std::string& title) {
+    for (Result figure : dissection().figures)
+        if (figure.title.starts_with(title)) {
+            figure.title = figure.title.substr(figure.title.find(": ") + 2);  // its number stands before it
+            return figure;
+        }
     throw Error("{} could not be measured on {}", title, kGpu);
 }
 
 std::vector<Result> MemoryStudy::figure3() {
-    const Result& figure = drawn("Figure 3");
+    const Result figure = drawn("Figure 3");
     Result r;
     r.title = "threshold of a row conflict";
     r.columns = {{"quantity", ""}, {"ours", "cycles"}, {"paper", "cycles"}};
@@ -99,7 +102,7 @@ std::vector<Result> MemoryStudy::figure3() {
 }
 
 std::vector<Result> MemoryStudy::figure4() {
-    const Result& figure = drawn("Figure 4");
+    const Result figure = drawn("Figure 4");
     double pairs = 0, sum = 0, slow = 0;
     const std::vector<double> times = column(figure, 0), counts = column(figure, 1);
     for (std::size_t i = 0; i < times.size(); ++i) {
@@ -129,7 +132,7 @@ std::vector<Result> MemoryStudy::figure6() {
 }
 
 std::vector<Result> MemoryStudy::figure8() {
-    const Result& figure = drawn("Figure 8: ");
+    const Result figure = drawn("Figure 8: ");
     Result r;
     r.title = "cycles of the primary thread's accesses";
     r.columns = {{"threads", ""}, {"case", ""}, {"ours", "cycles"}, {"paper", "cycles"}, {"ratio", ""}};

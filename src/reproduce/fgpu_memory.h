@@ -30,7 +30,7 @@ class MemoryStudy {
   private:
     const dissect::Dissection& dissection();
     /// Of those that the dissection drew. Throws Error.
-    const Result& drawn(const std::string& title);
+    Result drawn(const std::string& title);
 
     Counts counts_;
     std::vector<std::string> settings_;

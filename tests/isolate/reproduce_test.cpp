@@ -65,5 +65,32 @@ TEST(ReproduceFgpu, TableThreeIsTheVariationOfFigureNineBesideThePapers) {
     }
 }
 
+TEST(ReproduceFgpu, FiguresOfTheMemoryStandBesideThePapers) {
+    const TemporaryDirectory folder;
+    const std::string file = (folder / "fgpu.json").string();
+    const Outcome outcome =
+        run({BULKHEAD_PROGRAM, "reproduce", "fgpu", "--quick", "--figures", "3,4,6,8", "--json", file});
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.output;
+    const json results = parseJson(readFile(file), file).at("results");
+    // IV-D and appendix B.
+    const std::map<std::string, double> sizes = {
+        {"memory modules", 8}, {"DRAM banks", 128}, {"DRAM row", 2048}, {"L2 sets", 1024}, {"L2 ways", 16}};
+    const json found = resultNamed(results, "Figure 6. Banks, sets and modules of a GTX 1080: sizes").at("rows");
+    ASSERT_EQ(found.size(), sizes.size());
+    for (const json& row : found) {
+        EXPECT_EQ(row.at("paper"), sizes.at(row.at("quantity")));
+        EXPECT_EQ(row.at("ours"), row.at("paper"));
+    }
+    // A random pair meets in one of 128 banks.
+    const json pairs = resultNamed(results, "Figure 4. Histogram of access times on a GTX 1080: pairs").at("rows");
+    EXPECT_NEAR(pairs.at(0).at("ours"), 100.0 / 128, 0.4);
+    const json cycles = resultNamed(results, "Figure 8. Interference between threads of a GTX 1080: cycles of");
+    EXPECT_EQ(cycles.at("rows").size(), 25u);  // five cases at five numbers of threads
+    for (const json& row : cycles.at("rows"))
+        if (row.at("threads") == 50) {
+            EXPECT_NEAR(row.at("ours").get<double>() / row.at("paper").get<double>(), 1, 0.1) << row;
+        }
+}
+
 }  // namespace
 }  // namespace bulkhead

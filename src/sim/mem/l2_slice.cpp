@@ -221,13 +221,12 @@ L2Slice::Served L2Slice::serveCopy(Port& port, RequestId id, std::uint64_t edge)
     const std::uint32_t way = tags_.find(request.set, request.line);
     if (!writes && way != CacheTags::kNoWay && (request.sectors & ~tags_.state(way).valid) == 0) {
         finish(id);
-    } else if (channel_.room(request.launch) == 0) {
+    } else if (channel_.room(request.launch) == 0 ||
+               (!writes && !channel_.hasRoomForFill(request.bank, request.launch))) {
         return Served::dramFull;
     } else if (writes) {
         sendWriteback(request.line, request.bank, request.row, request.sectors, request.launch);
         finish(id);
-    } else if (!channel_.hasRoomForFill(request.bank, request.launch)) {
-        return Served::dramFull;
     } else {
         sendFill(request, request.sectors, id);
     }
