@@ -15,18 +15,30 @@ using Value = std::variant<std::monostate, std::int64_t, double, std::string, bo
 
 /// A drawing that a result asks for, in terms of its columns' names. Says nothing of pages, pixels or colors.
 struct Chart {
-    enum class Kind { line, bar, cdf, histogram, heatmap, scatter };
+    enum class Kind { line, bar, cdf, histogram, heatmap, scatter, stack, floorplan };
+
+    /// A line across a chart where x has a value that matters.
+    struct Mark {
+        std::string name;
+        double x = 0;
+        bool operator==(const Mark&) const = default;
+    };
 
     Kind kind = Kind::line;
     std::string title;
-    std::string x;                    ///< line, scatter: numbers; bar: names; heatmap: across; cdf, histogram: none
-    std::vector<std::string> y;       ///< line, bar: heights; cdf, histogram: samples; heatmap: one, the color
-    std::vector<std::string> series;  ///< rows that differ here are drawn apart; heatmap: down
+    /// line, scatter: numbers; bar, stack: names; heatmap: across; floorplan: what names a unit; cdf, histogram: none
+    std::string x;
+    /// line, bar: heights; stack: parts of one bar; cdf, histogram: samples; heatmap, floorplan: what colors show, the
+    /// first unless the reader chooses another
+    std::vector<std::string> y;
+    /// Rows that differ here are drawn apart; heatmap: down; floorplan: the kind of a unit, and its group
+    std::vector<std::string> series;
     std::vector<std::string> paper;   ///< what was published for y, in the order of y
     std::string yTitle;               ///< empty: the name of the only y
     bool logX = false, logY = false;  ///< heatmap: logY is of the color
-    std::string label = {};           ///< scatter: what names a point
+    std::string label = {};           ///< scatter: what names a point; heatmap: a cell
     double band = 0;  ///< scatter: above 0, x and y are of the same kind: y = x is drawn, and y = x (1 +- band)
+    std::vector<Mark> marks = {};  ///< line, cdf, histogram
 };
 
 /// What an experiment found: rows of named values, with their units and how they came about. Knows nothing of how it

@@ -95,7 +95,8 @@ void writeWatched(const CompareOptions& o, const compare::Comparison& c) {
             std::vector<Result> insight = m.insight;
             for (Result& result : insight) fillProvenance(result, o.gpu, o.seed);
             for (const char* ending : {".html", ".json"})
-                metrics::writeInsight((std::filesystem::path(o.observed) / (name + ending)).string(), name, insight);
+                metrics::writeInsight((std::filesystem::path(o.observed) / (name + ending)).string(), name, insight,
+                                      m.timeline);
         }
 }
 

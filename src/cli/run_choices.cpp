@@ -69,7 +69,7 @@ void writeWatched(const RunOptions& options, const metrics::Watching& watching, 
     if (options.observe.empty()) return;
     std::vector<Result> results = watching.insight(run);
     for (Result& result : results) fillProvenance(result, options.gpu, options.seed);
-    metrics::writeInsight(options.observe, run, results);
+    metrics::writeInsight(options.observe, run, results, watching.timeline());
 }
 
 }  // namespace bulkhead::cli

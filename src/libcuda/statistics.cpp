@@ -238,7 +238,7 @@ void Statistics::writeWatched() const {
         std::vector<Result> results = watching.insight(run);
         for (Result& result : results)
             result.provenance = {::program_invocation_short_name, gpu, std::nullopt, BULKHEAD_VERSION, currentDate()};
-        metrics::writeInsight(ofGpu(observe).string(), run, results);
+        metrics::writeInsight(ofGpu(observe).string(), run, results, watching.timeline());
     }
 }
 

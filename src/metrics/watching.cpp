@@ -10,7 +10,8 @@ namespace bulkhead::metrics {
 
 Watching::Watching(const arch::DeviceProfile& profile, bool timeline, bool insight) {
     constexpr Cycles kBetweenSamples = 1000;
-    if (timeline) all_.add(timeline_.emplace(1.0 / static_cast<double>(profile.clock.coreMHz), kBetweenSamples));
+    if (timeline || insight)
+        all_.add(timeline_.emplace(1.0 / static_cast<double>(profile.clock.coreMHz), kBetweenSamples));
     if (insight) all_.add(insight_.emplace(profile));
 }
 
@@ -21,9 +22,12 @@ std::vector<Result> Watching::insight(const std::string& run) const {
     return results;
 }
 
-void writeInsight(const std::string& file, const std::string& title, const std::vector<Result>& results) {
-    writeFile(file,
-              file.ends_with(".html") ? report::html(title, results) : jsonText(report::fileJson(results), 2) + "\n");
+void writeInsight(const std::string& file, const std::string& title, const std::vector<Result>& results,
+                  const std::string& trace) {
+    constexpr std::size_t kMostBytes = 16 << 20;  // a browser opens more only slowly
+    const bool page = file.ends_with(".html");
+    const report::Trace kept{title, trace.size() <= kMostBytes ? trace : std::string()};
+    writeFile(file, page ? report::html(title, results, kept) : jsonText(report::fileJson(results), 2) + "\n");
 }
 
 }  // namespace bulkhead::metrics

@@ -36,7 +36,8 @@ class Watching {
     sim::Observers all_;
 };
 
-/// As a page if the file's name ends so, else as JSON.
-void writeInsight(const std::string& file, const std::string& title, const std::vector<Result>&);
+/// As a page if the file's name ends so, with the trace, or else as JSON without it.
+void writeInsight(const std::string& file, const std::string& title, const std::vector<Result>&,
+                  const std::string& trace);
 
 }  // namespace bulkhead::metrics

@@ -16,12 +16,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::pair<Chart::Kind, const char*>, 6> kKinds = {{{Chart::Kind::line, "line"},
+constexpr std::array<std::pair<Chart::Kind, const char*>, 8> kKinds = {{{Chart::Kind::line, "line"},
                                                                         {Chart::Kind::bar, "bar"},
                                                                         {Chart::Kind::cdf, "cdf"},
                                                                         {Chart::Kind::histogram, "histogram"},
                                                                         {Chart::Kind::heatmap, "heatmap"},
-                                                                        {Chart::Kind::scatter, "scatter"}}};
+                                                                        {Chart::Kind::scatter, "scatter"},
+                                                                        {Chart::Kind::stack, "stack"},
+                                                                        {Chart::Kind::floorplan, "floorplan"}}};
 
 Json chartJson(const Chart& chart) {
     const auto kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& k) { return k.first == chart.kind; });
@@ -34,6 +36,7 @@ Json chartJson(const Chart& chart) {
     if (chart.logY) out["log_y"] = true;
     if (!chart.label.empty()) out["label"] = chart.label;
     if (chart.band > 0) out["band"] = chart.band;
+    for (const Chart::Mark& mark : chart.marks) out["marks"].push_back({{"name", mark.name}, {"x", mark.x}});
     return out;
 }
 
@@ -128,7 +131,16 @@ class Reader {
         c.logY = json.value("log_y", nlohmann::json()) == true;
         if (json.contains("label")) c.label = column(r, json["label"]);
         if (json.contains("band")) c.band = band(json["band"]);
+        if (json.contains("marks"))
+            for (const auto& mark : array(json, "marks")) c.marks.push_back(this->mark(mark));
         return c;
+    }
+
+    Chart::Mark mark(const nlohmann::json& json) const {
+        Chart::Mark m{text(json, "name"), 0};
+        if (!json.contains("x")) throw Error("{}: mark \"{}\" has no x", where_, m.name);
+        m.x = jsonAs<double>(json["x"], where_ + ": x of mark \"" + m.name + "\"");
+        return m;
     }
 
     double band(const nlohmann::json& json) const {

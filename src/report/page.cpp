@@ -52,8 +52,21 @@ std::string kindName(Chart::Kind kind) {
             return "heatmap";
         case Chart::Kind::scatter:
             return "scatter";
+        case Chart::Kind::stack:
+            return "stack";
+        case Chart::Kind::floorplan:
+            return "floorplan";
     }
     return {};
+}
+
+Json layersJson(const Plot& p) {
+    Json out = Json::array();
+    for (const Plot::Layer& layer : p.layers) {
+        out.push_back({{"name", layer.name}, {"values", numbers(layer.values)}});
+        if (!layer.names.empty()) out.back()["names"] = layer.names;
+    }
+    return out;
 }
 
 Json plotJson(const Plot& p) {
@@ -63,7 +76,16 @@ Json plotJson(const Plot& p) {
     if (p.kind == Chart::Kind::heatmap) {
         out["rowTitle"] = p.rowTitle;
         out["rows"] = p.rows;
-        out["cells"] = numbers(p.cells);
+        out["layers"] = layersJson(p);
+        if (!p.labels.empty()) out["labels"] = p.labels;
+        return out;
+    }
+    if (p.kind == Chart::Kind::floorplan) {
+        out["units"] = p.labels;
+        out["layers"] = layersJson(p);
+        out["groups"] = Json::array();
+        for (const Plot::Group& g : p.groups)
+            out["groups"].push_back({{"part", g.part}, {"name", g.name}, {"units", g.units}});
         return out;
     }
     if (p.kind == Chart::Kind::histogram) out["binWidth"] = p.binWidth;
@@ -73,6 +95,7 @@ Json plotJson(const Plot& p) {
         out["series"].push_back({{"name", s.name}, {"paper", s.paper}, {"x", numbers(s.x)}, {"y", numbers(s.y)}});
         if (!s.labels.empty()) out["series"].back()["labels"] = s.labels;
     }
+    for (const Chart::Mark& mark : p.marks) out["marks"].push_back({{"name", mark.name}, {"x", shortNumber(mark.x)}});
     return out;
 }
 
@@ -137,7 +160,26 @@ std::string cell(const Value& value, const std::string& classes, bool first) {
     return open + attributes + ">" + escaped(shown(value)) + (names ? "</th>" : "</td>");
 }
 
-std::string table(const Result& result, const std::string& labelledBy) {
+/// What a script makes rows of: the words of a cell, or a number with every digit.
+Json cellJson(const Value& value) {
+    if (!isNumber(value)) return shown(value);
+    const double v = number(value);
+    if (!std::isfinite(v)) return shown(value);
+    return std::holds_alternative<std::int64_t>(value) ? Json(std::get<std::int64_t>(value)) : Json(v);
+}
+
+/// Rows of a table that is folded away: a script makes them when it is unfolded.
+std::string rowsJson(const Result& result) {
+    Json rows = Json::array();
+    for (std::size_t row = 0; row < std::min(kMostRows, result.rows.size()); ++row) {
+        Json cells = Json::array();
+        for (const Value& value : result.rows[row]) cells.push_back(cellJson(value));
+        rows.push_back(std::move(cells));
+    }
+    return "<script type=\"application/json\" class=\"rows\">" + scriptJson(rows) + "</script>\n";
+}
+
+std::string table(const Result& result, const std::string& labelledBy, bool folded) {
     const std::set<std::string> published = paperColumns(result);
     std::vector<std::string> classes;
     for (std::size_t c = 0; c < result.columns.size(); ++c) {
@@ -154,12 +196,13 @@ std::string table(const Result& result, const std::string& labelledBy) {
                            column.unit.empty() ? "" : " <span class=\"unit\">(" + escaped(column.unit) + ")</span>");
     }
     out += "</tr></thead>\n<tbody>\n";
-    for (std::size_t row = 0; row < std::min(kMostRows, result.rows.size()); ++row) {
+    for (std::size_t row = 0; !folded && row < std::min(kMostRows, result.rows.size()); ++row) {
         out += "<tr>";
         for (std::size_t c = 0; c < result.columns.size(); ++c) out += cell(result.rows[row][c], classes[c], c == 0);
         out += "</tr>\n";
     }
     out += "</tbody>\n</table>\n</div>\n";
+    if (folded) out += rowsJson(result);
     if (result.rows.size() > kMostRows)
         out += fmt::format("<p class=\"note\">The first {} of {} rows. JSON and CSV files have all rows.</p>\n",
                            kMostRows, result.rows.size());
@@ -169,8 +212,9 @@ std::string table(const Result& result, const std::string& labelledBy) {
 /// `alone`: it is what the page is about, and there is no chart of it.
 std::string foldedTable(const Result& result, const std::string& labelledBy, bool alone) {
     if (result.columns.empty()) return {};
-    const std::string inner = table(result, labelledBy);
-    if (alone || result.rows.size() <= kLongTable) return inner;
+    const bool folded = !alone && result.rows.size() > kLongTable;
+    const std::string inner = table(result, labelledBy, folded);
+    if (!folded) return inner;
     return fmt::format("<details>\n<summary>Table of {} rows</summary>\n{}</details>\n", result.rows.size(), inner);
 }
 
@@ -412,6 +456,22 @@ std::string lede(std::span<const Result> results) {
     return "<p class=\"lede\">" + out + "</p>\n";
 }
 
+/// The trace itself, and buttons that open and save it.
+std::string timeline(const Trace& trace) {
+    if (trace.json.empty()) return {};
+    std::string data;
+    for (const char c : trace.json) c == '<' ? data += "\\u003c" : data += c;
+    return "<section id=\"timeline\">\n<h2>What ran where and when?</h2>\n"
+           "<p class=\"trace\"><button type=\"button\" id=\"open-trace\" class=\"tool\" hidden>Open in "
+           "Perfetto</button> "
+           "<button type=\"button\" id=\"save-trace\" class=\"tool\" hidden>Download the trace</button></p>\n"
+           "<p class=\"note\">Perfetto is a viewer on the web (ui.perfetto.dev): the first button opens it and hands "
+           "it "
+           "the trace, which stays on this machine. Without a network, open the downloaded file elsewhere.</p>\n"
+           "<script type=\"application/json\" id=\"trace\" data-name=\"" +
+           escaped(trace.name) + "\">" + data + "</script>\n</section>\n";
+}
+
 template <std::size_t N>
 std::string variables(const std::array<const char*, N>& colors, const char* page) {
     std::string out = fmt::format("--page:{};", page);
@@ -431,12 +491,12 @@ std::string paletteCss() {
 
 }  // namespace
 
-std::string html(const std::string& title, std::span<const Result> results) {
+std::string html(const std::string& title, std::span<const Result> results, const Trace& trace) {
     const Chapter all{"", {results.begin(), results.end()}};
-    return html(title, std::span(&all, 1));
+    return html(title, std::span(&all, 1), trace);
 }
 
-std::string html(const std::string& title, std::span<const Chapter> chapters) {
+std::string html(const std::string& title, std::span<const Chapter> chapters, const Trace& trace) {
     std::string sections, links;
     std::size_t number = 1, kinds = 0;
     std::vector<Result> results;
@@ -472,6 +532,7 @@ std::string html(const std::string& title, std::span<const Chapter> chapters) {
            "<button type=\"button\" id=\"theme\" hidden>Dark</button>\n<h1>" +
            escaped(title) + "</h1>\n" + lede(results) + "</header>\n<div class=\"sheet" +
            (contents.empty() ? "" : " with-contents") + "\">\n" + contents + "<main id=\"results\">\n" + sections +
+           timeline(trace) +
            "</main>\n</div>\n<div id=\"live\" class=\"unseen\" role=\"status\" "
            "aria-live=\"polite\"></div>\n<script>\n" +
            kReportJs + "</script>\n</body>\n</html>\n";

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "base/error.h"
 #include "report/scale.h"
@@ -16,7 +17,7 @@ namespace bulkhead::report {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t kMostCdfPoints = 1000, kMostCells = 1'000'000;
+constexpr std::size_t kMostCdfPoints = 1000, kMostCells = 1'000'000, kMostUnits = 5000;
 
 /// A number that an axis can hold: sums and ratios of any two are still numbers.
 double drawn(const Value& value) {
@@ -100,6 +101,10 @@ bool anyNumber(const std::vector<double>& values) {
     return std::any_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }
 
+bool hasCategories(Chart::Kind kind) {
+    return kind == Chart::Kind::bar || kind == Chart::Kind::stack;
+}
+
 void sortByX(Plot::Series& s) {
     std::vector<std::size_t> order(s.x.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -148,8 +153,8 @@ void addHeights(Plot& p, const Result& result, const Chart& chart) {
     const Split parts = split(result, chart);
     Names categories;
     const auto series = [&](std::size_t part, const std::string& y) {
-        return chart.kind != Chart::Kind::bar ? lineOf(result, chart, parts.rows[part], y)
-                                              : barsOf(result, chart, parts.rows[part], y, categories);
+        return hasCategories(chart.kind) ? barsOf(result, chart, parts.rows[part], y, categories)
+                                         : lineOf(result, chart, parts.rows[part], y);
     };
     for (std::size_t part = 0; part < parts.names.size(); ++part)
         for (std::size_t i = 0; i < chart.y.size(); ++i) {
@@ -236,25 +241,79 @@ std::vector<std::size_t> axisOrder(const std::vector<std::string>& names) {
     return order;
 }
 
+/// Numbers as they are; where a column has words, each word has a number.
+Plot::Layer layerOf(const Result& result, const std::string& column,
+                    const std::vector<std::optional<std::size_t>>& rows) {
+    const std::size_t c = columnOf(result, column);
+    const bool words = std::any_of(result.rows.begin(), result.rows.end(),
+                                   [&](const auto& row) { return std::holds_alternative<std::string>(row[c]); });
+    Plot::Layer layer{heading(result.columns[c]), {}};
+    Names names;
+    for (const std::optional<std::size_t> row : rows) {
+        const Value value = row ? result.rows[*row][c] : Value();
+        const bool nothing = std::holds_alternative<std::monostate>(value);
+        layer.values.push_back(words && !nothing ? static_cast<double>(names.number(shown(value)))
+                               : words           ? kNothing
+                                                 : drawn(value));
+    }
+    layer.names = names.all();
+    return layer;
+}
+
+void addLayers(Plot& p, const Result& result, const Chart& chart, const std::vector<std::optional<std::size_t>>& rows) {
+    for (const std::string& y : chart.y) p.layers.push_back(layerOf(result, y, rows));
+}
+
 void addCells(Plot& p, const Result& result, const Chart& chart) {
     const Split parts = split(result, chart);
-    const std::size_t xColumn = columnOf(result, chart.x), yColumn = columnOf(result, chart.y.front());
+    const std::size_t xColumn = columnOf(result, chart.x);
     Names across;
-    std::map<std::pair<std::size_t, std::size_t>, double> values;
+    std::map<std::pair<std::size_t, std::size_t>, std::size_t> places;
     for (std::size_t part = 0; part < parts.names.size(); ++part)
         for (const std::size_t row : parts.rows[part])
-            values[{part, across.number(shown(result.rows[row][xColumn]))}] = drawn(result.rows[row][yColumn]);
+            places[{part, across.number(shown(result.rows[row][xColumn]))}] = row;
     if (parts.names.size() * across.all().size() > kMostCells)
         throw Error("result \"{}\": a heat map of {} by {} cells is too large to draw", result.title,
                     parts.names.size(), across.all().size());
     for (const std::size_t column : axisOrder(across.all())) p.categories.push_back(across.all()[column]);
+    std::vector<std::optional<std::size_t>> rows;
     for (const std::size_t part : axisOrder(parts.names)) {
         p.rows.push_back(parts.names[part]);
         for (const std::size_t column : axisOrder(across.all())) {
-            const auto value = values.find({part, column});
-            p.cells.push_back(value == values.end() ? kNothing : value->second);
+            const auto place = places.find({part, column});
+            rows.push_back(place == places.end() ? std::nullopt : std::optional(place->second));
         }
     }
+    addLayers(p, result, chart, rows);
+    p.cells = p.layers.front().values;
+    if (p.layers.size() == 1) p.layers.front().name = p.yTitle;
+    if (chart.label.empty()) return;
+    const std::size_t label = columnOf(result, chart.label);
+    for (const std::optional<std::size_t> row : rows)
+        p.labels.push_back(row ? shown(result.rows[*row][label]) : std::string());
+}
+
+void addUnits(Plot& p, const Result& result, const Chart& chart) {
+    if (chart.series.empty()) throw Error("result \"{}\": a floor plan does not say what its units are", result.title);
+    if (result.rows.size() > kMostUnits)
+        throw Error("result \"{}\": a floor plan of {} units is too large to draw", result.title, result.rows.size());
+    const std::size_t unit = columnOf(result, chart.x), part = columnOf(result, chart.series.front());
+    const Split groups = split(result, chart);
+    std::vector<std::optional<std::size_t>> rows;
+    for (std::size_t g = 0; g < groups.names.size(); ++g) {
+        const std::size_t first = groups.rows[g].front();
+        const std::string kind = shown(result.rows[first][part]);
+        std::string name;
+        for (std::size_t i = 1; i < chart.series.size(); ++i)
+            name += (name.empty() ? "" : ", ") + shown(result.rows[first][columnOf(result, chart.series[i])]);
+        p.groups.push_back({kind, name, {}});
+        for (const std::size_t row : groups.rows[g]) {
+            p.groups.back().units.push_back(rows.size());
+            p.labels.push_back(shown(result.rows[row][unit]));
+            rows.emplace_back(row);
+        }
+    }
+    addLayers(p, result, chart, rows);
 }
 
 std::string kindWords(Chart::Kind kind) {
@@ -271,6 +330,10 @@ std::string kindWords(Chart::Kind kind) {
             return "Heat map";
         case Chart::Kind::scatter:
             return "Scatter plot";
+        case Chart::Kind::stack:
+            return "Stacked bar chart";
+        case Chart::Kind::floorplan:
+            return "Floor plan";
     }
     return {};
 }
@@ -298,6 +361,9 @@ std::string describeSamples(const Plot::Series& s) {
 }
 
 std::string describeCells(const Plot& p) {
+    if (!p.layers.front().names.empty())
+        return fmt::format(" {} rows by {} columns, each one of: {}.", p.rows.size(), p.categories.size(),
+                           fmt::join(p.layers.front().names, ", "));
     std::size_t least = p.cells.size(), most = p.cells.size();
     for (std::size_t i = 0; i < p.cells.size(); ++i) {
         if (!std::isfinite(p.cells[i])) continue;
@@ -311,17 +377,37 @@ std::string describeCells(const Plot& p) {
                        rounded(p.cells[least]), place(least), rounded(p.cells[most]), place(most));
 }
 
+std::string describeUnits(const Plot& p) {
+    std::map<std::string, std::pair<std::size_t, std::size_t>> counts;  // groups and units of a part
+    Names parts;
+    for (const Plot::Group& g : p.groups) {
+        parts.number(g.part);
+        ++counts[g.part].first;
+        counts[g.part].second += g.units.size();
+    }
+    std::string out = "Floor plan of a GPU:";
+    for (std::size_t i = 0; i < parts.all().size(); ++i) {
+        const auto [groups, units] = counts[parts.all()[i]];
+        out += fmt::format("{} {} of {} in {} {}", i == 0 ? "" : ",", units, parts.all()[i], groups,
+                           groups == 1 ? "group" : "groups");
+    }
+    out += ". Colors show ";
+    for (std::size_t i = 0; i < p.layers.size(); ++i) out += (i == 0 ? "" : " or ") + p.layers[i].name;
+    return out + ".";
+}
+
 }  // namespace
 
 bool Plot::empty() const {
-    return series.empty() && !anyNumber(cells);
+    return series.empty() &&
+           std::none_of(layers.begin(), layers.end(), [](const Layer& l) { return anyNumber(l.values); });
 }
 
 Plot plot(const Result& result, const Chart& chart) {
     const bool distribution = chart.kind == Chart::Kind::cdf || chart.kind == Chart::Kind::histogram;
     if (chart.y.empty()) throw Error("result \"{}\": a chart has no y column", result.title);
-    if (chart.x.empty() &&
-        (chart.kind == Chart::Kind::bar || chart.kind == Chart::Kind::heatmap || chart.kind == Chart::Kind::scatter))
+    if (chart.x.empty() && (hasCategories(chart.kind) || chart.kind == Chart::Kind::heatmap ||
+                            chart.kind == Chart::Kind::scatter || chart.kind == Chart::Kind::floorplan))
         throw Error("result \"{}\": a chart has no x column", result.title);
     Plot p;
     p.kind = chart.kind;
@@ -329,6 +415,9 @@ Plot plot(const Result& result, const Chart& chart) {
     p.logX = chart.logX && chart.kind != Chart::Kind::histogram;
     p.logY = chart.logY;
     if (chart.kind == Chart::Kind::scatter) p.band = chart.band;
+    if (chart.kind == Chart::Kind::line || distribution)
+        for (const Chart::Mark& mark : chart.marks)
+            if (std::isfinite(mark.x) && (!p.logX || mark.x > 0)) p.marks.push_back(mark);
     p.yTitle = yTitle(result, chart);
     if (!chart.x.empty()) p.xTitle = heading(result.columns[columnOf(result, chart.x)]);
     if (distribution) {
@@ -338,6 +427,8 @@ Plot plot(const Result& result, const Chart& chart) {
     } else if (chart.kind == Chart::Kind::heatmap) {
         p.rowTitle = fmt::format("{}", fmt::join(chart.series, " / "));
         addCells(p, result, chart);
+    } else if (chart.kind == Chart::Kind::floorplan) {
+        addUnits(p, result, chart);
     } else {
         addHeights(p, result, chart);
     }
@@ -345,6 +436,7 @@ Plot plot(const Result& result, const Chart& chart) {
 }
 
 std::string describe(const Plot& p) {
+    if (p.kind == Chart::Kind::floorplan && !p.empty()) return describeUnits(p);
     std::string out = fmt::format("{} of {}", kindWords(p.kind), p.yTitle.empty() ? p.title : p.yTitle);
     if (p.kind == Chart::Kind::cdf)
         out = fmt::format("{} of {}", kindWords(p.kind), p.xTitle);
@@ -357,6 +449,7 @@ std::string describe(const Plot& p) {
     for (std::size_t i = 0; i < std::min(kMost, p.series.size()); ++i)
         out += " " + (p.kind == Chart::Kind::cdf ? describeSamples(p.series[i]) : describeHeights(p, p.series[i]));
     if (p.series.size() > kMost) out += fmt::format(" And {} more.", p.series.size() - kMost);
+    for (const Chart::Mark& mark : p.marks) out += fmt::format(" Marked: {} at {}.", mark.name, rounded(mark.x));
     return out;
 }
 

@@ -50,10 +50,16 @@ struct Chapter {
     std::vector<Result> results;
 };
 
+/// What ran where and when, for Perfetto.
+struct Trace {
+    std::string name;
+    std::string json;  ///< empty: there is none
+};
+
 /// A page that needs no other file and no network: each result with its question, answer, charts, table, and how to
 /// make it again. Results of one kind share a section, in which the reader chooses.
-std::string html(const std::string& title, std::span<const Result>);
-std::string html(const std::string& title, std::span<const Chapter>);
+std::string html(const std::string& title, std::span<const Result>, const Trace& = {});
+std::string html(const std::string& title, std::span<const Chapter>, const Trace& = {});
 
 /// A chart of a result as a picture for a paper.
 std::string svg(const Result&, const Chart&);

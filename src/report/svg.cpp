@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "report/palette.h"
 #include "report/plot.h"
@@ -82,6 +83,10 @@ class Sheet {
     std::string body_;
 };
 
+bool isBars(Chart::Kind kind) {
+    return kind == Chart::Kind::bar || kind == Chart::Kind::stack;
+}
+
 /// What is drawn of a series: the paper's has the color of ours, which is before it.
 struct Look {
     const char *color, *dashes;
@@ -118,7 +123,7 @@ double legend(Sheet& sheet, const Plot& p, double y) {
         paper = paper || p.series[i].paper;
         if (p.series[i].paper) continue;
         entry(shortened(p.series[i].name, 60), [&] {
-            if (p.kind == Chart::Kind::bar || p.kind == Chart::Kind::histogram) {
+            if (isBars(p.kind) || p.kind == Chart::Kind::histogram) {
                 sheet.rect(x + 3, y - 10, 12, 12, look[i].color);
             } else {
                 sheet.path(fmt::format("M{:.1f} {:.1f}h18", x, y - 4), look[i].color, look[i].dashes);
@@ -142,13 +147,28 @@ struct Range {
     }
 };
 
+/// Of stacked bars, by category.
+std::vector<double> heightsOf(const Plot& p) {
+    std::vector<double> heights(p.categories.size(), 0);
+    for (const Plot::Series& s : p.series)
+        for (std::size_t k = 0; k < s.x.size(); ++k)
+            if (std::isfinite(s.y[k])) heights[static_cast<std::size_t>(s.x[k])] += s.y[k];
+    return heights;
+}
+
 Range yRange(const Plot& p) {
     Range r;
-    for (const Plot::Series& s : p.series)
-        for (const double v : s.y) r.include(v, p.logY);
+    if (p.kind == Chart::Kind::stack) {
+        for (const double height : heightsOf(p)) r.include(height, false);
+    } else {
+        for (const Plot::Series& s : p.series)
+            for (const double v : s.y) r.include(v, p.logY);
+    }
     if (!p.logY && p.kind != Chart::Kind::line) r.include(0, false);
-    // Lines far above zero may leave it out.
-    if (!p.logY && p.kind == Chart::Kind::line && r.low > 0 && r.low < 0.6 * r.high) r.include(0, false);
+    // Lines far above zero may leave it out where they differ enough.
+    constexpr double kFar = 0.6, kWorthMagnifying = 0.1;
+    const bool magnified = r.low > kFar * r.high && r.high - r.low > kWorthMagnifying * r.high;
+    if (!p.logY && p.kind == Chart::Kind::line && r.low > 0 && !magnified) r.include(0, false);
     r.settle();
     return r;
 }
@@ -157,6 +177,7 @@ Range xRange(const Plot& p) {
     Range r;
     for (const Plot::Series& s : p.series)
         for (const double v : s.x) r.include(v, p.logX);
+    for (const Chart::Mark& mark : p.marks) r.include(mark.x, p.logX);
     r.settle();
     if (p.kind == Chart::Kind::histogram) r.high += p.binWidth;
     return r;
@@ -276,6 +297,33 @@ void drawBars(Sheet& sheet, const Plot& p, const Scale& y, const Frame& f) {
     }
 }
 
+void drawStacks(Sheet& sheet, const Plot& p, const Scale& y, const Frame& f) {
+    const std::vector<Look> look = looks(p);
+    const double each = (f.right - f.left) / static_cast<double>(p.categories.size());
+    std::vector<double> below(p.categories.size(), 0);
+    for (std::size_t i = 0; i < p.series.size(); ++i)
+        for (std::size_t k = 0; k < p.series[i].x.size(); ++k) {
+            if (!std::isfinite(p.series[i].y[k])) continue;
+            double& base = below[static_cast<std::size_t>(p.series[i].x[k])];
+            const double bottom = y.place(base), top = y.place(base + p.series[i].y[k]);
+            sheet.rect(f.left + each * (p.series[i].x[k] + 0.13), std::min(top, bottom), each * 0.74,
+                       std::abs(bottom - top), look[i].color);
+            base += p.series[i].y[k];
+        }
+}
+
+/// Lines down the chart, named at their upper ends.
+void drawMarks(Sheet& sheet, const Plot& p, const Scale& x, const Frame& f) {
+    for (std::size_t i = 0; i < p.marks.size(); ++i) {
+        const double at = x.place(p.marks[i].x);
+        const bool late = at > (f.left + f.right) / 2;
+        sheet.path(fmt::format("M{:.1f} {:.1f}V{:.1f}", at, f.top, f.bottom), kInk, "5 4");
+        sheet.text(at + (late ? -6 : 6), f.top + 12 + 15 * static_cast<double>(i),
+                   shortened(p.marks[i].name, 40) + ": " + rounded(p.marks[i].x), late ? Anchor::end : Anchor::start,
+                   kInk);
+    }
+}
+
 void drawHistogram(Sheet& sheet, const Plot& p, const Scale& x, const Scale& y, const Frame& f) {
     const std::vector<Look> look = looks(p);
     for (std::size_t i = 0; i < p.series.size(); ++i)
@@ -312,6 +360,9 @@ std::string xyChart(const Plot& p) {
     if (p.kind == Chart::Kind::bar) {
         drawBars(sheet, p, y, f);
         below = nameAxis(sheet, p.categories, f);
+    } else if (p.kind == Chart::Kind::stack) {
+        drawStacks(sheet, p, y, f);
+        below = nameAxis(sheet, p.categories, f);
     } else if (p.kind == Chart::Kind::histogram) {
         drawHistogram(sheet, p, x, y, f);
         below = numberAxis(sheet, x, f);
@@ -322,6 +373,7 @@ std::string xyChart(const Plot& p) {
         drawLines(sheet, p, x, y);
         below = numberAxis(sheet, x, f);
     }
+    drawMarks(sheet, p, x, f);
     sheet.line(f.left, bottom, f.right, bottom, kFaint);
     sheet.text((f.left + f.right) / 2, bottom + below + 16, shortened(p.xTitle, 100), Anchor::middle);
     return sheet.done(p.title, describe(p), bottom + below + 30);
@@ -346,22 +398,64 @@ std::string hex(const std::array<int, 3>& c) {
     return fmt::format("#{:02x}{:02x}{:02x}", c[0], c[1], c[2]);
 }
 
-void heatLegend(Sheet& sheet, const Plot& p, const Range& range) {
+/// From the values of a layer to colors: for numbers a place on a ramp, for names a color each.
+class LayerColors {
+  public:
+    LayerColors(const Plot::Layer& layer, bool logarithmic)
+        : layer_(layer), logarithmic_(logarithmic && layer.names.empty()) {
+        for (const double v : layer.values) range_.include(v, logarithmic_);
+        range_.settle();
+    }
+
+    bool draws(double v) const { return std::isfinite(v) && (!logarithmic_ || v > 0); }
+    std::array<int, 3> of(double v) const {
+        if (!layer_.names.empty()) return parts(kLightSeries[static_cast<std::size_t>(v) % kLightSeries.size()]);
+        if (range_.high <= range_.low) return heatColor(1);
+        return heatColor(logarithmic_ ? std::log(v / range_.low) / std::log(range_.high / range_.low)
+                                      : (v - range_.low) / (range_.high - range_.low));
+    }
+    std::string words(double v) const {
+        return layer_.names.empty() ? fmt::format("{:.3g}", v) : layer_.names[static_cast<std::size_t>(v)];
+    }
+    const Plot::Layer& layer() const { return layer_; }
+    const Range& range() const { return range_; }
+
+  private:
+    const Plot::Layer& layer_;
+    Range range_;
+    bool logarithmic_;
+};
+
+void nameLegend(Sheet& sheet, const Plot::Layer& layer) {
+    double x = 16;
+    for (std::size_t i = 0; i < layer.names.size() && x < kWidth - 80; ++i) {
+        const std::string name = shortened(layer.names[i], 24);
+        sheet.rect(x, 40, 11, 11, kLightSeries[i % kLightSeries.size()]);
+        sheet.text(x + 17, 49, name, Anchor::start);
+        x += 17 + textWidth(name) + 18;
+    }
+}
+
+void heatLegend(Sheet& sheet, const LayerColors& colors) {
+    if (!colors.layer().names.empty()) return nameLegend(sheet, colors.layer());
+    const Range& range = colors.range();
     constexpr int kSteps = 40;
     const double left = kWidth - kRight - 260, width = 160;
     for (int i = 0; i < kSteps; ++i)
         sheet.rect(left + 50 + width * i / kSteps, 40, width / kSteps + 0.3, 10, hex(heatColor((i + 0.5) / kSteps)));
     sheet.text(left + 45, 49, rounded(range.low), Anchor::end);
     sheet.text(left + width + 55, 49, rounded(range.high), Anchor::start);
-    sheet.text(16, 49, shortened(p.yTitle, 70), Anchor::start);
+    sheet.text(16, 49, shortened(colors.layer().name, 70), Anchor::start);
+}
+
+const char* inkOn(const std::array<int, 3>& color) {
+    return color[0] + color[1] + color[2] > 330 ? "#000000" : "#ffffff";
 }
 
 std::string heatMap(const Plot& p) {
     Sheet sheet;
     sheet.text(16, 26, shortened(p.title, 90), Anchor::start, kInk, 14);
-    Range range;
-    for (const double v : p.cells) range.include(v, p.logY);
-    range.settle();
+    const LayerColors colors(p.layers.front(), p.logY);
     const auto columns = static_cast<double>(p.categories.size()), rows = static_cast<double>(p.rows.size());
     double names = 0;
     for (const std::string& row : p.rows) names = std::max(names, textWidth(shortened(row, 30)));
@@ -370,11 +464,7 @@ std::string heatMap(const Plot& p) {
     const double cellHeight = std::clamp(460 / rows, 1.5, std::min(26.0, std::max(cellWidth, 12.0)));
     f.right = f.left + cellWidth * columns;
     f.bottom = f.top + cellHeight * rows;
-    const auto share = [&](double v) {
-        if (p.logY) return range.high > range.low ? std::log(v / range.low) / std::log(range.high / range.low) : 1.0;
-        return range.high > range.low ? (v - range.low) / (range.high - range.low) : 1.0;
-    };
-    heatLegend(sheet, p, range);
+    heatLegend(sheet, colors);
     const auto rowStep = static_cast<std::size_t>(std::max(1.0, std::ceil(11 / cellHeight)));
     for (std::size_t row = 0; row < p.rows.size(); ++row) {
         const double top = f.top + cellHeight * static_cast<double>(row);
@@ -382,16 +472,16 @@ std::string heatMap(const Plot& p) {
             sheet.text(f.left - 6, top + cellHeight / 2 + 4, shortened(p.rows[row], 30), Anchor::end);
         for (std::size_t column = 0; column < p.categories.size(); ++column) {
             const double v = p.cells[row * p.categories.size() + column];
-            if (!std::isfinite(v) || (p.logY && v <= 0)) continue;
-            const auto color = heatColor(share(v));
+            if (!colors.draws(v)) continue;
+            const auto color = colors.of(v);
             const double left = f.left + cellWidth * static_cast<double>(column);
             const double gap = cellHeight > 6 ? 0.5 : 0;
             // Cells that touch would let the page shine through between them.
             sheet.rect(left + gap, top + gap, cellWidth - 2 * gap, cellHeight - 2 * gap, hex(color),
                        gap == 0 ? " shape-rendering=\"crispEdges\"" : "");
             if (cellWidth >= 34 && cellHeight >= 14)
-                sheet.text(left + cellWidth / 2, top + cellHeight / 2 + 4, fmt::format("{:.3g}", v), Anchor::middle,
-                           color[0] + color[1] + color[2] > 330 ? "#000000" : "#ffffff", 10);
+                sheet.text(left + cellWidth / 2, top + cellHeight / 2 + 4, shortened(colors.words(v), 10),
+                           Anchor::middle, inkOn(color), 10);
         }
     }
     const double below = nameAxis(sheet, p.categories, f);
@@ -400,11 +490,73 @@ std::string heatMap(const Plot& p) {
     return sheet.done(p.title, describe(p), f.bottom + below + 30);
 }
 
+constexpr double kUnit = 22, kGroupGap = 8, kInset = 6, kGroupHead = 18;
+
+/// Groups of units side by side from `top` on, in as many rows as they need. Returns where they end.
+double drawGroups(Sheet& sheet, const Plot& p, std::span<const Plot::Group* const> groups, const LayerColors& colors,
+                  double top) {
+    constexpr double kNarrowest = 110, kLeft = 16;
+    const double wide = kWidth - kLeft - kRight;
+    std::size_t across = groups.size();
+    const auto widthOf = [&](std::size_t n) {
+        return (wide - kGroupGap * static_cast<double>(n - 1)) / static_cast<double>(n);
+    };
+    while (across > 1 && widthOf(across) < kNarrowest) across = (across + 1) / 2;
+    for (std::size_t first = 0; first < groups.size(); first += across) {
+        const double each = widthOf(across);
+        const auto columns = static_cast<std::size_t>(std::max(1.0, (each - 2 * kInset) / kUnit));
+        const auto row = groups.subspan(first, std::min(across, groups.size() - first));
+        std::size_t most = 1;
+        for (const Plot::Group* g : row) most = std::max(most, (g->units.size() + columns - 1) / columns);
+        const double height = kGroupHead + 2 * kInset + kUnit * static_cast<double>(most);
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const double left = kLeft + (each + kGroupGap) * static_cast<double>(i);
+            sheet.rect(left, top, each, height, "#f4f6f8", " stroke=\"#d5dbe1\"");
+            const std::string count =
+                fmt::format("{} {}{}", row[i]->units.size(), row[i]->part, row[i]->units.size() == 1 ? "" : "s");
+            sheet.text(left + kInset, top + 14, row[i]->name.empty() ? count : row[i]->name + ": " + count,
+                       Anchor::start);
+            for (std::size_t k = 0; k < row[i]->units.size(); ++k) {
+                const std::size_t unit = row[i]->units[k];
+                const double v = colors.layer().values[unit];
+                const double x = left + kInset + kUnit * static_cast<double>(k % columns);
+                const double y = top + kGroupHead + kInset + kUnit * static_cast<double>(k / columns);
+                const auto color = colors.draws(v) ? colors.of(v) : std::array<int, 3>{255, 255, 255};
+                sheet.rect(x, y, kUnit - 2, kUnit - 2, hex(color), " stroke=\"#d5dbe1\"");
+                sheet.text(x + kUnit / 2 - 1, y + kUnit / 2 + 2.5, shortened(p.labels[unit], 4), Anchor::middle,
+                           colors.draws(v) ? inkOn(color) : kFaint, 9);
+            }
+        }
+        top += height + kGroupGap;
+    }
+    return top;
+}
+
+/// SMs above and below, what they share between them.
+std::string floorPlan(const Plot& p) {
+    Sheet sheet;
+    sheet.text(16, 26, shortened(p.title, 90), Anchor::start, kInk, 14);
+    const LayerColors colors(p.layers.front(), p.logY);
+    heatLegend(sheet, colors);
+    std::vector<const Plot::Group*> outer, inner;
+    for (const Plot::Group& g : p.groups) (g.part == p.groups.front().part ? outer : inner).push_back(&g);
+    const std::size_t half = (outer.size() + 1) / 2;
+    double top = drawGroups(sheet, p, std::span(outer).first(half), colors, 66);
+    for (auto first = inner.begin(); first != inner.end();) {
+        const auto last = std::find_if(first, inner.end(), [&](const auto* g) { return g->part != (*first)->part; });
+        top = drawGroups(sheet, p, std::span(first, last), colors, top);
+        first = last;
+    }
+    if (half < outer.size()) top = drawGroups(sheet, p, std::span(outer).subspan(half), colors, top);
+    return sheet.done(p.title, describe(p), top + 8);
+}
+
 }  // namespace
 
 std::string svg(const Result& result, const Chart& chart) {
     const Plot p = plot(result, chart);
     if (p.kind == Chart::Kind::heatmap && !p.empty()) return heatMap(p);
+    if (p.kind == Chart::Kind::floorplan && !p.empty()) return floorPlan(p);
     if (!p.empty()) return xyChart(p);
     Sheet sheet;
     sheet.text(16, 26, shortened(p.title, 90), Anchor::start, kInk, 14);

@@ -56,8 +56,8 @@ constexpr const char* kPainted = R"js(
 
 TEST_F(Page, DrawsEveryChart) {
     browser_->keepScreenshot("light");
-    EXPECT_EQ(number("document.querySelectorAll('figure.chart').length"), 11);
-    EXPECT_EQ(number(kPainted), 11);
+    EXPECT_EQ(number("document.querySelectorAll('figure.chart').length"), 15);
+    EXPECT_EQ(number(kPainted), 15);
 }
 
 TEST_F(Page, FollowsTheSystemIntoTheDark) {
@@ -66,7 +66,7 @@ TEST_F(Page, FollowsTheSystemIntoTheDark) {
     browser_->preferColors("dark");
     EXPECT_EQ(text(background), "rgb(21, 24, 28)");
     browser_->keepScreenshot("dark");
-    EXPECT_EQ(number(kPainted), 11);
+    EXPECT_EQ(number(kPainted), 15);
 }
 
 TEST_F(Page, ChangesTheThemeByItsButton) {
@@ -80,7 +80,7 @@ TEST_F(Page, FitsAPhone) {
     browser_->open(folder_ / "report.html");
     browser_->keepScreenshot("phone");
     EXPECT_LE(number("document.documentElement.scrollWidth"), 390);
-    EXPECT_EQ(number(kPainted), 11);
+    EXPECT_EQ(number(kPainted), 15);
 }
 
 TEST_F(Page, RedrawsChartsForANewWidth) {
@@ -207,6 +207,8 @@ TEST_F(Page, KeepsTheContentsInView) {
 }
 
 TEST_F(Page, SortsNumbersByTheirSize) {
+    browser_->evaluate("document.querySelector('#r5 details summary').click()");
+    browser_->evaluate("new Promise((done) => setTimeout(done, 200))");
     browser_->evaluate("document.querySelectorAll('#r5 thead button')[0].click()");
     EXPECT_EQ(text("document.querySelector('#r5 tbody').rows[0].cells[0].textContent"), "0");
     EXPECT_EQ(text("document.querySelector('#r5 tbody').rows[23].cells[0].textContent"), "1");
@@ -240,6 +242,91 @@ TEST_F(Page, ShowsValuesBesideThePointer) {
     EXPECT_EQ(number("document.querySelectorAll('#r1 .tip:not([hidden]) .keyed').length"), 2);
 }
 
+/// Moves the pointer to a place of an element's box, both in [0, 1].
+void pointAt(Browser& browser, const std::string& element, const std::string& x, const std::string& y) {
+    browser.evaluate("document.querySelector('" + element +
+                     "').scrollIntoView({ behavior: 'instant', block: 'center' })");
+    const nlohmann::json at =
+        browser.evaluate("(() => { const b = document.querySelector('" + element +
+                         "').getBoundingClientRect(); return [b.x + " + x + ", b.y + " + y + "] })()");
+    browser.call("Input.dispatchMouseEvent", {{"type", "mouseMoved"}, {"x", at[0]}, {"y", at[1]}});
+    browser.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))");
+}
+
+TEST_F(Page, TellsOfTheUnitUnderThePointer) {
+    // The first SM of the first GPC is at the upper left, below the group's heading.
+    pointAt(*browser_, "#r12 canvas", "12", "30");
+    EXPECT_EQ(text("document.querySelector('#r12 .tip:not([hidden]) strong').textContent"), "SM 0, GPC 0");
+    EXPECT_EQ(text("document.querySelector('#r12 .tip span').textContent"), "partition: vision");
+    pointAt(*browser_, "#r12 canvas", "2", "2");
+    EXPECT_EQ(number("document.querySelectorAll('#r12 .tip:not([hidden])').length"), 0);
+}
+
+TEST_F(Page, TellsOfUnitsToTheKeyboard) {
+    browser_->evaluate("document.querySelector('#r12 .plot').focus()");
+    browser_->press("End");
+    EXPECT_EQ(text("document.getElementById('live').textContent"), "DRAM channel 9, side 1");
+    browser_->press("Home");
+    browser_->press("ArrowRight");
+    EXPECT_EQ(text("document.getElementById('live').textContent"), "SM 8, GPC 0. partition: vision");
+}
+
+TEST_F(Page, ColorsByWhatTheReaderChooses) {
+    const std::string picture = "document.querySelector('#r12 canvas').toDataURL()";
+    const std::string before = text(picture);
+    EXPECT_EQ(number("document.querySelectorAll('#r12 .scale .named').length"), 2);  // partitions
+    browser_->evaluate("document.querySelectorAll('#r12 .layers button')[1].click()");
+    EXPECT_EQ(text("document.querySelector('#r12 .layers [aria-pressed=true]').textContent"), "latency (cycles)");
+    EXPECT_EQ(text("document.querySelector('#r12 .scale').textContent"), "latency (cycles): 212251");
+    EXPECT_NE(text(picture), before);
+}
+
+TEST_F(Page, TellsWhereAnAddressLies) {
+    browser_->evaluate("document.querySelector('#r13 .plot').focus()");
+    browser_->press("ArrowDown");
+    browser_->press("ArrowRight");
+    // Line 33 of 128 bytes: 33 ^ 4 = 37, which is 5 modulo 16.
+    EXPECT_EQ(text("document.getElementById('live').textContent"), "address 4224. slice: 5. set: 2");
+}
+
+TEST_F(Page, LeavesRoomForABoundBeyondTheCurves) {
+    const std::string label = text("document.querySelector('#r11 .plot').getAttribute('aria-label')");
+    EXPECT_NE(label.find("Marked: bound at 1e-06 at 3.2."), std::string::npos) << label;
+}
+
+TEST_F(Page, HandsItsTraceToPerfetto) {
+    const std::string trace = "{\"traceEvents\":[{\"name\":\"</script>\"}]}";
+    writeFile(folder_ / "traced.html", html("t", std::vector{gallery()[0]}, Trace{"a run", trace}));
+    browser_->open(folder_ / "traced.html");
+    // In place of another tab: Perfetto answers PING with PONG, then takes a buffer.
+    browser_->evaluate(
+        "window.sent = []; window.open = (address) => ({ postMessage: (what, to) => {"
+        " window.sent.push(typeof what === 'string' ? address + ' ' + what : new "
+        "TextDecoder().decode(what.perfetto.buffer));"
+        " if (what === 'PING') window.dispatchEvent(new MessageEvent('message', { data: 'PONG', origin: to })) } })");
+    browser_->evaluate("document.getElementById('open-trace').click()");
+    browser_->evaluate("new Promise((done) => setTimeout(done, 400))");
+    EXPECT_EQ(text("window.sent[0]"), "https://ui.perfetto.dev PING");
+    EXPECT_EQ(nlohmann::json::parse(text("window.sent[1]")), nlohmann::json::parse(trace));
+    EXPECT_EQ(number("window.sent.length"), 2);
+    browser_->call("Browser.setDownloadBehavior", {{"behavior", "allow"}, {"downloadPath", folder_.path().string()}});
+    browser_->evaluate("document.getElementById('save-trace').click()");
+    for (int i = 0; i < 50 && !std::filesystem::exists(folder_ / "a-run.trace.json"); ++i)
+        browser_->evaluate("new Promise((done) => setTimeout(done, 100))");
+    EXPECT_EQ(nlohmann::json::parse(readFile(folder_ / "a-run.trace.json")), nlohmann::json::parse(trace));
+}
+
+TEST_F(Page, MakesTheRowsOfAFoldedTableWhenItIsUnfolded) {
+    const std::string rows = "document.querySelectorAll('#r13 tbody tr').length";
+    EXPECT_EQ(number(rows), 0);
+    browser_->evaluate("document.querySelector('#r13 details summary').click()");
+    browser_->evaluate("new Promise((done) => setTimeout(done, 200))");
+    EXPECT_EQ(number(rows), 512);
+    EXPECT_EQ(text("document.querySelectorAll('#r13 tbody tr')[33].cells[2].textContent"), "address 4224");
+    EXPECT_EQ(text("document.querySelectorAll('#r13 tbody tr')[33].cells[3].dataset.value"), "5");
+    EXPECT_EQ(number("document.querySelectorAll('#r13 .tools .filter').length"), 1);
+}
+
 TEST_F(Page, CopiesTheCommandThatMakesAResultAgain) {
     browser_->call("Browser.grantPermissions", {{"permissions", {"clipboardReadWrite", "clipboardSanitizedWrite"}}});
     browser_->evaluate(
@@ -264,7 +351,7 @@ TEST_F(Page, PrintsUnfoldedAndOnWhite) {
         " document.querySelector('figure canvas').clientWidth].join(' ') })");
     const std::string pdf = browser_->call("Page.printToPDF", {{"printBackground", true}})["data"];
     EXPECT_GT(pdf.size(), 20'000u);
-    EXPECT_EQ(text("window.printed"), "15 rgb(255, 255, 255) 680");
+    EXPECT_EQ(text("window.printed"), "21 rgb(255, 255, 255) 680");
     EXPECT_EQ(number("document.querySelectorAll('details[open]').length"), 0);
 }
 

@@ -158,10 +158,84 @@ Result scatter() {
     return r;
 }
 
+Result stacks() {
+    Result r;
+    r.title = "What schedulers do";
+    r.columns = {{"run", ""}, {"issued", "%"}, {"memory", "%"}, {"barrier", "%"}};
+    r.add({"ATAX, gto", 20.0, 70.0, 10.0});
+    r.add({"ATAX, ciao-c", 35.0, 60.0, 5.0});
+    r.add({"SYRK, gto", 55.0, 30.0, 15.0});
+    r.charts = {{Chart::Kind::stack,
+                 "Cycles of schedulers",
+                 "run",
+                 {"issued", "memory", "barrier"},
+                 {},
+                 {},
+                 "% of cycles",
+                 false,
+                 false}};
+    r.provenance = provenance("bulkhead compare");
+    return r;
+}
+
+Result exceedance() {
+    Result r;
+    r.title = "Exceedance against time";
+    r.columns = {{"curve", ""}, {"time", "ms"}, {"exceedance", ""}};
+    for (int i = 0; i <= 12; ++i) r.add({"bound", 2 + 0.1 * i, std::pow(10.0, -0.5 * i)});
+    for (int i = 0; i <= 5; ++i) r.add({"measured", 1.9 + 0.08 * i, std::pow(10.0, -0.4 * i)});
+    Chart chart{
+        Chart::Kind::line, "How often a run takes longer", "time", {"exceedance"}, {"curve"}, {}, "", false, true};
+    chart.marks = {{"bound at 1e-06", 3.2}};
+    r.charts = {chart};
+    r.provenance = provenance("bulkhead stress");
+    return r;
+}
+
+/// Of a GPU as large as an H200.
+Result plan() {
+    Result r;
+    r.title = "A GPU as it is";
+    r.columns = {{"part", ""}, {"group", ""}, {"unit", ""}, {"partition", ""}, {"latency", "cycles"}};
+    for (std::int64_t sm = 0; sm < 132; ++sm)
+        r.add({"SM", "GPC " + std::to_string(sm % 8), sm, sm % 2 ? "speech" : "vision", {}});
+    for (std::int64_t slice = 0; slice < 94; ++slice)
+        r.add(
+            {"L2 slice", slice < 47 ? "side 0" : "side 1", slice, slice < 47 ? "vision" : "speech", 212 + slice % 40});
+    for (std::int64_t channel = 0; channel < 10; ++channel)
+        r.add({"DRAM channel", channel < 5 ? "side 0" : "side 1", channel, {}, {}});
+    r.charts = {{Chart::Kind::floorplan,
+                 "Who has what",
+                 "unit",
+                 {"partition", "latency"},
+                 {"part", "group"},
+                 {},
+                 "",
+                 false,
+                 false}};
+    r.provenance = provenance("bulkhead isolate plan");
+    return r;
+}
+
+Result addresses() {
+    Result r;
+    r.title = "Where lines lie";
+    r.columns = {{"piece", ""}, {"line", ""}, {"address", ""}, {"slice", ""}, {"set", ""}};
+    for (std::int64_t line = 0; line < 512; ++line)
+        r.add({line / 32, line % 32, "address " + std::to_string(line * 128), (line ^ line >> 3) % 16, line / 16});
+    Chart chart{
+        Chart::Kind::heatmap, "Slice and set of each line", "line", {"slice", "set"}, {"piece"}, {}, "", false, false};
+    chart.label = "address";
+    r.charts = {chart};
+    r.provenance = provenance("bulkhead gpus");
+    return r;
+}
+
 }  // namespace
 
 std::vector<Result> gallery() {
-    return {bars(), lines(), samples(), matrix(), interference(), hostile(), slices(), colors(), scatter()};
+    return {bars(),   lines(),   samples(), matrix(),     interference(), hostile(),  slices(),
+            colors(), scatter(), stacks(),  exceedance(), plan(),         addresses()};
 }
 
 }  // namespace bulkhead::report

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -306,13 +307,66 @@ TEST(Description, SaysWhereTheLeastAndTheMostAre) {
         "9.88 (bandwidth, bank).");
 }
 
+TEST(Chart, PilesPartsOfABar) {
+    Result r;
+    r.title = "t";
+    r.columns = {{"run", ""}, {"a", "%"}, {"b", "%"}};
+    r.add({"x", 60.0, 40.0});
+    r.charts = {{Chart::Kind::stack, "t", "run", {"a", "b"}, {}, {}, "", false, false}};
+    const std::string picture = svg(r, r.charts[0]);
+    // Two parts of one width; the second begins where the first ends, and is two thirds as high.
+    std::vector<std::array<double, 4>> parts;
+    const std::regex rectangle(
+        R"re(<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" fill="#)re");
+    for (auto it = std::sregex_iterator(picture.begin(), picture.end(), rectangle); it != std::sregex_iterator(); ++it)
+        if (std::stod((*it)[3]) != 12)
+            parts.push_back({std::stod((*it)[1]), std::stod((*it)[2]), std::stod((*it)[3]), std::stod((*it)[4])});
+    ASSERT_EQ(parts.size(), 2u) << picture;
+    EXPECT_EQ(parts[0][2], parts[1][2]);
+    EXPECT_NEAR(parts[1][1] + parts[1][3], parts[0][1], 0.05);
+    EXPECT_NEAR(parts[1][3] / parts[0][3], 40.0 / 60.0, 0.01);
+}
+
+TEST(Chart, GroupsUnitsOfAFloorPlan) {
+    Result r;
+    r.title = "t";
+    r.columns = {{"part", ""}, {"group", ""}, {"unit", ""}, {"who", ""}};
+    for (std::int64_t sm = 0; sm < 6; ++sm) r.add({"SM", sm % 2 ? "GPC 1" : "GPC 0", sm, sm < 3 ? "a" : "b"});
+    r.add({"L2 slice", "", std::int64_t{0}, {}});
+    r.charts = {{Chart::Kind::floorplan, "t", "unit", {"who"}, {"part", "group"}, {}, "", false, false}};
+    const Plot p = plot(r, r.charts[0]);
+    ASSERT_EQ(p.groups.size(), 3u);
+    EXPECT_EQ(p.groups[1].name, "GPC 1");
+    std::vector<std::string> second;
+    for (const std::size_t unit : p.groups[1].units) second.push_back(p.labels[unit]);
+    EXPECT_EQ(second, (std::vector<std::string>{"1", "3", "5"}));
+    EXPECT_EQ(p.layers[0].names, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(describe(p), "Floor plan of a GPU: 6 of SM in 2 groups, 1 of L2 slice in 1 group. Colors show who.");
+    r.charts[0].series.clear();
+    EXPECT_THROW(plot(r, r.charts[0]), Error);
+}
+
+TEST(Json, KeepsMarks) {
+    Result r;
+    r.title = "t";
+    r.columns = {{"x", ""}, {"y", ""}};
+    r.add({1.0, 2.0});
+    Chart chart{Chart::Kind::line, "t", "x", {"y"}, {}, {}, "", false, false};
+    chart.marks = {{"bound", 3.5}};
+    r.charts = {chart};
+    EXPECT_EQ(fromJson(json(r), "file").charts[0].marks, chart.marks);
+    nlohmann::json broken = json(r);
+    broken["charts"][0]["marks"][0]["x"] = "far";
+    EXPECT_THROW(fromJson(broken, "file"), Error);
+}
+
 TEST(Html, HoldsEveryTitleTableChartAndCommand) {
     const std::string page = html("t", gallery());
-    EXPECT_EQ(occurrences(page, "<section"), 9u);
-    EXPECT_EQ(occurrences(page, "<table>"), 9u);
-    EXPECT_EQ(occurrences(page, "<figure class=\"chart\" id="), 11u);
-    EXPECT_EQ(occurrences(page, "role=\"img\""), 11u);
-    EXPECT_EQ(occurrences(page, "<code>"), 9u);
+    EXPECT_EQ(occurrences(page, "<section"), 13u);
+    EXPECT_EQ(occurrences(page, "<table>"), 13u);
+    EXPECT_EQ(occurrences(page, "<figure class=\"chart\" id="), 15u);
+    EXPECT_EQ(occurrences(page, "role=\"img\""), 15u);
+    EXPECT_EQ(occurrences(page, "<code>"), 13u);
     EXPECT_NE(page.find("<td class=\"number paper\" data-value=\"1.55\">1.55</td>"), std::string::npos);
 }
 

@@ -1,4 +1,5 @@
-import { rounded, shortened } from "./numbers.js";
+import { Layer, fillScale, makeLayerChoice } from "./layers.js";
+import { shortened } from "./numbers.js";
 import * as style from "./style.js";
 import { svgText } from "./pictures.js";
 import { Tip } from "./tip.js";
@@ -14,38 +15,26 @@ export class HeatMap {
     this.plot = plot;
     this.say = say;
     this.at = { row: 0, column: -1 };
-    this.drawable = (v) => v !== null && (!plot.logY || v > 0);
-    const values = plot.cells.filter(this.drawable);
-    this.low = values.reduce((a, b) => Math.min(a, b), Infinity);
-    this.high = values.reduce((a, b) => Math.max(a, b), -Infinity);
+    this.layers = plot.layers.map((layer) => new Layer(layer, plot.logY));
+    this.layer = this.layers[0];
+    const choice = makeLayerChoice(this.layers, (layer) => {
+      this.layer = layer;
+      this.draw();
+    });
+    if (choice) element.before(choice);
     this.canvas = document.createElement("canvas");
     this.area = document.createElement("div");
     this.area.className = "area";
     this.area.append(this.canvas);
-    this.scale = this.makeScale();
+    this.scale = document.createElement("p");
+    this.scale.className = "scale";
+    element.before(this.scale);
     element.append(this.area);
     this.tip = new Tip(this.area);
     this.canvas.addEventListener("pointermove", (event) => this.onPointer(event));
     this.canvas.addEventListener("pointerleave", () => this.tip.hide());
     element.addEventListener("keydown", (event) => this.onKey(event));
     element.addEventListener("blur", () => this.tip.hide());
-  }
-
-  share(v) {
-    if (this.high <= this.low) return 1;
-    return this.plot.logY
-      ? Math.log(v / this.low) / Math.log(this.high / this.low)
-      : (v - this.low) / (this.high - this.low);
-  }
-
-  makeScale() {
-    const scale = document.createElement("p");
-    scale.className = "scale";
-    const ramp = document.createElement("span");
-    ramp.className = "ramp";
-    scale.append(`${this.plot.yTitle}: ${rounded(this.low)}`, ramp, rounded(this.high));
-    this.element.before(scale);
-    return ramp;
   }
 
   layout(context) {
@@ -72,19 +61,18 @@ export class HeatMap {
     this.canvas.style.width = `${l.width}px`;
     this.canvas.style.height = `${l.height}px`;
     context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    const color = style.heatScale();
-    const stops = Array.from({ length: 11 }, (_, i) => `rgb(${color(i / 10).join(" ")})`);
-    this.scale.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+    fillScale(this.scale, this.layer);
+    const color = this.layer.colors();
     plot.rows.forEach((_, row) => plot.categories.forEach((__, column) => this.drawCell(context, color, row, column)));
     this.drawRowNames(context);
     this.drawColumnNames(context);
   }
 
   drawCell(context, color, row, column) {
-    const v = this.plot.cells[row * this.plot.categories.length + column];
-    if (!this.drawable(v)) return;
+    const v = this.layer.values[row * this.plot.categories.length + column];
+    if (!this.layer.drawable(v)) return;
     const { left, cellWidth, cellHeight } = this.place;
-    const rgb = color(this.share(v));
+    const rgb = color(v);
     const [x, y] = [left + column * cellWidth, kTop + row * cellHeight];
     const gap = cellHeight > 6 && cellWidth > 6 ? 0.75 : 0;
     // Edges within a pixel would show as a grid of fine lines.
@@ -97,7 +85,8 @@ export class HeatMap {
     context.textAlign = "center";
     context.textBaseline = "middle";
     context.fillStyle = rgb[0] + rgb[1] + rgb[2] > 330 ? "#000" : "#fff";
-    context.fillText(String(Number(v.toPrecision(3))), x + cellWidth / 2, y + cellHeight / 2);
+    const words = this.layer.names ? this.layer.names[v] : String(Number(v.toPrecision(3)));
+    context.fillText(words, x + cellWidth / 2, y + cellHeight / 2, cellWidth - 4);
   }
 
   drawRowNames(context) {
@@ -143,21 +132,19 @@ export class HeatMap {
   }
 
   entries() {
-    const color = style.heatScale();
-    const entry = (v, share) => ({ name: `${this.plot.yTitle} ${rounded(v)}`, color: `rgb(${color(share).join(" ")})` });
-    return [entry(this.low, this.high > this.low ? 0 : 1), entry(this.high, 1)];
+    return this.layer.entries();
   }
 
   svg() {
     const { left, cellWidth, cellHeight, turned, height } = this.place;
-    const { rows, categories, cells } = this.plot;
-    const color = style.heatScale();
+    const { rows, categories } = this.plot;
+    const color = this.layer.colors();
     const parts = [];
-    cells.forEach((v, i) => {
-      if (!this.drawable(v)) return;
+    this.layer.values.forEach((v, i) => {
+      if (!this.layer.drawable(v)) return;
       const [x, y] = [left + (i % categories.length) * cellWidth, kTop + Math.floor(i / categories.length) * cellHeight];
       const place = `x="${x.toFixed(2)}" y="${y.toFixed(2)}" width="${cellWidth.toFixed(2)}" height="${cellHeight.toFixed(2)}"`;
-      parts.push(`<rect ${place} fill="rgb(${color(this.share(v)).join(",")})"/>`);
+      parts.push(`<rect ${place} fill="rgb(${color(v).join(",")})"/>`);
     });
     const everyRow = Math.ceil(12 / cellHeight);
     const everyColumn = Math.ceil(13 / cellWidth);
@@ -177,14 +164,16 @@ export class HeatMap {
   }
 
   words(row, column) {
-    const v = this.plot.cells[row * this.plot.categories.length + column];
-    return [`${this.plot.rows[row]} / ${this.plot.categories[column]}`, `${this.plot.yTitle}: ${rounded(v)}`];
+    const i = row * this.plot.categories.length + column;
+    const title = this.plot.labels?.[i] || `${this.plot.rows[row]} / ${this.plot.categories[column]}`;
+    return [title, ...this.layers.map((layer) => `${layer.name}: ${layer.words(layer.values[i])}`)];
   }
 
   showTip(row, column) {
     const { left, cellWidth, cellHeight, width } = this.place;
-    const [title, value] = this.words(row, column);
-    this.tip.show(title, [{ text: value }], left + (column + 0.5) * cellWidth, kTop + (row + 0.5) * cellHeight, width);
+    const [title, ...lines] = this.words(row, column);
+    const [x, y] = [left + (column + 0.5) * cellWidth, kTop + (row + 0.5) * cellHeight];
+    this.tip.show(title, lines.map((text) => ({ text })), x, y, width);
   }
 
   onPointer(event) {

@@ -1,11 +1,13 @@
 import "uplot/dist/uPlot.min.css";
 import "./report.css";
+import { FloorPlan } from "./floor_plan.js";
 import { HeatMap } from "./heat_map.js";
 import { XyChart } from "./xy_chart.js";
 import { setUpChoices } from "./choices.js";
 import { setUpContents } from "./contents.js";
 import { offerPictures } from "./pictures.js";
-import { setUpTable } from "./tables.js";
+import { setUpTables } from "./tables.js";
+import { setUpTrace } from "./trace.js";
 import { setUpCopying, setUpPrinting, setUpTheme } from "./page.js";
 
 const live = document.getElementById("live");
@@ -13,11 +15,13 @@ const say = (text) => {
   live.textContent = text;
 };
 
+const kKinds = { heatmap: HeatMap, floorplan: FloorPlan };
+
 const charts = [];
 for (const figure of document.querySelectorAll("figure.chart")) {
   const from = figure.dataset.of ? document.getElementById(figure.dataset.of) : figure;
   const plot = JSON.parse(from.querySelector("script").textContent);
-  const Kind = plot.kind === "heatmap" ? HeatMap : XyChart;
+  const Kind = kKinds[plot.kind] ?? XyChart;
   const chart = new Kind(figure.querySelector(".plot"), plot, say);
   offerPictures(figure, chart);
   charts.push({ figure, chart });
@@ -30,12 +34,13 @@ const drawIn = (element) =>
   });
 const drawAll = () => drawIn(document);
 
-document.querySelectorAll(".table").forEach((region) => setUpTable(region, say));
+setUpTables(say);
 setUpChoices(drawIn, say);
 setUpContents();
 drawAll();
 setUpTheme(document.getElementById("theme"), drawAll);
 setUpCopying(say);
+setUpTrace(say);
 setUpPrinting(drawAll);
 
 let width = window.innerWidth;

@@ -8,6 +8,8 @@ const kDashes = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
 export const ink = () => variable("--ink");
 export const faint = () => variable("--faint");
 export const grid = () => variable("--grid");
+export const line = () => variable("--line");
+export const soft = () => variable("--soft");
 export const page = () => variable("--page");
 export const sans = () => variable("--sans");
 export const font = (size = 12) => `${size}px ${variable("--sans")}`;

@@ -1,4 +1,5 @@
 import { button, save, slug } from "./files.js";
+import { rounded } from "./numbers.js";
 
 const kManyRows = 8; // from here on a filter is worth its place
 
@@ -91,7 +92,49 @@ export function csvOf(table) {
   return lines.map((line) => line.join(",") + "\r\n").join("");
 }
 
-export function setUpTable(region, say) {
+/** Makes the rows of a table that comes as data. */
+function makeRows(table, rows) {
+  const classes = [...table.tHead.rows[0].cells].map((heading) => heading.className);
+  const made = rows.map((values) => {
+    const row = document.createElement("tr");
+    values.forEach((value, i) => {
+      const words = typeof value === "string";
+      const cell = document.createElement(i === 0 && words ? "th" : "td");
+      if (cell.tagName === "TH") cell.scope = "row";
+      if (!words) cell.dataset.value = value;
+      cell.className = classes[i];
+      cell.textContent = words ? value : Number.isInteger(value) ? String(value) : rounded(value);
+      row.append(cell);
+    });
+    return row;
+  });
+  table.tBodies[0].append(...made);
+}
+
+/** All tables of the page; those that come as data when they are unfolded, or printed. */
+export function setUpTables(say) {
+  const waiting = new Map();
+  const fill = (details) => {
+    waiting.get(details)?.();
+    waiting.delete(details);
+  };
+  for (const region of document.querySelectorAll(".table")) {
+    const data = region.parentElement.querySelector(":scope > script.rows");
+    if (!data) {
+      setUpTable(region, say);
+      continue;
+    }
+    const details = region.closest("details");
+    waiting.set(details, () => {
+      makeRows(region.querySelector("table"), JSON.parse(data.textContent));
+      setUpTable(region, say);
+    });
+    details.addEventListener("toggle", () => details.open && fill(details));
+  }
+  window.addEventListener("beforeprint", () => [...waiting.keys()].forEach(fill));
+}
+
+function setUpTable(region, say) {
   const table = region.querySelector("table");
   const title = document.getElementById(region.getAttribute("aria-labelledby"))?.textContent ?? "";
   const tools = document.createElement("div");

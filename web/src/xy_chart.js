@@ -33,18 +33,22 @@ const kScatterHeight = 460;
 const kMostInTip = 10;
 const kFewPoints = 40;
 const kFewCategories = 4;
+const kWorthMagnifying = 0.1;
 
-/** Lines, bars, cumulative distributions, histograms and scatter plots. */
+/** Lines, bars, stacked bars, cumulative distributions, histograms and scatter plots. */
 export class XyChart {
   constructor(element, plot, say) {
     this.element = element;
     this.plot = plot;
     this.say = say;
+    this.stacked = plot.kind === "stack";
+    this.categorical = plot.kind === "bar" || this.stacked;
+    this.marks = plot.marks ?? [];
     this.index = -1;
     let ours = -1;
     // A paper's series has the color and the place of ours, which stands before it.
     this.places = plot.series.map((s) => (s.paper ? Math.max(ours, 0) : ++ours));
-    this.bars = ours + 1;
+    this.bars = this.stacked ? 1 : ours + 1;
     this.labels = []; // of a scatter plot, by the number of a point
     this.mostPoints = Math.max(0, ...plot.series.map((s) => s.x.length));
     this.shown = plot.series.map(() => true);
@@ -60,7 +64,7 @@ export class XyChart {
   alignedData() {
     const { plot } = this;
     const drawable = (v) => (plot.logY && v !== null && v <= 0 ? null : v);
-    if (plot.kind === "bar") {
+    if (this.categorical) {
       const numbers = plot.categories.map((_, i) => i);
       const heights = plot.series.map((s) => {
         const all = numbers.map(() => null);
@@ -71,6 +75,17 @@ export class XyChart {
     }
     if (plot.kind === "scatter") return this.scattered(drawable);
     return uPlot.join(plot.series.map((s) => [s.x, s.y.map(drawable)]));
+  }
+
+  /** Where each part of a bar ends, on what is shown of those before it. */
+  piled() {
+    const heights = this.data[0].map(() => 0);
+    return [
+      this.data[0],
+      ...this.data.slice(1).map((values, i) =>
+        values.map((v, k) => (v === null || !this.shown[i] ? null : (heights[k] += v))),
+      ),
+    ];
   }
 
   /** Every point has a place of its own, also where several have the same x. */
@@ -93,7 +108,7 @@ export class XyChart {
     const list = document.createElement("ul");
     list.className = "legend";
     if (this.plot.series.length < 2) return list;
-    const filled = ["bar", "histogram", "scatter"].includes(this.plot.kind);
+    const filled = ["bar", "stack", "histogram", "scatter"].includes(this.plot.kind);
     const numbers = this.plot.series.map((_, i) => i);
     const papers = numbers.filter((i) => this.plot.series[i].paper);
     for (const i of numbers.filter((n) => !papers.includes(n)))
@@ -117,8 +132,9 @@ export class XyChart {
       button.setAttribute("aria-pressed", String(show));
       for (const i of numbers) {
         this.shown[i] = show;
-        this.chart.setSeries(i + 1, { show });
+        if (!this.stacked) this.chart.setSeries(i + 1, { show });
       }
+      if (this.stacked) this.draw();
     });
     const item = document.createElement("li");
     item.append(button);
@@ -135,7 +151,7 @@ export class XyChart {
       if (mark.classList.contains("line")) mark.style.borderTopStyle = dash.length ? "dashed" : "solid";
     });
     const width = Math.max(240, Math.floor(this.area.clientWidth));
-    this.chart = new uPlot(this.options(width), this.data, this.area);
+    this.chart = new uPlot(this.options(width), this.stacked ? this.piled() : this.data, this.area);
     this.tip = new Tip(this.area);
   }
 
@@ -155,7 +171,7 @@ export class XyChart {
       series: [{}, ...this.plot.series.map((s, i) => this.seriesOptions(s, i))],
       hooks: {
         drawAxes: [(u) => this.drawDiagonals(u)],
-        draw: [(u) => this.drawPapers(u)],
+        draw: [(u) => this.drawPapers(u), (u) => this.drawMarks(u)],
         setCursor: [(u) => this.onCursor(u)],
       },
     };
@@ -163,15 +179,24 @@ export class XyChart {
 
   xScale() {
     const { plot } = this;
-    if (plot.kind === "bar") {
+    if (this.categorical) {
       // A few bars keep the width that they would have among more.
       const room = Math.max(0, (kFewCategories - plot.categories.length) / 2);
       return { time: false, range: () => [-0.5 - room, plot.categories.length - 0.5 + room] };
     }
-    if (plot.kind === "histogram") return { time: false, range: (u, low, high) => [low, high + plot.binWidth] };
+    const marked = (low, high) => [Math.min(low, ...this.marks.map((m) => m.x)), Math.max(high, ...this.marks.map((m) => m.x))];
+    if (plot.kind === "histogram") return { time: false, range: (u, low, high) => marked(low, high + plot.binWidth) };
     if (plot.band > 0) return { time: false, distr: plot.logX ? 3 : 1, range: () => this.bothAxes() };
-    if (plot.logX) return { time: false, distr: 3, range: (u, low, high) => [low / 1.15, high * 1.15] };
-    return { time: false };
+    if (plot.logX)
+      return { time: false, distr: 3, range: (u, low, high) => marked(low, high).map((v, i) => (i ? v * 1.15 : v / 1.15)) };
+    if (!this.marks.length) return { time: false };
+    return {
+      time: false,
+      range: (u, low, high) => {
+        const [from, to] = marked(low, high);
+        return [from, to + (to - from) * 0.02];
+      },
+    };
   }
 
   yScale() {
@@ -180,8 +205,9 @@ export class XyChart {
     return {
       range: (u, low, high) => {
         if (low === null) return [0, 1];
-        const lines = this.plot.kind === "line";
-        const bottom = low < 0 ? low * 1.05 : lines && low > 0.6 * high ? low - (high - low || high) * 0.1 : 0;
+        // Lines may leave out zero where they differ enough to be told apart without a magnifying glass.
+        const far = this.plot.kind === "line" && low > 0.6 * high && high - low > kWorthMagnifying * high;
+        const bottom = low < 0 ? low * 1.05 : far ? low - (high - low) * 0.1 : 0;
         const top = high > 0 ? high + (high - bottom) * 0.06 : 0;
         return [bottom, top > bottom ? top : bottom + 1];
       },
@@ -205,7 +231,7 @@ export class XyChart {
   }
 
   turned(width) {
-    return this.plot.kind === "bar" && this.longestName() + 8 > (width - 70) / this.plot.categories.length;
+    return this.categorical && this.longestName() + 8 > (width - 70) / this.plot.categories.length;
   }
 
   /** What the first name, turned, needs to the left of the axis, which is about 50 wide. */
@@ -222,7 +248,7 @@ export class XyChart {
   xAxis(width) {
     const { plot } = this;
     const axis = { ...this.axis(), label: shortened(plot.xTitle, 80), labelSize: 22, size: 34 };
-    if (plot.kind !== "bar") return { ...axis, ...this.numbers(plot.logX) };
+    if (!this.categorical) return { ...axis, ...this.numbers(plot.logX) };
     const every = Math.max(1, Math.ceil((14 * plot.categories.length) / (width - 70)));
     return {
       ...axis,
@@ -264,7 +290,8 @@ export class XyChart {
     if (series.paper) return { ...common, paths: () => null, stroke: color };
     switch (this.plot.kind) {
       case "bar":
-        return { ...common, fill: color, stroke: color, width: 0, paths: (u, s) => this.barPaths(u, s, this.places[i]) };
+      case "stack":
+        return { ...common, fill: color, stroke: color, width: 0, paths: (u, s) => this.barPaths(u, s, this.stacked ? 0 : this.places[i]) };
       case "histogram":
         return { ...common, fill: color + "80", stroke: color, width: 1, paths: (u, s) => this.binPaths(u, s) };
       case "scatter":
@@ -297,7 +324,8 @@ export class XyChart {
       if (v === null || v === undefined || v === 0) return;
       const top = u.valToPos(v, "y", true);
       const [left, wide] = edges(i);
-      path.rect(left, Math.min(top, zero), wide, Math.abs(zero - top));
+      const base = this.stacked ? u.valToPos(v - this.data[series][i], "y", true) : zero;
+      path.rect(left, Math.min(top, base), wide, Math.abs(base - top));
     });
     return { stroke: path, fill: path };
   }
@@ -337,6 +365,33 @@ export class XyChart {
     ctx.restore();
   }
 
+  /** Lines down the chart, named at their upper ends. */
+  drawMarks(u) {
+    const { ctx } = u;
+    ctx.save();
+    ctx.font = style.font(12 * devicePixelRatio);
+    ctx.lineWidth = 1.5 * devicePixelRatio;
+    ctx.setLineDash([5 * devicePixelRatio, 4 * devicePixelRatio]);
+    ctx.strokeStyle = style.ink();
+    ctx.fillStyle = style.ink();
+    this.marks.forEach((mark, i) => {
+      const x = u.valToPos(mark.x, "x", true);
+      ctx.beginPath();
+      ctx.moveTo(x, u.bbox.top);
+      ctx.lineTo(x, u.bbox.top + u.bbox.height);
+      ctx.stroke();
+      const name = this.markName(mark);
+      const fits = x + ctx.measureText(name).width + 8 * devicePixelRatio < u.bbox.left + u.bbox.width;
+      ctx.textAlign = fits ? "left" : "right";
+      ctx.fillText(name, x + (fits ? 6 : -6) * devicePixelRatio, u.bbox.top + (14 + 16 * i) * devicePixelRatio);
+    });
+    ctx.restore();
+  }
+
+  markName({ name, x }) {
+    return `${shortened(name, 40)}: ${rounded(x)}`;
+  }
+
   drawPapers(u) {
     const { ctx } = u;
     const size = 5 * devicePixelRatio;
@@ -349,7 +404,7 @@ export class XyChart {
       u.data[i + 1].forEach((v, at) => {
         if (v === null || v === undefined) return;
         let x = u.valToPos(u.data[0][at], "x", true);
-        if (this.plot.kind === "bar") {
+        if (this.categorical) {
           const [left, wide] = this.barPlace(u, at, this.places[i]);
           x = left + wide / 2;
         }
@@ -404,7 +459,7 @@ export class XyChart {
       if (v === null || v < u.scales.x.min || v > u.scales.x.max) return;
       const [x, y] = [at(v, "x"), bottom + 16];
       const how = turned ? `text-anchor="end" transform="rotate(-45 ${x.toFixed(1)} ${y.toFixed(1)})"` : 'text-anchor="middle"';
-      if (this.plot.kind !== "bar") parts.push(line(x, box.top, x, bottom, style.grid()));
+      if (!this.categorical) parts.push(line(x, box.top, x, bottom, style.grid()));
       parts.push(svgText(xs._values[i] ?? "", x, y, how));
     });
     parts.push(svgText(this.plot.xTitle, (box.left + right) / 2, u.height - 4, 'text-anchor="middle"'));
@@ -419,6 +474,12 @@ export class XyChart {
     this.plot.series.forEach((s, i) => {
       if (this.shown[i]) parts.push(this.svgSeries(s, i, at));
     });
+    this.marks.forEach((mark, i) => {
+      const x = at(mark.x, "x");
+      const before = x > (box.left + right) / 2;
+      parts.push(line(x, box.top, x, bottom, style.ink(), 'stroke-dasharray="5 4"'));
+      parts.push(svgText(this.markName(mark), x + (before ? -6 : 6), box.top + 14 + 16 * i, `text-anchor="${before ? "end" : "start"}"`));
+    });
     return parts.join("");
   }
 
@@ -427,17 +488,25 @@ export class XyChart {
     const color = style.seriesColor(this.places[i]);
     const points = this.data[0].map((x, k) => [x, this.data[i + 1][k]]).filter(([, y]) => y !== null && y !== undefined);
     const half = (x) => u.valToPos(x + 0.4, "x") - u.valToPos(x, "x");
-    const barWide = this.plot.kind === "bar" ? (2 * half(0)) / this.bars : 0;
-    const barLeft = (x) => at(x, "x") - half(0) + barWide * this.places[i];
+    const barWide = this.categorical ? (2 * half(0)) / this.bars : 0;
+    const barLeft = (x) => at(x, "x") - half(0) + (this.stacked ? 0 : barWide * this.places[i]);
     if (series.paper)
       return points
         .map(([x, y]) => {
-          const [cx, cy] = [this.plot.kind === "bar" ? barLeft(x) + barWide / 2 : at(x, "x"), at(y, "y")];
+          const [cx, cy] = [this.categorical ? barLeft(x) + barWide / 2 : at(x, "x"), at(y, "y")];
           return `<path d="M${cx} ${cy - 5}L${cx + 4} ${cy}L${cx} ${cy + 5}L${cx - 4} ${cy}Z" fill="${style.page()}" stroke="${style.ink()}" stroke-width="1.8"/>`;
         })
         .join("");
     if (this.plot.kind === "scatter")
       return points.map(([x, y]) => `<circle cx="${at(x, "x").toFixed(1)}" cy="${at(y, "y").toFixed(1)}" r="3.5" fill="${color}"/>`).join("");
+    if (this.stacked)
+      return points
+        .map(([x, v]) => {
+          const end = u.data[i + 1][x];
+          const [top, base] = [at(end, "y"), at(end - v, "y")];
+          return `<rect x="${(barLeft(x) + barWide * 0.04).toFixed(1)}" y="${top.toFixed(1)}" width="${(barWide * 0.92).toFixed(1)}" height="${(base - top).toFixed(1)}" fill="${color}"/>`;
+        })
+        .join("");
     if (this.plot.kind === "bar" || this.plot.kind === "histogram") {
       const zero = at(this.plot.logY ? u.scales.y.min : Math.max(0, u.scales.y.min), "y");
       return points
@@ -461,7 +530,7 @@ export class XyChart {
 
   placeName(index) {
     const x = this.data[0][index];
-    if (this.plot.kind === "bar") return this.plot.categories[x];
+    if (this.categorical) return this.plot.categories[x];
     const name = this.plot.xTitle ? `${this.plot.xTitle}: ` : "";
     if (this.labels[index]) return `${this.labels[index]}, ${name}${rounded(x)}`;
     if (this.plot.kind === "histogram") return `${name}${rounded(x)} to ${rounded(x + this.plot.binWidth)}`;
