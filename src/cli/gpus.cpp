@@ -181,7 +181,7 @@ std::string shown(const DeviceProfile& p, bool sources) {
 }
 
 std::string page(const DeviceProfile& p) {
-    std::vector<Result> results = mapPictures(p.map);
+    std::vector<Result> results = mapPictures(p);
     results.push_back(parameterTable(p));
     for (Result& r : results) r.provenance = {commandLine(), "sim:" + p.name, std::nullopt, version(), currentDate()};
     return report::html("sim:" + p.name, results);
@@ -228,7 +228,7 @@ Action setUpGpus(CommandLine line) {
     addGpgpusimOption(line, options->gpgpusim);
     addSettings(line, options->changes);
     addJsonOption(line, options->json);
-    addHtmlOption(line, options->html, "an HTML report, with maps of slices, banks and colors,");
+    addHtmlOption(line, options->html, "an HTML report, with the GPU drawn and its address map,");
     line.flag("--sources", options->sources, "show the full source of each parameter");
     line.flag("--schema", options->schema, "print the JSON schema of profiles");
     line.option(

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <functional>
 #include <optional>
+
+#include "arch/floor_plan.h"
+#include "base/phrases.h"
 
 namespace bulkhead::cli {
 namespace {
@@ -11,17 +13,74 @@ namespace {
 constexpr std::int64_t kRows = 64, kColumns = 32;
 constexpr Bytes kLine = 128;
 
-/// A cell for each piece of `bytes`, row by row from address 0.
-Result picture(const std::string& title, const std::string& piece, Bytes bytes, const std::string& what,
-               const std::function<std::int64_t(arch::PhysicalAddress)>& value) {
+Result plan(const arch::DeviceProfile& p) {
+    using Kind = arch::PlacedUnit::Kind;
+    const unsigned perChannel = p.map.slices() / p.map.channels();
+    std::vector<arch::FloorLayer> layers = {{"memory channel", "", [&](const arch::PlacedUnit& u) -> Value {
+                                                 if (u.kind == Kind::sm) return {};
+                                                 const bool slice = u.kind == Kind::slice;
+                                                 return std::int64_t{slice ? u.number / perChannel : u.number};
+                                             }}};
+    const auto sides = static_cast<unsigned>(p.l2.sides);
+    const auto sideOf = [&](const arch::PlacedUnit& u) {
+        const unsigned of = u.kind == Kind::sm      ? static_cast<unsigned>(p.sm.count)
+                            : u.kind == Kind::slice ? p.map.slices()
+                                                    : p.map.channels();
+        return fmt::format("side {}", u.number * sides / of);
+    };
+    if (sides > 1)
+        layers.insert(layers.begin(), {"L2 side", "", [&](const arch::PlacedUnit& u) { return Value(sideOf(u)); }});
+    Result r = arch::floorPlan("sim:" + p.name, unitsOf(p), layers);
+    r.question = fmt::format("What is a {} made of?", p.name);
+    r.answer = fmt::format("{}, {} on {}, and {}.", counted(static_cast<std::size_t>(p.sm.count), "SM"),
+                           counted(p.map.slices(), "L2 slice"), counted(sides, "side"),
+                           counted(p.map.channels(), "DRAM channel"));
+    r.reading = "Each box is a unit by its number. SMs share slices and channels: that is where programs meet.";
+    if (!p.cluster.gpcs.empty())
+        r.caveats = {
+            "Which SM belongs to which GPC is as clusters of blocks tell; where on the die it lies is not known."};
+    return r;
+}
+
+std::int64_t bankOf(const arch::AddressMap& map, const arch::AddressMap::Location& l) {
+    return std::int64_t{l.channel} * map.banksPerChannel() + l.bank;
+}
+
+/// A cell for each line, row by row from address 0.
+Result lines(const arch::AddressMap& map) {
     Result r;
-    r.title = title;
-    const std::string down = fmt::format("piece of {} KB", bytes * kColumns / 1024);
-    r.columns = {{down, ""}, {piece, ""}, {what, ""}};
+    r.title = "Where lines of memory lie";
+    const std::string down = fmt::format("piece of {} KB", kLine * kColumns / 1024);
+    r.columns = {{down, ""},  {"line", ""},      {"address", ""}, {"slice", ""},
+                 {"set", ""}, {"DRAM bank", ""}, {"DRAM row", ""}};
     for (std::int64_t row = 0; row < kRows; ++row)
-        for (std::int64_t column = 0; column < kColumns; ++column)
-            r.add({row, column, value(static_cast<arch::PhysicalAddress>(row * kColumns + column) * bytes)});
-    r.charts = {{Chart::Kind::heatmap, title, piece, {what}, {down}, {}, "", false, false}};
+        for (std::int64_t column = 0; column < kColumns; ++column) {
+            const auto address = static_cast<arch::PhysicalAddress>(row * kColumns + column) * kLine;
+            const arch::AddressMap::Location l = map.locate(address);
+            r.add({row, column, fmt::format("address {:#x}", address), std::int64_t{l.slice}, std::int64_t{l.set},
+                   bankOf(map, l), static_cast<std::int64_t>(l.row)});
+        }
+    Chart chart{Chart::Kind::heatmap,
+                "L2 slice, set and DRAM bank of each line",
+                "line",
+                {"slice", "set", "DRAM bank", "DRAM row"},
+                {down},
+                {},
+                "",
+                false,
+                false};
+    chart.label = "address";
+    r.charts = {chart};
+    r.question = "Which slice, set and bank has an address?";
+    const arch::AddressMap::Location next = map.locate(kLine);
+    r.answer = fmt::format(
+        "Lines are spread over {} of {} sets and {} of {} banks: address 0x80 is in slice {}, set {} "
+        "and bank {}.",
+        counted(map.slices(), "slice"), map.setsPerSlice(), counted(map.channels(), "channel"), map.banksPerChannel(),
+        next.slice, next.set, bankOf(map, next));
+    r.reading =
+        "Each cell is a line of 128 bytes; point at one to see where it lies. Lines of one color meet there, and can "
+        "push each other out.";
     return r;
 }
 
@@ -32,18 +91,27 @@ std::optional<Bytes> colorfulPage(const arch::AddressMap& map) {
     return std::nullopt;
 }
 
+Result colors(const arch::AddressMap& map, Bytes page) {
+    Result r;
+    r.title = fmt::format("Colors of pages of {} KB", page / 1024);
+    const std::string down = fmt::format("piece of {} KB", page * kColumns / 1024);
+    r.columns = {{down, ""}, {"page", ""}, {"color", ""}};
+    for (std::int64_t row = 0; row < kRows; ++row)
+        for (std::int64_t column = 0; column < kColumns; ++column)
+            r.add({row, column,
+                   std::int64_t{map.color(static_cast<arch::PhysicalAddress>(row * kColumns + column) * page, page)}});
+    r.charts = {{Chart::Kind::heatmap, r.title, "page", {"color"}, {down}, {}, "", false, false}};
+    r.question = "Into how many parts can memory be walled off?";
+    r.answer = fmt::format("{}: pages of one color share no L2 slice with pages of another.", map.colors(page));
+    r.reading = "Each cell is a page of physical memory.";
+    return r;
+}
+
 }  // namespace
 
-std::vector<Result> mapPictures(const arch::AddressMap& map) {
-    std::vector<Result> all = {picture("L2 slices of lines", "line", kLine, "slice",
-                                       [&](arch::PhysicalAddress a) { return std::int64_t{map.locate(a).slice}; }),
-                               picture("DRAM banks of lines", "line", kLine, "bank", [&](arch::PhysicalAddress a) {
-                                   const arch::AddressMap::Location l = map.locate(a);
-                                   return std::int64_t{l.channel} * map.banksPerChannel() + l.bank;
-                               })};
-    if (const std::optional<Bytes> page = colorfulPage(map))
-        all.push_back(picture(fmt::format("Colors of pages of {} KB", *page / 1024), "page", *page, "color",
-                              [&](arch::PhysicalAddress a) { return std::int64_t{map.color(a, *page)}; }));
+std::vector<Result> mapPictures(const arch::DeviceProfile& p) {
+    std::vector<Result> all = {plan(p), lines(p.map)};
+    if (const std::optional<Bytes> page = colorfulPage(p.map)) all.push_back(colors(p.map, *page));
     return all;
 }
 

@@ -3,13 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "arch/address_map.h"
+#include "arch/device_profile.h"
 #include "base/result.h"
 
 namespace bulkhead::cli {
 
-/// How a GPU spreads the beginning of its memory, as heat maps: slices and banks of lines, and colors of pages where
+/// The GPU as it is, and how it spreads the beginning of its memory: where each line lies, and colors of pages where
 /// pages have any.
-std::vector<Result> mapPictures(const arch::AddressMap&);
+std::vector<Result> mapPictures(const arch::DeviceProfile&);
 
 }  // namespace bulkhead::cli

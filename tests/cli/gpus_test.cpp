@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 
 #include "base/files.h"
@@ -46,24 +48,50 @@ TEST(Gpus, ListsTheProfiles) {
     EXPECT_EQ(o.err, "");
 }
 
-/// The cells of the heat map with this caption of a page.
-nlohmann::json cellsOf(const std::string& page, const std::string& caption) {
+/// What the figure with this caption of a page shows.
+nlohmann::json figureOf(const std::string& page, const std::string& caption) {
     const std::size_t figure = page.find(caption + "</figcaption>"), begin = page.find("json\">", figure) + 6;
-    return nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin))["cells"];
+    return nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+}
+
+/// The values of a layer of its heat map.
+nlohmann::json cellsOf(const std::string& page, const std::string& caption, const std::string& layer) {
+    for (const auto& one : figureOf(page, caption)["layers"])
+        if (one["name"] == layer) return one["values"];
+    return nullptr;
 }
 
 TEST(Gpus, DrawsHowAddressesAreSpread) {
     const Outcome o = run({"gpus", "gtx1080", "--html", "-"});
     ASSERT_EQ(o.exitCode, 0) << o.err;
     // Fractional GPUs, Figure 6: 8 memory modules with 16 banks each; memory walls of 2 colors.
-    const auto slices = cellsOf(o.out, "L2 slices of lines"), banks = cellsOf(o.out, "DRAM banks of lines"),
-               colors = cellsOf(o.out, "Colors of pages of 4 KB");
+    const std::string lines = "L2 slice, set and DRAM bank of each line";
+    const auto slices = cellsOf(o.out, lines, "slice"), banks = cellsOf(o.out, lines, "DRAM bank"),
+               colors = cellsOf(o.out, "Colors of pages of 4 KB", "color");
     const auto distinct = [](const nlohmann::json& cells) { return std::set<int>(cells.begin(), cells.end()).size(); };
     EXPECT_EQ(slices.size(), 64u * 32u);
     EXPECT_EQ(distinct(slices), 8u);
     EXPECT_GT(distinct(banks), 8u);
     EXPECT_EQ(distinct(colors), 2u);
     expectRefused({"gpus", "--html", "-"}, "--html needs the name of a GPU");
+}
+
+TEST(Gpus, DrawsTheGpuAsItIs) {
+    const Outcome o = run({"gpus", "h200", "--html", "-"});
+    ASSERT_EQ(o.exitCode, 0) << o.err;
+    const nlohmann::json plan = figureOf(o.out, "sim:h200");
+    std::map<std::string, std::vector<std::size_t>> sizes;  // of groups, by part
+    std::set<std::size_t> units;
+    for (const auto& group : plan["groups"]) {
+        sizes[group["part"]].push_back(group["units"].size());
+        units.insert(group["units"].begin(), group["units"].end());
+    }
+    // An H200 has 132 SMs, in GPCs of different sizes, and two sides of 47 slices.
+    EXPECT_EQ(std::accumulate(sizes["SM"].begin(), sizes["SM"].end(), std::size_t{0}), 132u);
+    EXPECT_EQ(sizes["SM"].size(), 8u);
+    EXPECT_EQ(sizes["L2 slice"], (std::vector<std::size_t>{47, 47}));
+    EXPECT_EQ(units.size(), plan["units"].size());
+    EXPECT_EQ(plan["layers"][0]["names"], nlohmann::json({"side 0", "side 1"}));
 }
 
 TEST(Gpus, ListsAsJson) {
