@@ -113,7 +113,7 @@ int runCompare(const CompareOptions& o) {
 
     writeWatched(o, comparison);
     std::vector<Result> results = {compare::gainTable(comparison), compare::runTable(comparison),
-                                   compare::counterTable(comparison)};
+                                   compare::stallTable(comparison), compare::counterTable(comparison)};
     for (Result& result : results) fillProvenance(result, o.gpu, o.seed);
     results.front().title +=
         fmt::format(" (size {}{})", o.size,

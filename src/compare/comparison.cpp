@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <numeric>
 #include <optional>
 
 #include "arch/device_profile.h"
@@ -147,6 +148,34 @@ void answerGains(Result& r, const Comparison& c) {
         r.caveats = {fmt::format("Each run ended after {} warp instructions.", c.plan.common.warpInstructions)};
 }
 
+/// How much of what loads ask for the SMs have themselves, over all runs.
+void answerRuns(Result& r, const Comparison& c) {
+    struct Found {
+        double rate;
+        std::string run;
+    };
+    std::optional<Found> least, most;
+    std::size_t done = 0;
+    for (std::size_t w = 0; w < c.plan.workloads.size(); ++w)
+        for (std::size_t v = 0; v < c.plan.variants.size(); ++v) {
+            if (!c.at(w, v).ok()) continue;
+            ++done;
+            const Found one{c.at(w, v).measurement.hitRate(),
+                            c.plan.workloads[w] + " under " + c.plan.variants[v].label};
+            if (!least || one.rate < least->rate) least = one;
+            if (!most || one.rate > most->rate) most = one;
+        }
+    if (!most) {
+        r.answer = "No run has ended: the last column says why.";
+        return;
+    }
+    r.answer = fmt::format("{} ended. SMs had {} % of the lines that loads asked for in {}", counted(done, "run"),
+                           brief(100 * most->rate), most->run);
+    r.answer +=
+        done == 1 ? "." : fmt::format(", the most, and {} % in {}, the least.", brief(100 * least->rate), least->run);
+    r.reading = "hit rate is of L1D and of shared memory that serves as a cache.";
+}
+
 }  // namespace
 
 Result gainTable(const Comparison& c) {
@@ -225,6 +254,7 @@ Result runTable(const Comparison& c) {
             row.emplace_back(outcome.ok() ? Value() : Value(outcome.failure));
             r.add(std::move(row));
         }
+    answerRuns(r, c);
     r.charts.push_back({Chart::Kind::bar, "IPC", "workload", {"IPC"}, {"variant"}, {}, "", false, false});
     r.charts.push_back({Chart::Kind::bar,
                         "hit rate of L1D and the shared-memory cache",
@@ -235,6 +265,56 @@ Result runTable(const Comparison& c) {
                         "",
                         false,
                         false});
+    return r;
+}
+
+Result stallTable(const Comparison& c) {
+    Result r;
+    r.title = "what schedulers do";
+    r.columns = {{"run", ""}, {"workload", ""}, {"variant", ""}, {"issued", "%"}};
+    r.setDetails({"workload", "variant"});
+    Chart chart{Chart::Kind::stack,
+                "Cycles of warp schedulers: an instruction issued, or why not",
+                "run",
+                {"issued"},
+                {},
+                {},
+                "% of scheduler cycles",
+                false,
+                false};
+    for (const std::string_view stall : sim::kStallNames) {
+        r.columns.push_back({std::string(stall), "%"});
+        chart.y.emplace_back(stall);
+    }
+    std::optional<std::pair<double, std::string>> most;  // lost to memory, and in which run
+    for (std::size_t w = 0; w < c.plan.workloads.size(); ++w)
+        for (std::size_t v = 0; v < c.plan.variants.size(); ++v) {
+            if (!c.at(w, v).ok()) continue;
+            const sim::Counters& counters = c.at(w, v).measurement.counters;
+            const std::uint64_t slots =
+                std::accumulate(counters.stalls.begin(), counters.stalls.end(), counters.warpInstructions);
+            if (slots == 0) continue;
+            const auto percent = [&](std::uint64_t n) {
+                return 100 * static_cast<double>(n) / static_cast<double>(slots);
+            };
+            const std::string run = c.plan.workloads.size() == 1
+                                        ? c.plan.variants[v].label
+                                        : c.plan.workloads[w] + ", " + c.plan.variants[v].label;
+            std::vector<Value> row = {run, c.plan.workloads[w], c.plan.variants[v].label,
+                                      percent(counters.warpInstructions)};
+            for (const std::uint64_t stalled : counters.stalls) row.emplace_back(percent(stalled));
+            r.add(std::move(row));
+            const double memory = percent(counters.stalls[static_cast<std::size_t>(sim::Stall::memory)]);
+            if (!most || memory > most->first) most = {memory, run};
+        }
+    if (!r.rows.empty()) r.charts.push_back(std::move(chart));
+    r.question = "What do the warp schedulers wait for?";
+    if (most)
+        r.answer = fmt::format("Most for memory in {}: {} % of all cycles of its schedulers.", most->second,
+                               brief(most->first));
+    r.reading =
+        "Each bar is all cycles of the warp schedulers: issued is work, memory waits for loads, throttled is a warp "
+        "that the scheduler held back, idle is an SM without warps.";
     return r;
 }
 
@@ -258,6 +338,8 @@ Result counterTable(const Comparison& c) {
             for (const std::uint64_t stalled : counters.stalls) row.emplace_back(static_cast<std::int64_t>(stalled));
             r.add(std::move(row));
         }
+    r.answer = fmt::format("{} of {}, for whoever wants more than rates.", counted(r.columns.size() - 3, "counter"),
+                           counted(r.rows.size(), "run"));
     return r;
 }
 

@@ -54,6 +54,8 @@ std::vector<std::string> ciaoWorkloads(const std::vector<std::string>& classes =
 Result gainTable(const Comparison&);
 /// A row for each run, with what explains it.
 Result runTable(const Comparison&);
+/// A row for each run: what its warp schedulers did in their cycles.
+Result stallTable(const Comparison&);
 /// A row for each run, with all that was counted.
 Result counterTable(const Comparison&);
 
