@@ -290,6 +290,7 @@ int runStress(const StressOptions& o, const CommandLine& line) {
         shown.front() = stress::briefMatrix(shown.front());
         showResults(shown);
     }
+    for (Result& more : outcome.encounters(options)) results.push_back(std::move(more));
     for (Result& more : outcome.statistics(options)) results.push_back(std::move(more));
     for (Result& more : outcome.samples()) results.push_back(std::move(more));
     for (Result& result : results) fillProvenance(result, options.pair.gpu, options.pair.seed);

@@ -20,6 +20,7 @@ class LocalCoRun final : public CoRun {
   public:
     LocalCoRun(const CoRunSpec& spec, std::optional<std::size_t> only)
         : gpu_(openGpu(spec, watch_)), spec_(spec), shape_(CacheGeometry::of(gpu_)), actors_(spec.actors.size()) {
+        if (spec.followed && gpu_.capabilities().launchCounters) watch_.setCounters(gpu_.launchCounters());
         const CoRunSpec complete = completed();
         SharingSite site{gpu_, spec_.sharing, spec_.map, {}, 0};
         if (only) site.only = spec_.actors[*only].partition;
@@ -41,6 +42,7 @@ class LocalCoRun final : public CoRun {
     }
     Place place(std::size_t i) override { return sharing_->placeOf(spec_.actors.at(i).partition); }
     const arch::DeviceProfile* profile() override { return gpu_.profile(); }
+    const MachineWatch* watch() override { return spec_.followed ? &watch_ : nullptr; }
 
   private:
     std::unique_ptr<Actor> make(const ActorSpec& actor) {
@@ -91,7 +93,8 @@ gpu::Gpu openGpu(const CoRunSpec& spec, MachineWatch& watch, bool concurrentCont
     options.scheduler = spec.scheduler;
     options.concurrentContexts = concurrentContexts;
     options.separate = sim::resourcesOf(spec.separate);
-    if (spec.watched) options.observer = &watch;
+    if (spec.followed) watch.follow();
+    if (spec.watched || spec.followed) options.observer = &watch;
     return gpu::Gpu::open(spec.gpu, options);
 }
 

@@ -34,6 +34,7 @@ struct CoRunSpec {
     std::vector<std::string> settings = {};  ///< of a simulated GPU
     std::string scheduler = "gto";           ///< likewise, of warps
     bool watched = false;                    ///< likewise: runs have counters
+    bool followed = false;                   ///< likewise, in this process: what actors do over time is noted
     std::vector<std::string> separate =
         {};                ///< likewise: what an aggressor has copies of its own of, by sim::Separation
     std::string map = {};  ///< file of bulkhead dissect; empty: of a simulated GPU, its own
@@ -60,6 +61,8 @@ class CoRun {
     virtual Place place(std::size_t actor) = 0;
     /// Everything about the GPU; null where nobody knows that.
     virtual const arch::DeviceProfile* profile() { return nullptr; }
+    /// Of a GPU that is followed; null where none is.
+    virtual const MachineWatch* watch() { return nullptr; }
 };
 
 /// In this process where that is possible, and otherwise in one for each actor.

@@ -3,6 +3,39 @@
 #include <algorithm>
 
 namespace bulkhead::corun {
+namespace {
+
+constexpr std::size_t kMostMoments = 8192;
+
+}  // namespace
+
+void MachineWatch::sample(Cycles now, const sim::Counters&, std::span<const std::uint32_t>) {
+    if (!counters_) return;
+    Moment moment{static_cast<std::uint64_t>(counters_->seconds(now) * 1e9), {}};
+    for (const auto& [launch, sms] : sms_) {
+        const sim::Counters c = counters_->launch(launch).counters;
+        moment.requests[launch] = c.l2Hits + c.l2Misses + c.l2Merges;
+    }
+    for (const auto& [what, count] : recent_) {
+        const auto [slice, owner, evictor] = what;
+        evictions_.push_back({moment.ns, slice, owner, evictor, count});
+    }
+    recent_.clear();
+    moments_.push_back(std::move(moment));
+    if (moments_.size() == kMostMoments) thin();
+}
+
+/// A long run has as many moments as a short one, further apart.
+void MachineWatch::thin() {
+    std::vector<Moment> half;
+    for (std::size_t i = 1; i < moments_.size(); i += 2) half.push_back(std::move(moments_[i]));
+    moments_ = std::move(half);
+    interval_ *= 2;
+}
+
+void MachineWatch::l2Eviction(Cycles, std::uint32_t slice, std::uint64_t, std::uint32_t owner, std::uint32_t evictor) {
+    if (interval_ > 0) ++recent_[{slice, owner, evictor}];
+}
 
 void MachineWatch::blockStarted(Cycles, std::uint32_t sm, std::uint32_t, std::uint32_t launch, std::uint64_t) {
     sms_[launch].insert(sm);

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "corun/actor.h"
@@ -10,9 +12,33 @@
 
 namespace bulkhead::corun {
 
-/// Notes where on a GPU that counts launches those run.
+/// Notes where on a GPU that counts launches those run and, if it is to follow them, what they ask of the L2 over time
+/// and whose lines they push out of it.
 class MachineWatch final : public sim::Observer {
   public:
+    /// Totals at a moment, by launch.
+    struct Moment {
+        std::uint64_t ns = 0;
+        std::map<std::uint32_t, std::uint64_t> requests;  ///< lines that were asked of the L2
+    };
+    /// Lines of a launch that another, or itself, pushed out of a slice, in the stretch up to a moment.
+    struct Eviction {
+        std::uint64_t ns = 0;
+        std::uint32_t slice = 0, owner = 0, evictor = 0;
+        std::uint64_t count = 0;
+    };
+
+    /// Before the GPU is opened.
+    void follow() { interval_ = kFirstInterval; }
+    /// Of the GPU, once it is open.
+    void setCounters(const gpu::LaunchCounters& counters) { counters_ = counters; }
+    const std::vector<Moment>& moments() const { return moments_; }
+    const std::vector<Eviction>& evictions() const { return evictions_; }
+
+    Cycles sampleInterval() const override { return interval_; }
+    void sample(Cycles, const sim::Counters&, std::span<const std::uint32_t>) override;
+    void l2Eviction(Cycles, std::uint32_t slice, std::uint64_t line, std::uint32_t owner,
+                    std::uint32_t evictor) override;
     void blockStarted(Cycles, std::uint32_t sm, std::uint32_t slot, std::uint32_t launch, std::uint64_t block) override;
     void launchEnded(Cycles, std::uint32_t launch) override;
 
@@ -22,8 +48,16 @@ class MachineWatch final : public sim::Observer {
     const std::vector<std::uint32_t>& ended() const { return ended_; }
 
   private:
+    static constexpr Cycles kFirstInterval = 250;
+    void thin();
+
     std::map<std::uint32_t, std::set<unsigned>> sms_;
     std::vector<std::uint32_t> ended_;
+    Cycles interval_ = 0;  ///< 0: nothing is followed
+    std::optional<gpu::LaunchCounters> counters_;
+    std::vector<Moment> moments_;
+    std::vector<Eviction> evictions_;
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> recent_;  ///< since the moment
 };
 
 /// From the first launch's start to the last one's end. Nothing where there are none.

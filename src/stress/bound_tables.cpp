@@ -48,7 +48,8 @@ Result emptyExceedance(const Cell& cell) {
          true});
     r.question = fmt::format("How often does a run of {} take longer than a time?", cell.pair.victim.name);
     r.reading =
-        "measured is what was seen, estimate the most likely curve behind it, bound what holds with 95 % confidence.";
+        "measured is what was seen, estimate the most likely curve behind it, bound what holds with 95 % confidence; "
+        "the mark is the bound that is reported.";
     return r;
 }
 
@@ -152,6 +153,15 @@ std::vector<Result> exceedances(const std::vector<Cell>& cells, std::span<const 
         for (const Exceedance& e : curve)
             if (e.estimate) add("estimate", *e.estimate, e.probability);
         for (const Exceedance& e : curve) add("bound", e.bound, e.probability);
+        r->charts.front().marks.push_back(
+            {fmt::format("bound at {:g} beside {}", exceedance, corun::nameOf(cell.pair.aggressor)),
+             *worst[i].value * 1e3});
+        if (r->answer.empty()) {
+            r->answer = fmt::format("Beside {}, one run in {} takes longer than {} at most",
+                                    corun::nameOf(cell.pair.aggressor), runsPer(exceedance), duration(*worst[i].value));
+            r->answer += fmt::format("; the longest of {} that were seen took {}.", counted(times.size(), "run"),
+                                     duration(maximum(times)));
+        }
     }
     return all;
 }

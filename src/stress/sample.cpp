@@ -94,6 +94,7 @@ nlohmann::ordered_json SampleMeasurement::toJson() const {
                                  {"together", corun::toJson(pair.together)},
                                  {"aggressor", corun::toJson(pair.aggressor)}});
     if (causes) json["causes"] = stress::toJson(*causes);
+    if (encounter) json["encounter"] = encounter->toJson();
     return json;
 }
 
@@ -111,6 +112,8 @@ SampleMeasurement SampleMeasurement::fromJson(const nlohmann::json& json, const 
                                    corun::reportFromJson(pair.at("aggressor"), where + ": aggressor")});
     }
     if (const nlohmann::json* causes = o.find("causes")) m.causes = causesFromJson(*causes, where + ": causes");
+    if (const nlohmann::json* met = o.find("encounter"))
+        m.encounter = corun::Encounter::fromJson(*met, where + ": encounter");
     return m;
 }
 
@@ -122,11 +125,21 @@ SampleMeasurement measureSample(corun::CoRun& coRun) {
 
 SampleMeasurement execute(const SampleSpec& spec) {
     corun::loadModulesEagerly();
-    const corun::CoRunSpec coRun = corun::coRunOf(spec.pair);
-    SampleMeasurement m = measureSample(*corun::makeCoRun(coRun));
-    const bool simulated = gpu::capabilitiesOf(spec.pair.gpu).deterministic;
-    if (spec.explain && simulated && !m.pairing.pairs.empty()) m.causes = explainPair(coRun, m.pairing.pairs.front());
+    SampleMeasurement m = measureSample(*corun::makeCoRun(corun::coRunOf(spec.pair)));
+    if (spec.explain) explain(spec, m);
     return m;
+}
+
+void explain(const SampleSpec& spec, SampleMeasurement& m) {
+    const bool simulated = gpu::capabilitiesOf(spec.pair.gpu).deterministic;
+    if (!simulated || m.pairing.pairs.empty()) return;
+    corun::CoRunSpec coRun = corun::coRunOf(spec.pair);
+    m.causes = explainPair(coRun, m.pairing.pairs.front());
+    coRun.followed = true;
+    const std::unique_ptr<corun::CoRun> followed = corun::makeCoRun(coRun);
+    if (followed->watch() == nullptr) return;
+    const SampleMeasurement again = measureSample(*followed);
+    if (!again.pairing.pairs.empty()) m.encounter = encounterOf(*followed->watch(), again.pairing.pairs.front());
 }
 
 }  // namespace bulkhead::stress

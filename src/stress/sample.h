@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "corun/causes.h"
+#include "corun/encounter.h"
 #include "corun/pair_spec.h"
 #include "experiment/run_batch.h"
 
@@ -15,7 +16,7 @@ namespace bulkhead::stress {
 struct SampleSpec {
     static constexpr std::string_view kKind = "sample";
     corun::PairSpec pair;
-    bool explain = false;  ///< finds the causes too
+    bool explain = false;  ///< finds the causes too, and how the two met
 
     /// With the content of profile and map, and of a program that is the victim. What such a program reads is not
     /// known.
@@ -30,7 +31,8 @@ std::string labelOf(const SampleSpec&);
 
 struct SampleMeasurement {
     corun::Pairing pairing;
-    std::optional<corun::Causes> causes;  ///< where they were looked for and found
+    std::optional<corun::Causes> causes;        ///< where they were looked for and found
+    std::optional<corun::Encounter> encounter;  ///< likewise
 
     nlohmann::ordered_json toJson() const;
     static SampleMeasurement fromJson(const nlohmann::json&, const std::string& where);
@@ -40,6 +42,8 @@ struct SampleMeasurement {
 SampleMeasurement measureSample(corun::CoRun&);
 /// With its causes, if the spec says so and the GPU is a simulated one.
 SampleMeasurement execute(const SampleSpec&);
+/// Finds causes of the only pair of a measurement, which may be long ago, and how the two met.
+void explain(const SampleSpec&, SampleMeasurement&);
 
 using SampleStore = experiment::StoreOf<SampleSpec, SampleMeasurement>;
 using SampleBatch = experiment::RunBatch<SampleSpec, SampleMeasurement>;

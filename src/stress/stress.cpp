@@ -12,6 +12,7 @@
 
 #include "arch/device_profile.h"
 #include "base/error.h"
+#include "base/phrases.h"
 #include "base/statistics.h"
 #include "corun/aggressor.h"
 #include "dissect/map_file.h"
@@ -19,6 +20,7 @@
 #include "gpu/known_profile.h"
 #include "stress/answers.h"
 #include "stress/bound_tables.h"
+#include "stress/encounters.h"
 #include "stress/summary.h"
 #include "stress/values.h"
 
@@ -237,16 +239,22 @@ Result conditions(const std::vector<Cell>& cells, const Options& options) {
         say(cell.pair.sharing, "time slice (us)", profile->sharing.quantumUs);
         say(cell.pair.sharing, "switch (us)", profile->sharing.switchUs);
     }
+    if (!r.rows.empty())
+        r.answer =
+            fmt::format("{}: another choice of one may give other numbers.", counted(r.rows.size(), "condition"));
     return r;
 }
 
-void addCauses(Cell& cell, const corun::Causes& causes) {
-    cell.causes += causes;
-    ++cell.explained;
+void addExplanation(Cell& cell, const SampleMeasurement& sample) {
+    if (sample.causes) {
+        cell.causes += *sample.causes;
+        ++cell.explained;
+    }
+    if (!cell.encounter) cell.encounter = sample.encounter;
 }
 
 void add(Cell& cell, const SampleMeasurement& sample) {
-    if (sample.causes) addCauses(cell, *sample.causes);
+    addExplanation(cell, sample);
     cell.pairing.add(sample.pairing);
 }
 
@@ -270,16 +278,18 @@ SampleSpec sampleOf(const corun::PairSpec& pair, unsigned number, const Options&
 
 void measureAnew(Cell& cell, const Options& options, const std::function<bool()>& late) {
     // Causes come last: whoever ends this early has had the samples.
-    std::vector<std::pair<SampleSpec, corun::Pair>> unexplained;
+    std::vector<std::pair<SampleSpec, SampleMeasurement>> unexplained;
     for (unsigned i = 0; i < options.samples && !late(); ++i) {
         SampleSpec spec = sampleOf(cell.pair, i, options);
         const bool explain = std::exchange(spec.explain, false);
         const SampleMeasurement sample = execute(spec);
         add(cell, sample);
-        if (explain && !sample.pairing.pairs.empty()) unexplained.emplace_back(spec, sample.pairing.pairs.front());
+        if (explain) unexplained.emplace_back(spec, sample);
     }
-    for (const auto& [spec, pair] : unexplained)
-        if (const auto causes = explainPair(coRunOf(spec.pair), pair)) addCauses(cell, *causes);
+    for (auto& [spec, sample] : unexplained) {
+        stress::explain(spec, sample);
+        addExplanation(cell, sample);
+    }
 }
 
 /// `coRun`: that of the cell before with the same victim and way of sharing, if there is one. It is kept for the next,
@@ -375,6 +385,10 @@ Result briefMatrix(const Result& matrix) {
                         [&](const std::vector<Value>& row) { return isEmpty(row[c]); }))
             brief.columns[c].detail = true;
     return brief;
+}
+
+std::vector<Result> Outcome::encounters(const Options& options) const {
+    return stress::encounters(cells, options);
 }
 
 std::vector<Result> Outcome::statistics(const Options& options) const {

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "corun/causes.h"
+#include "corun/encounter.h"
 #include "corun/pair_spec.h"
 #include "stress/sample.h"
 #include "stress/search.h"
@@ -30,7 +32,8 @@ struct Cell {
     corun::Pairing pairing;
     corun::Causes causes;  ///< of the samples that were explained, summed; of a simulated GPU
     unsigned explained = 0;
-    std::string refusal;  ///< why there could be no pair at all
+    std::optional<corun::Encounter> encounter = {};  ///< of the first sample that was explained, of a simulated GPU
+    std::string refusal;                             ///< why there could be no pair at all
 };
 
 struct Outcome {
@@ -41,6 +44,8 @@ struct Outcome {
     std::vector<Result> results(const Options&) const;
     /// The bounds by themselves.
     Result bounds(const Options&) const;
+    /// Of simulated GPUs, how victims and aggressors met.
+    std::vector<Result> encounters(const Options&) const;
     /// What stands behind the bounds, and times with their intervals.
     std::vector<Result> statistics(const Options&) const;
     /// Every sample: one Result for each victim and way of sharing.
