@@ -65,12 +65,15 @@ void showProgress(const experiment::Progress& p) {
         return streamProgress(static_cast<double>(p.done) / static_cast<double>(p.of),
                               fmt::format("{} of {} runs{}", p.done, p.of, p.last.empty() ? "" : " (" + p.last + ")"),
                               p.secondsLeft);
-    if (isatty(STDERR_FILENO) == 0) return;
+    static EveryMinute minute;
+    const bool terminal = isatty(STDERR_FILENO) != 0;
+    if (!terminal && (p.done == p.of || !minute.due())) return;
     if (p.done == p.of) {
         fmt::print(stderr, "\r\x1b[K");
     } else {
         const std::string left = p.secondsLeft ? fmt::format(", {} left", clockTime(*p.secondsLeft)) : "";
-        fmt::print(stderr, "\r\x1b[K{} of {} runs{} ({})", p.done, p.of, left, p.last);
+        const std::string line = fmt::format("{} of {} runs{} ({})", p.done, p.of, left, p.last);
+        fmt::print(stderr, "{}{}{}", terminal ? "\r\x1b[K" : "", line, terminal ? "" : "\n");
     }
     std::fflush(stderr);
 }

@@ -57,7 +57,11 @@ class Narrator final : public dissect::Listener {
     }
     void progress(double fraction) override {
         if (streamsProgress()) return stream(fraction);
-        if (quiet_ || !terminal_) return;
+        if (quiet_) return;
+        if (!terminal_) {
+            if (minute_.due()) fmt::print(stderr, "  {:.0f} %{}\n", 100 * fraction, timeLeft_.words(fraction));
+            return;
+        }
         constexpr int kWidth = 40;
         const int full = static_cast<int>(fraction * kWidth);
         fmt::print(stderr, "\r  [{:#<{}}{:.<{}}] {:3.0f} %{}\x1b[K", "", full, "", kWidth - full, 100 * fraction,
@@ -88,6 +92,7 @@ class Narrator final : public dissect::Listener {
     bool quiet_, terminal_, shown_ = false;
     std::string step_;
     TimeLeft timeLeft_, sinceStreamed_;
+    EveryMinute minute_;
 };
 
 Result summary(const std::string& gpu, const std::vector<dissect::Finding>& findings) {

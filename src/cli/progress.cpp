@@ -55,6 +55,13 @@ void streamProgress(double fraction, const std::string& text, std::optional<doub
     fmt::print(stderr, "{}\n", jsonText(line));
 }
 
+bool EveryMinute::due() {
+    const auto now = Clock::now();
+    if (now - last_ < each_) return false;
+    last_ = now;
+    return true;
+}
+
 ProgressLine::ProgressLine() : terminal_(isatty(2) != 0), last_(Clock::now()) {}
 
 void ProgressLine::clear() {
@@ -66,18 +73,17 @@ void ProgressLine::clear() {
 
 void ProgressLine::update(std::uint64_t cycles, std::uint64_t warpInstructions, double fraction) {
     const bool read = streamsProgress();
-    if (!terminal_ && !read) return;
     const auto now = Clock::now();
-    if (now - last_ < std::chrono::milliseconds(250)) return;
+    if (terminal_ || read ? now - last_ < std::chrono::milliseconds(250) : !minute_.due()) return;
     last_ = now;
     const double elapsed = timeLeft_.elapsed();
     const std::string so = fmt::format("{} cycles, {} warp instructions/s", count(static_cast<double>(cycles)),
                                        count(static_cast<double>(warpInstructions) / elapsed));
     if (read) return streamProgress(fraction, so, timeLeft_.seconds(fraction));
     const std::string left = fraction > 0 ? fmt::format(", {:.0f} %{}", fraction * 100, timeLeft_.words(fraction)) : "";
-    fmt::print(stderr, "\r\x1b[K{}{}", so, left);
+    fmt::print(stderr, "{}{}{}{}", terminal_ ? "\r\x1b[K" : "", so, left, terminal_ ? "" : "\n");
     std::fflush(stderr);
-    shown_ = true;
+    shown_ = terminal_;
 }
 
 }  // namespace bulkhead::cli

@@ -29,8 +29,22 @@ bool streamsProgress();
 /// {"progress": 0.4, "text": "2 of 5 runs", "seconds_left": 12}. `fraction` in [0, 1].
 void streamProgress(double fraction, const std::string& text, std::optional<double> secondsLeft = {});
 
-/// One line on a terminal that tells how far a long run has come; nothing where standard error is no terminal and
-/// nobody reads progress.
+/// When to tell of progress where there is no terminal, and every line stays.
+class EveryMinute {
+  public:
+    explicit EveryMinute(std::chrono::steady_clock::duration each = std::chrono::minutes(1))
+        : each_(each), last_(std::chrono::steady_clock::now()) {}
+
+    /// Whether so long has passed since it was last due, or since the beginning.
+    bool due();
+
+  private:
+    std::chrono::steady_clock::duration each_;
+    std::chrono::steady_clock::time_point last_;
+};
+
+/// One line on a terminal that tells how far a long run has come, and a line a minute where standard error is none;
+/// lines of JSON for who reads progress.
 class ProgressLine {
   public:
     ProgressLine();
@@ -45,6 +59,7 @@ class ProgressLine {
     bool terminal_;
     bool shown_ = false;
     TimeLeft timeLeft_;
+    EveryMinute minute_;
     std::chrono::steady_clock::time_point last_;
 };
 

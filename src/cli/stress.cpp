@@ -224,9 +224,9 @@ void expectPlace(const StressOptions& o, const stress::Options& options) {
 }
 
 void measure(const StressOptions& o, const stress::Options& options, stress::Outcome& outcome) {
-    const auto tell = [timeLeft = TimeLeft()](const std::string& what, double fraction) {
+    const auto tell = [timeLeft = TimeLeft(), now = EveryMinute()](const std::string& what, double fraction) mutable {
         if (streamsProgress()) return streamProgress(fraction, what, timeLeft.seconds(fraction));
-        if (isatty(2)) fmt::print(stderr, "{}{}\n", what, timeLeft.words(fraction));
+        if (isatty(2) || now.due()) fmt::print(stderr, "{}{}\n", what, timeLeft.words(fraction));
     };
     if (options.searchBudget > 0) {
         stress::SampleBatch batch(
