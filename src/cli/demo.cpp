@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/phrases.h"
 #include "cli/batch_options.h"
+#include "cli/map_pictures.h"
 #include "cli/show.h"
 #include "cli/style.h"
 #include "cli/verbs.h"
@@ -14,6 +15,7 @@
 #include "dissect/dissect.h"
 #include "evaluation/evaluation.h"
 #include "experiment/interruption.h"
+#include "gpu/known_profile.h"
 #include "report/report.h"
 #include "report/values.h"
 #include "stress/scenario.h"
@@ -37,6 +39,9 @@ class Demo {
         summary_.title = "Measured and published values";
         summary_.columns = {{"quantity", ""},  {"GPU", ""},  {"measured", ""},
                             {"published", ""}, {"unit", ""}, {"paper", ""}};
+        story_.title = "Before and after";
+        story_.columns = {{"act", ""},   {"program", ""},      {"GPU", ""},        {"before", ""},
+                          {"after", ""}, {"time before", "x"}, {"time after", "x"}};
     }
 
     void see() {
@@ -54,6 +59,8 @@ class Demo {
         r.question = fmt::format("How does {} map addresses to its caches and memory?", gpu);
         r.answer = fmt::format("{} of {} properties were told by timing.", r.rows.size(), found.findings.size());
         show(std::move(r), gpu);
+        if (const auto profile = gpu::knownProfile(gpu, {}))
+            for (Result& picture : mapPictures(*profile)) keep(std::move(picture), gpu);
         for (const Result& figure : found.figures) keep(figure, gpu);
         if (gpu != kFractionalGpu) return;
         // Fractional GPUs, Figure 6 and appendix B.
@@ -93,9 +100,13 @@ class Demo {
                 addSummary("slowdown beside random eviction", options.pair.gpu, cellOf(r, 1, "slowdown"), 2.1, "x",
                            "Cache Interference, Table 3");
             }
-            if (first) showResults(stress::briefMatrix(r));
+            if (first) {
+                showResults(stress::briefMatrix(r));
+                tellCause(r, options.victims.front(), options.pair.gpu);
+            }
             keep(std::move(r), options.pair.gpu);
         }
+        for (Result& r : outcome.encounters(options)) keep(std::move(r), options.pair.gpu);
     }
 
     void wallOff() {
@@ -105,21 +116,26 @@ class Demo {
         spec.common.samples = can.deterministic ? 1 : 20;
         spec.applications = can.costly ? std::vector<std::string>{"SP", "VA"} : std::vector<std::string>{"latency"};
         spec.neighbours = {can.costly ? "VA" : "stream"};
-        begin("Wall it off", "two partitions: separate SMs (cp), then separate L2 slices and DRAM as well (cmp):",
-              fmt::format("bulkhead isolate evaluate --gpu {} --applications {} --neighbours {}", spec.common.gpu,
-                          fmt::join(spec.applications, ","), spec.neighbours.front()));
+        spec.methods = {evaluation::Method("none"), evaluation::Method("cp"), evaluation::Method("cmp")};
+        begin(
+            "Wall it off",
+            "the same neighbour without walls (none), with separate SMs (cp), with separate L2 slices and DRAM as well "
+            "(cmp):",
+            fmt::format("bulkhead isolate evaluate --gpu {} --applications {} --neighbours {} --methods none,cp,cmp",
+                        spec.common.gpu, fmt::join(spec.applications, ","), spec.neighbours.front()));
         const evaluation::SeriesStore store(storeFolder(options_.batch), thisProgram(), warnOnce);
         const evaluation::Evaluation evaluation = evaluation::evaluate(spec, store, executorOf(options_.batch));
         for (const std::string& failure : evaluation.failures()) throw Error("demo: {}", failure);
         Result variation = evaluation.variationTable(spec);
+        const std::vector<Value>& average = variation.rows[variation.rows.size() - 2];
         if (spec.common.gpu == kFractionalGpu) {
             // Table III has averages over six applications, and of these two only bars.
-            const std::size_t average = variation.rows.size() - 2;
-            addSummary("slowdown with compute walls, SP and VA", spec.common.gpu, variation.rows[average][1], {}, "%",
+            addSummary("slowdown with compute walls, SP and VA", spec.common.gpu, average[2], {}, "%",
                        "Fractional GPUs, Figure 9a: bars without numbers");
-            addSummary("slowdown with compute and memory walls, SP and VA", spec.common.gpu, variation.rows[average][2],
-                       {}, "%", "Fractional GPUs, Figure 9a: bars without numbers");
+            addSummary("slowdown with compute and memory walls, SP and VA", spec.common.gpu, average[3], {}, "%",
+                       "Fractional GPUs, Figure 9a: bars without numbers");
         }
+        tellWalls(average, fmt::format("{}", fmt::join(spec.applications, " and ")), spec.common.gpu);
         show(std::move(variation), spec.common.gpu);
         keep(evaluation.runtimeTable(), spec.common.gpu);
     }
@@ -138,7 +154,9 @@ class Demo {
         for (const std::string& failure : comparison.failures()) throw Error("demo: {}", failure);
         addSummary("IPC of CIAO-C over GTO, ATAX", plan.common.gpu, comparison.gain(0, 1), {}, "x",
                    "CIAO, Figure 8a: a bar without a number");
+        tellDesign(comparison, plan.common.gpu);
         show(compare::gainTable(comparison), plan.common.gpu);
+        keep(compare::stallTable(comparison), plan.common.gpu);
         keep(compare::runTable(comparison), plan.common.gpu);
     }
 
@@ -149,8 +167,12 @@ class Demo {
             summary_.question = "Are the numbers those of the papers?";
             summary_.answer = agreement();
             writeOutput("-", "\n" + tableText(summary_) + answerText(summary_));
-            results_.insert(results_.begin(), summary_);
+            results_.push_back(summary_);
         }
+        fill(story_, options_.gpu.empty() ? "simulated" : options_.gpu);
+        endStory();
+        writeOutput("-", "\n" + tableText(story_) + answerText(story_));
+        results_.insert(results_.begin(), story_);
         writeOutput(options_.out, report::html("Bulkhead: see it, cause it, wall it off, design it away", results_));
         fmt::print("\nReport with charts and the command of each result: {}\n",
                    std::filesystem::absolute(options_.out).string());
@@ -173,6 +195,50 @@ class Demo {
     void show(Result r, const std::string& gpu) {
         showResults(r);
         keep(std::move(r), gpu);
+    }
+
+    /// A program in an act: what it had before and after, in words and as its time over what it takes undisturbed.
+    void tell(const std::string& act, const std::string& program, const std::string& gpu, const std::string& before,
+              const std::string& after, double timeBefore, double timeAfter) {
+        story_.add({act, program, gpu, before, after, timeBefore, timeAfter});
+        sentences_.push_back(fmt::format("{}: {} then {}", program, before, after));
+    }
+
+    void tellCause(const Result& matrix, const std::string& victim, const std::string& gpu) {
+        const double alone = report::number(cellOf(matrix, 1, "solo mean")) * 1e-3,
+                     together = report::number(cellOf(matrix, 1, "mean")) * 1e-3;
+        tell("Cause it", victim, gpu, fmt::format("{} alone", duration(alone)),
+             fmt::format("{} beside evict-random", duration(together)), 1, together / alone);
+    }
+
+    /// `average`: its name, then what neighbours cost without walls, with compute walls and with both, in percent.
+    void tellWalls(const std::vector<Value>& average, const std::string& programs, const std::string& gpu) {
+        const double open = report::number(average[1]), walled = report::number(average[3]);
+        tell("Wall it off", programs, gpu, fmt::format("{} % slower beside a neighbour", brief(open)),
+             fmt::format("{} % behind walls", brief(walled)), 1 + open / 100, 1 + walled / 100);
+    }
+
+    void tellDesign(const compare::Comparison& c, const std::string& gpu) {
+        const double gto = c.at(0, 0).measurement.ipc(), ciao = c.at(0, 1).measurement.ipc();
+        tell("Design it away", c.plan.workloads.front(), gpu,
+             fmt::format("{} instructions per cycle under GTO", brief(gto)),
+             fmt::format("{} under CIAO-C", brief(ciao)), 1, gto / ciao);
+    }
+
+    void endStory() {
+        story_.question = "What does interference cost, and what helps?";
+        story_.answer = fmt::format("{}.", fmt::join(sentences_, "; "));
+        story_.reading =
+            "Time over that of the same program undisturbed; of the last act, over its time under the usual scheduler.";
+        story_.charts = {{Chart::Kind::bar,
+                          "Time before and after each act",
+                          "act",
+                          {"time before", "time after"},
+                          {},
+                          {},
+                          "time, times undisturbed",
+                          false,
+                          false}};
     }
 
     std::string agreement() const {
@@ -209,7 +275,8 @@ class Demo {
     const DemoOptions& options_;
     std::string command_;
     int steps_ = 0;
-    Result summary_;
+    Result summary_, story_;
+    std::vector<std::string> sentences_;
     std::vector<Result> results_;
 };
 

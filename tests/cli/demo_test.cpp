@@ -33,7 +33,17 @@ TEST(Demo, ShowsAllFourPartsBesideThePapers) {
     EXPECT_LT(measured(demo.out, "slowdown with compute and memory walls"), 7.5);
     EXPECT_GT(measured(demo.out, "IPC of CIAO-C"), 1.56);
 
+    // The story: what a neighbour costs without walls, more than with compute walls, is gone behind both.
+    const std::string story = demo.out.substr(demo.out.rfind("Before and after"));
+    std::smatch walls;
+    ASSERT_TRUE(
+        std::regex_search(story, walls, std::regex(R"(([\d.]+) % slower beside a neighbour\s+(-?[\d.]+) % behind)")))
+        << story;
+    EXPECT_GT(std::stod(walls[1]), 48);
+    EXPECT_LT(std::stod(walls[2]), 7.5);
+
     const std::string html = readFile(page);
+    EXPECT_LT(html.size(), 1'500'000u);
     for (const char* command : {"bulkhead dissect --gpu sim:gtx1080", "bulkhead stress --gpu sim:tx2",
                                 "bulkhead isolate evaluate --gpu sim:gtx1080", "bulkhead compare --workloads ATAX"})
         EXPECT_NE(html.find(command), std::string::npos) << command;
