@@ -201,7 +201,7 @@ class Demo {
     void tell(const std::string& act, const std::string& program, const std::string& gpu, const std::string& before,
               const std::string& after, double timeBefore, double timeAfter) {
         story_.add({act, program, gpu, before, after, timeBefore, timeAfter});
-        sentences_.push_back(fmt::format("{}: {} then {}", program, before, after));
+        sentences_.push_back(fmt::format("{}: {}, {}", program, before, after));
     }
 
     void tellCause(const Result& matrix, const std::string& victim, const std::string& gpu) {
@@ -214,8 +214,8 @@ class Demo {
     /// `average`: its name, then what neighbours cost without walls, with compute walls and with both, in percent.
     void tellWalls(const std::vector<Value>& average, const std::string& programs, const std::string& gpu) {
         const double open = report::number(average[1]), walled = report::number(average[3]);
-        tell("Wall it off", programs, gpu, fmt::format("{} % slower beside a neighbour", brief(open)),
-             fmt::format("{} % behind walls", brief(walled)), 1 + open / 100, 1 + walled / 100);
+        tell("Wall it off", programs, gpu, fmt::format("{:.0f} % slower beside a neighbour", open),
+             fmt::format("{:.1f} % behind walls", walled), 1 + open / 100, 1 + walled / 100);
     }
 
     void tellDesign(const compare::Comparison& c, const std::string& gpu) {

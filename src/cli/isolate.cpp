@@ -24,6 +24,7 @@
 #include "isolate/keeper.h"
 #include "isolate/kept_gpu.h"
 #include "isolate/leases.h"
+#include "isolate/plan_picture.h"
 #include "isolate/server_health.h"
 #include "isolate/stopping.h"
 #include "report/report.h"
@@ -38,7 +39,7 @@ struct GpuOptions {
 
 struct PlanOptions {
     GpuOptions gpu;
-    std::string partitions, json;
+    std::string partitions, json, html;
     std::vector<std::string> strict;
 };
 
@@ -97,14 +98,17 @@ std::vector<isolate::Partition> partitionsOf(const PlanOptions& o) {
 }
 
 int plan(const PlanOptions& o) {
-    expectOutputs({o.json});
+    expectOutputs({o.json, o.html});
     const std::vector<isolate::Partition> partitions = partitionsOf(o);
     gpu::Gpu gpu = openGpu(o.gpu);
     const isolate::Plan plan = isolate::planFor(gpu, partitions, o.gpu.map);
-    if (o.json.empty()) {
-        writeOutput("-", isolate::draw(plan));
-        return kDone;
+    if (!o.html.empty()) {
+        Result picture = isolate::pictureOf(plan);
+        picture.provenance = {commandLine(), o.gpu.gpu, std::nullopt, version(), currentDate()};
+        writeOutput(o.html, report::html(picture.title, std::span(&picture, 1)));
     }
+    if (o.json.empty() && o.html != "-") writeOutput("-", isolate::draw(plan));
+    if (o.json.empty()) return kDone;
     nlohmann::ordered_json json = schemas::kPlan.begin();
     json["gpu"] = o.gpu.gpu;
     json["partitions"] = nlohmann::ordered_json::array();
@@ -391,6 +395,7 @@ void setUpPlan(CommandLine line, const char* name, const char* brief, int (*act)
             .delimiter(',');
     }
     if (act == plan || act == list) addJsonOption(sub, o->json);
+    if (act == plan) addHtmlOption(sub, o->html, "a page with the GPU and who would have what");
     sub.chosen([=] { *chosen = [=] { return act(*o); }; });
 }
 

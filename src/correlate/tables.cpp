@@ -89,6 +89,21 @@ std::vector<Result::Column> withErrors(std::vector<Result::Column> columns) {
     return columns;
 }
 
+/// How many kernels lie in the band, and which is furthest from it.
+void answerKernels(Result& r, const Correlation& c) {
+    std::size_t compared = 0, within = 0;
+    const KernelPair* worst = nullptr;
+    for (const KernelPair& k : c.kernels) {
+        if (!k.error()) continue;
+        ++compared;
+        within += *k.error() <= kWithin ? 1 : 0;
+        if (worst == nullptr || *k.error() > *worst->error()) worst = &k;
+    }
+    if (worst == nullptr) return;
+    r.answer = fmt::format("{} of {} are within {:.0f} % of the hardware's cycles; {} is furthest, by {} %.", within,
+                           counted(compared, "kernel"), 100 * kWithin, worst->kernel, brief(100 * *worst->error()));
+}
+
 }  // namespace
 
 Result kernelTable(const Correlation& c, const Peaks& peaks, Order order) {
@@ -173,6 +188,7 @@ Result kernelTable(const Correlation& c, const Peaks& peaks, Order order) {
                         true,
                         "kernel",
                         kWithin});
+    answerKernels(r, c);
     return r;
 }
 

@@ -117,19 +117,21 @@ Result latencyTable(const SliceLatencies& latencies) {
         for (std::size_t slice = 0; slice < latencies.slices(); ++slice)
             r.add({std::int64_t{latencies.sms[i]}, static_cast<std::int64_t>(slice),
                    static_cast<std::int64_t>(latencies.cycles[i][slice])});
-    r.charts.push_back({Chart::Kind::heatmap,
-                        "latency of atomics from SMs to L2 slices",
-                        "slice",
-                        {"latency"},
-                        {"SM"},
-                        {},
-                        "",
-                        false,
-                        false});
+    const auto found = extremesOf(r, 2);
+    const bool differ = found && found->least < found->most;
+    if (differ)
+        r.charts.push_back({Chart::Kind::heatmap,
+                            "latency of atomics from SMs to L2 slices",
+                            "slice",
+                            {"latency"},
+                            {"SM"},
+                            {},
+                            "",
+                            false,
+                            false});
     r.question = "How far is each L2 slice from each SM?";
     r.reading = "A darker cell is a slice that is nearer to the SM.";
-    const auto found = extremesOf(r, 2);
-    if (found && found->least == found->most)
+    if (found && !differ)
         r.answer = fmt::format("All are {} cycles apart: none is nearer than another.", brief(found->most));
     else if (found)
         r.answer = fmt::format("From {} to {} cycles; SM {} and slice {} are furthest apart.", brief(found->least),

@@ -254,9 +254,6 @@ Plan makePlan(DivisibleGpu topology, const std::vector<Partition>& partitions) {
     return plan;
 }
 
-namespace {
-
-/// What walls there are between the partitions, and what nobody has.
 std::string answerOf(const Plan& plan) {
     std::size_t sms = 0, colors = 0;
     std::vector<unsigned> taken;
@@ -275,8 +272,6 @@ std::string answerOf(const Plan& plan) {
     return fmt::format("{} partitions have SMs of their own and {}; {}", plan.shares.size(),
                        apart ? "colors of their own" : "share colors", left);
 }
-
-}  // namespace
 
 std::string draw(const Plan& plan) {
     const DivisibleGpu& t = plan.topology;

@@ -53,6 +53,9 @@ struct Plan {
 /// partitions than SMs or colors.
 Plan makePlan(DivisibleGpu, const std::vector<Partition>&);
 
+/// What walls there are between the partitions, and what nobody has.
+std::string answerOf(const Plan&);
+
 /// The plan in a terminal: every SM and every slice with the letter of its partition.
 std::string draw(const Plan&);
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/extremes.h"
 #include "base/phrases.h"
 #include "gpu/gpu_name.h"
 
@@ -223,6 +224,22 @@ Result tally(const std::vector<Comparison>& all) {
     return r;
 }
 
+/// Of a figure whose paper prints no number: how far ours reach.
+void answerWithoutNumbers(Result& r) {
+    if (r.charts.empty() || r.charts.front().y.empty()) return;
+    const std::string& y = r.charts.front().y.front();
+    const auto column = std::find_if(r.columns.begin(), r.columns.end(), [&](const auto& c) { return c.name == y; });
+    if (column == r.columns.end()) return;
+    const auto found = extremesOf(r, static_cast<std::size_t>(column - r.columns.begin()));
+    if (!found) return;
+    if (r.question.empty()) r.question = "What is ours, where the paper prints no number?";
+    const std::string unit = column->unit.empty() ? "" : " " + column->unit;
+    r.answer = found->least < found->most
+                   ? fmt::format("{}: from {} to {}{}. The paper has a picture alone, whose shape can be compared.", y,
+                                 brief(found->least), brief(found->most), unit)
+                   : fmt::format("{}: {}{}. The paper has a picture alone.", y, brief(found->most), unit);
+}
+
 }  // namespace
 
 bool isVerdict(const Result& r) {
@@ -232,7 +249,7 @@ bool isVerdict(const Result& r) {
 void answer(Result& r) {
     if (!r.answer.empty()) return;
     const std::vector<Result> own = verdicts({r});
-    if (own.empty()) return;
+    if (own.empty()) return answerWithoutNumbers(r);
     if (r.question.empty()) r.question = "Does it agree with the paper?";
     r.answer = own.front().answer;
     if (r.reading.empty()) r.reading = "A column named for the paper has what it published.";

@@ -7,6 +7,7 @@
 
 #include "arch/floor_plan.h"
 #include "base/phrases.h"
+#include "base/statistics.h"
 #include "corun/aggressor.h"
 #include "gpu/known_profile.h"
 #include "stress/values.h"
@@ -81,6 +82,8 @@ Result overTime(const Cell& cell, const Options& options) {
         most.victim = std::max(most.victim, rateOf(s).victim);
         most.aggressor = std::max(most.aggressor, rateOf(s).aggressor);
     }
+    // One that hardly asks for anything is not magnified.
+    most.aggressor = std::max(most.aggressor, most.victim);
     const auto percent = [](double rate, double of) { return of > 0 ? 100 * rate / of : 0; };
     for (const Stretch& s : stretches) {
         const Rates rate = rateOf(s);
@@ -106,7 +109,7 @@ Result overTime(const Cell& cell, const Options& options) {
                                brief(alone), brief(together), brief(100 * together / alone));
     r.reading =
         "The victim runs alone up to the mark, and from there on the same again beside its neighbour: a low curve is a "
-        "program that waits.";
+        "program that waits. An aggressor that asks for less than the victim is drawn to the victim's scale.";
     return r;
 }
 
@@ -116,6 +119,7 @@ Result whoEvictsWhom(const std::vector<const Cell*>& cells, const Options& optio
     Result r;
     r.title = "Lines pushed out of the L2";
     r.columns = {{"programs", ""}, {"lines of", ""}, {"pushed out by", ""}, {"lines", ""}};
+    const bool one = options.victims.size() * options.sharing.size() == 1;  // then the aggressor's name is enough
     const Cell* worst = nullptr;
     const auto lost = [](const Cell& cell) {
         return cell.encounter->evictions[Encounter::victim][Encounter::aggressor];
@@ -123,8 +127,8 @@ Result whoEvictsWhom(const std::vector<const Cell*>& cells, const Options& optio
     for (const Cell* cell : cells) {
         for (const auto whose : {Encounter::victim, Encounter::aggressor})
             for (const auto by : {Encounter::victim, Encounter::aggressor})
-                r.add(
-                    {nameOf(*cell, options), kWhose[whose], kWhose[by], whole(cell->encounter->evictions[whose][by])});
+                r.add({one ? corun::nameOf(cell->pair.aggressor) : nameOf(*cell, options), kWhose[whose], kWhose[by],
+                       whole(cell->encounter->evictions[whose][by])});
         if (worst == nullptr || lost(*cell) > lost(*worst)) worst = cell;
     }
     r.charts = {{Chart::Kind::heatmap,
@@ -135,7 +139,7 @@ Result whoEvictsWhom(const std::vector<const Cell*>& cells, const Options& optio
                  {},
                  "",
                  false,
-                 false}};
+                 true}};
     r.question = "Who evicts whom from the L2?";
     r.answer = lost(*worst) == 0
                    ? "No aggressor pushed out a line of a victim."
@@ -190,6 +194,8 @@ std::vector<Result> encounters(const std::vector<Cell>& cells, const Options& op
     for (const Cell& cell : cells)
         if (cell.encounter && !cell.pairing.pairs.empty()) met.push_back(&cell);
     if (met.empty()) return {};
+    const auto slowdown = [](const Cell* cell) { return mean(cell->pairing.together()) / mean(cell->pairing.alone()); };
+    std::stable_sort(met.begin(), met.end(), [&](const Cell* a, const Cell* b) { return slowdown(a) > slowdown(b); });
     std::vector<Result> all;
     for (const Cell* cell : met)
         if (!cell->encounter->stretches.empty()) all.push_back(overTime(*cell, options));

@@ -31,8 +31,8 @@ std::string labelOf(const SampleSpec&);
 
 struct SampleMeasurement {
     corun::Pairing pairing;
-    std::optional<corun::Causes> causes;        ///< where they were looked for and found
-    std::optional<corun::Encounter> encounter;  ///< likewise
+    std::optional<corun::Causes> causes;             ///< where they were looked for and found
+    std::optional<corun::Encounter> encounter = {};  ///< likewise
 
     nlohmann::ordered_json toJson() const;
     static SampleMeasurement fromJson(const nlohmann::json&, const std::string& where);

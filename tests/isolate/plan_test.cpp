@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "base/error.h"
+#include "isolate/plan_picture.h"
 
 namespace bulkhead::isolate {
 namespace {
@@ -58,6 +60,24 @@ std::set<unsigned> all(const Plan& plan, std::vector<unsigned> Share::*things, s
         count += (share.*things).size();
     }
     return set;
+}
+
+TEST(PlanPicture, hasEveryUnitWithItsPartition) {
+    DivisibleGpu t = quartered();
+    t.slicesPerColor = 1;
+    const Plan plan = makePlan(std::move(t), parsePartitions("A=50%,B=25%"));
+    const Result picture = pictureOf(plan);
+    std::map<std::pair<std::string, std::string>, std::size_t> counts;
+    for (const auto& row : picture.rows) {
+        const auto* const owner = std::get_if<std::string>(&row[3]);
+        ++counts[{std::get<std::string>(row[0]), owner ? *owner : ""}];
+    }
+    for (const Share& share : plan.shares) {
+        EXPECT_EQ((counts[{"SM", share.partition.name}]), share.sms.size());
+        EXPECT_EQ((counts[{"L2 slice", share.partition.name}]), share.colors.size());
+    }
+    EXPECT_EQ(picture.rows.size(), 132u + 94u);
+    EXPECT_EQ((counts[{"SM", ""}]), 132 - plan.shares[0].sms.size() - plan.shares[1].sms.size());
 }
 
 TEST(Plan, GivesEverythingAwayOnce) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
@@ -41,6 +43,58 @@ TEST(Samples, anotherProcessUnderstandsTheDescription) {
     spec.pair.aggressor.gigabytesPerSecond = 0.1;
     const nlohmann::json heard = parseJson(jsonText(describe(spec)), "description");
     EXPECT_EQ(SampleSpec::fromJson(heard, "run").toJson(), spec.toJson());
+}
+
+corun::Encounter meet(const char* aggressor, corun::Pair& pair) {
+    corun::PairSpec spec = small().pair;
+    spec.victim.bytes = 0;  // as large as the L2
+    spec.victim.accesses = 1024;
+    spec.aggressor.kind = aggressor;
+    corun::CoRunSpec coRun = coRunOf(spec);
+    coRun.followed = true;
+    const std::unique_ptr<corun::CoRun> followed = makeCoRun(coRun);
+    pair = measureSample(*followed).pairing.pairs.at(0);
+    return encounterOf(*followed->watch(), pair).value();
+}
+
+TEST(Samples, tellHowVictimAndAggressorMet) {
+    corun::Pair pair;
+    const corun::Encounter met = meet("evict-random", pair);
+    std::uint64_t alone = 0, together = 0, aggressorAlone = 0, aggressorTogether = 0;
+    for (const corun::Encounter::Stretch& s : met.stretches) {
+        const bool first = s.endUs <= met.togetherUs;
+        (first ? alone : together) += s.victim;
+        (first ? aggressorAlone : aggressorTogether) += s.aggressor;
+    }
+    // What the launches counted themselves, but for what lies before the first and behind the last moment.
+    const auto requests = [](const sim::Counters& c) { return c.l2Hits + c.l2Misses + c.l2Merges; };
+    EXPECT_LE(alone, requests(pair.alone.counters));
+    EXPECT_GE(alone, requests(pair.alone.counters) * 9 / 10);
+    EXPECT_LE(together, requests(pair.together.counters));
+    EXPECT_GE(together, requests(pair.together.counters) * 9 / 10);
+    EXPECT_EQ(aggressorAlone, 0u);
+    EXPECT_GT(aggressorTogether, together);
+    using Who = corun::Encounter;
+    const std::uint64_t lost = met.evictions[Who::victim][Who::aggressor];
+    EXPECT_GT(lost, 500u);
+    EXPECT_EQ(std::accumulate(met.lostBySlice.begin(), met.lostBySlice.end(), std::uint64_t{0}), lost);
+    // Pure computation touches no memory.
+    const corun::Encounter beside = meet("compute", pair);
+    EXPECT_LT(beside.evictions[Who::victim][Who::aggressor], 20u);
+}
+
+TEST(Samples, keepHowVictimAndAggressorMet) {
+    SampleMeasurement m;
+    m.encounter.emplace();
+    m.encounter->stretches = {{0, 1.5, 3, 0}, {1.5, 2, 1, 40}};
+    m.encounter->togetherUs = 1.5;
+    m.encounter->evictions = {{{1, 2}, {3, 4}}};
+    m.encounter->lostBySlice = {0, 2};
+    const nlohmann::json kept = parseJson(jsonText(m.toJson()), "run");
+    EXPECT_EQ(SampleMeasurement::fromJson(kept, "run").toJson(), m.toJson());
+    nlohmann::json broken = kept;
+    broken["encounter"]["evictions"] = {{1, 2}};
+    EXPECT_THROW(SampleMeasurement::fromJson(broken, "run"), Error);
 }
 
 TEST(Samples, aProgramThatChangesIsAnotherVictim) {

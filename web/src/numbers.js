@@ -1,9 +1,9 @@
 /** Room on an axis is short; the table has the whole name. */
 export const shortened = (name, most = 28) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
 
-/** Ticks of a logarithmic axis: 1, 2 and 5 times powers of ten, or those alone where there are many. */
-export function logTicks(low, high) {
-  const digits = high / low < 3000 ? [1, 2, 5] : [1];
+/** Ticks of a logarithmic axis: 1, 2 and 5 times powers of ten, or those alone where there would be more than `most`. */
+export function logTicks(low, high, most = 11) {
+  const digits = 3 * Math.log10(high / low) <= most ? [1, 2, 5] : [1];
   const ticks = [];
   for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; ++power)
     for (const digit of digits) ticks.push(Number((digit * 10 ** power).toPrecision(1)));

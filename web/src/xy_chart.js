@@ -34,6 +34,7 @@ const kMostInTip = 10;
 const kFewPoints = 40;
 const kFewCategories = 4;
 const kWorthMagnifying = 0.1;
+const kTickRoom = 52; // that a number below an axis needs
 
 /** Lines, bars, stacked bars, cumulative distributions, histograms and scatter plots. */
 export class XyChart {
@@ -230,14 +231,20 @@ export class XyChart {
     return Math.max(0, ...(this.plot.categories ?? []).map((name) => context.measureText(shortened(name)).width));
   }
 
+  /** What a name has below its bars; a few bars leave room at both sides. */
+  nameWidth(width) {
+    return (width - 70) / Math.max(kFewCategories, this.plot.categories.length);
+  }
+
   turned(width) {
-    return this.categorical && this.longestName() + 8 > (width - 70) / this.plot.categories.length;
+    return this.categorical && this.longestName() + 8 > this.nameWidth(width);
   }
 
   /** What the first name, turned, needs to the left of the axis, which is about 50 wide. */
   roomBefore(width) {
     if (!this.turned(width)) return 0;
-    const half = (width - 70) / this.plot.categories.length / 2;
+    const free = (this.nameWidth(width) * (kFewCategories - this.plot.categories.length)) / 2;
+    const half = this.nameWidth(width) / 2 + Math.max(0, free);
     return Math.max(0, Math.round(this.nameRoom(width) - 50 - half));
   }
 
@@ -248,7 +255,7 @@ export class XyChart {
   xAxis(width) {
     const { plot } = this;
     const axis = { ...this.axis(), label: shortened(plot.xTitle, 80), labelSize: 22, size: 34 };
-    if (!this.categorical) return { ...axis, ...this.numbers(plot.logX) };
+    if (!this.categorical) return { ...axis, ...this.numbers(plot.logX, Math.floor((width - 70) / kTickRoom)) };
     const every = Math.max(1, Math.ceil((14 * plot.categories.length) / (width - 70)));
     return {
       ...axis,
@@ -278,10 +285,10 @@ export class XyChart {
   }
 
   /** Where an axis of numbers has its ticks, and what they say. */
-  numbers(logarithmic) {
+  numbers(logarithmic, most) {
     const values = (u, splits) => splits.map((v) => (v === null ? "" : rounded(v)));
     if (!logarithmic) return { values };
-    return { values, splits: (u, axis, low, high) => logTicks(low, high), filter: (u, splits) => splits };
+    return { values, splits: (u, axis, low, high) => logTicks(low, high, most), filter: (u, splits) => splits };
   }
 
   seriesOptions(series, i) {
