@@ -113,7 +113,7 @@ int runCompare(const CompareOptions& o) {
 
     writeWatched(o, comparison);
     std::vector<Result> results = {compare::gainTable(comparison), compare::runTable(comparison),
-                                   compare::stallTable(comparison), compare::counterTable(comparison)};
+                                   compare::counterTable(comparison), compare::stallTable(comparison)};
     for (Result& result : results) fillProvenance(result, o.gpu, o.seed);
     results.front().title +=
         fmt::format(" (size {}{})", o.size,
@@ -123,6 +123,7 @@ int runCompare(const CompareOptions& o) {
         showResults(results.front());
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results[1]));
     if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
+    std::swap(results[2], results[3]);  // the picture before a wide table
     if (!o.html.empty()) writeOutput(o.html, report::html("bulkhead compare", results));
     for (const std::string& line : comparison.notes()) fmt::print(stderr, "bulkhead: note: {}\n", line);
     const std::vector<std::string> failures = comparison.failures();

@@ -157,7 +157,7 @@ std::vector<Result> exceedances(const std::vector<Cell>& cells, std::span<const 
             {fmt::format("bound at {:g} beside {}", exceedance, corun::nameOf(cell.pair.aggressor)),
              *worst[i].value * 1e3});
         if (r->answer.empty()) {
-            r->answer = fmt::format("Beside {}, one run in {} takes longer than {} at most",
+            r->answer = fmt::format("Beside {}, at most one run in {} takes longer than {}",
                                     corun::nameOf(cell.pair.aggressor), runsPer(exceedance), duration(*worst[i].value));
             r->answer += fmt::format("; the longest of {} that were seen took {}.", counted(times.size(), "run"),
                                      duration(maximum(times)));

@@ -39,7 +39,7 @@ TEST(Compare, jsonHoldsEveryRun) {
     const Outcome outcome = run(small(folder.path(), {"--json", "-", "--limit", "1000"}));
     ASSERT_EQ(outcome.exitCode, 0) << outcome.err;
     const nlohmann::json json = parseJson(outcome.out, "output");
-    ASSERT_EQ(json.at("results").size(), 3u);
+    ASSERT_EQ(json.at("results").size(), 4u);
     ASSERT_EQ(json["results"][1].at("rows").size(), 4u);
     EXPECT_EQ(json["results"][1]["rows"][0].at("limited"), true);
 }
@@ -55,6 +55,23 @@ TEST(Compare, keepsTheCountersOfEveryRun) {
         EXPECT_EQ(counters[i]["warpInstructions"], runs[i]["warp instructions"]);
         EXPECT_EQ(counters[i]["cycles"], runs[i]["cycles"]);
         EXPECT_GT(counters[i]["stalled: memory"], 0);
+    }
+}
+
+TEST(Compare, tellsWhatSchedulersDidInAllTheirCycles) {
+    const TemporaryDirectory folder;
+    const Outcome outcome = run(small(folder.path(), {"--json", "-"}));
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.err;
+    const nlohmann::json results = parseJson(outcome.out, "output")["results"];
+    const auto &counters = results[2]["rows"], &shares = results[3]["rows"];
+    ASSERT_EQ(shares.size(), 4u);
+    for (std::size_t i = 0; i < 4; ++i) {
+        double sum = 0;
+        for (const auto& [name, value] : shares[i].items())
+            if (value.is_number()) sum += value.get<double>();
+        EXPECT_NEAR(sum, 100, 1e-6);
+        const double issued = counters[i]["warpInstructions"], waited = counters[i]["stalled: memory"];
+        EXPECT_NEAR(shares[i]["memory"].get<double>() / shares[i]["issued"].get<double>(), waited / issued, 1e-9);
     }
 }
 

@@ -56,7 +56,8 @@ nlohmann::json figureOf(const std::string& page, const std::string& caption) {
 
 /// The values of a layer of its heat map.
 nlohmann::json cellsOf(const std::string& page, const std::string& caption, const std::string& layer) {
-    for (const auto& one : figureOf(page, caption)["layers"])
+    const nlohmann::json figure = figureOf(page, caption);
+    for (const auto& one : figure["layers"])
         if (one["name"] == layer) return one["values"];
     return nullptr;
 }
