@@ -121,7 +121,10 @@ Result pairTrend(const std::vector<RowConflicts::Sample>& samples) {
                         false});
     constexpr double kConflict = 1.05;
     r.question = "Do some addresses conflict with a fixed one?";
-    r.reading = "A pair that takes longer than others wants two rows of one DRAM bank.";
+    r.reading =
+        "A pair that takes longer than others wants two rows of one DRAM bank: of so few pairs on a GPU with many "
+        "banks, "
+        "perhaps none. Figure 4 has thousands.";
     if (const auto time = extremesOf(r, 1))
         r.answer = fmt::format("{}: pairs take from {} to {} cycles.",
                                time->most > kConflict * time->least ? "Some do" : "None of these does",

@@ -380,7 +380,6 @@ export class XyChart {
     ctx.lineWidth = 1.5 * devicePixelRatio;
     ctx.setLineDash([5 * devicePixelRatio, 4 * devicePixelRatio]);
     ctx.strokeStyle = style.ink();
-    ctx.fillStyle = style.ink();
     this.marks.forEach((mark, i) => {
       const x = u.valToPos(mark.x, "x", true);
       ctx.beginPath();
@@ -388,9 +387,16 @@ export class XyChart {
       ctx.lineTo(x, u.bbox.top + u.bbox.height);
       ctx.stroke();
       const name = this.markName(mark);
-      const fits = x + ctx.measureText(name).width + 8 * devicePixelRatio < u.bbox.left + u.bbox.width;
-      ctx.textAlign = fits ? "left" : "right";
-      ctx.fillText(name, x + (fits ? 6 : -6) * devicePixelRatio, u.bbox.top + (14 + 16 * i) * devicePixelRatio);
+      const wide = ctx.measureText(name).width;
+      const fits = x + wide + 8 * devicePixelRatio < u.bbox.left + u.bbox.width;
+      const left = fits ? x + 6 * devicePixelRatio : x - 6 * devicePixelRatio - wide;
+      const base = u.bbox.top + (14 + 16 * i) * devicePixelRatio;
+      // Curves that pass behind a name leave it readable.
+      ctx.fillStyle = style.page();
+      ctx.fillRect(left - 2 * devicePixelRatio, base - 12 * devicePixelRatio, wide + 4 * devicePixelRatio, 16 * devicePixelRatio);
+      ctx.fillStyle = style.ink();
+      ctx.textAlign = "left";
+      ctx.fillText(name, left, base);
     });
     ctx.restore();
   }
