@@ -44,7 +44,7 @@ struct SeriesSpec {
     /// Of a simulated GPU, where a sample would be like the one before: which inputs, placement of pages and phase of
     /// the neighbours. 0: as the profile and the seed say, all starting together.
     unsigned variant = 0;
-    bool processes = false;   ///< of a real GPU: a process each under MPS, as method mps needs them anyway
+    bool processes = false;  ///< of a real GPU: a process each under MPS, as method mps needs them anyway
 
     /// Everything that determines what it finds, but for the program itself.
     nlohmann::ordered_json toJson() const;

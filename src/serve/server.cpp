@@ -310,7 +310,7 @@ void Server::handle(const Request& request, const Answer& answer) {
         if (type.substr(0, type.find(';')) != "application/json")
             return answer(refusal(http::status::unsupported_media_type, "a question is asked in JSON"));
         post(target.path, request.body(), answer);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
         answer(refusal(http::status::unprocessable_entity, error.what()));
     }
 }

@@ -316,8 +316,7 @@ TEST(Chart, PilesPartsOfABar) {
     const std::string picture = svg(r, r.charts[0]);
     // Two parts of one width; the second begins where the first ends, and is two thirds as high.
     std::vector<std::array<double, 4>> parts;
-    const std::regex rectangle(
-        R"re(<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" fill="#)re");
+    const std::regex rectangle(R"re(<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" fill="#)re");
     for (auto it = std::sregex_iterator(picture.begin(), picture.end(), rectangle); it != std::sregex_iterator(); ++it)
         if (std::stod((*it)[3]) != 12)
             parts.push_back({std::stod((*it)[1]), std::stod((*it)[2]), std::stod((*it)[3]), std::stod((*it)[4])});
