@@ -58,11 +58,12 @@ void BlockStore::label(std::size_t first, const Labels& labels) {
     for (std::size_t i = 0; i < labels.size(); ++i) blocks_[first + i].label = labels[i];
 }
 
-void BlockStore::settle(Division division) {
+void BlockStore::settle(Division division, bool keepUnknown) {
     if (settled_) throw Error("memory has its kinds already");
     std::erase_if(blocks_, [&](const Block& block) {
-        if (!block.label) api_.cuMemRelease(block.handle);
-        return !block.label;
+        if (block.label || keepUnknown) return false;
+        api_.cuMemRelease(block.handle);
+        return true;
     });
     division_ = std::move(division);
     settled_ = true;

@@ -30,12 +30,12 @@ class BlockStore {
     /// Of some blocks that follow each other. Throws Error if there are not so many.
     void label(std::size_t first, const Labels&);
     /// How blocks are divided: into so many colors, and into kinds by their labels. Those without a label are given
-    /// back.
+    /// back, or stay and are unknown.
     struct Division {
         unsigned colors = 1, kinds = 1;
         std::function<unsigned(const dissect::PageLabel&)> kindOf;
     };
-    void settle(Division);
+    void settle(Division, bool keepUnknown = false);
 
     std::size_t blocks() const { return blocks_.size(); }
     Bytes blockBytes() const { return blockBytes_; }

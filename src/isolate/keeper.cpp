@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <utility>
 
 #include "base/error.h"
@@ -16,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kLock = "keeper.lock";
+constexpr const char *kLock = "keeper.lock", *kSurvey = "keeper.survey";
 constexpr std::chrono::milliseconds kBetweenLooks(100);  ///< between looks at whether it is to end
 
 /// Only one at a time.
@@ -45,7 +46,33 @@ BlockStore::Labels labelsIn(const json& request) {
     return labels;
 }
 
+/// A survey is true until another one does.
+std::string driverThatRuns() {
+    std::string words;
+    for (const char* file : {"/proc/sys/kernel/random/boot_id", "/sys/module/nvidia/version"}) {
+        std::ifstream in(file);
+        std::string line;
+        std::getline(in, line);
+        words += line + "\n";
+    }
+    return words;
+}
+
 }  // namespace
+
+/// If it still holds.
+std::optional<Keeper::Remembered> Keeper::rememberedIn(const LeaseFolder& folder) {
+    constexpr std::size_t kMost = 1 << 18;
+    try {
+        const std::optional<LeaseFolder::File> file = folder.openOwners(kSurvey);
+        if (!file) return std::nullopt;
+        const json text = json::parse(folder.read(*file, kSurvey, kMost));
+        if (text.value("driver", "") != driverThatRuns()) return std::nullopt;
+        return Remembered{walls::Survey::fromJson(text.value("survey", json()), kSurvey), numberIn(text, "skip")};
+    } catch (const std::exception&) {
+        return std::nullopt;  // then it is found again
+    }
+}
 
 bool Keeper::isKept(const LeaseFolder& folder) {
     const std::optional<LeaseFolder::File> file = folder.openOwners(kLock);
@@ -57,7 +84,8 @@ Keeper::Keeper(const driver::DriverApi& api, driver::CUdevice device, const Leas
       folder_(book.openFolder()),
       lock_(lockOf(folder_)),
       listener_(folder_.path(), kSocket, folder_.forSeveral()),
-      store_(api, device) {}
+      store_(api, device),
+      remembered_(rememberedIn(folder_)) {}
 
 void Keeper::run(const std::function<bool()>& ended) {
     while (!ended() && !told_) {
@@ -113,6 +141,7 @@ Keeper::Answer Keeper::answer(Client& client, const json& request) {
     if (what == "show") return show(client, request);
     if (what == "label") return label(client, request);
     if (what == "settle") return settle(client, request);
+    if (what == "recall") return recall(client);
     if (what == "take") return take(client, request);
     if (what == "release") return release(client);
     if (what == "show unknown") return showUnknown(client, request);
@@ -125,6 +154,8 @@ Keeper::Answer Keeper::state() const {
     Answer a;
     a.body = {{"process", ::getpid()},
               {"survey", survey_ ? survey_->toJson() : json()},
+              {"remembered", remembered_ ? remembered_->survey.toJson() : json()},
+              {"remembered_skip", remembered_ ? remembered_->skip : 0},
               {"blocks", store_.blocks()},
               {"block_bytes", store_.blockBytes()},
               {"bytes", store_.settled() ? store_.bytes() : 0},
@@ -150,6 +181,7 @@ Keeper::Answer Keeper::make(const Client& client, const json& request) {
     constexpr std::size_t kMostPages = 1024;
     if (pages == 0 || pages > kMostPages || skip > pages) throw Error("blocks of {} pages", pages);
     store_.make(static_cast<unsigned>(pages), static_cast<unsigned>(skip), numberIn(request, "bytes"));
+    skip_ = skip;
     survey_.reset();
     return state();
 }
@@ -171,11 +203,24 @@ Keeper::Answer Keeper::label(const Client& client, const json& request) {
 
 Keeper::Answer Keeper::settle(const Client& client, const json& request) {
     expectOwner(client);
-    walls::Survey survey = walls::Survey::fromJson(request.value("survey", json()), "settle");
-    store_.settle(
-        {survey.colors(), survey.kinds(), [survey](const dissect::PageLabel& label) { return survey.kindOf(label); }});
-    survey_ = std::move(survey);
+    divide(walls::Survey::fromJson(request.value("survey", json()), "settle"), false);
+    folder_.replace(kSurvey, json{{"driver", driverThatRuns()}, {"survey", survey_->toJson()}, {"skip", skip_}}.dump());
     return state();
+}
+
+/// Goes on with what an earlier keeper knew. Of the memory that was made nothing is known yet.
+Keeper::Answer Keeper::recall(const Client& client) {
+    expectOwner(client);
+    if (!remembered_) throw Error("nobody has looked at this GPU before");
+    divide(remembered_->survey, true);
+    return state();
+}
+
+void Keeper::divide(walls::Survey survey, bool keepUnknown) {
+    store_.settle(
+        {survey.colors(), survey.kinds(), [survey](const dissect::PageLabel& label) { return survey.kindOf(label); }},
+        keepUnknown);
+    survey_ = std::move(survey);
 }
 
 /// The lease that the process at the other end has, as the kernel knows it.
@@ -251,6 +296,7 @@ Keeper::Answer Keeper::end(const Client& client) {
     expectOwner(client);
     if (store_.inUse() || releasedBytes() > 0)
         throw Error("tenants have memory of this GPU: it can be given back when they have left");
+    folder_.remove(kSurvey);
     told_ = true;
     return {};
 }

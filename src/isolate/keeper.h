@@ -19,7 +19,8 @@ namespace bulkhead::isolate {
 /// wall has its memory from the driver, to which the keeper gives so much for as long as the tenant is there.
 ///
 /// A keeper has no context on the GPU, so that no fault there concerns it. Tenants whose keeper is killed go on: memory
-/// that is mapped stays.
+/// that is mapped stays. What the survey found is in a file of the folder, so that another keeper can go on as well,
+/// with the memory that is left, whatever runs on the GPU then.
 class Keeper {
   public:
     static constexpr const char* kSocket = "keeper";
@@ -51,12 +52,14 @@ class Keeper {
     Answer show(const Client&, const nlohmann::json&) const;
     Answer label(const Client&, const nlohmann::json&);
     Answer settle(const Client&, const nlohmann::json&);
+    Answer recall(const Client&);
     Answer take(Client&, const nlohmann::json&);
     Answer release(Client&);
     Answer showUnknown(const Client&, const nlohmann::json&) const;
     Answer labelUnknown(const Client&, const nlohmann::json&);
     Answer end(const Client&);
     void forget(const Client&);
+    void divide(walls::Survey, bool keepUnknown);
     /// That the driver has for tenants without a memory wall.
     Bytes releasedBytes() const;
     const Share& shareOf(Client&) const;
@@ -68,6 +71,14 @@ class Keeper {
     Listener listener_;
     BlockStore store_;
     std::optional<walls::Survey> survey_;
+    std::size_t skip_ = 0;  ///< pages that are left out before its blocks
+    /// What the keeper before this one knew.
+    struct Remembered {
+        walls::Survey survey;
+        std::size_t skip = 0;
+    };
+    std::optional<Remembered> remembered_;
+    static std::optional<Remembered> rememberedIn(const LeaseFolder&);
     std::map<int, Client> clients_;  ///< by descriptor
     std::uint64_t lastNumber_ = 0;
     bool told_ = false;  ///< to end

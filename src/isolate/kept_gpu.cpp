@@ -194,6 +194,7 @@ Channel::Message KeptGpu::ask(const json& request) const {
 
 void KeptGpu::readState(const json& state) {
     survey_.reset();
+    remembers_ = !state.value("remembered", json()).is_null();
     if (state.contains("survey") && !state["survey"].is_null())
         survey_ = walls::Survey::fromJson(state["survey"], "the keeper's survey");
     bytes_ = state.value("bytes", Bytes{0});
@@ -229,17 +230,38 @@ void KeptGpu::label(const std::vector<std::optional<dissect::PageLabel>>& labels
              {"labels", labelsJson(std::span(labels).subspan(first, std::min(kTogether, labels.size() - first)))}});
 }
 
+Bytes KeptGpu::freeBytes() const {
+    std::size_t free = 0, total = 0;
+    gpu_.context().makeCurrent();
+    gpu::check(gpu_.api(), gpu_.api().cuMemGetInfo(&free, &total), "cannot tell how much memory is free");
+    return free;
+}
+
+/// Beside tenants of an earlier keeper nothing can be timed, and what that one knew is still true.
+bool KeptGpu::recall(Bytes reserve, const dissect::MapFile* map) {
+    if (survey_ || !remembers_ || map != nullptr || book_.occupancy().holders.empty()) return false;
+    const Bytes free = freeBytes();
+    const json state = ask({{"do", "state"}}).body;
+    const walls::Survey known = walls::Survey::fromJson(state.at("remembered"), "a keeper's survey");
+    if (known.slices) return false;
+    ask({{"do", "make"},
+         {"pages_per_block", known.row.pagesPerBlock},
+         {"skip", state.at("remembered_skip")},
+         {"bytes", free > reserve ? free - reserve : 0}});
+    readState(ask({{"do", "recall"}}).body);
+    return true;
+}
+
 void KeptGpu::look(Bytes reserve, const dissect::MapFile* map) {
     if (survey_ && survey_->slices.has_value() == (map != nullptr) && (unknown_ == 0 || map == nullptr)) return;
+    if (recall(reserve, map)) return;
     if (map != nullptr && !map->form)
         throw Error("colors by slice need a map that dissect found without physical addresses");
     walls::Sight sight(gpu_);
     walls::Survey survey;
     survey.topology = sight.topology();
     if (!sight.sides()) throw Error("the L2 of {} has one side: its memory is kept by nobody", gpu_.name());
-    std::size_t free = 0, total = 0;
-    gpu_.context().makeCurrent();
-    gpu::check(gpu_.api(), gpu_.api().cuMemGetInfo(&free, &total), "cannot tell how much memory is free");
+    const Bytes free = freeBytes();
     const Bytes wanted = free > reserve ? free - reserve : 0;
     std::optional<dissect::Mask> inPage;
     // The largest blocks whose pages lie as a parity says. Some pages may have to be left out, so that they begin where

@@ -62,6 +62,8 @@ class KeptGpu final : public walls::BlockSource {
     Channel::Message ask(const nlohmann::json&) const;
     bool findAnother();
     void readState(const nlohmann::json&);
+    bool recall(Bytes reserve, const dissect::MapFile*);
+    Bytes freeBytes() const;
     void label(const std::vector<std::optional<dissect::PageLabel>>&) const;
     driver::CUmemGenericAllocationHandle import(const OwnDescriptor&) const;
     std::vector<driver::CUmemGenericAllocationHandle> importAll(const char* request, std::size_t count) const;
@@ -70,6 +72,7 @@ class KeptGpu final : public walls::BlockSource {
     LeaseBook book_;
     Channel channel_;
     std::optional<walls::Survey> survey_;
+    bool remembers_ = false;  ///< what an earlier keeper knew
     Bytes bytes_ = 0, allBytes_ = 0;
     std::size_t blocks_ = 0, unknown_ = 0;
 };

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <thread>
 
@@ -73,6 +75,12 @@ class Keepers : public testing::Test {
             walled_.emplace(makeWalledGpu(gpu_, coloring, "", std::nullopt, kept));
             return makePlan(divisibleGpuOf(gpu_, *walled_), partitions);
         });
+    }
+    walls::SmSet onSide(unsigned side) {
+        const std::vector<std::uint8_t> sides = KeptGpu::find(gpu_, book_)->survey()->topology.sideOf;
+        walls::SmSet sms;
+        for (const std::uint8_t one : sides) sms.push_back(one == side);
+        return sms;
     }
     static std::string refusal(const std::function<void()>& act) {
         try {
@@ -261,11 +269,8 @@ TEST_F(Keepers, GiveTheDriverWhatProgramsWithoutAMemoryWallHave) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_EQ(KeptGpu::stateOf(book_)->unknownBytes, released);
     auto next = KeptGpu::find(gpu_, book_);
-    walls::SmSet own(8, false);
-    const std::vector<std::uint8_t>& sides = next->survey()->topology.sideOf;
-    for (std::size_t sm = 0; sm < own.size(); ++sm) own[sm] = sides[sm] == 1;
-    EXPECT_TRUE(next->lookAtUnknown(own));
-    EXPECT_FALSE(next->lookAtUnknown(own));
+    EXPECT_TRUE(next->lookAtUnknown(onSide(1)));
+    EXPECT_FALSE(next->lookAtUnknown(onSide(1)));
     EXPECT_EQ(next->bytes(), inPairs);
 }
 
@@ -332,9 +337,57 @@ TEST_F(Keepers, WithoutAKeeperThereIsNoMoreMemoryUntilThereIsAnother) {
     tenant.context().makeCurrent();
     EXPECT_EQ(tenant.context().api().cuMemAlloc(&memory, 1000), driver::CUDA_ERROR_OUT_OF_MEMORY)
         << "nobody has looked yet";
-    looked();
+    EXPECT_TRUE(looked()->lookAtUnknown(onSide(1)));
     tenant.context().makeCurrent();
     EXPECT_EQ(tenant.context().api().cuMemAlloc(&memory, 1000), driver::CUDA_SUCCESS);
+}
+
+/// Its survey is in a file of the folder: nothing but the memory that is left need be looked at.
+TEST_F(Keepers, AnotherKeeperGoesOnBesideTenants) {
+    const auto kept = looked();
+    const json survey = kept->survey()->toJson();
+    const Bytes block = kept->survey()->row.blockBytes();
+    book_.setPartitions(parsePartitions("A=50%,B=50%"));
+    const Lease lease = join(kept, "A");
+    walls::PartitionContext tenant = walled_->enclose(wallsOf(lease.share(), *walled_));
+    const gpu::Array<std::uint32_t> numbers = tenant.context().array(std::vector<std::uint32_t>(1000, 7));
+    endKeeper();
+    startKeeper();
+    auto another = KeptGpu::find(gpu_, book_);
+    EXPECT_FALSE(another->survey());
+    another->look(reserve() - 2 * kKept, nullptr);  // enough for blocks of both kinds
+    ASSERT_TRUE(another->survey());
+    EXPECT_EQ(another->survey()->toJson(), survey);
+    EXPECT_EQ(another->bytes(), 0u) << "nobody knows of what kind its blocks are";
+    EXPECT_TRUE(another->lookAtUnknown(onSide(1)));
+    EXPECT_GE(another->bytes(), 4 * block) << "what is left, but for what has no partner";
+    EXPECT_EQ(numbers.download(), std::vector<std::uint32_t>(1000, 7));
+    const auto taken = another->take({1, 1});
+    EXPECT_EQ(taken.size(), 2u);
+    for (const auto& one : taken) gpu_.api().cuMemRelease(one.handle);
+}
+
+TEST_F(Keepers, WhatIsRememberedEndsWithThePartitionsAndWithTheDriver) {
+    looked();
+    const auto file = book_.openFolder().path() / "keeper.survey";
+    ASSERT_TRUE(std::filesystem::exists(file));
+    json text = json::parse(std::ifstream(file));
+    text["driver"] = "another";
+    std::ofstream(file) << text;
+    endKeeper();
+    startKeeper();
+    const auto stateOf = [&] {
+        const auto channel = Channel::connect(book_.openFolder().path(), Keeper::kSocket);
+        channel->send({{"do", "state"}});
+        return channel->receive(std::chrono::seconds(10))->body;
+    };
+    EXPECT_TRUE(stateOf()["remembered"].is_null());
+    looked();
+    std::thread ending([&] { KeptGpu::end(book_); });
+    thread_.join();
+    keeper_.reset();
+    ending.join();
+    EXPECT_FALSE(std::filesystem::exists(file));
 }
 
 }  // namespace
