@@ -137,12 +137,19 @@ std::shared_ptr<isolate::KeptGpu> keeperFor(const GpuOptions& o, gpu::Gpu& gpu, 
 }
 
 int setPartitions(const PlanOptions& o) {
-    const std::vector<isolate::Partition> partitions = partitionsOf(o);
+    const bool again = o.partitions.empty();
+    if (again && (!o.gpu.map.empty() || !o.strict.empty()))
+        throw Error("isolate set: {} is for partitions that are set: add --partitions",
+                    o.strict.empty() ? "--map" : "--strict");
+    std::vector<isolate::Partition> partitions;
+    if (!again) partitions = partitionsOf(o);
     gpu::Gpu gpu = openGpu(o.gpu);
     isolate::LeaseBook book = openBook(o.gpu, gpu);
-    const auto kept = keeperFor(o.gpu, gpu, book, partitions, o.gpu.map);
-    const isolate::Plan plan = isolate::planFor(gpu, partitions, o.gpu.map, kept);  // refuses what it cannot give
-    book.setPartitions(partitions, o.gpu.map);
+    if (again) partitions = book.partitions();
+    const std::string map = again ? book.map() : o.gpu.map;
+    const auto kept = keeperFor(o.gpu, gpu, book, partitions, map);
+    const isolate::Plan plan = isolate::planFor(gpu, partitions, map, kept);  // refuses what it cannot give
+    if (!again) book.setPartitions(partitions, map);
     writeOutput("-", isolate::draw(plan));
     return kDone;
 }
@@ -386,10 +393,12 @@ void setUpPlan(CommandLine line, const char* name, const char* brief, int (*act)
     if (leases) addLeaseOptions(sub, o->gpu);
     if (partitions) {
         addMapOption(sub, o->gpu.map);
-        sub.option("--partitions", o->partitions,
-                   "N of equal size; shares of SMs[/memory], as in A=50%,B=25%/50%; or a JSON file")
-            .typeName("PARTITIONS")
-            .required();
+        constexpr const char* kWhat = "N of equal size; shares of SMs[/memory], as in A=50%,B=25%/50%; or a JSON file";
+        const bool again = act == setPartitions;
+        auto option =
+            sub.option("--partitions", o->partitions, kWhat + std::string(again ? " [those that are set]" : ""));
+        option.typeName("PARTITIONS");
+        if (!again) option.required();
         sub.option("--strict", o->strict, "partitions that nobody may be in, or beside, without a memory wall")
             .typeName("NAME")
             .delimiter(',');

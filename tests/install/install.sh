@@ -26,6 +26,19 @@ grep -q _bulkhead "$prefix/share/bash-completion/completions/bulkhead"
 grep -q '#compdef' "$prefix/share/zsh/vendor-completions/_bulkhead"
 grep -q 'complete -c bulkhead' "$prefix/share/fish/vendor_completions.d/bulkhead.fish"
 
+# Its verbs and options are the program's, and systemd takes it where there is one.
+unit="$prefix/lib/systemd/system/bulkhead-keeper@.service"
+for verb in keep set; do
+    grep -q "bulkhead isolate $verb --gpu %i --leases /var/lib/bulkhead" "$unit"
+    bulkhead isolate "$verb" --help | grep -q -e --leases
+done
+if command -v systemd-analyze >/dev/null; then
+    mkdir units
+    sed 's|bulkhead isolate|/bin/true isolate|' "$unit" >'units/bulkhead-keeper@.service'
+    said=$(SYSTEMD_UNIT_PATH="$scratch/units:" systemd-analyze verify --man=no 'units/bulkhead-keeper@.service' 2>&1)
+    [ -z "$said" ] || { echo "$said" >&2; exit 1; }
+fi
+
 # Other projects find libbulkhead both ways. Outside of any partition it says so.
 mkdir project
 cat >project/main.cpp <<'EOF'

@@ -18,7 +18,8 @@ for library in libc6 libstdc++6 libfmt9 liblz4-1 libzstd1; do
 done
 
 dpkg-deb --extract "$package" "$scratch/root"
-for file in usr/bin/bulkhead usr/lib/bulkhead/libcuda.so.1 usr/share/man/man1/bulkhead.1 usr/share/doc/bulkhead/copyright; do
+for file in usr/bin/bulkhead usr/lib/bulkhead/libcuda.so.1 usr/share/man/man1/bulkhead.1 usr/share/doc/bulkhead/copyright \
+    usr/lib/systemd/system/bulkhead-keeper@.service; do
     [ -e "$scratch/root/$file" ] || { echo "$file is missing" >&2; exit 1; }
 done
 "$scratch/root/usr/bin/bulkhead" --version

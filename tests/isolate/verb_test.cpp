@@ -99,6 +99,25 @@ TEST(IsolateVerb, PlanDrawsWhoHasWhat) {
     EXPECT_EQ(count('.'), 20 + 12) << outcome.output;
 }
 
+TEST(IsolateVerb, SetWithoutPartitionsTakesThoseThatAreSet) {
+    const TemporaryDirectory folder;
+    const auto set = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> words = {
+            BULKHEAD_PROGRAM, "isolate", "set", "--gpu", "sim:gtx1080", "--leases", (folder / "leases").string()};
+        words.insert(words.end(), more.begin(), more.end());
+        return run(words);
+    };
+    const Outcome nothing = set({});
+    EXPECT_EQ(nothing.exitCode, 2);
+    EXPECT_NE(nothing.output.find("no partitions were set"), std::string::npos) << nothing.output;
+    const Outcome first = set({"--partitions", "A=25%,B=50%", "--strict", "A"});
+    ASSERT_EQ(first.exitCode, 0) << first.output;
+    EXPECT_EQ(set({}).output, first.output);
+    const Outcome strict = set({"--strict", "A"});
+    EXPECT_EQ(strict.exitCode, 2);
+    EXPECT_NE(strict.output.find("--strict is for partitions that are set"), std::string::npos) << strict.output;
+}
+
 TEST(IsolateVerb, SetRefusesAMapOfAnotherGpu) {
     const TemporaryDirectory folder;
     const auto set = [&](const std::string& map) {
