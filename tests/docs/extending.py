@@ -24,7 +24,7 @@ SIZE = re.compile(r"\((\d+) lines, and (\d+) elsewhere\)")
 WHOLE_LIBRARY = "arch"
 OWN_TESTS = ["tests/docs/extended_policies.cpp", "tests/docs/extended_corun.cpp"]
 TESTS = ["sim/replacement_policy_test", "sim/prefetch_policy_test", "sim/dram_test", "corun/corun_test"]
-LIBRARIES = ["report", "reproduce", "evaluation", "correlate", "compare", "stress", "corun", "isolate", "experiment", "walls",
+LIBRARIES = ["serve", "report", "reproduce", "evaluation", "correlate", "compare", "stress", "corun", "isolate", "experiment", "walls",
              "calibrate", "dissect", "metrics", "workloads", "gpu", "driver", "sim", "exec", "ptx", "gpgpusim", "base"]
 
 
