@@ -520,7 +520,8 @@ double drawGroups(Sheet& sheet, const Plot& p, std::span<const Plot::Group* cons
                 const std::size_t unit = row[i]->units[k];
                 const double v = colors.layer().values[unit];
                 const double x = left + kInset + kUnit * static_cast<double>(k % columns);
-                const double y = top + kGroupHead + kInset + kUnit * static_cast<double>(k / columns);
+                const std::size_t line = k / columns;
+                const double y = top + kGroupHead + kInset + kUnit * static_cast<double>(line);
                 const auto color = colors.draws(v) ? colors.of(v) : std::array<int, 3>{255, 255, 255};
                 sheet.rect(x, y, kUnit - 2, kUnit - 2, hex(color), " stroke=\"#d5dbe1\"");
                 sheet.text(x + kUnit / 2 - 1, y + kUnit / 2 + 2.5, shortened(p.labels[unit], 4), Anchor::middle,
