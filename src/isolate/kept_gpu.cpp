@@ -137,8 +137,8 @@ walls::SliceSight::Blocks slicesOfBlocks(gpu::Gpu& gpu, walls::Sight& sight, con
                                          const walls::PagePool& pool,
                                          const std::vector<std::optional<dissect::PageLabel>>& sides, bool named) {
     constexpr int kAttempts = 3;
-    std::vector<bool> usable;
-    for (const auto& side : sides) usable.push_back(side.has_value());
+    std::vector<bool> usable(sides.size());
+    std::transform(sides.begin(), sides.end(), usable.begin(), [](const auto& side) { return side.has_value(); });
     for (int attempt = 1;; ++attempt) {
         try {
             walls::SliceSight slices(gpu, sight, map, pool.base(), pool.bytes());
