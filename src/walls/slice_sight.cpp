@@ -115,8 +115,9 @@ void SliceSight::labelBlocks(Blocks& seen, std::vector<std::size_t> blocks) {
     constexpr int kAttempts = 3;
     const auto perBlock = static_cast<unsigned>(seen.survey.inBlock.size());
     for (int attempt = 0; attempt < kAttempts && !blocks.empty(); ++attempt) {
-        std::vector<std::uint64_t> first;
-        for (const std::size_t block : blocks) first.push_back(addressOf(block, perBlock));
+        std::vector<std::uint64_t> first(blocks.size());
+        std::transform(blocks.begin(), blocks.end(), first.begin(),
+                       [&](std::size_t block) { return addressOf(block, perBlock); });
         const auto labels = dissect::labelPages(probe_, map_.hash, first);
         std::vector<std::size_t> open, labelled;
         for (std::size_t i = 0; i < blocks.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "dissect/residue_hash.h"
 #include "walls/side_row.h"
 #include "walls/walls.h"
 

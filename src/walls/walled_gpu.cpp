@@ -96,8 +96,9 @@ Bytes grow(WalledGpuState& walled, Bytes bytes, const KindAt& kindAt) {
         blocks.pop_back();
     }
     placed.resize(placed.size() / turn * turn);
-    std::vector<PagePool::Handle> handles;
-    for (const BlockSource::Block& block : placed) handles.push_back(block.handle);
+    std::vector<PagePool::Handle> handles(placed.size());
+    std::transform(placed.begin(), placed.end(), handles.begin(),
+                   [](const BlockSource::Block& block) { return block.handle; });
     std::erase_if(walled.spare, [taken = std::set(handles.begin(), handles.end())](const BlockSource::Block& block) {
         return taken.contains(block.handle);
     });
