@@ -76,6 +76,7 @@ std::string test(const AccessTranslation& t) {
 
 /// The same without looking.
 std::string offset(const AccessTranslation& t) {
+    if (!t.seesBase) return "";
     if (t.bytes == AccessTranslation::kAlignment) return "mov.u32 %bulkhead_high, 0; ";
     return fmt::format("sub.u32 %bulkhead_high, %bulkhead_high, {}; ", t.base / AccessTranslation::kAlignment);
 }

@@ -16,6 +16,7 @@ struct AccessTranslation {
 
     std::uint64_t base = 0;    ///< of the window, a multiple of kAlignment
     std::uint64_t bytes = 0;   ///< addresses outside stay as they are
+    bool seesBase = true;      ///< `translate` looks at bits that are the base's: they are taken away first
     std::string declarations;  ///< registers that `translate` uses, declared once a function
     std::string constants;     ///< constant memory that it reads, declared once a module
 
@@ -24,7 +25,7 @@ struct AccessTranslation {
         std::string_view address;  ///< .b64
         std::string_view inside;   ///< .pred: whether the address is in the window; empty where it is taken to be
         std::string_view low;      ///< .b32: the lower half of the offset into the window, meaningful where inside
-        std::string_view high;     ///< .b32: the upper half
+        std::string_view high;     ///< .b32: the upper half; unless it sees the base, maybe with bits of that
         /// PTX that makes two halves of a real address the address, if it is inside; `scratch` is a .b64.
         std::string moved(std::string_view lower, std::string_view upper, std::string_view scratch) const;
     };

@@ -12,8 +12,11 @@ namespace bulkhead::walls {
 ColorSpace::ColorSpace(gpu::Gpu& gpu, ColoredHeap addresses, Bytes windowBytes)
     : heap(std::move(addresses)), context_(gpu.context()), windowBytes_(windowBytes) {
     context_.makeCurrent();
-    gpu::check(context_.api(), context_.api().cuMemAddressReserve(&window_, windowBytes_, kWindowUnit, 0, 0),
-               "cannot reserve addresses for memory walls");
+    // From a multiple of its size on, the base has no bits in common with offsets, and need not be taken away.
+    const driver::DriverApi& api = context_.api();
+    if (api.cuMemAddressReserve(&window_, windowBytes_, windowBytes_, 0, 0) != driver::CUDA_SUCCESS)
+        gpu::check(api, api.cuMemAddressReserve(&window_, windowBytes_, kWindowUnit, 0, 0),
+                   "cannot reserve addresses for memory walls");
     if (window_ % kWindowUnit != 0) throw Error("the driver does not align addresses to 4 GB, as memory walls need");
 }
 
@@ -103,6 +106,7 @@ ptx::AccessTranslation SideSpace::translation(Bytes) const {
     ptx::AccessTranslation t;
     t.base = window();
     t.bytes = windowBytes();
+    t.seesBase = window() % windowBytes() != 0;
     t.declarations = ".reg .b32 %bulkhead_w<4>; .reg .b64 %bulkhead_v;";
     t.translate = [color = color_, units = windowBytes() / kWindowUnit](const ptx::AccessTranslation::Registers& r) {
         // w1: the offset with its chunk as a Gray code.

@@ -46,14 +46,15 @@ class ColorSpace {
     virtual void loaded(driver::CUmodule) {}
     virtual void unloaded(driver::CUmodule) {}
 
+    /// A window for so many bytes is a power of two, so that the upper half of an offset can be kept within it by a
+    /// mask.
+    static Bytes windowOf(Bytes);
+
     ColoredHeap heap;
     Bytes promised = 0;  ///< to partition contexts that stand
 
   protected:
     static constexpr Bytes kWindowUnit = ptx::AccessTranslation::kAlignment;
-    /// A window for so many bytes is a power of two, so that the upper half of an offset can be kept within it by a
-    /// mask.
-    static Bytes windowOf(Bytes);
     ColorSpace(gpu::Gpu&, ColoredHeap, Bytes windowBytes);
     Bytes windowBytes() const { return windowBytes_; }
     /// By how much a space that grows does so for an allocation that found no room.

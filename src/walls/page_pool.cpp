@@ -10,6 +10,13 @@ namespace {
 
 constexpr int kOnDevice = 1, kPinned = 1, kReadWrite = 3;
 
+void allow(const driver::DriverApi& api, driver::CUdevice device, driver::CUdeviceptr at, Bytes bytes) {
+    driver::CUmemAccessDesc access = {};
+    access.location = {kOnDevice, device};
+    access.flags = kReadWrite;
+    gpu::check(api, api.cuMemSetAccess(at, bytes, &access, 1), "cannot use a page");
+}
+
 }  // namespace
 
 PagePool::PagePool(gpu::Gpu& gpu, Bytes reserved, Bytes alignment, const Blocks& blocks)
@@ -52,11 +59,7 @@ void PagePool::map(std::size_t first) {
         gpu::check(api, api.cuMemMap(base_ + i * blockBytes_, blockBytes_, 0, handles_[i], 0), "cannot map a page");
         mapped_ = i + 1;
     }
-    driver::CUmemAccessDesc access = {};
-    access.location = {kOnDevice, device_};
-    access.flags = kReadWrite;
-    gpu::check(api, api.cuMemSetAccess(base_ + first * blockBytes_, (mapped_ - first) * blockBytes_, &access, 1),
-               "cannot use a page");
+    allow(api, device_, base_ + first * blockBytes_, (mapped_ - first) * blockBytes_);
 }
 
 void PagePool::unmapAll() {
@@ -92,6 +95,28 @@ void PagePool::clear() {
     const driver::DriverApi& api = context_.api();
     gpu::check(api, api.cuMemsetD8(base_, 0, bytes()), "cannot clear memory");
     gpu::check(api, api.cuStreamSynchronize(nullptr), "cannot clear memory");
+}
+
+PageView::PageView(gpu::Gpu& gpu, const PagePool& pool, const std::vector<std::optional<std::size_t>>& order,
+                   Bytes reserved)
+    : context_(gpu.context()), reserved_(reserved), blockBytes_(pool.blockBytes()) {
+    context_.makeCurrent();
+    const driver::DriverApi& api = context_.api();
+    gpu::check(api, api.cuMemAddressReserve(&base_, reserved_, blockBytes_, 0, 0),
+               "cannot reserve addresses for memory walls");
+    for (std::size_t place = 0; place < order.size(); ++place) {
+        if (!order[place]) continue;
+        const driver::CUdeviceptr at = base_ + place * blockBytes_;
+        gpu::check(api, api.cuMemMap(at, blockBytes_, 0, pool.handles_[*order[place]], 0), "cannot map a page");
+        mapped_.push_back(at);
+        allow(api, pool.device_, at, blockBytes_);
+    }
+}
+
+PageView::~PageView() {
+    context_.makeCurrent();
+    for (const driver::CUdeviceptr at : mapped_) context_.api().cuMemUnmap(at, blockBytes_);
+    if (base_) context_.api().cuMemAddressFree(base_, reserved_);
 }
 
 }  // namespace bulkhead::walls

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/units.h"
@@ -42,6 +43,7 @@ class PagePool {
     void clear();
 
   private:
+    friend class PageView;
     PagePool(gpu::Gpu&, Bytes reserved, Bytes alignment, const Blocks&);
     void map(std::size_t first);
     void unmapAll();
@@ -52,6 +54,24 @@ class PagePool {
     Bytes reserved_ = 0, blockBytes_ = kPageBytes;
     std::size_t mapped_ = 0;  ///< blocks, the first ones
     std::vector<Handle> handles_;
+};
+
+/// Blocks of a pool once more, in another order.
+class PageView {
+  public:
+    /// Block order[i] is in place i, nothing where there is none; `reserved` addresses are kept free of anything else.
+    PageView(gpu::Gpu&, const PagePool&, const std::vector<std::optional<std::size_t>>& order, Bytes reserved);
+    ~PageView();
+    PageView(const PageView&) = delete;
+    PageView& operator=(const PageView&) = delete;
+
+    driver::CUdeviceptr base() const { return base_; }
+
+  private:
+    gpu::Context context_;
+    driver::CUdeviceptr base_ = 0;
+    Bytes reserved_ = 0, blockBytes_ = 0;
+    std::vector<driver::CUdeviceptr> mapped_;
 };
 
 }  // namespace bulkhead::walls

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "walls/color_space.h"
 #include "walls/page_pool.h"
 
 namespace bulkhead::walls {
@@ -59,6 +60,40 @@ std::uint32_t bestStart(const std::vector<std::size_t>& pagesOf, std::uint64_t s
     return static_cast<std::uint32_t>(best);
 }
 
+/// The same space, each vector with a lowest bit that no other has, in the order of these.
+std::vector<Mask> byLowestBits(std::vector<Mask> vectors) {
+    const auto lowest = [](Mask v) { return v & (~v + 1); };
+    for (std::size_t i = 0; i < vectors.size(); ++i) {
+        std::sort(vectors.begin() + static_cast<std::ptrdiff_t>(i), vectors.end(),
+                  [&](Mask a, Mask b) { return lowest(a) < lowest(b); });
+        for (std::size_t other = 0; other < vectors.size(); ++other)
+            if (other != i && (vectors[other] & lowest(vectors[i])) != 0) vectors[other] ^= vectors[i];
+    }
+    return vectors;
+}
+
+/// Whether bits of a place from `pieceShift` on stand for a bit each, from 2^pieceBytes on, and for none but those
+/// below that besides.
+bool makesPieces(const std::vector<Mask>& ofBit, unsigned pieceShift, unsigned pieceBytes) {
+    for (std::size_t bit = 0; bit < ofBit.size(); ++bit) {
+        const Mask own = bit < pieceShift ? 0 : Mask{1} << (pieceBytes + bit - pieceShift);
+        if ((ofBit[bit] ^ own) >> pieceBytes != 0) return false;
+    }
+    return true;
+}
+
+/// Bits from..to in as few parts as a table of 256 entries each allows.
+std::vector<SliceColor::Part> partsOf(unsigned from, unsigned to) {
+    constexpr unsigned kMost = 8;
+    std::vector<SliceColor::Part> parts;
+    for (unsigned count = (to - from + kMost - 1) / kMost; count > 0; --count) {
+        const unsigned bits = (to - from + count - 1) / count;
+        parts.push_back({from, bits});
+        from += bits;
+    }
+    return parts;
+}
+
 }  // namespace
 
 unsigned SliceLayout::unitShift(const ResidueHash& hash) {
@@ -110,7 +145,12 @@ unsigned SliceLayout::kindAt(std::size_t place) const {
 void SliceLayout::append(const PageLabel& label) {
     if (kindOf(hash_, label) != kindAt(places_.size()) || places_.size() == mostBlocks_)
         throw Error("a block of kind {} has no place in a row", kindOf(hash_, label));
-    places_.emplace_back((places_.size() * PagePool::kPageBytes << blockShift_) ^ inverted(label));
+    put(label, places_.size());
+}
+
+void SliceLayout::put(const PageLabel& label, std::size_t block) {
+    places_.emplace_back(block);
+    inversions_.push_back(static_cast<std::uint32_t>(inverted(label) >> withinShift_));
 }
 
 Bytes SliceLayout::poolBytesFor(Bytes more) const {
@@ -143,8 +183,12 @@ void SliceLayout::findPatterns(const ResidueHash& hash) {
     }
     const Mask bits = dissect::bitRange(unitShift_, kPageShift);
     ofParity_ = dissect::dualFunctions(functions, {}, bits);
-    ofUnit_ = known.orthogonal(bits).basis();
+    ofUnit_ = byLowestBits(known.orthogonal(bits).basis());
     chunkBits_ = static_cast<unsigned>(ofUnit_.size());
+    // Parities need not touch what tells the units of a chunk apart.
+    for (Mask& offset : ofParity_)
+        for (const Mask unit : ofUnit_)
+            if ((offset & unit & (~unit + 1)) != 0) offset ^= unit;
 }
 
 void SliceLayout::makeOffsets(const std::vector<PageLabel>& inBlock) {
@@ -156,17 +200,44 @@ void SliceLayout::makeOffsets(const std::vector<PageLabel>& inBlock) {
         if (inBlock[page].addend % kinds(hash_) != (page << indexBits_) % kinds(hash_) ||
             sumOf(ofBit, page << (chunkBits_ + indexBits_)) != ofPage(page))
             throw Error("pages of a block do not follow each other");
-    partShift_ = (static_cast<unsigned>(ofBit.size()) + SliceColor::kParts - 1) / SliceColor::kParts;
-    ofBit.resize(std::size_t{partShift_} * SliceColor::kParts, 0);
-    for (unsigned part = 0; part < SliceColor::kParts; ++part)
-        for (std::uint64_t i = 0; i < std::uint64_t{1} << partShift_; ++i)
-            offsets_.push_back(static_cast<std::uint32_t>(sumOf(ofBit, i << (part * partShift_))));
+    ownBits_ = unitShift_;
+    for (std::size_t bit = 0; bit < ofUnit_.size() && (ofBit[bit] >> ownBits_ & 1) != 0; ++bit)
+        ofBit[bit] ^= Mask{1} << ownBits_++;
+    makeParts(std::move(ofBit));
+}
+
+/// Tables for what bits of a place stand for.
+void SliceLayout::makeParts(std::vector<Mask> ofBit) {
+    const auto bits = static_cast<unsigned>(ofBit.size()), spread = unitShift_ + kindBits();
+    const auto entries = [](const std::vector<SliceColor::Part>& parts) {
+        std::size_t sum = 0;
+        for (const SliceColor::Part& part : parts) sum += std::size_t{1} << part.bits;
+        return std::pair(parts.size(), sum);
+    };
+    for (unsigned shift = 0; shift <= bits; ++shift) {
+        if (!makesPieces(ofBit, shift, shift + spread)) continue;
+        std::vector<SliceColor::Part> parts = partsOf(0, shift);
+        const auto upper = partsOf(shift, bits);
+        parts.insert(parts.end(), upper.begin(), upper.end());
+        if (!parts_.empty() && entries(parts) >= entries(parts_)) continue;
+        parts_ = parts;
+        pieceShift_ = shift;
+    }
+    if (parts_.empty()) parts_.push_back({0, 0});
+    for (unsigned bit = pieceShift_; bit < bits; ++bit) ofBit[bit] ^= Mask{1} << (bit + spread);
+    Mask used = 0;
+    for (const Mask offset : ofBit) used |= offset;
+    for (const Mask offset : ofParity_) used |= offset;
+    withinShift_ = used == 0 ? 0 : static_cast<unsigned>(std::countr_zero(used));
+    for (const SliceColor::Part& part : parts_)
+        for (std::uint64_t i = 0; i < std::uint64_t{1} << part.bits; ++i)
+            offsets_.push_back(static_cast<std::uint32_t>(sumOf(ofBit, i << part.shift) >> withinShift_));
 }
 
 void SliceLayout::serve(const std::vector<unsigned>& slices, const ResidueHash& hash, std::uint32_t start) {
     if (slices.empty()) throw Error("no memory of these slices: take more");
     const auto kindOffset = [&](std::uint64_t kind) {
-        return static_cast<std::uint32_t>(sumOf(ofParity_, kind << indexBits_));
+        return static_cast<std::uint32_t>(sumOf(ofParity_, kind << indexBits_) >> withinShift_);
     };
     std::vector<bool> wanted(hash.slices(), false);
     for (const unsigned slice : slices) wanted.at(slice) = true;
@@ -195,8 +266,11 @@ void SliceLayout::serve(const std::vector<unsigned>& slices, const ResidueHash& 
     bool first = true;
     for (std::size_t i = 0; i < served_.size(); ++i)
         first = first && served_[i].index == i && served_[i].kind == served_[0].kind;
-    if (first) return;
-    for (const Served& s : served_) list_.push_back({s.index << chunkBits_, s.kind});
+    if (!first) {
+        for (const Served& s : served_) list_.push_back({s.index << chunkBits_, s.kind});
+    } else {
+        for (std::size_t i = 0; i < std::size_t{1} << parts_.front().bits; ++i) offsets_[i] ^= served_.front().kind;
+    }
 }
 
 /// Where in a page the parities are odd that its label inverts.
@@ -213,12 +287,18 @@ Bytes SliceLayout::inverted(const PageLabel& label) const {
 void SliceLayout::placePages(const std::vector<PageLabel>& pages, std::uint32_t start) {
     std::vector<std::vector<std::size_t>> pagesOf(kinds(hash_));
     for (std::size_t page = pages.size(); page-- > 0;) pagesOf[kindOf(hash_, pages[page])].push_back(page);
-    while (kindAt(places_.size()) != start % kinds(hash_)) places_.emplace_back();
+    const auto leaveEmpty = [&] {
+        places_.emplace_back();
+        inversions_.push_back(0);
+    };
+    while (kindAt(places_.size()) != start % kinds(hash_)) leaveEmpty();
     for (std::size_t placed = 0; placed < pages.size();) {
         std::vector<std::size_t>& left = pagesOf[kindAt(places_.size())];
-        places_.emplace_back();
-        if (left.empty()) continue;
-        places_.back() = left.back() * PagePool::kPageBytes + inverted(pages[left.back()]);
+        if (left.empty()) {
+            leaveEmpty();
+            continue;
+        }
+        put(pages[left.back()], left.back());
         left.pop_back();
         ++placed;
     }
@@ -242,33 +322,69 @@ std::uint64_t SliceLayout::chunksBefore(std::uint64_t place) const {
     return index / period_ * served_.size() + static_cast<std::uint64_t>(inTurn - served_.begin());
 }
 
-SliceColor SliceLayout::color(Bytes rowBytes) const {
+SliceColor SliceLayout::color(Bytes windowBytes) const {
     SliceColor color;
     color.unitShift = unitShift_;
+    color.ownBytes = (1u << ownBits_) - 1;
     color.chunkShift = chunkBits_;
     color.blockShift = blockShift_ + indexBits_ + chunkBits_;
-    color.partShift = partShift_;
-    if (list_.empty()) color.kind = served_.front().kind;
-    color.served = static_cast<unsigned>(served_.size());
-    color.turnUnits = period_ << chunkBits_;
-    color.lastBlock = static_cast<unsigned>(mostBlocks_);
-    const std::uint64_t chunks = rowBytes >> chunkShift(), turns = chunks / color.served + 1;
-    // Device code counts places in bytes of a table of words.
-    if (chunks >> 31 != 0 || turns * color.turnUnits >> 30 != 0)
-        throw Error("memory walls of {} bytes by slices", rowBytes);
+    color.pieceShift = pieceShift_;
+    color.pieceBytes = pieceShift_ + unitShift_ + kindBits();
+    color.withinShift = withinShift_;
+    color.parts = static_cast<unsigned>(parts_.size());
+    if (parts_.size() > SliceColor::kParts) throw Error("units of {} bytes by slices", 1u << unitShift_);
+    std::copy(parts_.begin(), parts_.end(), color.part);
+    color.turnUnits = static_cast<unsigned>(served_.size()) << chunkBits_;
+    color.turnPlaces = period_ << chunkBits_;
+    const std::uint64_t units = windowBytes >> unitShift_, turns = units / color.turnUnits + 1;
+    color.unitMask = static_cast<unsigned>(units - 1);
+    color.lastBlock = static_cast<unsigned>(tableBlocks(windowBytes) - 1);
+    if (!std::has_single_bit(units) || units >> 32 != 0 || turns * color.turnPlaces >> 32 != 0)
+        throw Error("memory walls of {} bytes by slices", windowBytes);
     // A reciprocal that is too large by so little that no quotient changes.
-    for (color.magicShift = color.served == 1 ? 31 : 32;; ++color.magicShift) {
-        const std::uint64_t one = std::uint64_t{1} << color.magicShift, magic = (one + color.served - 1) / color.served;
+    for (color.magicShift = color.turnUnits == 1 ? 31 : 32;; ++color.magicShift) {
+        const std::uint64_t one = std::uint64_t{1} << color.magicShift;
+        const std::uint64_t magic = (one + color.turnUnits - 1) / color.turnUnits;
         color.magic = static_cast<unsigned>(magic);
-        if ((magic * color.served - one) * chunks < one) return color;
+        if (magic >> 32 != 0) throw Error("memory walls of {} bytes by slices", windowBytes);
+        if ((magic * color.turnUnits - one) * units < one) return color;
     }
 }
 
-std::vector<SpanSize> SliceLayout::addresses(SpanSize pool, SpanSize nowhere) const {
-    std::vector<SpanSize> addresses;
-    for (const std::optional<Bytes>& place : places_) addresses.push_back(place ? pool + *place : nowhere);
-    addresses.resize(mostBlocks_ + 1, nowhere);
-    return addresses;
+Bytes SliceLayout::reachOf(Bytes windowBytes) const {
+    const std::uint64_t turns = (windowBytes >> unitShift_) / (served_.size() << chunkBits_) + 1;
+    const unsigned inBlock = blockShift_ + indexBits_ + chunkBits_;
+    const std::uint64_t blocks = (turns * (std::uint64_t{period_} << chunkBits_) >> inBlock) + 1;
+    return blocks * PagePool::kPageBytes << blockShift_;
+}
+
+Bytes SliceLayout::reachOfAny(const ResidueHash& hash, Bytes blockBytes, Bytes poolBytes) {
+    Bytes most = 0;
+    for (Bytes slices = 1; slices <= hash.slices(); ++slices) {
+        const Bytes window = ColorSpace::windowOf(poolBytes / hash.slices() * slices + blockBytes);
+        most = std::max(most, window / slices * hash.slices() + 2 * blockBytes);
+    }
+    return most;
+}
+
+/// That the table of what they invert has entries for. Where a window leads much further, offsets behind the row's end
+/// share the last one: nothing is there.
+std::size_t SliceLayout::tableBlocks(Bytes windowBytes) const {
+    constexpr std::size_t kMost = 16384;
+    const std::size_t all = reachOf(windowBytes) / (PagePool::kPageBytes << blockShift_);
+    return all <= kMost ? all : mostBlocks_ + 1;
+}
+
+std::vector<std::uint32_t> SliceLayout::inversions(Bytes windowBytes) const {
+    std::vector<std::uint32_t> all = inversions_;
+    all.resize(tableBlocks(windowBytes), 0);
+    return all;
+}
+
+std::uint32_t SliceLayout::largestInversion() const {
+    Mask used = 0;
+    for (const Mask offset : ofParity_) used |= offset;
+    return static_cast<std::uint32_t>(used >> withinShift_);
 }
 
 }  // namespace bulkhead::walls

@@ -11,20 +11,21 @@
 
 namespace bulkhead::walls {
 
-/// A row of addresses that holds the memory of some slices and nothing else, and where in a pool of pages each of its
-/// bytes is.
+/// A row of addresses that holds the memory of some slices and nothing else, and where in memory each of its bytes is.
 ///
 /// Parities of address bits tell the slice of a unit, the bytes that lie together on one slice. Units of a page with
 /// the same parities make a chunk. Where the hash is an index modulo a number, chunks are numbered by that index, and
 /// pages are put one after the other so that it goes on from each to the next, as the addends of their labels say. So
 /// slices repeat with the modulus from end to end, a chunk of the row is found by a division by a constant, and no
-/// memory is left over. Small tables do the rest: the offset of each pattern of parities in a page, the same for
-/// all pages since parities are linear, and an address for each page, with the bits that its label inverts. Where
-/// memory comes in blocks of pages that follow each other, a block has the address, and its pages have offsets, which
-/// are the same for all blocks. Offsets are linear, so that a table for each part of a unit's number in its block
-/// serves.
+/// memory is left over.
 ///
-/// Where pages with some addend run out, a place in the row stays empty: nothing is there.
+/// A unit's place is the number of its index and its number in the chunk. Parities are linear, so each bit of a place
+/// stands for bits of an offset, which it inverts. Upper bits stand for a bit of their own each, in order, and for some
+/// below: so places make pieces of memory that follow each other, and what is inverted in a piece needs few bits, that
+/// small tables tell. What a page's or block's label inverts is one more table.
+///
+/// Where memory comes in blocks of pages that follow each other, a block takes the place of a page. Where pages with
+/// some addend run out, a place in the row stays empty: nothing is there.
 class SliceLayout {
   public:
     /// Throws Error if slices of this form cannot be laid out.
@@ -53,13 +54,20 @@ class SliceLayout {
     /// Offsets of the row that have memory.
     const std::vector<ColoredHeap::Piece>& pieces() const { return pieces_; }
 
-    /// The rule for rows of that many bytes, but for where its tables are.
-    SliceColor color(Bytes rowBytes) const;
+    /// The rule for a window of that many bytes, but for where memory and tables are.
+    SliceColor color(Bytes windowBytes) const;
     const std::vector<std::uint32_t>& offsets() const { return offsets_; }
     const std::vector<SliceColor::Chunk>& list() const { return list_; }
-    /// Addresses of all places, those to come too, in a pool that begins at `pool`, a multiple of a block's size;
-    /// `nowhere` where no block is, and at the end.
-    std::vector<SpanSize> addresses(SpanSize pool, SpanSize nowhere) const;
+    /// What each block inverts, also those to come, as far as a window leads if that is not too far.
+    std::vector<std::uint32_t> inversions(Bytes windowBytes) const;
+    /// The largest that such a table can have.
+    std::uint32_t largestInversion() const;
+    /// Which page or block is in which place; none where nothing is.
+    const std::vector<std::optional<std::size_t>>& places() const { return places_; }
+    /// Addresses from the beginning of memory on that offsets in a window can lead to,
+    Bytes reachOf(Bytes windowBytes) const;
+    /// and at most, of any set of slices, in windows for all that a pool has of them.
+    static Bytes reachOfAny(const dissect::ResidueHash&, Bytes blockBytes, Bytes poolBytes);
     unsigned sliceOf(Bytes offset) const { return served_[(offset >> chunkShift()) % served_.size()].slice; }
 
     /// Units have 2^unitShift bytes.
@@ -74,9 +82,13 @@ class SliceLayout {
     };
     void findPatterns(const dissect::ResidueHash&);
     void makeOffsets(const std::vector<dissect::PageLabel>& inBlock);
+    void makeParts(std::vector<dissect::Mask> ofBit);
+    unsigned kindBits() const { return static_cast<unsigned>(ofParity_.size()) - indexBits_; }
+    std::size_t tableBlocks(Bytes windowBytes) const;
     void serve(const std::vector<unsigned>& slices, const dissect::ResidueHash&, std::uint32_t start);
     void placePages(const std::vector<dissect::PageLabel>&, std::uint32_t start);
     Bytes inverted(const dissect::PageLabel&) const;
+    void put(const dissect::PageLabel&, std::size_t block);
     std::uint64_t chunksBefore(std::uint64_t place) const;
     unsigned chunkShift() const { return unitShift_ + chunkBits_; }
 
@@ -91,11 +103,15 @@ class SliceLayout {
     unsigned blockShift_ = 0;              ///< 2^blockShift pages make a block
     std::size_t mostBlocks_ = 0;           ///< of the row
     std::vector<dissect::Mask> ofUnit_;    ///< an offset for each bit of a unit's number in its chunk
-    unsigned partShift_ = 0;
-    std::vector<std::uint32_t> offsets_;  ///< for each part of a unit's number in its block
+    unsigned ownBits_ = 0;                 ///< of an offset in the row, which are the address's own
+    unsigned pieceShift_ = 0;              ///< 2^pieceShift places make a piece
+    unsigned withinShift_ = 0;             ///< what is inverted is counted in 2^withinShift bytes
+    std::vector<SliceColor::Part> parts_;
+    std::vector<std::uint32_t> offsets_;  ///< for each part of a place
     std::vector<Served> served_;          ///< of each turn, in order
     std::vector<SliceColor::Chunk> list_;
-    std::vector<std::optional<Bytes>> places_;  ///< where in the pool the block is, with the bits that are inverted
+    std::vector<std::optional<std::size_t>> places_;
+    std::vector<std::uint32_t> inversions_;  ///< of the block in each place
     std::vector<ColoredHeap::Piece> pieces_;
 };
 

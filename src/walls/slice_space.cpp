@@ -44,31 +44,49 @@ Bytes tableBytes(const std::vector<T>& table) {
     return (table.size() * sizeof(T) + kLine - 1) / kLine * kLine;
 }
 
+/// Bytes of an entry that can be so large.
+unsigned entryBytes(std::uint32_t largest) {
+    return largest >> 8 == 0 ? 1 : largest >> 16 == 0 ? 2 : 4;
+}
+
+/// A table in entries of so many bytes.
+std::vector<std::uint8_t> inEntries(std::span<const std::uint32_t> table, unsigned each) {
+    std::vector<std::uint8_t> packed;
+    packed.reserve(table.size() * each);
+    for (const std::uint32_t entry : table)
+        for (unsigned byte = 0; byte < each; ++byte) packed.push_back(static_cast<std::uint8_t>(entry >> (8 * byte)));
+    return packed;
+}
+
 }  // namespace
 
-SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, const dissect::ResidueHash& hash,
-                       const std::vector<dissect::PageLabel>& pages, const std::vector<unsigned>& slices)
-    : SliceSpace(gpu, pool, SliceLayout(hash, pages, slices), nullptr) {}
-
-SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, const SliceLayout& layout,
-                       const std::vector<dissect::PageLabel>& blocks)
-    : SliceSpace(gpu, pool, layout, &blocks) {}
+SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, SliceLayout layout)
+    : SliceSpace(gpu, pool, std::move(layout), nullptr, nullptr) {}
 
 SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, SliceLayout layout,
-                       const std::vector<dissect::PageLabel>* labels)
+                       const std::vector<dissect::PageLabel>& blocks)
+    : SliceSpace(gpu, pool, std::move(layout), &blocks, nullptr) {}
+
+SliceSpace::SliceSpace(gpu::Gpu& gpu, const PagePool& pool, bool used, const SliceLayout& layout)
+    : SliceSpace(gpu, {0, pool.bytes(), used}, layout, nullptr,
+                 std::make_unique<PageView>(gpu, pool, layout.places(), layout.reachOf(windowOf(endOf(layout))))) {}
+
+SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, SliceLayout layout,
+                       const std::vector<dissect::PageLabel>* labels, std::unique_ptr<PageView> view)
     : ColorSpace(gpu, ColoredHeap(layout.pieces(), pool.used), windowOf(std::max(endOf(layout), layout.mostBytes()))),
       pool_(pool),
       layout_(std::move(layout)),
       labels_(labels),
-      blocks_(layout_.addresses(pool.base, window())),
+      view_(std::move(view)),
+      blocks_(layout_.inversions(windowBytes())),
       tables_(gpu, tableBytes(layout_.offsets()) + tableBytes(layout_.list()) + tableBytes(blocks_), 0, kWindowUnit),
       color_(layout_.color(windowBytes())),
       hostColor_(color_) {
+    color_.base = hostColor_.base = view_ ? view_->base() : pool.base;
     driver::CUdeviceptr at = tables_.base();
     const auto put = [&](const auto& table, auto& onDevice, auto& onHost) {
         if (table.empty()) return;
-        gpu::check(context().api(), context().api().cuMemcpyHtoD(at, table.data(), table.size() * sizeof(table[0])),
-                   "cannot write tables of slices");
+        write(at, table.data(), table.size() * sizeof(table[0]));
         onHost = table.data();
         onDevice = reinterpret_cast<decltype(onHost + 0)>(at);
         at += tableBytes(table);
@@ -82,12 +100,20 @@ Bytes SliceSpace::bytes() const {
     return labels_ == nullptr ? heap.bytes() : layout_.mostBytes();
 }
 
-void SliceSpace::writeBlocks(driver::CUdeviceptr table, std::size_t first, std::size_t count) {
+void SliceSpace::write(driver::CUdeviceptr to, const void* from, Bytes bytes) {
     context().makeCurrent();
-    gpu::check(
-        context().api(),
-        context().api().cuMemcpyHtoD(table + first * sizeof(SpanSize), &blocks_[first], count * sizeof(SpanSize)),
-        "cannot write tables of slices");
+    gpu::check(context().api(), context().api().cuMemcpyHtoD(to, from, bytes), "cannot write tables of slices");
+}
+
+void SliceSpace::writeBlocks(driver::CUdeviceptr table, std::size_t first, std::size_t count) {
+    write(table + first * sizeof blocks_[0], &blocks_[first], count * sizeof blocks_[0]);
+}
+
+/// The same as a module's constants have them.
+void SliceSpace::writeBlocksOf(driver::CUdeviceptr constants, std::size_t first, std::size_t count) {
+    const unsigned each = entryBytes(layout_.largestInversion());
+    const std::vector<std::uint8_t> packed = inEntries(std::span(blocks_).subspan(first, count), each);
+    write(constants + first * each, packed.data(), packed.size());
 }
 
 void SliceSpace::loaded(driver::CUmodule module) {
@@ -95,7 +121,7 @@ void SliceSpace::loaded(driver::CUmodule module) {
     std::size_t bytes = 0;
     context().makeCurrent();
     if (context().api().cuModuleGetGlobal(&table, &bytes, module, kBlocksTable) != driver::CUDA_SUCCESS) return;
-    writeBlocks(table, 0, blocks_.size());
+    writeBlocksOf(table, 0, blocks_.size());
     modules_.emplace(module, table);
 }
 
@@ -109,12 +135,12 @@ void SliceSpace::takeBlocks() {
     while (layout_.blocks() < labels_->size()) layout_.append((*labels_)[layout_.blocks()]);
     const std::size_t count = layout_.blocks() - first;
     if (count == 0) return;
-    const std::vector<SpanSize> now = layout_.addresses(pool_.base, window());
+    const std::vector<std::uint32_t> now = layout_.inversions(windowBytes());
     std::copy_n(now.begin() + static_cast<std::ptrdiff_t>(first), count,
                 blocks_.begin() + static_cast<std::ptrdiff_t>(first));
     // Nobody has addresses there yet, whatever runs now.
     writeBlocks(reinterpret_cast<driver::CUdeviceptr>(color_.blocks), first, count);
-    for (const auto& [module, table] : modules_) writeBlocks(table, first, count);
+    for (const auto& [module, table] : modules_) writeBlocksOf(table, first, count);
     const Bytes begin = layout_.bytesBefore(first);
     heap.add({begin, layout_.bytesBefore(layout_.blocks()) - begin});
 }
@@ -138,46 +164,66 @@ unsigned SliceSpace::colorOf(driver::CUdeviceptr address) const {
 namespace {
 
 constexpr std::uint64_t kWindowUnit = ptx::AccessTranslation::kAlignment;
-constexpr unsigned kEntryShift = 2, kEntry = 1u << kEntryShift;  // of the table of offsets
-static_assert(kEntry == sizeof(*SliceColor::offsets) && sizeof(SliceColor::Chunk) == 8 && sizeof(SpanSize) == 8);
+constexpr unsigned kWord = sizeof(std::uint32_t);
+static_assert(sizeof(SliceColor::Chunk) == 2 * kWord);
+
+/// PTX that puts bits of a register into another, as the byte that entries of a table begin at. No mask: all that are
+/// above.
+std::string entryAt(std::string_view to, std::string_view from, unsigned shift, std::uint32_t mask, unsigned each) {
+    const auto scale = static_cast<unsigned>(std::countr_zero(each));
+    std::string text = fmt::format("mov.b32 {}, {}; ", to, from);
+    if (shift > scale) text = fmt::format("shr.u32 {}, {}, {}; ", to, from, shift - scale);
+    if (shift < scale) text = fmt::format("shl.b32 {}, {}, {}; ", to, from, scale - shift);
+    if (mask != ~0u || scale > 0) text += fmt::format("and.b32 {0}, {0}, {1}; ", to, mask << scale);
+    return text;
+}
 
 /// A table as device code reads it. Neighbours cannot disturb constants: SMs have a cache for them alone,
 /// while what falls out of L1 comes from slices that are anybody's.
 class DeviceTable {
   public:
-    /// Goes to constant memory, declared in `constants`, if `left` bytes are enough; without values if it is written
-    /// later.
-    DeviceTable(const char* name, std::span<const std::uint32_t> words, const void* global, std::string& constants,
-                Bytes& left, bool writtenLater = false)
-        : name_(name), global_(reinterpret_cast<std::uintptr_t>(global)) {
-        if (words.empty() || words.size_bytes() > left) return;
+    /// Goes to constant memory, declared in `constants`, in entries as small as `largest` allows, if `left` bytes are
+    /// enough; without values if it is written later. Entries in global memory are words.
+    DeviceTable(std::string name, std::span<const std::uint32_t> table, std::uint32_t largest, const void* global,
+                std::string& constants, Bytes& left, bool writtenLater = false)
+        : name_(std::move(name)), global_(reinterpret_cast<std::uintptr_t>(global)) {
+        const unsigned each = entryBytes(largest);
+        if (table.empty() || table.size() * each > left) return;
         constant_ = true;
-        left -= words.size_bytes();
-        constants += fmt::format(".const .align 8 .b32 {}[{}]", name, words.size());
-        constants += writtenLater ? ";\n" : fmt::format(" = {{{}}};\n", fmt::join(words, ","));
+        each_ = each;
+        left -= table.size() * each;
+        constants += fmt::format(".const .align 8 .b{} {}[{}]", 8 * each, name_, table.size());
+        constants += writtenLater ? ";\n" : fmt::format(" = {{{}}};\n", fmt::join(table, ","));
     }
-    /// `byte` is a register; so many bytes behind it.
-    std::string load(std::string_view what, std::string_view byte, Bytes behind = 0) const {
+    /// Bytes of an entry.
+    unsigned each() const { return each_; }
+    /// `byte` is a register.
+    std::string load(std::string_view to, std::string_view byte) const { return loadAs(8 * each_, to, byte); }
+    std::string loadPair(std::string_view to, std::string_view byte) const { return loadAs(0, to, byte); }
+
+  private:
+    std::string loadAs(unsigned bits, std::string_view to, std::string_view byte) const {
+        const std::string type = bits == 0 ? "v2.u32" : fmt::format("u{}", bits);
         if (constant_)
             return fmt::format(
                 "mov.u64 %bulkhead_t, {}; cvt.u64.u32 %bulkhead_v, {}; add.u64 %bulkhead_v, %bulkhead_v, %bulkhead_t; "
-                "ld.const.{}, [%bulkhead_v+{}]; ",
-                name_, byte, what, behind);
+                "ld.const.{} {}, [%bulkhead_v]; ",
+                name_, byte, type, to);
         // Tables begin at a multiple of 4 GB, so that an address needs no addition.
         return fmt::format(
-            "mov.b32 %bulkhead_w4, {}; mov.b64 %bulkhead_v, {{{}, %bulkhead_w4}}; ld.global.nc.{}, [%bulkhead_v+{}]; ",
-            global_ / kWindowUnit, byte, what, global_ % kWindowUnit + behind);
+            "mov.b32 %bulkhead_w4, {}; mov.b64 %bulkhead_v, {{{}, %bulkhead_w4}}; ld.global.nc.{} {}, "
+            "[%bulkhead_v+{}]; ",
+            global_ / kWindowUnit, byte, type, to, global_ % kWindowUnit);
     }
 
-  private:
-    const char* name_;
+    std::string name_;
     std::uintptr_t global_;
     bool constant_ = false;
+    unsigned each_ = kWord;
 };
 
-template <class T>
-std::span<const std::uint32_t> wordsOf(std::span<const T> table) {
-    return {reinterpret_cast<const std::uint32_t*>(table.data()), table.size_bytes() / sizeof(std::uint32_t)};
+std::uint32_t largestOf(std::span<const std::uint32_t> table) {
+    return table.empty() ? 0 : *std::max_element(table.begin(), table.end());
 }
 
 }  // namespace
@@ -186,56 +232,68 @@ ptx::AccessTranslation SliceSpace::translation(Bytes constantBytes) const {
     ptx::AccessTranslation t;
     t.base = window();
     t.bytes = windowBytes();
+    t.seesBase = window() % windowBytes() != 0;
     t.declarations = ".reg .b32 %bulkhead_w<5>; .reg .b64 %bulkhead_v, %bulkhead_t;";
-    const DeviceTable offsets("bulkhead_offsets", std::span(layout_.offsets()), color_.offsets, t.constants,
-                              constantBytes);
-    const DeviceTable list("bulkhead_list", wordsOf(std::span(layout_.list())), color_.list, t.constants,
-                           constantBytes);
-    const DeviceTable blocks(kBlocksTable, wordsOf(std::span(blocks_)), color_.blocks, t.constants, constantBytes,
-                             true);
-    t.translate = [=, c = color_, wide = windowBytes() > kWindowUnit,
-                   last = (windowBytes() >> color_.unitShift) * kEntry - 1](const auto& r) {
-        // w0: the unit, in bytes of the table of offsets; w1: its chunk, then its turn.
+    std::vector<DeviceTable> parts;
+    std::span<const std::uint32_t> offsets = layout_.offsets();
+    const unsigned* onDevice = color_.offsets;
+    for (unsigned part = 0; part < color_.parts; ++part) {
+        const std::size_t entries = std::size_t{1} << color_.part[part].bits;
+        parts.emplace_back(fmt::format("bulkhead_part{}", part), offsets.first(entries),
+                           largestOf(offsets.first(entries)), onDevice, t.constants, constantBytes);
+        offsets = offsets.subspan(entries);
+        onDevice += entries;
+    }
+    std::vector<std::uint32_t> words;
+    for (const SliceColor::Chunk& chunk : layout_.list()) words.insert(words.end(), {chunk.place, chunk.within});
+    const DeviceTable list("bulkhead_list", words, ~0u, color_.list, t.constants, constantBytes);
+    const DeviceTable blocks(kBlocksTable, blocks_, layout_.largestInversion(), color_.blocks, t.constants,
+                             constantBytes, true);
+    const bool farther =
+        layout_.reachOf(windowBytes()) >> (color_.blockShift - color_.pieceShift + color_.pieceBytes) > blocks_.size();
+    t.translate = [=, c = color_](const auto& r) {
+        // w0: the unit; w1: its turn.
         std::string text =
-            wide ? fmt::format("shf.r.clamp.b32 %bulkhead_w0, {}, {}, {}; and.b32 %bulkhead_w0, %bulkhead_w0, {}; ",
-                               r.low, r.high, c.unitShift - kEntryShift, last)
-                 : fmt::format("shr.u32 %bulkhead_w0, {}, {}; ", r.low, c.unitShift - kEntryShift);
-        text += fmt::format("shr.u32 %bulkhead_w1, %bulkhead_w0, {}; ", c.chunkShift + kEntryShift);
-        if (c.list != nullptr) text += "mov.b32 %bulkhead_w2, %bulkhead_w1; ";
-        if (c.served > 1) text += fmt::format("mul.hi.u32 %bulkhead_w1, %bulkhead_w1, {}; ", c.magic);
+            fmt::format("shf.r.clamp.b32 %bulkhead_w0, {}, {}, {}; and.b32 %bulkhead_w0, %bulkhead_w0, {}; ", r.low,
+                        r.high, c.unitShift, c.unitMask);
+        text += c.turnUnits > 1 ? fmt::format("mul.hi.u32 %bulkhead_w1, %bulkhead_w0, {}; ", c.magic)
+                                : "mov.b32 %bulkhead_w1, %bulkhead_w0; ";
         if (c.magicShift > 32) text += fmt::format("shr.u32 %bulkhead_w1, %bulkhead_w1, {}; ", c.magicShift - 32);
-        // w0: its place among the units of the row; w3: the bits that its kind inverts.
+        // w0: its place; w3: what is inverted.
         if (c.list == nullptr) {
-            text += fmt::format("mad.lo.u32 %bulkhead_w0, %bulkhead_w1, {}, %bulkhead_w0; mov.b32 %bulkhead_w3, {}; ",
-                                (c.turnUnits - (c.served << c.chunkShift)) * kEntry, c.kind);
+            text +=
+                fmt::format("mad.lo.u32 %bulkhead_w0, %bulkhead_w1, {}, %bulkhead_w0; ", c.turnPlaces - c.turnUnits);
         } else {
-            text += fmt::format(
-                "mad.lo.s32 %bulkhead_w2, %bulkhead_w1, -{}, %bulkhead_w2; shl.b32 %bulkhead_w2, %bulkhead_w2, 3; "
-                "and.b32 %bulkhead_w0, %bulkhead_w0, {}; mad.lo.u32 %bulkhead_w0, %bulkhead_w1, {}, %bulkhead_w0; {}"
-                "mad.lo.u32 %bulkhead_w0, %bulkhead_w2, {}, %bulkhead_w0; ",
-                c.served, (kEntry << c.chunkShift) - 1, c.turnUnits * kEntry,
-                list.load("v2.u32 {%bulkhead_w2, %bulkhead_w3}", "%bulkhead_w2"), kEntry);
+            text += fmt::format("mad.lo.s32 %bulkhead_w0, %bulkhead_w1, -{}, %bulkhead_w0; ", c.turnUnits) +
+                    entryAt("%bulkhead_w2", "%bulkhead_w0", c.chunkShift, ~0u, 2 * kWord) +
+                    fmt::format(
+                        "and.b32 %bulkhead_w0, %bulkhead_w0, {}; mad.lo.u32 %bulkhead_w0, %bulkhead_w1, {}, "
+                        "%bulkhead_w0; {}add.u32 %bulkhead_w0, %bulkhead_w0, %bulkhead_w2; ",
+                        (1u << c.chunkShift) - 1, c.turnPlaces,
+                        list.loadPair("{%bulkhead_w2, %bulkhead_w3}", "%bulkhead_w2"));
         }
-        // w3: its offset in its block.
-        for (unsigned part = 0; part < SliceColor::kParts; ++part) {
-            const unsigned below = part * c.partShift, left = c.blockShift > below ? c.blockShift - below : 0;
-            if (left == 0) continue;
-            if (part > 0) text += fmt::format("shr.u32 %bulkhead_w1, %bulkhead_w0, {}; ", below);
-            text += fmt::format("and.b32 %bulkhead_w1, {}, {}; ", part > 0 ? "%bulkhead_w1" : "%bulkhead_w0",
-                                ((1u << std::min(c.partShift, left)) - 1) * kEntry) +
-                    offsets.load("u32 %bulkhead_w2", "%bulkhead_w1", Bytes{part} << (c.partShift + kEntryShift)) +
+        if (farther) {
+            text += fmt::format("shr.u32 %bulkhead_w1, %bulkhead_w0, {}; min.u32 %bulkhead_w1, %bulkhead_w1, {}; ",
+                                c.blockShift, c.lastBlock);
+            text += entryAt("%bulkhead_w1", "%bulkhead_w1", 0, ~0u, blocks.each());
+        } else {
+            text += entryAt("%bulkhead_w1", "%bulkhead_w0", c.blockShift, ~0u, blocks.each());
+        }
+        text += blocks.load(c.list == nullptr ? "%bulkhead_w3" : "%bulkhead_w2", "%bulkhead_w1");
+        if (c.list != nullptr) text += "xor.b32 %bulkhead_w3, %bulkhead_w3, %bulkhead_w2; ";
+        for (unsigned part = 0; part < c.parts; ++part)
+            text += entryAt("%bulkhead_w1", "%bulkhead_w0", c.part[part].shift, (1u << c.part[part].bits) - 1,
+                            parts[part].each()) +
+                    parts[part].load("%bulkhead_w2", "%bulkhead_w1") +
                     "xor.b32 %bulkhead_w3, %bulkhead_w3, %bulkhead_w2; ";
-        }
         return text +
                fmt::format(
-                   "shr.u32 %bulkhead_w0, %bulkhead_w0, {}; min.u32 %bulkhead_w0, %bulkhead_w0, {}; "
-                   "shl.b32 %bulkhead_w0, %bulkhead_w0, 3; ",
-                   c.blockShift + kEntryShift, c.lastBlock) +
-               blocks.load("v2.u32 {%bulkhead_w1, %bulkhead_w2}", "%bulkhead_w0") +
-               fmt::format(
+                   "shr.u32 %bulkhead_w0, %bulkhead_w0, {}; mov.u64 %bulkhead_t, {}; "
+                   "mad.wide.u32 %bulkhead_v, %bulkhead_w0, {}, %bulkhead_t; "
+                   "mov.b64 {{%bulkhead_w1, %bulkhead_w2}}, %bulkhead_v; shl.b32 %bulkhead_w3, %bulkhead_w3, {}; "
                    "xor.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w3; and.b32 %bulkhead_w3, {}, {}; "
                    "or.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w3; ",
-                   r.low, (1u << c.unitShift) - 1) +
+                   c.pieceShift, c.base, 1u << c.pieceBytes, c.withinShift, r.low, c.ownBytes) +
                r.moved("%bulkhead_w1", "%bulkhead_w2", "%bulkhead_v");
     };
     return t;

@@ -140,8 +140,11 @@ void findSlices(WalledGpuState& walled) {
 void takePool(WalledGpuState& walled) {
     if (walled.options.blocks) {
         walled.row = walled.survey->row;
-        const Bytes most = SideSpace::reservedBytes(walled.options.blocks->bytes());
-        walled.pool = std::make_unique<PagePool>(walled.gpu, PagePool::Blocks{walled.row.blockBytes(), most});
+        const Bytes each = walled.row.blockBytes(), most = walled.options.blocks->bytes();
+        const Bytes reach = walled.options.coloring == Coloring::slices
+                                ? SliceLayout::reachOfAny(walled.survey->slices->hash, each, most)
+                                : SideSpace::reservedBytes(most);
+        walled.pool = std::make_unique<PagePool>(walled.gpu, PagePool::Blocks{each, reach});
         return;
     }
     const Bytes bytes = walled.options.memory / PagePool::kPageBytes * PagePool::kPageBytes;
@@ -316,7 +319,8 @@ std::shared_ptr<ColorSpace> WalledGpu::spaceOf(const std::vector<unsigned>& colo
         };
         space = std::make_shared<SliceSpace>(walled.gpu, pool, layout, walled.labels);
     } else {
-        space = std::make_shared<SliceSpace>(walled.gpu, pool, walled.hash, walled.labels, colors);
+        space = std::make_shared<SliceSpace>(walled.gpu, *walled.pool, used,
+                                             SliceLayout(walled.hash, walled.labels, colors));
     }
     walled.usedColors.insert(colors.begin(), colors.end());
     walled.spaces[colors] = space;

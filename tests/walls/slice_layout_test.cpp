@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "base/error.h"
@@ -19,7 +20,7 @@ namespace {
 using dissect::PageLabel;
 using dissect::ResidueHash;
 
-constexpr SpanSize kPool = 0x7f00'0200'0000, kNowhere = 0x7e00'0000'0000;
+constexpr SpanSize kPool = 0x7f00'0200'0000;
 constexpr Bytes kPage = PagePool::kPageBytes, kRow = 4_GiB;
 
 /// Independent parities of offset bits from `unitShift` on.
@@ -63,16 +64,25 @@ unsigned sliceAt(const ResidueHash& hash, const std::vector<PageLabel>& pages, B
 /// A layout with its tables.
 struct Row {
     SliceLayout layout;
-    std::vector<SpanSize> blocks;
+    std::size_t perBlock;
+    std::vector<std::uint32_t> blocks;
     SliceColor color;
 
     Row(const ResidueHash& hash, const std::vector<PageLabel>& labels, const std::vector<unsigned>& slices)
-        : Row(SliceLayout(hash, labels, slices)) {}
-    explicit Row(SliceLayout made)
-        : layout(std::move(made)), blocks(layout.addresses(kPool, kNowhere)), color(layout.color(kRow)) {
+        : Row(SliceLayout(hash, labels, slices), 1) {}
+    Row(SliceLayout made, std::size_t pagesPerBlock)
+        : layout(std::move(made)), perBlock(pagesPerBlock), blocks(layout.inversions(kRow)), color(layout.color(kRow)) {
+        color.base = kPool;
         color.offsets = layout.offsets().data();
         color.blocks = blocks.data();
         color.list = layout.list().empty() ? nullptr : layout.list().data();
+    }
+    /// Where in the pages an offset of the row is, one page after the other; none where nothing is.
+    std::optional<Bytes> at(Bytes offset) const {
+        const Bytes real = color.address(offset) - kPool, block = perBlock * kPage;
+        EXPECT_LT(real, layout.reachOf(kRow)) << offset;
+        if (real / block >= layout.places().size() || !layout.places()[real / block]) return std::nullopt;
+        return *layout.places()[real / block] * block + real % block;
     }
 };
 
@@ -84,24 +94,25 @@ void expectExact(const ResidueHash& hash, const std::vector<PageLabel>& pages, c
     std::vector<bool> met(pages.size() * kPage / unit, false);
     for (const ColoredHeap::Piece& piece : pieces)
         for (Bytes offset = piece.offset; offset < piece.offset + piece.bytes; offset += unit) {
-            const Bytes at = row.color.address(offset) - kPool;
-            ASSERT_LT(at, pages.size() * kPage) << offset;
-            ASSERT_EQ(at % unit, 0u) << offset;
-            ASSERT_EQ(row.color.address(offset + unit - 1) - kPool, at + unit - 1) << offset;
-            const unsigned slice = sliceAt(hash, pages, at);
+            const auto at = row.at(offset);
+            ASSERT_TRUE(at) << offset;
+            ASSERT_LT(*at, pages.size() * kPage) << offset;
+            ASSERT_EQ(*at % unit, 0u) << offset;
+            ASSERT_EQ(row.at(offset + unit - 1), *at + unit - 1) << offset;
+            const unsigned slice = sliceAt(hash, pages, *at);
             ASSERT_TRUE(wanted.count(slice)) << offset;
             ASSERT_EQ(row.layout.sliceOf(offset), slice) << offset;
-            ASSERT_FALSE(met[at / unit]) << "two offsets have the same memory: " << offset;
-            met[at / unit] = true;
+            ASSERT_FALSE(met[*at / unit]) << "two offsets have the same memory: " << offset;
+            met[*at / unit] = true;
         }
     for (std::size_t u = 0; u < met.size(); ++u)
         ASSERT_EQ(met[u], wanted.count(sliceAt(hash, pages, u * unit)) != 0) << "unit " << u << " of the pool";
     Random random(3);
     for (int i = 0; i < 2000; ++i) {
-        const SpanSize real = row.color.address(random.below(kRow));
-        if (real - kNowhere < kRow) continue;
-        ASSERT_LT(real - kPool, pages.size() * kPage);
-        ASSERT_TRUE(wanted.count(sliceAt(hash, pages, real - kPool)));
+        const auto at = row.at(random.below(kRow));
+        if (!at) continue;
+        ASSERT_LT(*at, pages.size() * kPage);
+        ASSERT_TRUE(wanted.count(sliceAt(hash, pages, *at)));
     }
 }
 
@@ -224,7 +235,7 @@ TEST(SliceLayouts, RowsGrowByBlocks) {
             EXPECT_GT(layout.bytesBefore(block + 1), before);
             before = layout.bytesBefore(block + 1);
         }
-        expectExact(hash, pages, slices, Row(layout), {{0, before}});
+        expectExact(hash, pages, slices, Row(layout, perBlock), {{0, before}});
         PageLabel other;
         other.addend = (layout.kindAt(count) + 1) % modulus;
         EXPECT_THROW(layout.append(other), Error) << "a block of another kind";
@@ -241,12 +252,13 @@ TEST(SliceLayouts, ReciprocalsAreExactForRowsOfAnySize) {
             std::iota(slices.begin(), slices.end(), 0u);
             if (row > kRow && row / count > 3_GiB) continue;  // more than a GPU has
             const SliceColor color = SliceLayout(hash, pages, slices).color(row);
-            const std::uint64_t turns = (row >> 10) / count;
+            const std::uint64_t units = row >> 8, perTurn = count * 4, turns = units / perTurn;
+            ASSERT_EQ(color.turnUnits, perTurn);
             // Quotients go wrong just before a multiple, if anywhere, and at the end first.
             for (std::uint64_t turn = 1; turn <= turns; turn += 1 + turns / 1000)
-                for (const std::uint64_t chunk : {turn * count - 1, turn * count})
-                    ASSERT_EQ(chunk * color.magic >> color.magicShift, chunk / count) << chunk << " / " << count;
-            ASSERT_EQ((turns * count - 1) * color.magic >> color.magicShift, turns - 1) << count;
+                for (const std::uint64_t unit : {turn * perTurn - 1, turn * perTurn})
+                    ASSERT_EQ(unit * color.magic >> color.magicShift, unit / perTurn) << unit << " / " << perTurn;
+            ASSERT_EQ((turns * perTurn - 1) * color.magic >> color.magicShift, turns - 1) << count;
         }
 }
 

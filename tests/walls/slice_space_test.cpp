@@ -65,14 +65,32 @@ struct Fixture {
         return labels;
     }
     std::unique_ptr<SliceSpace> space(const std::vector<unsigned>& slices) {
-        const ColorSpace::Pool from{pool.base(), pool.bytes(), false};
-        return std::make_unique<SliceSpace>(gpu, from, hashOf(map), labels(), slices);
+        return std::make_unique<SliceSpace>(gpu, pool, false, SliceLayout(hashOf(map), labels(), slices));
     }
 };
 
 TEST(SliceSpaces, UnitsAreAsLargeAsTheHashAllows) {
     Fixture f;
     EXPECT_EQ(SliceLayout::unitShift(hashOf(f.map)), 8u) << "bit 8 is the lowest that any parity takes";
+}
+
+/// What an access costs there depends on it.
+TEST(SliceSpaces, BlocksOfAnH200NeedTwoTablesOfBytes) {
+    Fixture f;
+    std::vector<dissect::PageLabel> inBlock;
+    for (std::uint64_t page = 0; page < 16; ++page) inBlock.push_back(labelOf(f.map, page * PagePool::kPageBytes));
+    std::vector<unsigned> quarter(23);
+    std::iota(quarter.begin(), quarter.end(), 47u);
+    const SliceLayout layout(hashOf(f.map), inBlock, quarter, 128_GiB);
+    const SliceColor color = layout.color(32_GiB);
+    // Parities of an index have bits 10 to 16 of an address, and bits from 17 on are the index's own.
+    EXPECT_EQ(color.pieceBytes, 17u);
+    EXPECT_EQ(color.ownBytes, 1023u);
+    ASSERT_EQ(color.parts, 2u);
+    EXPECT_EQ(color.part[0].bits, 8u);
+    EXPECT_EQ(color.part[1].bits, 8u);
+    EXPECT_LT(*std::max_element(layout.offsets().begin(), layout.offsets().end()), 256u);
+    EXPECT_TRUE(layout.list().empty());
 }
 
 TEST(SliceSpaces, EveryByteIsOnItsSlices) {
@@ -117,8 +135,8 @@ class SliceTranslations : public testing::TestWithParam<Case> {
     static constexpr driver::CUdeviceptr kPool = 0x7f00'0020'0000;
     gpu::Gpu gpu_ = gpu::Gpu::open("sim:h200");
     dissect::ResidueHash hash_ = hashOf(gpu_.profile()->map);
-    SliceSpace space_{
-        gpu_, {kPool, GetParam().pool, false}, hash_, labelsOf(hash_, GetParam().pool), GetParam().slices};
+    SliceLayout layout_{hash_, labelsOf(hash_, GetParam().pool), GetParam().slices};
+    SliceSpace space_{gpu_, {kPool, GetParam().pool, false}, layout_};
 };
 
 TEST_P(SliceTranslations, DeviceAndHostAgree) {
@@ -143,15 +161,18 @@ TEST_P(SliceTranslations, NoOffsetLeadsToAnotherSlice) {
     for (int i = 0; i < 300; ++i)
         offsets.push_back(window == ptx::AccessTranslation::kAlignment ? random.below(window) : random.next());
     const auto labels = labelsOf(hash_, GetParam().pool);
+    unsigned mapped = 0;
     for (const std::uint64_t real : byDevice(gpu_, space_, offsets, false, GetParam().constantBytes)) {
-        if (real - space_.window() < window) continue;  // where nothing is mapped
-        ASSERT_LT(real - kPool, GetParam().pool);
-        const Bytes offset = (real - kPool) % PagePool::kPageBytes;
-        const dissect::PageLabel& label = labels[(real - kPool) / PagePool::kPageBytes];
+        ASSERT_LT(real - kPool, layout_.reachOf(window));
+        const Bytes offset = (real - kPool) % PagePool::kPageBytes, place = (real - kPool) / PagePool::kPageBytes;
+        if (place >= layout_.places().size() || !layout_.places()[place]) continue;  // where nothing is mapped
+        ++mapped;
+        const dissect::PageLabel& label = labels[*layout_.places()[place]];
         const unsigned slice = hash_.residue(offset, label) + 47 * hash_.group(offset, label);
         const std::vector<unsigned>& own = GetParam().slices;
         ASSERT_TRUE(std::find(own.begin(), own.end(), slice) != own.end()) << slice;
     }
+    EXPECT_TRUE(mapped > 0 || space_.bytes() < window / 16);
 }
 
 const std::vector<unsigned> kRun = {53, 54, 55, 56, 57, 58, 59}, kRoundTheEnd = {0, 1, 2, 45, 46},

@@ -94,40 +94,56 @@ struct SideColorOf {
 using SideColor = SideColorOf<1>;
 
 /// The same for memory of some slices of the L2. Slices repeat after so many chunks of a row, a turn, of which the
-/// color has some. Chunks fill blocks, and tables tell where a block is and where a chunk's units are in it: each part
-/// of a unit's number in its block inverts bits of an offset.
+/// color has some: so a division tells a unit's place among all units. Where a place is in memory follows from its
+/// bits: the upper ones count pieces that follow each other, and tables tell what is inverted in a piece, one for each
+/// part of the bits and one for the blocks that memory comes in.
 struct SliceColor {
-    static constexpr int kParts = 3;
-    /// One of a turn that the color has: its first unit, and the bits of offsets that its kind inverts.
+    static constexpr int kParts = 4;
+    /// Of a place.
+    struct Part {
+        unsigned shift, bits;
+    };
+    /// One of a turn that the color has: its first place in the turn, and what its kind inverts.
     struct Chunk {
-        unsigned unit, kind;
+        unsigned place, within;
     };
 
-    const unsigned* offsets = nullptr;   ///< that parts of a unit's number stand for, part by part
-    const SpanSize* blocks = nullptr;    ///< addresses, with the bits that are inverted in a block
-    const Chunk* list = nullptr;         ///< of a turn; null where the color has the first chunks of each
-    unsigned lastBlock = 0;              ///< at which and after which there is nothing
-    unsigned kind = 0;                   ///< of all of the color's chunks, where there is no list
-    unsigned unitShift = 0;              ///< a unit has 2^unitShift bytes,
-    unsigned chunkShift = 0;             ///< a chunk 2^chunkShift units,
-    unsigned blockShift = 0;             ///< a block 2^blockShift units of the row
-    unsigned partShift = 0;              ///< bits of a part
-    unsigned served = 1, turnUnits = 1;  ///< chunks of a turn that the color has, and units of all of its chunks
-    unsigned magic = 0, magicShift = 0;  ///< chunk x magic >> magicShift is chunk / served
+    SpanSize base = 0;                  ///< of the memory
+    const unsigned* offsets = nullptr;  ///< what parts of a place invert, part by part, in 2^withinShift bytes
+    const unsigned* blocks = nullptr;   ///< and what each block does
+    const Chunk* list = nullptr;        ///< of a turn; null where the color has the first chunks of each
+    Part part[kParts] = {};             ///< the first `parts` of them
+    unsigned parts = 0, withinShift = 0;
+    unsigned unitShift = 0, unitMask = 0;  ///< a unit has 2^unitShift bytes; so many has the row at most
+    unsigned ownBytes = 0;                 ///< a mask: bits of an offset that are the address's own
+    unsigned chunkShift = 0;               ///< a chunk has 2^chunkShift units,
+    unsigned blockShift = 0;               ///< a block 2^blockShift places,
+    unsigned pieceShift = 0;               ///< and a piece 2^pieceShift, in 2^pieceBytes bytes
+    unsigned pieceBytes = 0;
+    unsigned lastBlock = 0;                  ///< of the table
+    unsigned turnUnits = 1, turnPlaces = 1;  ///< units of a turn that the color has, and places of all of its chunks
+    unsigned magic = 0, magicShift = 0;      ///< unit x magic >> magicShift is unit / turnUnits
 
     BULKHEAD_VIEW SpanSize address(SpanSize offset) const {
-        const unsigned unit = static_cast<unsigned>(offset >> unitShift), chunk = unit >> chunkShift;
-        const unsigned turn = static_cast<unsigned>(SpanSize{chunk} * magic >> magicShift);
-        unsigned place = turn * (turnUnits - (served << chunkShift)) + unit, within = kind;
+        const unsigned unit = static_cast<unsigned>(offset >> unitShift) & unitMask;
+        const unsigned turn = static_cast<unsigned>(SpanSize{unit} * magic >> magicShift);
+        unsigned place = turn * (turnPlaces - turnUnits) + unit, within = 0;
         if (list != nullptr) {
-            const Chunk found = list[chunk - turn * served];
-            place = turn * turnUnits + found.unit + (unit & ((1u << chunkShift) - 1));
-            within = found.kind;
+            const unsigned inTurn = unit - turn * turnUnits;
+            const Chunk found = list[inTurn >> chunkShift];
+            place = turn * turnPlaces + found.place + (inTurn & ((1u << chunkShift) - 1));
+            within = found.within;
         }
-        const unsigned block = place >> blockShift, part = (1u << partShift) - 1;
-        unsigned left = place & ((1u << blockShift) - 1);
-        for (unsigned i = 0; i < kParts; ++i, left >>= partShift) within ^= offsets[(i << partShift) + (left & part)];
-        return (blocks[block < lastBlock ? block : lastBlock] ^ within) | (offset & ((SpanSize{1} << unitShift) - 1));
+        const unsigned block = place >> blockShift;
+        within ^= blocks[block < lastBlock ? block : lastBlock];
+        const unsigned* table = offsets;
+        for (unsigned i = 0; i < parts; ++i) {
+            const unsigned count = 1u << part[i].bits;
+            within ^= table[place >> part[i].shift & (count - 1)];
+            table += count;
+        }
+        const SpanSize piece = SpanSize{place >> pieceShift} << pieceBytes;
+        return ((base + piece) ^ (SpanSize{within} << withinShift)) | (offset & ownBytes);
     }
 };
 
