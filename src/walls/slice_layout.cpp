@@ -96,6 +96,10 @@ std::vector<SliceColor::Part> partsOf(unsigned from, unsigned to) {
 
 }  // namespace
 
+PageLabel invertedByEither(const PageLabel& a, const PageLabel& b) {
+    return {a.groupFlips | b.groupFlips, a.flips | b.flips, 0};
+}
+
 unsigned SliceLayout::unitShift(const ResidueHash& hash) {
     Mask used = 0;
     for (const Mask group : hash.groups) used |= group;
@@ -118,7 +122,9 @@ SliceLayout::SliceLayout(const ResidueHash& hash, const std::vector<PageLabel>& 
     : hash_(hash), unitShift_(unitShift(hash)) {
     if (pages.empty()) throw Error("no memory of these slices: take more");
     findPatterns(hash);
-    makeOffsets({{}});
+    PageLabel any;
+    for (const PageLabel& page : pages) any = invertedByEither(any, page);
+    makeOffsets({{}}, any);
     std::vector<std::size_t> pagesOf(kinds(hash), 0);
     for (const PageLabel& page : pages) ++pagesOf[kindOf(hash, page)];
     const std::uint32_t start = bestStart(pagesOf, std::uint64_t{1} << indexBits_);
@@ -126,7 +132,7 @@ SliceLayout::SliceLayout(const ResidueHash& hash, const std::vector<PageLabel>& 
     placePages(pages, start);
 }
 
-SliceLayout::SliceLayout(const ResidueHash& hash, const std::vector<PageLabel>& inBlock,
+SliceLayout::SliceLayout(const ResidueHash& hash, const std::vector<PageLabel>& inBlock, const PageLabel& any,
                          const std::vector<unsigned>& slices, Bytes mostBytes)
     : hash_(hash),
       unitShift_(unitShift(hash)),
@@ -134,7 +140,7 @@ SliceLayout::SliceLayout(const ResidueHash& hash, const std::vector<PageLabel>& 
       mostBlocks_(mostBytes / (inBlock.size() * PagePool::kPageBytes)) {
     if (!std::has_single_bit(inBlock.size())) throw Error("blocks of {} pages", inBlock.size());
     findPatterns(hash);
-    makeOffsets(inBlock);
+    makeOffsets(inBlock, any);
     serve(slices, hash, 0);
 }
 
@@ -149,8 +155,10 @@ void SliceLayout::append(const PageLabel& label) {
 }
 
 void SliceLayout::put(const PageLabel& label, std::size_t block) {
+    const auto inversion = static_cast<std::uint32_t>(inverted(label) >> withinShift_);
+    if ((inversion & ~inversionBits_) != 0) throw Error("a block that inverts more than any was known to");
     places_.emplace_back(block);
-    inversions_.push_back(static_cast<std::uint32_t>(inverted(label) >> withinShift_));
+    inversions_.push_back(inversion);
 }
 
 Bytes SliceLayout::poolBytesFor(Bytes more) const {
@@ -191,7 +199,7 @@ void SliceLayout::findPatterns(const ResidueHash& hash) {
             if ((offset & unit & (~unit + 1)) != 0) offset ^= unit;
 }
 
-void SliceLayout::makeOffsets(const std::vector<PageLabel>& inBlock) {
+void SliceLayout::makeOffsets(const std::vector<PageLabel>& inBlock, const PageLabel& any) {
     std::vector<Mask> ofBit = ofUnit_;
     ofBit.insert(ofBit.end(), ofParity_.begin(), ofParity_.begin() + indexBits_);
     const auto ofPage = [&](std::size_t page) { return page * PagePool::kPageBytes ^ inverted(inBlock[page]); };
@@ -204,6 +212,8 @@ void SliceLayout::makeOffsets(const std::vector<PageLabel>& inBlock) {
     for (std::size_t bit = 0; bit < ofUnit_.size() && (ofBit[bit] >> ownBits_ & 1) != 0; ++bit)
         ofBit[bit] ^= Mask{1} << ownBits_++;
     makeParts(std::move(ofBit));
+    for (std::uint64_t pattern = patternOf(any); pattern != 0; pattern &= pattern - 1)
+        inversionBits_ |= static_cast<std::uint32_t>(ofParity_[std::countr_zero(pattern)] >> withinShift_);
 }
 
 /// Tables for what bits of a place stand for.
@@ -273,12 +283,16 @@ void SliceLayout::serve(const std::vector<unsigned>& slices, const ResidueHash& 
     }
 }
 
-/// Where in a page the parities are odd that its label inverts.
-Bytes SliceLayout::inverted(const PageLabel& label) const {
+std::uint64_t SliceLayout::patternOf(const PageLabel& label) const {
     std::uint64_t pattern = label.flips;
     for (std::size_t i = 0; i < kinds_.size(); ++i)
         pattern |= std::uint64_t{label.groupFlips >> kinds_[i] & 1} << (indexBits_ + i);
-    const Bytes offset = sumOf(ofParity_, pattern);
+    return pattern;
+}
+
+/// Where in a page the parities are odd that its label inverts.
+Bytes SliceLayout::inverted(const PageLabel& label) const {
+    const Bytes offset = sumOf(ofParity_, patternOf(label));
     if (hash_.patternOf(offset) != label.flips || hash_.group(offset, {}) != label.groupFlips)
         throw Error("a page's slices contradict the map: it was made by another GPU or another driver");
     return offset;
@@ -381,10 +395,11 @@ std::vector<std::uint32_t> SliceLayout::inversions(Bytes windowBytes) const {
     return all;
 }
 
-std::uint32_t SliceLayout::largestInversion() const {
-    Mask used = 0;
-    for (const Mask offset : ofParity_) used |= offset;
-    return static_cast<std::uint32_t>(used >> withinShift_);
+bool SliceLayout::staysInPiece() const {
+    std::uint64_t bits = inversionBits_;
+    for (const std::uint32_t offset : offsets_) bits |= offset;
+    for (const SliceColor::Chunk& chunk : list_) bits |= chunk.within;
+    return bits << withinShift_ >> (pieceShift_ + unitShift_ + kindBits()) == 0;
 }
 
 }  // namespace bulkhead::walls

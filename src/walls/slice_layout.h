@@ -11,6 +11,9 @@
 
 namespace bulkhead::walls {
 
+/// What two labels invert together.
+dissect::PageLabel invertedByEither(const dissect::PageLabel&, const dissect::PageLabel&);
+
 /// A row of addresses that holds the memory of some slices and nothing else, and where in memory each of its bytes is.
 ///
 /// Parities of address bits tell the slice of a unit, the bytes that lie together on one slice. Units of a page with
@@ -32,9 +35,9 @@ class SliceLayout {
     SliceLayout(const dissect::ResidueHash&, const std::vector<dissect::PageLabel>& pages,
                 const std::vector<unsigned>& slices);
     /// A row without memory yet, for blocks of so many pages as `inBlock` has: what a page's place adds to the label of
-    /// its block, which is that of the first page.
+    /// its block, which is that of the first page, and inverts nothing but what `inverted` does.
     SliceLayout(const dissect::ResidueHash&, const std::vector<dissect::PageLabel>& inBlock,
-                const std::vector<unsigned>& slices, Bytes mostBytes);
+                const dissect::PageLabel& inverted, const std::vector<unsigned>& slices, Bytes mostBytes);
     /// Blocks are of so many kinds, which take turns in a row,
     static unsigned kinds(const dissect::ResidueHash&);
     /// by their labels.
@@ -60,8 +63,10 @@ class SliceLayout {
     const std::vector<SliceColor::Chunk>& list() const { return list_; }
     /// What each block inverts, also those to come, as far as a window leads if that is not too far.
     std::vector<std::uint32_t> inversions(Bytes windowBytes) const;
-    /// The largest that such a table can have.
-    std::uint32_t largestInversion() const;
+    /// Bits that any entry of such a table can have,
+    std::uint32_t inversionBits() const { return inversionBits_; }
+    /// and whether all that tables invert together lies within a piece.
+    bool staysInPiece() const;
     /// Which page or block is in which place; none where nothing is.
     const std::vector<std::optional<std::size_t>>& places() const { return places_; }
     /// Addresses from the beginning of memory on that offsets in a window can lead to,
@@ -81,7 +86,8 @@ class SliceLayout {
         unsigned slice = 0;
     };
     void findPatterns(const dissect::ResidueHash&);
-    void makeOffsets(const std::vector<dissect::PageLabel>& inBlock);
+    void makeOffsets(const std::vector<dissect::PageLabel>& inBlock, const dissect::PageLabel& inverted);
+    std::uint64_t patternOf(const dissect::PageLabel&) const;
     void makeParts(std::vector<dissect::Mask> ofBit);
     unsigned kindBits() const { return static_cast<unsigned>(ofParity_.size()) - indexBits_; }
     std::size_t tableBlocks(Bytes windowBytes) const;
@@ -112,6 +118,7 @@ class SliceLayout {
     std::vector<SliceColor::Chunk> list_;
     std::vector<std::optional<std::size_t>> places_;
     std::vector<std::uint32_t> inversions_;  ///< of the block in each place
+    std::uint32_t inversionBits_ = 0;        ///< of any block's
     std::vector<ColoredHeap::Piece> pieces_;
 };
 

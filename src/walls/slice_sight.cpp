@@ -149,6 +149,8 @@ SliceSight::Blocks SliceSight::blocks(unsigned pagesPerBlock, const std::vector<
     if (static_cast<double>(count) < kMost * static_cast<double>(known.size()))
         throw Error("the slices of {} of {} blocks of {}'s memory were found: is it too busy?", count, known.size(),
                     gpu_.name());
+    for (const auto& label : seen.labels)
+        if (label) seen.survey.inverted = invertedByEither(seen.survey.inverted, *label);
     return seen;
 }
 

@@ -111,7 +111,7 @@ void SliceSpace::writeBlocks(driver::CUdeviceptr table, std::size_t first, std::
 
 /// The same as a module's constants have them.
 void SliceSpace::writeBlocksOf(driver::CUdeviceptr constants, std::size_t first, std::size_t count) {
-    const unsigned each = entryBytes(layout_.largestInversion());
+    const unsigned each = entryBytes(layout_.inversionBits());
     const std::vector<std::uint8_t> packed = inEntries(std::span(blocks_).subspan(first, count), each);
     write(constants + first * each, packed.data(), packed.size());
 }
@@ -247,11 +247,11 @@ ptx::AccessTranslation SliceSpace::translation(Bytes constantBytes) const {
     std::vector<std::uint32_t> words;
     for (const SliceColor::Chunk& chunk : layout_.list()) words.insert(words.end(), {chunk.place, chunk.within});
     const DeviceTable list("bulkhead_list", words, ~0u, color_.list, t.constants, constantBytes);
-    const DeviceTable blocks(kBlocksTable, blocks_, layout_.largestInversion(), color_.blocks, t.constants,
-                             constantBytes, true);
+    const DeviceTable blocks(kBlocksTable, blocks_, layout_.inversionBits(), color_.blocks, t.constants, constantBytes,
+                             true);
     const bool farther =
         layout_.reachOf(windowBytes()) >> (color_.blockShift - color_.pieceShift + color_.pieceBytes) > blocks_.size();
-    t.translate = [=, c = color_](const auto& r) {
+    t.translate = [=, c = color_, inPiece = layout_.staysInPiece()](const auto& r) {
         // w0: the unit; w1: its turn.
         std::string text =
             fmt::format("shf.r.clamp.b32 %bulkhead_w0, {}, {}, {}; and.b32 %bulkhead_w0, %bulkhead_w0, {}; ", r.low,
@@ -286,14 +286,19 @@ ptx::AccessTranslation SliceSpace::translation(Bytes constantBytes) const {
                             parts[part].each()) +
                     parts[part].load("%bulkhead_w2", "%bulkhead_w1") +
                     "xor.b32 %bulkhead_w3, %bulkhead_w3, %bulkhead_w2; ";
+        text += fmt::format(
+            "shr.u32 %bulkhead_w0, %bulkhead_w0, {}; mov.u64 %bulkhead_t, {}; "
+            "mad.wide.u32 %bulkhead_v, %bulkhead_w0, {}, %bulkhead_t; mov.b64 {{%bulkhead_w1, %bulkhead_w2}}, "
+            "%bulkhead_v; ",
+            c.pieceShift, c.base, 1u << c.pieceBytes);
+        text += inPiece ? fmt::format("mad.lo.u32 %bulkhead_w1, %bulkhead_w3, {}, %bulkhead_w1; ", 1u << c.withinShift)
+                        : fmt::format(
+                              "shl.b32 %bulkhead_w3, %bulkhead_w3, {}; xor.b32 %bulkhead_w1, %bulkhead_w1, "
+                              "%bulkhead_w3; ",
+                              c.withinShift);
         return text +
-               fmt::format(
-                   "shr.u32 %bulkhead_w0, %bulkhead_w0, {}; mov.u64 %bulkhead_t, {}; "
-                   "mad.wide.u32 %bulkhead_v, %bulkhead_w0, {}, %bulkhead_t; "
-                   "mov.b64 {{%bulkhead_w1, %bulkhead_w2}}, %bulkhead_v; shl.b32 %bulkhead_w3, %bulkhead_w3, {}; "
-                   "xor.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w3; and.b32 %bulkhead_w3, {}, {}; "
-                   "or.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w3; ",
-                   c.pieceShift, c.base, 1u << c.pieceBytes, c.withinShift, r.low, c.ownBytes) +
+               fmt::format("and.b32 %bulkhead_w3, {}, {}; or.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w3; ", r.low,
+                           c.ownBytes) +
                r.moved("%bulkhead_w1", "%bulkhead_w2", "%bulkhead_v");
     };
     return t;

@@ -35,7 +35,8 @@ json slicesJson(const SliceSurvey& slices) {
     for (const dissect::PageLabel& label : slices.inBlock) inBlock.push_back(labelJson(label));
     return {{"form", dissect::formJson(slices.hash)},
             {"regions", digitsOf(slices.regionOfSlice)},
-            {"in_block", std::move(inBlock)}};
+            {"in_block", std::move(inBlock)},
+            {"inverted", labelJson(slices.inverted)}};
 }
 
 SliceSurvey slicesFrom(const json& text, const std::string& where, unsigned pagesPerBlock) {
@@ -43,6 +44,7 @@ SliceSurvey slicesFrom(const json& text, const std::string& where, unsigned page
     slices.hash = dissect::formFromJson(text.at("form"), where);
     slices.regionOfSlice = regionsFrom(text.at("regions").get<std::string>());
     for (const json& label : text.at("in_block")) slices.inBlock.push_back(labelFrom(label));
+    slices.inverted = labelFrom(text.at("inverted"));
     if (slices.regionOfSlice.size() != slices.hash.slices() || slices.inBlock.size() != pagesPerBlock)
         throw Error("other slices or pages than there are");
     return slices;

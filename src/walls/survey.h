@@ -16,6 +16,7 @@ struct SliceSurvey {
     dissect::ResidueHash hash;                     ///< by which all tenants number them alike
     std::vector<dissect::L2Region> regionOfSlice;  ///< by that number
     std::vector<dissect::PageLabel> inBlock;       ///< what a page's place in its block adds to the block's label
+    dissect::PageLabel inverted;                   ///< what labels of blocks invert, of all blocks together
 };
 
 /// What a card is like behind its driver. Found once, by timing, while the card is quiet; true in every process and for

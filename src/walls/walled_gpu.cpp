@@ -313,7 +313,8 @@ std::shared_ptr<ColorSpace> WalledGpu::spaceOf(const std::vector<unsigned>& colo
             };
         space = std::make_shared<SideSpace>(walled.gpu, pool, walled.row.mask, colors.front());
     } else if (walled.options.blocks) {
-        const SliceLayout layout(walled.hash, walled.survey->slices->inBlock, colors, pool.most);
+        const SliceLayout layout(walled.hash, walled.survey->slices->inBlock, walled.survey->slices->inverted, colors,
+                                 pool.most);
         pool.grow = [&walled, layout](Bytes bytes) {
             return grow(walled, bytes, [&](std::size_t place) { return layout.kindAt(place); });
         };

@@ -81,7 +81,10 @@ TEST(SliceSpaces, BlocksOfAnH200NeedTwoTablesOfBytes) {
     for (std::uint64_t page = 0; page < 16; ++page) inBlock.push_back(labelOf(f.map, page * PagePool::kPageBytes));
     std::vector<unsigned> quarter(23);
     std::iota(quarter.begin(), quarter.end(), 47u);
-    const SliceLayout layout(hashOf(f.map), inBlock, quarter, 128_GiB);
+    dissect::PageLabel any;
+    for (std::uint64_t page = 0; page < 1 << 16; ++page)
+        any = invertedByEither(any, labelOf(f.map, page * PagePool::kPageBytes));
+    const SliceLayout layout(hashOf(f.map), inBlock, any, quarter, 128_GiB);
     const SliceColor color = layout.color(32_GiB);
     // Parities of an index have bits 10 to 16 of an address, and bits from 17 on are the index's own.
     EXPECT_EQ(color.pieceBytes, 17u);
@@ -90,6 +93,8 @@ TEST(SliceSpaces, BlocksOfAnH200NeedTwoTablesOfBytes) {
     EXPECT_EQ(color.part[0].bits, 8u);
     EXPECT_EQ(color.part[1].bits, 8u);
     EXPECT_LT(*std::max_element(layout.offsets().begin(), layout.offsets().end()), 256u);
+    EXPECT_LT(layout.inversionBits(), 256u);
+    EXPECT_TRUE(layout.staysInPiece());
     EXPECT_TRUE(layout.list().empty());
 }
 
@@ -111,17 +116,19 @@ TEST(SliceSpaces, EveryByteIsOnItsSlices) {
 }
 
 /// Pages of an H200 one after the other, of which nothing but labels is needed here.
-std::vector<dissect::PageLabel> labelsOf(const dissect::ResidueHash& hash, Bytes bytes) {
+std::vector<dissect::PageLabel> labelsOf(const dissect::ResidueHash& hash, Bytes bytes, std::uint32_t flips) {
     std::vector<dissect::PageLabel> labels;
     for (std::uint32_t page = 0; page < bytes / PagePool::kPageBytes; ++page)
-        labels.push_back({page & 1, page * 37 & 63, static_cast<std::uint32_t>((page << hash.parities.size()) % 47)});
+        labels.push_back(
+            {page & 1, page * 37 & flips, static_cast<std::uint32_t>((page << hash.parities.size()) % 47)});
     return labels;
 }
 
 struct Case {
     std::vector<unsigned> slices;
     Bytes pool;
-    Bytes constantBytes;  ///< that device code may use
+    Bytes constantBytes;       ///< that device code may use
+    std::uint32_t flips = 63;  ///< parities that pages may invert
 
     std::string name() const {
         return fmt::format("slices{}of{}MiBwith{}KiBofConstants", fmt::join(slices, "and"), pool >> 20,
@@ -135,7 +142,7 @@ class SliceTranslations : public testing::TestWithParam<Case> {
     static constexpr driver::CUdeviceptr kPool = 0x7f00'0020'0000;
     gpu::Gpu gpu_ = gpu::Gpu::open("sim:h200");
     dissect::ResidueHash hash_ = hashOf(gpu_.profile()->map);
-    SliceLayout layout_{hash_, labelsOf(hash_, GetParam().pool), GetParam().slices};
+    SliceLayout layout_{hash_, labelsOf(hash_, GetParam().pool, GetParam().flips), GetParam().slices};
     SliceSpace space_{gpu_, {kPool, GetParam().pool, false}, layout_};
 };
 
@@ -160,7 +167,7 @@ TEST_P(SliceTranslations, NoOffsetLeadsToAnotherSlice) {
     // A window of 4 GB is told by its upper half alone, which is not looked at again.
     for (int i = 0; i < 300; ++i)
         offsets.push_back(window == ptx::AccessTranslation::kAlignment ? random.below(window) : random.next());
-    const auto labels = labelsOf(hash_, GetParam().pool);
+    const auto labels = labelsOf(hash_, GetParam().pool, GetParam().flips);
     unsigned mapped = 0;
     for (const std::uint64_t real : byDevice(gpu_, space_, offsets, false, GetParam().constantBytes)) {
         ASSERT_LT(real - kPool, layout_.reachOf(window));
@@ -179,7 +186,8 @@ const std::vector<unsigned> kRun = {53, 54, 55, 56, 57, 58, 59}, kRoundTheEnd = 
                             kList = {3, 17, 46, 47, 60};
 INSTANTIATE_TEST_SUITE_P(Sets, SliceTranslations,
                          testing::Values(Case{kRun, 64_MiB, 64_KiB}, Case{kRun, 64_MiB, 0},
-                                         Case{kRoundTheEnd, 512_MiB, 17_KiB},  // enough for one table
+                                         Case{kRoundTheEnd, 512_MiB, 17_KiB},
+                                         Case{kRun, 128_MiB, 64_KiB, 1023},  // also those that tell pieces apart
                                          Case{kList, 64_MiB, 64_KiB}, Case{kList, 64_MiB, 0},
                                          Case{{12}, 64_MiB, 64_KiB},
                                          Case{kRun, 100_GiB, 64_KiB},  // more than 4 GB of these slices
