@@ -237,6 +237,20 @@ Bytes KeptGpu::freeBytes() const {
     return free;
 }
 
+/// What programs had that have just ended comes back little by little.
+Bytes KeptGpu::steadyFreeBytes() const {
+    constexpr std::chrono::milliseconds kPause(100);
+    constexpr int kSteady = 3, kMost = 150;
+    Bytes free = freeBytes();
+    for (int look = 0, steady = 0; look < kMost && steady < kSteady; ++look) {
+        std::this_thread::sleep_for(kPause);
+        const Bytes now = freeBytes();
+        steady = now == free ? steady + 1 : 0;
+        free = now;
+    }
+    return free;
+}
+
 /// Beside tenants of an earlier keeper nothing can be timed, and what that one knew is still true.
 bool KeptGpu::recall(Bytes reserve, const dissect::MapFile* map) {
     if (survey_ || !remembers_ || map != nullptr || book_.occupancy().holders.empty()) return false;
@@ -261,7 +275,9 @@ void KeptGpu::look(Bytes reserve, const dissect::MapFile* map) {
     walls::Survey survey;
     survey.topology = sight.topology();
     if (!sight.sides()) throw Error("the L2 of {} has one side: its memory is kept by nobody", gpu_.name());
-    const Bytes free = freeBytes();
+    // What an earlier look may have left with the keeper is free as well.
+    ask({{"do", "make"}, {"pages_per_block", kMostPages}, {"skip", 0}, {"bytes", 0}});
+    const Bytes free = steadyFreeBytes();
     const Bytes wanted = free > reserve ? free - reserve : 0;
     std::optional<dissect::Mask> inPage;
     // The largest blocks whose pages lie as a parity says. Some pages may have to be left out, so that they begin where

@@ -64,6 +64,7 @@ class KeptGpu final : public walls::BlockSource {
     void readState(const nlohmann::json&);
     bool recall(Bytes reserve, const dissect::MapFile*);
     Bytes freeBytes() const;
+    Bytes steadyFreeBytes() const;
     void label(const std::vector<std::optional<dissect::PageLabel>>&) const;
     driver::CUmemGenericAllocationHandle import(const OwnDescriptor&) const;
     std::vector<driver::CUmemGenericAllocationHandle> importAll(const char* request, std::size_t count) const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 #include "ptx/function_text.h"
@@ -146,21 +147,27 @@ class AccessRewriting {
         // Registers of their own: what they hold is the same for all threads, as those who come later can see.
         text +=
             "\t.reg .pred %bulkhead_known;\n\t.reg .b64 %bulkhead_pointer;\n\t"
-            ".reg .b32 %bulkhead_pointer_low, %bulkhead_pointer_high;\n\tsetp.eq.u32 %bulkhead_known, 0, 0;\n";
+            ".reg .b32 %bulkhead_pointer_low, %bulkhead_pointer_high, %bulkhead_beside;\n\t"
+            "mov.b32 %bulkhead_beside, 0;\n";
         const std::uint64_t first = translation_.base / AccessTranslation::kAlignment;
         const std::uint64_t count = translation_.bytes / AccessTranslation::kAlignment;
-        const std::string isInside =
-            count == 1 ? fmt::format("setp.eq.and.u32 %bulkhead_known, %bulkhead_pointer_high, {}", first)
-                       : fmt::format(
-                             "sub.u32 %bulkhead_pointer_high, %bulkhead_pointer_high, {}; "
-                             "setp.lt.and.u32 %bulkhead_known, %bulkhead_pointer_high, {}",
-                             first, count);
-        for (const ParameterSlot& slot : slots_)
+        // Where the window begins at a multiple of its size, which is a power of two, all pointers are told together.
+        const bool aligned = std::has_single_bit(count) && first % count == 0;
+        for (const ParameterSlot& slot : slots_) {
             text += fmt::format(
                 "\tld.param.u64 %bulkhead_pointer, [{}+{}]; "
-                "mov.b64 {{%bulkhead_pointer_low, %bulkhead_pointer_high}}, %bulkhead_pointer; "
-                "{}, %bulkhead_known;\n",
-                slot.parameter, slot.offset, isInside);
+                "mov.b64 {{%bulkhead_pointer_low, %bulkhead_pointer_high}}, %bulkhead_pointer; ",
+                slot.parameter, slot.offset);
+            text += aligned ? fmt::format(
+                                  "xor.b32 %bulkhead_pointer_high, %bulkhead_pointer_high, {}; "
+                                  "or.b32 %bulkhead_beside, %bulkhead_beside, %bulkhead_pointer_high;\n",
+                                  first)
+                            : fmt::format(
+                                  "sub.u32 %bulkhead_pointer_high, %bulkhead_pointer_high, {}; "
+                                  "max.u32 %bulkhead_beside, %bulkhead_beside, %bulkhead_pointer_high;\n",
+                                  first);
+        }
+        text += fmt::format("\tsetp.lt.u32 %bulkhead_known, %bulkhead_beside, {};\n", count);
         return text + "\t@!%bulkhead_known bra $bulkhead_unknown;\n\t{" + body(source, true) +
                "\tret;\n\t}\n$bulkhead_unknown:\n\t{" + body(source, false) + "\t}\n";
     }

@@ -40,35 +40,11 @@ Bytes SideSpace::reservedBytes(Bytes poolBytes) {
 
 namespace {
 
-/// The layout in which a parity of real offset bits is one bit of an offset in the window.
-AnySideColor layOut(driver::CUdeviceptr pool, dissect::Mask mask, unsigned side) {
-    AnySideColor color;
-    color.base = pool;
-    color.chunkShift = static_cast<unsigned>(std::countr_zero(mask));
-    color.chunkMask = (1u << color.chunkShift) - 1;
-    color.pairMask = 2 * color.chunkMask + 1;
-    color.otherChunk = side << color.chunkShift;
+SideColor layOut(driver::CUdeviceptr pool, dissect::Mask mask, unsigned side) {
     // Real bit m is bit m - 1 in the window; the lowest bit of the mask follows from the others.
     const dissect::Mask bits = (mask & (mask - 1)) >> 1;
     if (bits == 0 || bits >> 32 != 0) throw Error("sides told apart by mask 0x{:x} cannot be walled", mask);
-    color.first = static_cast<unsigned>(std::countr_zero(bits)) - color.chunkShift;
-    for (dissect::Mask rest = bits; std::popcount(rest) > 1; rest &= rest - 1) {
-        const auto here = static_cast<unsigned>(std::countr_zero(rest));
-        const unsigned distance = static_cast<unsigned>(std::countr_zero(rest & (rest - 1))) - here;
-        int term = 0;
-        while (term < AnySideColor::kTerms && color.changed[term] != 0 && color.distance[term] != distance) ++term;
-        if (term == AnySideColor::kTerms) throw Error("sides told apart by mask 0x{:x} cannot be walled", mask);
-        color.distance[term] = distance;
-        color.changed[term] |= 1u << here;
-    }
-    return color;
-}
-
-/// Puts bits of another register into one. Assemblers make one instruction of it, and old PTX has no lop3.
-std::string withBits(std::string_view into, std::string_view from, std::uint32_t mask) {
-    return fmt::format(
-        "xor.b32 %bulkhead_w3, {0}, {1}; and.b32 %bulkhead_w3, %bulkhead_w3, {2}; xor.b32 {0}, {0}, %bulkhead_w3; ",
-        into, from, mask);
+    return {pool, static_cast<unsigned>(std::countr_zero(mask)), side, static_cast<unsigned>(bits)};
 }
 
 }  // namespace
@@ -106,39 +82,22 @@ ptx::AccessTranslation SideSpace::translation(Bytes) const {
     ptx::AccessTranslation t;
     t.base = window();
     t.bytes = windowBytes();
-    t.seesBase = window() % windowBytes() != 0;
-    t.declarations = ".reg .b32 %bulkhead_w<4>; .reg .b64 %bulkhead_v;";
-    t.translate = [color = color_, units = windowBytes() / kWindowUnit](const ptx::AccessTranslation::Registers& r) {
-        // w1: the offset with its chunk as a Gray code.
-        std::string text;
-        std::string_view code = r.low;
-        for (int term = 0; term < AnySideColor::kTerms; ++term) {
-            if (color.changed[term] == 0) continue;
-            text += fmt::format(
-                "shr.u32 %bulkhead_w2, {}, {}; and.b32 %bulkhead_w2, %bulkhead_w2, {}; "
-                "xor.b32 %bulkhead_w1, {}, %bulkhead_w2; ",
-                r.low, color.distance[term], color.changed[term], code);
-            code = "%bulkhead_w1";
-        }
-        if (units > 1) {
-            text += fmt::format(
-                "and.b32 %bulkhead_w3, {}, {}; mov.b64 %bulkhead_v, {{{}, %bulkhead_w3}}; "
-                "shl.b64 %bulkhead_v, %bulkhead_v, 1; add.u64 %bulkhead_v, %bulkhead_v, {}; ",
-                r.high, units - 1, code, color.base);
-        } else {
-            text += fmt::format("mad.wide.u32 %bulkhead_v, {}, 2, {}; ", code, color.base);
-        }
-        text += "mov.b64 {%bulkhead_w1, %bulkhead_w2}, %bulkhead_v; ";
-        // The bits below a pair of chunks are the offset's own.
-        std::string_view within = r.low;
-        if (color.first != 0) {
-            text += fmt::format("shr.u32 %bulkhead_w0, {}, {}; ", r.low, color.first) +
-                    withBits("%bulkhead_w0", r.low, color.chunkMask);
-            within = "%bulkhead_w0";
-        }
-        text += withBits("%bulkhead_w1", within, color.pairMask);
-        if (color.otherChunk != 0) text += fmt::format("xor.b32 %bulkhead_w1, %bulkhead_w1, {}; ", color.otherChunk);
-        return text + r.moved("%bulkhead_w1", "%bulkhead_w2", "%bulkhead_v");
+    t.seesBase = false;
+    t.declarations = ".reg .b32 %bulkhead_w<3>; .reg .b64 %bulkhead_v;";
+    t.translate = [c = color_, from = window()](const ptx::AccessTranslation::Registers& r) {
+        // Twice the address, but for what is in the chunk, is twice the offset and twice the window. All 64 bits are
+        // kept: no address outside of the window leads to where one of it does.
+        const std::uint64_t chunk = std::uint64_t{1} << c.chunkShift;
+        const std::uint64_t more = c.base - 2 * from + c.side * chunk;
+        return fmt::format(
+                   "and.b64 %bulkhead_v, {0}, {1}; add.u64 %bulkhead_v, %bulkhead_v, {0}; "
+                   "add.u64 %bulkhead_v, %bulkhead_v, {2}; mov.b64 {{%bulkhead_w1, %bulkhead_w2}}, %bulkhead_v; "
+                   "and.b32 %bulkhead_w0, {3}, {4}; popc.b32 %bulkhead_w0, %bulkhead_w0; "
+                   "shl.b32 %bulkhead_w0, %bulkhead_w0, {5}; and.b32 %bulkhead_w0, %bulkhead_w0, {6}; "
+                   "xor.b32 %bulkhead_w1, %bulkhead_w1, %bulkhead_w0; ",
+                   r.address, static_cast<std::int64_t>(~(chunk - 1)), static_cast<std::int64_t>(more), r.low, c.mask,
+                   c.chunkShift, chunk) +
+               r.moved("%bulkhead_w1", "%bulkhead_w2", "%bulkhead_v");
     };
     return t;
 }

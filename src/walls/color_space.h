@@ -79,14 +79,14 @@ class SideSpace final : public ColorSpace {
     Bytes bytes() const override;
     /// Takes more of a pool that grows.
     std::optional<ColoredHeap::Range> allocate(Bytes) override;
-    const AnySideColor& color() const { return color_; }
+    const SideColor& color() const { return color_; }
     /// Addresses that must be kept free for pools of that size, so that no offset in the window leads elsewhere.
     static Bytes reservedBytes(Bytes poolBytes);
 
   private:
     Pool pool_;
     dissect::Mask mask_;
-    AnySideColor color_;
+    SideColor color_;
 };
 
 }  // namespace bulkhead::walls

@@ -377,7 +377,7 @@ std::vector<driver::CUdeviceptr> PartitionContext::sampleSectors(const gpu::Buff
 unsigned PartitionContext::colorOf(driver::CUdeviceptr address) const {
     return walled_->colorOf(address);
 }
-std::pair<AnySideColor, Bytes> PartitionContext::sideColor(driver::CUdeviceptr address) const {
+std::pair<SideColor, Bytes> PartitionContext::sideColor(driver::CUdeviceptr address) const {
     const auto* space = dynamic_cast<const SideSpace*>(walled_->space());
     if (space == nullptr || !space->contains(address)) throw Error("an address that no parity translates");
     return {space->color(), address - space->window()};

@@ -53,9 +53,6 @@ struct Walls {
     Bytes memory = 0;              ///< that it may allocate; 0 with no memory wall: as much as there is
 };
 
-/// Of any GPU that can be walled by sides.
-using AnySideColor = SideColorOf<3>;
-
 class BlockSource;
 class ColorSpace;
 class PartitionContext;
@@ -150,7 +147,7 @@ class PartitionContext {
 
     /// How an address that was allocated here is translated, and its offset among the addresses of the color; see
     /// walls/span.h. Throws Error where it is not translated in that way.
-    std::pair<AnySideColor, Bytes> sideColor(driver::CUdeviceptr) const;
+    std::pair<SideColor, Bytes> sideColor(driver::CUdeviceptr) const;
     std::pair<SliceColor, Bytes> sliceColor(driver::CUdeviceptr) const;
 
     /// What blocks noted so far: the SMs on which some have worked, and how many worked outside the walls

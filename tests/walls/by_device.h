@@ -21,9 +21,13 @@ inline std::vector<std::uint64_t> byDevice(gpu::Gpu& gpu, ColorSpace& space, con
         "\nld.param.u64 %rd0, [in]; ld.param.u64 %rd1, [out]; mov.u32 %r, %ctaid.x; mul.wide.u32 %rd2, %r, 8;\n"
         "add.u64 %rd0, %rd0, %rd2; add.u64 %rd1, %rd1, %rd2; ld.global.u64 %a, [%rd0];\n"
         "mov.b64 {%low, %high}, %a; setp.eq.u32 %p, 0, 0;\n" +
+        (t.seesBase ? "sub.u32 %high, %high, " + std::to_string(t.base / ptx::AccessTranslation::kAlignment) + ";\n"
+                    : "") +
         t.translate({"%a", looksFirst ? "%p" : "", "%low", "%high"}) + "\nst.global.u64 [%rd1], %a; ret;\n}\n";
     gpu::Context& context = gpu.context();
-    const auto in = context.array(offsets);
+    std::vector<std::uint64_t> addresses;
+    for (const std::uint64_t offset : offsets) addresses.push_back(space.window() + offset);
+    const auto in = context.array(addresses);
     const auto out = context.array<std::uint64_t>(offsets.size());
     context.makeCurrent();
     const driver::DriverApi& api = context.api();

@@ -6,6 +6,7 @@
 
 #include <numeric>
 
+#include "base/error.h"
 #include "span_kernels.ptx.h"
 
 namespace bulkhead::walls {

@@ -14,6 +14,15 @@ namespace bulkhead {
 
 using SpanSize = unsigned long long;
 
+/// Odd where an odd number of bits is set.
+BULKHEAD_VIEW unsigned spanParity(unsigned bits) {
+#ifdef __CUDA_ARCH__
+    return static_cast<unsigned>(__popc(static_cast<int>(bits)));
+#else
+    return static_cast<unsigned>(__builtin_popcount(bits));
+#endif
+}
+
 /// Walks over a view by index.
 template <class View>
 class SpanIterator {
@@ -60,38 +69,20 @@ class Span {
     SpanSize size_ = 0;
 };
 
-/// How offsets of one color become addresses where the color of a chunk is a parity of address bits. Chunk i is one of
-/// the chunks 2 i and 2 i + 1. In the bits that the parity takes, i is read as a Gray code: each bit is changed by the
-/// next one, so that the parity of all of them is the first, and which chunk of the two it is needs no counting of
-/// bits.
-///
-/// `Terms` is how many distances there are between bits that the parity takes: one on an H200, where all are the same.
-template <int Terms>
-struct SideColorOf {
-    static constexpr int kTerms = Terms;
-
+/// How offsets of one color become addresses where the color of a chunk is a parity of address bits: chunk i is one of
+/// the chunks 2 i and 2 i + 1, and the parity of bits of i tells which.
+struct SideColor {
     SpanSize base = 0;        ///< of the memory that both colors share
     unsigned chunkShift = 0;  ///< of chunks of 2^chunkShift bytes
-    unsigned chunkMask = 0;   ///< of an offset in a chunk
-    unsigned pairMask = 0;    ///< of an offset in a pair of them
-    unsigned otherChunk = 0;  ///< the bit that tells chunks of a pair apart, for color 1; 0 for color 0
-    unsigned first = 0;       ///< the chunk of a pair is told by the bit of an offset so far above the lowest chunk bit
-    unsigned distance[kTerms] = {}, changed[kTerms] = {};  ///< bits of an offset changed by the bit so far above
+    unsigned side = 0;        ///< the color
+    unsigned mask = 0;        ///< of bits of an offset whose parity chooses the chunk
 
     BULKHEAD_VIEW SpanSize address(SpanSize offset) const {
-        // The parity takes bits of the lower half alone.
-        const unsigned low = static_cast<unsigned>(offset);
-        unsigned code = low;
-        for (int t = 0; t < kTerms; ++t) code ^= low >> distance[t] & changed[t];
-        const unsigned within = (low & chunkMask) | (low >> first & ~chunkMask);
-        const SpanSize doubled = base + (offset >> 32 << 33) + 2 * SpanSize{code};
-        // What twice the offset has in the bits below a pair goes no further: they are the offset's own.
-        const unsigned lower = (static_cast<unsigned>(doubled) & ~pairMask) | (within & pairMask);
-        return (doubled >> 32 << 32) | (lower ^ otherChunk);
+        const SpanSize inChunk = offset & ((SpanSize{1} << chunkShift) - 1);
+        const unsigned other = (spanParity(static_cast<unsigned>(offset) & mask) ^ side) & 1;
+        return base + 2 * (offset - inChunk) + inChunk + (SpanSize{other} << chunkShift);
     }
 };
-
-using SideColor = SideColorOf<1>;
 
 /// The same for memory of some slices of the L2. Slices repeat after so many chunks of a row, a turn, of which the
 /// color has some: so a division tells a unit's place among all units. Where a place is in memory follows from its
