@@ -49,6 +49,8 @@ bool writeAll(int file, std::string_view bytes) {
     bool good = true;
     try {
         told = work(index);
+    } catch (const Interrupted&) {  // noted by the parent before we came to be
+        _exit(1);
     } catch (const std::exception& error) {
         told = error.what();
         good = false;

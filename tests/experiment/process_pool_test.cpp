@@ -26,6 +26,17 @@ TEST(ProcessPool, eachPieceIsDoneOnceInAProcessOfItsOwn) {
     EXPECT_EQ(ended, (std::multiset<std::size_t>{0, 1, 2, 3, 4}));
 }
 
+TEST(ProcessPool, aPieceThatIsInterruptedLeavesQuietly) {
+    int signal = -1;
+    inProcesses(
+        1, 1, [](std::size_t) -> std::string { throw Interrupted(); },
+        [&](std::size_t, const WorkResult& result) {
+            signal = result.signal;
+            EXPECT_FALSE(result.why.empty());
+        });
+    EXPECT_EQ(signal, 0);
+}
+
 TEST(ProcessPool, whatTheyFindMayBeLong) {
     const auto text = [](std::size_t i) { return std::string(1'000'000 + i, static_cast<char>('a' + i)); };
     std::size_t ended = 0;
