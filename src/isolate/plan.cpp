@@ -254,6 +254,21 @@ Plan makePlan(DivisibleGpu topology, const std::vector<Partition>& partitions) {
     return plan;
 }
 
+namespace {
+
+/// What of a GPU nobody has, as the end of a sentence.
+std::string leftOver(const DivisibleGpu& t, std::size_t sms, std::size_t colors) {
+    const std::size_t freeSms = t.sms() - sms, freeColors = t.colors() - std::min<std::size_t>(colors, t.colors());
+    if (freeSms == 0 && freeColors == 0) return "nothing is left over.";
+    std::vector<std::string> left;
+    if (freeSms > 0) left.push_back(fmt::format("{} of {}", freeSms, counted(t.sms(), "SM")));
+    if (freeColors > 0) left.push_back(fmt::format("{} of {}", freeColors, counted(t.colors(), "color")));
+    const bool one = left.size() == 1 && freeSms + freeColors == 1;
+    return fmt::format("{} {} left over.", fmt::join(left, " and "), one ? "is" : "are");
+}
+
+}  // namespace
+
 std::string answerOf(const Plan& plan) {
     std::size_t sms = 0, colors = 0;
     std::vector<unsigned> taken;
@@ -264,10 +279,7 @@ std::string answerOf(const Plan& plan) {
     }
     std::sort(taken.begin(), taken.end());
     const bool apart = std::adjacent_find(taken.begin(), taken.end()) == taken.end();
-    const std::string left = fmt::format("{} of {} and {} of {} are in no partition.", plan.topology.sms() - sms,
-                                         counted(plan.topology.sms(), "SM"),
-                                         plan.topology.colors() - std::min<std::size_t>(colors, plan.topology.colors()),
-                                         counted(plan.topology.colors(), "color"));
+    const std::string left = leftOver(plan.topology, sms, colors);
     if (plan.shares.size() == 1) return "One partition has what it asks for; " + left;
     return fmt::format("{} partitions have SMs of their own and {}; {}", plan.shares.size(),
                        apart ? "colors of their own" : "share colors", left);
