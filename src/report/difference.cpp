@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include "base/phrases.h"
 #include "report/values.h"
@@ -81,6 +82,29 @@ std::optional<bool> limitsApart(const Result& a, const std::vector<Value>& befor
     return highA < lowB || highB < lowA;
 }
 
+/// Half of an interval of 95 % around a mean, by its standard deviation (an absolute one, or in % of the mean) and the
+/// number of samples in the same row: of "mean" by "SD", of "solo mean" by "solo SD". NaN where a row has none, or one
+/// sample.
+double halfInterval(const Result& r, const std::vector<Value>& row, const std::string& name) {
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN(), kOf95Percent = 1.96;
+    constexpr std::string_view kMean = "mean";
+    if (!name.ends_with(kMean)) return kNone;
+    const auto column = columnNamed(r, name), samples = columnNamed(r, "samples"),
+               deviation = columnNamed(r, name.substr(0, name.size() - kMean.size()) + "SD");
+    if (!samples || !deviation || number(row[*samples]) < 2) return kNone;
+    const bool relative = r.columns[*deviation].unit == "%" && r.columns[*column].unit != "%";
+    const double absolute = number(row[*deviation]) * (relative ? number(row[*column]) / 100 : 1);
+    return kOf95Percent * absolute / std::sqrt(number(row[*samples]));
+}
+
+/// The same by the spread that rows have: means differ by more than chance lets them.
+std::optional<bool> spreadApart(const Result& a, const std::vector<Value>& before, const Result& b,
+                                const std::vector<Value>& after, const Pair& pair, const std::string& name) {
+    const double allowed = std::hypot(halfInterval(a, before, name), halfInterval(b, after, name));
+    if (std::isnan(allowed)) return std::nullopt;
+    return std::abs(pair.after - pair.before) > allowed;
+}
+
 bool isLimit(const Result& r, const std::string& name) {
     for (const std::string which : {" low", " high"})
         if (name.ends_with(which) && columnNamed(r, name.substr(0, name.size() - which.size()))) return true;
@@ -110,17 +134,21 @@ void compareResults(const Result& a, const Result& b, double noise, Tally& tally
             const Value &old = (*row)[c], &fresh = (*other->second)[*c2];
             if (!isNumber(old) || !isNumber(fresh)) continue;
             ++tally.compared;
-            const Pair pair{number(old), number(fresh), column.unit == "%",
-                            limitsApart(a, *row, b, *other->second, column.name)};
+            Pair pair{number(old), number(fresh), column.unit == "%",
+                      limitsApart(a, *row, b, *other->second, column.name)};
+            const bool limited = pair.apart.has_value();
+            if (!limited) pair.apart = spreadApart(a, *row, b, *other->second, pair, column.name);
             const double size = std::abs(pair.change());
             if (pair.apart ? !*pair.apart : size <= std::max(noise, kRounding)) continue;
             ++tally.changed;
             const bool finite = std::isfinite(size);
             tally.rows.emplace_back(
-                size, std::vector<Value>{fmt::format("{}: {}", name, column.name), a.title, column.unit, old, fresh,
-                                         finite ? Value(100 * pair.change()) : Value(),
-                                         std::string(pair.apart ? "limits of 95 % do not overlap"
-                                                                : fmt::format("more than {} %", brief(100 * noise)))});
+                size,
+                std::vector<Value>{fmt::format("{}: {}", name, column.name), a.title, column.unit, old, fresh,
+                                   finite ? Value(100 * pair.change()) : Value(),
+                                   std::string(limited      ? "limits of 95 % do not overlap"
+                                               : pair.apart ? "more than both spread (95 %)"
+                                                            : fmt::format("more than {} %", brief(100 * noise)))});
         }
     }
 }
@@ -164,10 +192,9 @@ Result difference(std::span<const Result> before, std::span<const Result> after,
     for (auto& [size, row] : tally.rows) r.add(std::move(row));
     r.answer = answerOf(tally, r);
     r.reading =
-        "Each row is a number that both have; one in % changes by points. Where results give limits of 95 %, these "
-        "decide whether it changed, else "
-        "a "
-        "share that depends on whether runs repeat exactly.";
+        "Each row is a number that both have; one in % changes by points. Where results give limits of 95 %, or "
+        "standard deviations of means, these decide whether it changed; else a share that depends on whether runs "
+        "repeat exactly.";
     if (tally.resultsAlone > 0)
         r.caveats.push_back(fmt::format("{} in one file alone: not compared.", counted(tally.resultsAlone, "result")));
     if (tally.rowsAlone > 0)

@@ -348,9 +348,11 @@ TEST_F(Page, PrintsUnfoldedAndOnWhite) {
     browser_->evaluate(
         "addEventListener('beforeprint', () => { window.printed = [document.querySelectorAll('details[open]').length,"
         " getComputedStyle(document.body).backgroundColor,"
-        " document.querySelector('figure canvas').clientWidth].join(' ') })");
+        " document.querySelector('figure canvas').clientWidth].join(' ') });"
+        "window.afterPrint = new Promise((done) => addEventListener('afterprint', done)); 0");
     const std::string pdf = browser_->call("Page.printToPDF", {{"printBackground", true}})["data"];
     EXPECT_GT(pdf.size(), 20'000u);
+    browser_->evaluate("window.afterPrint.then(() => 0)");  // which may come after the answer
     EXPECT_EQ(text("window.printed"), "21 rgb(255, 255, 255) 680");
     EXPECT_EQ(number("document.querySelectorAll('details[open]').length"), 0);
 }

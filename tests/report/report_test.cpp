@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "report/chapters.h"
+#include "report/derived_answer.h"
 #include "report/difference.h"
 #include "report/gallery.h"
 #include "report/palette.h"
@@ -455,6 +456,36 @@ TEST(Difference, OfNumbersWithLimitsIsWhereThoseDoNotOverlap) {
     const Result changes = difference(std::vector{r}, std::vector{after}, fivePercent);
     ASSERT_EQ(changes.rows.size(), 1u);
     EXPECT_EQ(changes.rows[0][0], Value("narrow: mean"));
+}
+
+TEST(Difference, OfMeansWithADeviationIsWhatChanceDoesNotExplain) {
+    Result r;
+    r.title = "t";
+    r.columns = {{"name", ""}, {"mean", "ms"}, {"SD", "ms"}, {"solo mean", "ms"}, {"solo SD", "%"}, {"samples", ""}};
+    // 1.96 x 2 / sqrt(100) = 0.39 ms each: together 0.55 ms.
+    r.add({"a", 10.0, 2.0, 10.0, 20.0, 100});
+    Result less = r, more = r;
+    less.rows = {{"a", 10.5, 2.0, 10.5, 19.0, 100}};
+    more.rows = {{"a", 10.6, 2.0, 10.6, 18.9, 100}};
+    EXPECT_TRUE(difference(std::vector{r}, std::vector{less}, [](auto&&...) { return 0.2; }).rows.empty());
+    const Result changes = difference(std::vector{r}, std::vector{more}, [](auto&&...) { return 0.2; });
+    ASSERT_EQ(changes.rows.size(), 2u);
+    for (const auto& row : changes.rows) EXPECT_EQ(row[6], Value("more than both spread (95 %)"));
+    // One sample has no spread.
+    r.rows[0][5] = more.rows[0][5] = 1;
+    EXPECT_TRUE(difference(std::vector{r}, std::vector{more}, [](auto&&...) { return 0.2; }).rows.empty());
+}
+
+TEST(DerivedAnswer, SaysHowFarTheNumbersGoAndWhere) {
+    Result r;
+    r.columns = {{"application", ""}, {"method", ""}, {"samples", ""}, {"slowdown", "%"}};
+    EXPECT_EQ(derivedAnswer(r), "");
+    r.add({"SP", "cp", 5, 46.0});
+    r.add({"MM", "cp", 5, 11.5});
+    r.add({"VA", "cp", 5, {}});
+    EXPECT_EQ(derivedAnswer(r), "slowdown: from 11.5 % (MM / cp) to 46 % (SP / cp).");
+    r.charts = {{Chart::Kind::bar, "", "application", {"samples"}, {}, {}, "", false, false}};
+    EXPECT_EQ(derivedAnswer(r), "samples: 5 everywhere.");
 }
 
 TEST(Difference, PairsRowsByNameAndSaysWhatHasNoPartner) {
