@@ -6,7 +6,7 @@ namespace bulkhead::cli {
 
 const std::vector<Example>& examplesOf(std::string_view verb) {
     static const std::map<std::string_view, std::vector<Example>> all = {
-        {"demo", {{"bulkhead demo", "show what Bulkhead does, without a GPU, in a minute or two"}}},
+        {"demo", {{"bulkhead demo", "show what Bulkhead does, without a GPU, in under a minute"}}},
         {"dissect",
          {{"bulkhead dissect --gpu sim:gtx1080 --out gtx1080.map.json", "find the address map of a simulated GTX 1080"},
           {"bulkhead dissect --gpu sim:gtx1080 --verify gtx1080.map.json", "check the map against fresh measurements"},

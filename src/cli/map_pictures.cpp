@@ -30,7 +30,7 @@ Result plan(const arch::DeviceProfile& p) {
     };
     if (sides > 1)
         layers.insert(layers.begin(), {"L2 side", "", [&](const arch::PlacedUnit& u) { return Value(sideOf(u)); }});
-    Result r = arch::floorPlan("sim:" + p.name, unitsOf(p), layers);
+    Result r = arch::floorPlan("Units of sim:" + p.name, unitsOf(p), layers);
     r.question = fmt::format("What is sim:{} made of?", p.name);
     r.answer = fmt::format("{}, {} on {}, and {}.", counted(static_cast<std::size_t>(p.sm.count), "SM"),
                            counted(p.map.slices(), "L2 slice"), counted(sides, "side"),

@@ -4,7 +4,7 @@ namespace bulkhead::cli {
 
 const std::vector<Verb>& verbs() {
     static const std::vector<Verb> all = {
-        {"demo", "show what Bulkhead does, in about a minute", setUpDemo},
+        {"demo", "show what Bulkhead does, in under a minute", setUpDemo},
         {"dissect", "find a GPU's address map and cache structure by timing", setUpDissect},
         {"calibrate", "measure a GPU and write a profile for its simulated twin", setUpCalibrate},
         {"run", "run a workload or a kernel of a PTX file", setUpRun},
