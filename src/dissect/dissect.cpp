@@ -309,6 +309,11 @@ MapFile bankMap(const Linear& found) {
     return file;
 }
 
+void drawLatencies(const SliceLatencies& latencies, std::vector<Result>& figures) {
+    figures.push_back(latencyTable(latencies));
+    if (std::optional<Result> plan = latencyPlan(latencies)) figures.push_back(std::move(*plan));
+}
+
 /// Heat maps of slices that are known by physical address.
 void drawSlices(Probe& probe, const MemoryView& memory, const arch::AddressMap& map, std::uint64_t seed,
                 std::vector<Result>& figures) {
@@ -322,7 +327,7 @@ void drawSlices(Probe& probe, const MemoryView& memory, const arch::AddressMap& 
         left -= line == 0 ? 1 : 0;
         line = *memory.reach(at);
     }
-    figures.push_back(latencyTable(timeSlices(probe, lines)));
+    drawLatencies(timeSlices(probe, lines), figures);
     figures.push_back(slicesByAddress(memory.pageBytes(), memory.bytes(), [&](std::uint64_t offset) {
         return std::optional(map.locate(memory.physical(memory.base() + offset)).slice);
     }));
@@ -338,7 +343,7 @@ SliceLatencies timeSlices(Probe& probe, const LabelledPages& pages, std::uint64_
 }
 
 void drawSlices(const SliceLatencies& latencies, const LabelledPages& pages, std::vector<Result>& figures) {
-    figures.push_back(latencyTable(latencies));
+    drawLatencies(latencies, figures);
     figures.push_back(
         slicesByAddress(kPageBytes, pages.bytes(), [&](std::uint64_t offset) { return pages.slice(offset); }));
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -107,6 +108,81 @@ SliceLatencies renumbered(const SliceLatencies& measured, const Renumbering& how
         for (std::uint32_t slice = 0; slice < measured.slices(); ++slice)
             result.cycles[sm][how.of(slice, modulus)] = measured.cycles[sm][slice];
     return result;
+}
+
+namespace {
+
+double meanCycles(const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// The middle of the widest gap between neighbours in order, if that is wider than noise.
+std::optional<double> widestGap(std::vector<double> values) {
+    constexpr double kWide = 0.1;  // of the mean
+    std::sort(values.begin(), values.end());
+    double wide = 0, middle = 0;
+    for (std::size_t i = 1; i < values.size(); ++i)
+        if (values[i] - values[i - 1] > wide) {
+            wide = values[i] - values[i - 1];
+            middle = (values[i] + values[i - 1]) / 2;
+        }
+    return wide > kWide * meanCycles(values) ? std::optional(middle) : std::nullopt;
+}
+
+/// For each unit, on which side of the gap it lies; empty where there is none.
+std::vector<std::string> groupsBy(const std::vector<double>& latencies, const std::string& first) {
+    const std::optional<double> gap = widestGap(latencies);
+    std::vector<std::string> groups(latencies.size());
+    if (!gap) return groups;
+    for (std::size_t i = 0; i < groups.size(); ++i) groups[i] = (latencies[i] < *gap ? "near " : "far from ") + first;
+    return groups;
+}
+
+}  // namespace
+
+std::optional<Result> latencyPlan(const SliceLatencies& latencies) {
+    const std::size_t sms = latencies.sms.size(), slices = latencies.slices();
+    std::vector<std::vector<double>> ofSm(sms), ofSlice(slices);
+    double least = std::numeric_limits<double>::max(), most = 0;
+    for (std::size_t i = 0; i < sms; ++i)
+        for (std::size_t k = 0; k < slices; ++k) {
+            const auto cycles = static_cast<double>(latencies.cycles[i][k]);
+            ofSm[i].push_back(cycles);
+            ofSlice[k].push_back(cycles);
+            least = std::min(least, cycles);
+            most = std::max(most, cycles);
+        }
+    if (least >= most) return std::nullopt;
+    const std::vector<std::string> smGroups = groupsBy(ofSlice.front(), "slice 0"),
+                                   sliceGroups = groupsBy(ofSm.front(), fmt::format("SM {}", latencies.sms.front()));
+    Result r;
+    r.title = "Latency on the floor plan";
+    const std::string toFirst = "to slice 0", fromFirst = fmt::format("from SM {}", latencies.sms.front());
+    r.columns = {{"part", ""},       {"group", ""},       {"unit", ""},
+                 {"mean", "cycles"}, {toFirst, "cycles"}, {fromFirst, "cycles"}};
+    for (std::size_t i = 0; i < sms; ++i)
+        r.add({"SM", smGroups[i], std::int64_t{latencies.sms[i]}, meanCycles(ofSm[i]), ofSm[i].front(), {}});
+    for (std::size_t k = 0; k < slices; ++k)
+        r.add(
+            {"L2 slice", sliceGroups[k], static_cast<std::int64_t>(k), meanCycles(ofSlice[k]), {}, ofSlice[k].front()});
+    r.charts = {{Chart::Kind::floorplan,
+                 "Latency of atomics between SMs and L2 slices",
+                 "unit",
+                 {"mean", toFirst, fromFirst},
+                 {"part", "group"},
+                 {},
+                 "",
+                 false,
+                 false}};
+    const auto near = static_cast<std::size_t>(
+        std::count_if(smGroups.begin(), smGroups.end(), [](const std::string& g) { return g.starts_with("near"); }));
+    r.question = "Which SMs are near to which part of the L2?";
+    r.answer =
+        near > 0 ? fmt::format("{} of {} are near to slice 0 and {} far from it.", near, counted(sms, "SM"), sms - near)
+                 : fmt::format("No gap parts near ones from far ones: atomics take {} to {} cycles.", brief(least),
+                               brief(most));
+    r.reading = "mean: over all slices, of an SM; over all SMs that were asked, of a slice.";
+    return r;
 }
 
 Result latencyTable(const SliceLatencies& latencies) {

@@ -47,5 +47,9 @@ SliceLatencies renumbered(const SliceLatencies& measured, const Renumbering&, st
 
 /// As a heat map.
 Result latencyTable(const SliceLatencies&);
+/// The SMs that were asked and the slices as a floor plan, colored by latency as it was measured. Where a gap parts
+/// those near to the first slice, or to the first SM, from those far from it, they are groups. Nothing where all are
+/// equally far.
+std::optional<Result> latencyPlan(const SliceLatencies&);
 
 }  // namespace bulkhead::dissect

@@ -55,5 +55,34 @@ TEST(Figures, SlicesByAddressHasARowForEachKilobyteAndLeavesUnknownOnesEmpty) {
     }
 }
 
+TEST(LatencyPlan, GroupsWhatIsNearAndColorsByWhatWasMeasured) {
+    // Two sides: even SMs and slices on one, odd ones on the other; 300 cycles within, 500 across.
+    SliceLatencies latencies;
+    for (unsigned sm = 0; sm < 6; ++sm) {
+        latencies.sms.push_back(2 * sm);  // not all were asked
+        Times& row = latencies.cycles.emplace_back();
+        for (unsigned slice = 0; slice < 4; ++slice) row.push_back(sm % 2 == slice % 2 ? 300 : 500);
+    }
+    const std::optional<Result> plan = latencyPlan(latencies);
+    ASSERT_TRUE(plan);
+    ASSERT_EQ(plan->rows.size(), 10u);
+    ASSERT_EQ(plan->charts.size(), 1u);
+    EXPECT_EQ(plan->charts.front().kind, Chart::Kind::floorplan);
+    for (std::size_t i = 0; i < 10; ++i) {
+        const std::vector<Value>& row = plan->rows[i];
+        const bool isSm = i < 6, even = (isSm ? i : i - 6) % 2 == 0;
+        EXPECT_EQ(row[1], Value(std::string(even ? "near " : "far from ") + (isSm ? "slice 0" : "SM 0"))) << i;
+        EXPECT_EQ(row[2], Value(std::int64_t(isSm ? 2 * i : i - 6)));
+        EXPECT_EQ(row[3], Value(400.0));
+        EXPECT_EQ(row[isSm ? 4 : 5], Value(even ? 300.0 : 500.0));
+        EXPECT_EQ(row[isSm ? 5 : 4], Value());
+    }
+    EXPECT_EQ(plan->answer, "3 of 6 SMs are near to slice 0 and 3 far from it.");
+}
+
+TEST(LatencyPlan, IsNoneWhereAllAreEquallyFar) {
+    EXPECT_FALSE(latencyPlan({{0, 1}, {{300, 300}, {300, 300}}}));
+}
+
 }  // namespace
 }  // namespace bulkhead::dissect
