@@ -1,7 +1,6 @@
-import { Layer, fillScale, makeLayerChoice } from "./layers.js";
+import { ColoredChart } from "./colored_chart.js";
 import { escaped, svgText } from "./pictures.js";
 import * as style from "./style.js";
-import { Tip } from "./tip.js";
 
 const kGap = 8; // between groups
 const kPadding = 6; // of a group
@@ -13,34 +12,12 @@ const kWide = 560; // from here on memory lies beside the cache
 const css = (rgb) => `rgb(${rgb.join(" ")})`;
 
 /** The units of a GPU where they belong: SMs above and below, the L2 cache between them, memory beside it. */
-export class FloorPlan {
+export class FloorPlan extends ColoredChart {
   constructor(element, plot, say) {
-    this.element = element;
-    this.plot = plot;
-    this.say = say;
+    super(element, plot, say);
     this.at = -1;
-    this.layers = plot.layers.map((layer) => new Layer(layer, plot.logY));
-    this.layer = this.layers[0];
     this.groupOf = [];
     plot.groups.forEach((group) => group.units.forEach((unit) => (this.groupOf[unit] = group)));
-    const choice = makeLayerChoice(this.layers, (layer) => {
-      this.layer = layer;
-      this.draw();
-    });
-    if (choice) element.before(choice);
-    this.scale = document.createElement("p");
-    this.scale.className = "scale";
-    element.before(this.scale);
-    this.canvas = document.createElement("canvas");
-    this.area = document.createElement("div");
-    this.area.className = "area";
-    this.area.append(this.canvas);
-    element.append(this.area);
-    this.tip = new Tip(this.area);
-    this.canvas.addEventListener("pointermove", (event) => this.onPointer(event));
-    this.canvas.addEventListener("pointerleave", () => this.tip.hide());
-    element.addEventListener("keydown", (event) => this.onKey(event));
-    element.addEventListener("blur", () => this.tip.hide());
   }
 
   /** Groups side by side from (left, top), in as many rows as they need; returns where they end. */
@@ -80,7 +57,7 @@ export class FloorPlan {
   }
 
   layout() {
-    const width = Math.max(240, this.area.clientWidth);
+    const width = this.width();
     const names = [...new Set(this.plot.groups.map((group) => group.part))];
     const parts = names.map((name) => this.plot.groups.filter((group) => group.part === name));
     const [outer = [], inner = [], ...rest] = parts;
@@ -107,7 +84,7 @@ export class FloorPlan {
     }
     for (const part of rest.slice(1)) top = this.placeRow(part, 0, top, width, cell);
     top = this.placeRow(outer.slice(half), 0, top, width, cell);
-    this.sizes = { width, height: Math.max(1, top - kGap) };
+    return { width, height: Math.max(1, top - kGap) };
   }
 
   placeColumn(groups, left, top, width, cell) {
@@ -141,15 +118,7 @@ export class FloorPlan {
   }
 
   draw() {
-    this.layout();
-    fillScale(this.scale, this.layer);
-    const { width, height } = this.sizes;
-    this.canvas.width = width * devicePixelRatio;
-    this.canvas.height = height * devicePixelRatio;
-    this.canvas.style.width = `${width}px`;
-    this.canvas.style.height = `${height}px`;
-    const context = this.canvas.getContext("2d");
-    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    const context = this.begin(this.layout());
     context.textBaseline = "alphabetic";
     for (const shape of this.shapes()) {
       context.fillStyle = shape.fill;
@@ -164,20 +133,6 @@ export class FloorPlan {
       context.fillRect(shape.x, shape.y, shape.width, shape.height);
       context.strokeRect(shape.x + 0.5, shape.y + 0.5, shape.width - 1, shape.height - 1);
     }
-  }
-
-  // For pictures: how large, as it is drawn, what its colors mean, and as SVG.
-
-  size() {
-    return this.sizes;
-  }
-
-  drawn() {
-    return this.canvas;
-  }
-
-  entries() {
-    return this.layer.entries();
   }
 
   svg() {

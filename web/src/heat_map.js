@@ -1,47 +1,24 @@
-import { Layer, fillScale, makeLayerChoice } from "./layers.js";
+import { ColoredChart } from "./colored_chart.js";
 import { shortened } from "./numbers.js";
-import * as style from "./style.js";
 import { svgText } from "./pictures.js";
-import { Tip } from "./tip.js";
+import * as style from "./style.js";
 
 const kTallest = 520;
 const kLargestCell = 64;
 const kTop = 6; // for the upper half of the first row's name
 
 /** A matrix of values as colors, with a scale above it. */
-export class HeatMap {
+export class HeatMap extends ColoredChart {
   constructor(element, plot, say) {
-    this.element = element;
-    this.plot = plot;
-    this.say = say;
+    super(element, plot, say);
     this.at = { row: 0, column: -1 };
-    this.layers = plot.layers.map((layer) => new Layer(layer, plot.logY));
-    this.layer = this.layers[0];
-    const choice = makeLayerChoice(this.layers, (layer) => {
-      this.layer = layer;
-      this.draw();
-    });
-    if (choice) element.before(choice);
-    this.canvas = document.createElement("canvas");
-    this.area = document.createElement("div");
-    this.area.className = "area";
-    this.area.append(this.canvas);
-    this.scale = document.createElement("p");
-    this.scale.className = "scale";
-    element.before(this.scale);
-    element.append(this.area);
-    this.tip = new Tip(this.area);
-    this.canvas.addEventListener("pointermove", (event) => this.onPointer(event));
-    this.canvas.addEventListener("pointerleave", () => this.tip.hide());
-    element.addEventListener("keydown", (event) => this.onKey(event));
-    element.addEventListener("blur", () => this.tip.hide());
   }
 
   layout(context) {
     const { rows, categories } = this.plot;
     context.font = style.font(11);
     const widest = (names) => Math.max(0, ...names.map((name) => context.measureText(shortened(name)).width));
-    const width = Math.max(240, this.area.clientWidth);
+    const width = this.width();
     const names = Math.min(width * 0.35, widest(rows));
     const left = Math.ceil(names) + 10;
     const cellWidth = Math.min(kLargestCell, (width - left - 12) / categories.length);
@@ -54,14 +31,8 @@ export class HeatMap {
 
   draw() {
     const { plot } = this;
-    const context = this.canvas.getContext("2d");
-    const l = (this.place = this.layout(context));
-    this.canvas.width = l.width * devicePixelRatio;
-    this.canvas.height = l.height * devicePixelRatio;
-    this.canvas.style.width = `${l.width}px`;
-    this.canvas.style.height = `${l.height}px`;
-    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    fillScale(this.scale, this.layer);
+    this.place = this.layout(this.canvas.getContext("2d"));
+    const context = this.begin(this.place);
     const color = this.layer.colors();
     plot.rows.forEach((_, row) => plot.categories.forEach((__, column) => this.drawCell(context, color, row, column)));
     this.drawRowNames(context);
@@ -119,20 +90,6 @@ export class HeatMap {
     context.textAlign = "left";
     context.textBaseline = "bottom";
     context.fillText(shortened(`across: ${this.plot.xTitle}, down: ${this.plot.rowTitle}`, 80), left, height);
-  }
-
-  // For pictures: how large, as it is drawn, what its colors mean, and as SVG.
-
-  size() {
-    return { width: this.place.width, height: this.place.height };
-  }
-
-  drawn() {
-    return this.canvas;
-  }
-
-  entries() {
-    return this.layer.entries();
   }
 
   svg() {

@@ -28,6 +28,7 @@ import * as style from "./style.js";
 import { svgText } from "./pictures.js";
 import { Tip } from "./tip.js";
 
+const kMarkLine = 16; // that the name of a mark takes above a chart
 const kHeight = 320;
 const kScatterHeight = 460;
 const kMostInTip = 10;
@@ -166,7 +167,7 @@ export class XyChart {
         drag: { setScale: false },
         points: { show: this.plot.kind === "line" },
       },
-      padding: [8, 20, 0, this.roomBefore(width)],
+      padding: [8 + kMarkLine * this.marks.length, 20, 0, this.roomBefore(width)],
       scales: { x: this.xScale(), y: this.yScale() },
       axes: [this.xAxis(width), this.yAxis()],
       series: [{}, ...this.plot.series.map((s, i) => this.seriesOptions(s, i))],
@@ -372,7 +373,12 @@ export class XyChart {
     ctx.restore();
   }
 
-  /** Lines down the chart, named at their upper ends. */
+  /** How far above the chart the name of a mark stands: where no curve passes. */
+  markHeight(i) {
+    return 5 + kMarkLine * (this.marks.length - 1 - i);
+  }
+
+  /** Lines down the chart, named above it. */
   drawMarks(u) {
     const { ctx } = u;
     ctx.save();
@@ -382,18 +388,15 @@ export class XyChart {
     ctx.strokeStyle = style.ink();
     this.marks.forEach((mark, i) => {
       const x = u.valToPos(mark.x, "x", true);
+      const base = u.bbox.top - this.markHeight(i) * devicePixelRatio;
       ctx.beginPath();
-      ctx.moveTo(x, u.bbox.top);
+      ctx.moveTo(x, base - 8 * devicePixelRatio);
       ctx.lineTo(x, u.bbox.top + u.bbox.height);
       ctx.stroke();
       const name = this.markName(mark);
       const wide = ctx.measureText(name).width;
       const fits = x + wide + 8 * devicePixelRatio < u.bbox.left + u.bbox.width;
       const left = fits ? x + 6 * devicePixelRatio : x - 6 * devicePixelRatio - wide;
-      const base = u.bbox.top + (14 + 16 * i) * devicePixelRatio;
-      // Curves that pass behind a name leave it readable.
-      ctx.fillStyle = style.page();
-      ctx.fillRect(left - 2 * devicePixelRatio, base - 12 * devicePixelRatio, wide + 4 * devicePixelRatio, 16 * devicePixelRatio);
       ctx.fillStyle = style.ink();
       ctx.textAlign = "left";
       ctx.fillText(name, left, base);
@@ -490,8 +493,9 @@ export class XyChart {
     this.marks.forEach((mark, i) => {
       const x = at(mark.x, "x");
       const before = x > (box.left + right) / 2;
-      parts.push(line(x, box.top, x, bottom, style.ink(), 'stroke-dasharray="5 4"'));
-      parts.push(svgText(this.markName(mark), x + (before ? -6 : 6), box.top + 14 + 16 * i, `text-anchor="${before ? "end" : "start"}"`));
+      const base = box.top - this.markHeight(i);
+      parts.push(line(x, base - 8, x, bottom, style.ink(), 'stroke-dasharray="5 4"'));
+      parts.push(svgText(this.markName(mark), x + (before ? -6 : 6), base, `text-anchor="${before ? "end" : "start"}"`));
     });
     return parts.join("");
   }
