@@ -8,6 +8,7 @@
 #include "cli/batch_options.h"
 #include "cli/common_options.h"
 #include "cli/correlate_sides.h"
+#include "cli/result_stream.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
 #include "correlate/tables.h"
@@ -59,7 +60,7 @@ int runCorrelate(const CorrelateOptions& o, const CommandLine& line) {
         writeOutput("-", out + caution(c, sides) + "\n" + answerText(results.front()));
     }
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results[1]));
-    if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
+    if (!o.json.empty()) writeResults(o.json, results);
     if (!o.html.empty()) {
         if (c.unmatched.empty()) results.pop_back();
         writeOutput(o.html, report::html("bulkhead correlate", results));

@@ -13,6 +13,7 @@
 #include "cli/batch_options.h"
 #include "cli/common_options.h"
 #include "cli/isolate_cost.h"
+#include "cli/result_stream.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
 #include "dissect/map_file.h"
@@ -290,7 +291,7 @@ int evaluate(const EvaluateOptions& o) {
     }
     if (o.json.empty() && o.csv.empty() && o.html.empty()) showResults(results);
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results[1]));
-    if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
+    if (!o.json.empty()) writeResults(o.json, results);
     if (!o.html.empty()) writeOutput(o.html, report::html("bulkhead isolate evaluate", results));
     for (const std::string& line : evaluation.failures()) fmt::print(stderr, "bulkhead: {}\n", line);
     return evaluation.failures().empty() ? kDone : kCheckFailed;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cli/batch_options.h"
 #include "cli/common_options.h"
+#include "cli/result_stream.h"
 #include "cli/show.h"
 #include "evaluation/cost/cost.h"
 #include "report/report.h"
@@ -38,7 +39,7 @@ int measure(const CostOptions& o) {
     evaluation::cost::CostReport report = evaluation::cost::measureCost(o.spec, o.measurements);
     for (Result& result : report.results) fillProvenance(result, o.spec.gpu, o.spec.seed);
     if (o.json.empty() && o.html.empty()) showResults(report.results);
-    if (!o.json.empty()) writeJson(o.json, report::fileJson(report.results));
+    if (!o.json.empty()) writeResults(o.json, report.results);
     if (!o.html.empty()) writeOutput(o.html, report::html("bulkhead isolate cost", report.results));
     for (const std::string& line : report.failures) fmt::print(stderr, "bulkhead: isolate cost: {}\n", line);
     return report.failures.empty() ? kDone : kCheckFailed;

@@ -55,8 +55,7 @@ void streamProgress(double fraction, const std::string& text, std::optional<doub
     fmt::print(stderr, "{}\n", jsonText(line));
 }
 
-bool EveryMinute::due() {
-    const auto now = Clock::now();
+bool EveryMinute::due(Clock::time_point now) {
     if (now - last_ < each_) return false;
     last_ = now;
     return true;

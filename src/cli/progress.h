@@ -32,11 +32,12 @@ void streamProgress(double fraction, const std::string& text, std::optional<doub
 /// When to tell of progress where there is no terminal, and every line stays.
 class EveryMinute {
   public:
-    explicit EveryMinute(std::chrono::steady_clock::duration each = std::chrono::minutes(1))
-        : each_(each), last_(std::chrono::steady_clock::now()) {}
+    explicit EveryMinute(std::chrono::steady_clock::duration each = std::chrono::minutes(1),
+                         std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now())
+        : each_(each), last_(begin) {}
 
     /// Whether so long has passed since it was last due, or since the beginning.
-    bool due();
+    bool due(std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
 
   private:
     std::chrono::steady_clock::duration each_;

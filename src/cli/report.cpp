@@ -12,10 +12,12 @@
 #include "base/json.h"
 #include "base/phrases.h"
 #include "cli/common_options.h"
+#include "cli/result_stream.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
 #include "gpu/gpu_name.h"
 #include "report/chapters.h"
+#include "report/derived_answer.h"
 #include "report/difference.h"
 #include "reproduce/verdict.h"
 
@@ -134,8 +136,10 @@ int runReport(const ReportOptions& o) {
     expectOutputs({o.html, o.json});
     if (!o.png.empty()) report::expectPng();
     // Of a file that is written anew, nothing is lost.
-    const Judged judged = readResults(o.files, o.all || o.html.empty());
-    if (!o.json.empty()) writeJson(o.json, report::fileJson(judged.all(false)));
+    Judged judged = readResults(o.files, o.all || o.html.empty());
+    if (!o.json.empty()) writeResults(o.json, judged.all(false));
+    for (Result& result : judged.results)
+        if (result.answer.empty()) result.answer = report::derivedAnswer(result);
     const std::vector<Result> results = judged.all(true);
     if (!o.html.empty()) writeOutput(o.html, report::html(o.title, judged.chapters()));
     writePictures(results, o);

@@ -11,6 +11,7 @@
 #include "cli/batch_options.h"
 #include "cli/common_options.h"
 #include "cli/progress.h"
+#include "cli/result_stream.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
 #include "compare/store.h"
@@ -193,11 +194,12 @@ void sayShortened(const ReproduceOptions& o) {
         o.instructions);
 }
 
-/// On a terminal, a line for each: those of the runs that a figure takes follow it.
-void showFigure(const std::string& heading, std::size_t done, std::size_t of, const TimeLeft& timeLeft) {
+/// On a terminal, a line for each: those of the runs that a figure takes follow it. Elsewhere, one a minute at most.
+void showFigure(const std::string& heading, std::size_t done, std::size_t of, const TimeLeft& timeLeft,
+                EveryMinute& minute) {
     const double share = static_cast<double>(done) / static_cast<double>(of);
     if (streamsProgress()) return streamProgress(share, heading, timeLeft.seconds(share));
-    if (isatty(STDERR_FILENO) == 0) return;
+    if (isatty(STDERR_FILENO) == 0 && !minute.due()) return;
     fmt::print(stderr, "{} ({} of {}{})\n", heading, done + 1, of, timeLeft.words(share));
 }
 
@@ -211,16 +213,20 @@ int runReproduce(ReproduceOptions o) {
     const std::vector<Figure> figures = chosenFigures(papers, o);
     if (o.quick) sayShortened(o);
     const bool quiet = o.json == "-" || o.html == "-";
+    const bool streams = o.json == "-";
+    ResultStream stream;
     std::vector<Result> results;
     const TimeLeft timeLeft;
+    EveryMinute minute;
     for (std::size_t i = 0; i < figures.size(); ++i) {
         const Figure& figure = figures[i];
-        showFigure(heading(figure), i, figures.size(), timeLeft);
+        showFigure(heading(figure), i, figures.size(), timeLeft, minute);
         for (Result& result : figure.make()) {
             result.title = fmt::format("{}: {}", heading(figure), result.title);
             fillProvenance(result, figure.gpu, o.seed);
             reproduce::answer(result);
             if (!quiet) writeOutput("-", tableText(result) + answerText(result) + "\n");
+            if (streams) stream.add(result);
             results.push_back(std::move(result));
         }
     }
@@ -228,12 +234,14 @@ int runReproduce(ReproduceOptions o) {
     for (Result& verdict : verdicts) {
         fillProvenance(verdict, figures.front().gpu, o.seed);
         if (!quiet) writeOutput("-", tableText(verdict) + "\n");
+        if (streams) stream.add(verdict);
     }
+    if (streams) stream.end();
     if (!quiet && !verdicts.empty()) writeOutput("-", answerText(verdicts.front()));
     results.insert(results.begin(), std::make_move_iterator(verdicts.begin()), std::make_move_iterator(verdicts.end()));
     std::string title = papers.size() == 1 ? papers.front().title : "Three papers reproduced";
     if (o.quick) title += ", shortened";
-    if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
+    if (!o.json.empty() && !streams) writeResults(o.json, results);
     if (!o.html.empty()) writeOutput(o.html, report::html(title, results));
     return kDone;
 }

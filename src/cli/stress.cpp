@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -15,6 +17,7 @@
 #include "cli/batch_options.h"
 #include "cli/common_options.h"
 #include "cli/progress.h"
+#include "cli/result_stream.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
 #include "experiment/interruption.h"
@@ -224,9 +227,19 @@ void expectPlace(const StressOptions& o, const stress::Options& options) {
 }
 
 void measure(const StressOptions& o, const stress::Options& options, stress::Outcome& outcome) {
-    const auto tell = [timeLeft = TimeLeft(), now = EveryMinute()](const std::string& what, double fraction) mutable {
-        if (streamsProgress()) return streamProgress(fraction, what, timeLeft.seconds(fraction));
-        if (isatty(2) || now.due()) fmt::print(stderr, "{}{}\n", what, timeLeft.words(fraction));
+    constexpr auto kOften = std::chrono::milliseconds(250), kSeldom = std::chrono::milliseconds(5000);
+    const bool terminal = isatty(STDERR_FILENO) != 0;
+    const auto tell = [timeLeft = TimeLeft(), due = terminal ? EveryMinute(kSeldom) : EveryMinute(),
+                       read = EveryMinute(kOften), last = std::string(),
+                       terminal](const std::string& what, double fraction) mutable {
+        const bool next = std::exchange(last, what) != what;
+        if (streamsProgress()) {
+            if (next || read.due()) streamProgress(fraction, what, timeLeft.seconds(fraction));
+            return;
+        }
+        const bool later = due.due();
+        if (later || (terminal && next))
+            fmt::print(stderr, "{}, {:.0f} %{}\n", what, 100 * fraction, timeLeft.words(fraction));
     };
     if (options.searchBudget > 0) {
         stress::SampleBatch batch(
@@ -256,7 +269,7 @@ int boundAgain(const StressOptions& o) {
     for (Result& more : outcome.statistics(options)) results.push_back(std::move(more));
     for (Result& result : results)
         fillProvenance(result, first.gpu, static_cast<std::uint64_t>(first.seed.value_or(0)));
-    if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
+    if (!o.json.empty()) writeResults(o.json, results);
     if (!o.html.empty()) writeOutput(o.html, report::html("Worst-case bounds", results));
     return kDone;
 }
@@ -294,7 +307,7 @@ int runStress(const StressOptions& o, const CommandLine& line) {
     for (Result& more : outcome.statistics(options)) results.push_back(std::move(more));
     for (Result& more : outcome.samples()) results.push_back(std::move(more));
     for (Result& result : results) fillProvenance(result, options.pair.gpu, options.pair.seed);
-    if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
+    if (!o.json.empty()) writeResults(o.json, results);
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results.front()));
     if (!o.html.empty()) writeOutput(o.html, report::html("Interference", results));
     if (interrupted) return kInterrupted;

@@ -276,7 +276,10 @@ SampleSpec sampleOf(const corun::PairSpec& pair, unsigned number, const Options&
     return own;
 }
 
-void measureAnew(Cell& cell, const Options& options, const std::function<bool()>& late) {
+/// Told how many samples of a cell are there.
+using SampleListener = std::function<void(unsigned)>;
+
+void measureAnew(Cell& cell, const Options& options, const std::function<bool()>& late, const SampleListener& told) {
     // Causes come last: whoever ends this early has had the samples.
     std::vector<std::pair<SampleSpec, SampleMeasurement>> unexplained;
     for (unsigned i = 0; i < options.samples && !late(); ++i) {
@@ -284,6 +287,7 @@ void measureAnew(Cell& cell, const Options& options, const std::function<bool()>
         const bool explain = std::exchange(spec.explain, false);
         const SampleMeasurement sample = execute(spec);
         add(cell, sample);
+        told(i + 1);
         if (explain) unexplained.emplace_back(spec, sample);
     }
     for (auto& [spec, sample] : unexplained) {
@@ -295,13 +299,15 @@ void measureAnew(Cell& cell, const Options& options, const std::function<bool()>
 /// `coRun`: that of the cell before with the same victim and way of sharing, if there is one. It is kept for the next,
 /// as starting processes, contexts and a daemon takes longer than most measurements.
 void measureAgain(Cell& cell, const Options& options, std::unique_ptr<corun::CoRun>& coRun,
-                  const std::function<bool()>& late) {
-    for (unsigned i = 0; i < options.samples && !late() && cell.pairing.failed == 0; ++i)
+                  const std::function<bool()>& late, const SampleListener& told) {
+    for (unsigned i = 0; i < options.samples && !late() && cell.pairing.failed == 0; ++i) {
         add(cell, measureSample(*coRun));
+        told(i + 1);
+    }
     if (cell.pairing.lost() > 0) coRun.reset();  // a kernel that failed takes its context with it
 }
 
-void measureInto(Cell& cell, const Options& options, std::unique_ptr<corun::CoRun>& coRun) {
+void measureInto(Cell& cell, const Options& options, std::unique_ptr<corun::CoRun>& coRun, const SampleListener& told) {
     auto begin = std::chrono::steady_clock::now();
     const auto late = [&] {
         const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
@@ -309,7 +315,7 @@ void measureInto(Cell& cell, const Options& options, std::unique_ptr<corun::CoRu
     };
     try {
         if (gpu::capabilitiesOf(cell.pair.gpu).deterministic) {
-            measureAnew(cell, options, late);
+            measureAnew(cell, options, late, told);
             return;
         }
         if (coRun) {
@@ -318,7 +324,7 @@ void measureInto(Cell& cell, const Options& options, std::unique_ptr<corun::CoRu
             coRun = makeCoRun(coRunOf(cell.pair));
         }
         begin = std::chrono::steady_clock::now();
-        measureAgain(cell, options, coRun, late);
+        measureAgain(cell, options, coRun, late, told);
     } catch (const std::exception& e) {
         coRun.reset();
         addFailure(cell, dynamic_cast<const std::bad_alloc*>(&e) ? "out of memory" : e.what());
@@ -360,7 +366,7 @@ Cell measureCell(const corun::PairSpec& spec, const Options& options) {
     Cell cell;
     cell.pair = spec;
     std::unique_ptr<corun::CoRun> coRun;
-    measureInto(cell, options, coRun);
+    measureInto(cell, options, coRun, [](unsigned) {});
     return cell;
 }
 
@@ -415,15 +421,19 @@ void stress(const Options& options, Outcome& outcome, const Listener& listener) 
     const std::vector<corun::PairSpec> pairs = pairsOf(options);
     std::unique_ptr<corun::CoRun> coRun;
     for (const corun::PairSpec& pair : pairs) {
-        if (listener)
-            listener(fmt::format("{} beside {} (sharing: {})", pair.victim.name, corun::nameOf(pair.aggressor),
-                                 pair.sharing),
-                     static_cast<double>(outcome.cells.size()) / static_cast<double>(pairs.size()));
+        const auto done = static_cast<double>(outcome.cells.size());
+        const auto tell = [&](unsigned samples) {
+            if (listener)
+                listener(fmt::format("{} beside {} (sharing: {})", pair.victim.name, corun::nameOf(pair.aggressor),
+                                     pair.sharing),
+                         (done + static_cast<double>(samples) / options.samples) / static_cast<double>(pairs.size()));
+        };
+        tell(0);
         if (!outcome.cells.empty() && (outcome.cells.back().pair.victim.name != pair.victim.name ||
                                        outcome.cells.back().pair.sharing != pair.sharing))
             coRun.reset();
         outcome.cells.emplace_back().pair = pair;
-        measureInto(outcome.cells.back(), options, coRun);
+        measureInto(outcome.cells.back(), options, coRun, tell);
     }
 }
 
@@ -504,7 +514,7 @@ std::vector<std::optional<double>> tryInTurn(const corun::PairSpec& pair,
     for (const corun::AggressorSpec& aggressor : aggressors) {
         Cell cell;
         cell.pair = beside(pair, aggressor);
-        measureInto(cell, once, coRun);
+        measureInto(cell, once, coRun, [](unsigned) {});
         slowdowns.push_back(slowdownOf(cell.pairing));
     }
     return slowdowns;

@@ -55,7 +55,7 @@ struct Outcome {
 /// The matrix for a terminal: columns without a value are details too.
 Result briefMatrix(const Result& matrix);
 
-/// Told what is about to be measured, and the fraction of the cells that are done.
+/// Told what is measured, and the fraction of all samples that is there: before a cell begins, and after each sample.
 using Listener = std::function<void(const std::string&, double)>;
 
 /// Into an outcome that holds what was measured also where this does not return: Interrupted.
