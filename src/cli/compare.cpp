@@ -8,6 +8,8 @@
 #include "base/files.h"
 #include "cli/batch_options.h"
 #include "cli/common_options.h"
+#include "cli/compare_program.h"
+#include "cli/result_stream.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
 #include "compare/comparison.h"
@@ -25,7 +27,7 @@ struct CompareOptions {
     std::vector<std::string> schedulers = {"gto", "ccws", "best-swl", "statpcal", "ciao-t", "ciao-p", "ciao-c"};
     std::vector<std::string> workloads;
     std::vector<std::string> settings;
-    std::string gpu = "sim:gtx480", size = "default", json, csv, html, metrics;
+    std::string gpu = "sim:gtx480", size = "default", program, json, csv, html, metrics;
     std::uint64_t seed = 1, instructions = 0;
     std::string timelines, observed;  ///< folders
     bool bestCarveout = false;
@@ -122,13 +124,32 @@ int runCompare(const CompareOptions& o) {
     if (o.json.empty() && o.csv.empty() && o.html.empty() && !counters.takesStandardOutput())
         showResults(results.front());
     if (!o.csv.empty()) writeOutput(o.csv, report::csv(results[1]));
-    if (!o.json.empty()) writeJson(o.json, report::fileJson(results));
+    if (!o.json.empty()) writeResults(o.json, results);
     std::swap(results[2], results[3]);  // the picture before a wide table
     if (!o.html.empty()) writeOutput(o.html, report::html("bulkhead compare", results));
     for (const std::string& line : comparison.notes()) fmt::print(stderr, "bulkhead: note: {}\n", line);
     const std::vector<std::string> failures = comparison.failures();
     for (const std::string& line : failures) fmt::print(stderr, "bulkhead: {}\n", line);
     return failures.empty() ? kDone : kCheckFailed;
+}
+
+/// What a program that is started takes no part in.
+constexpr std::initializer_list<const char*> kOfWorkloads = {
+    "--workloads", "--size",     "--limit",         "--best-carveout", "--seed",
+    "--metrics",   "--timeline", "--observe",       "--store",         "--jobs",
+    "--on",        "--csv",      "--slurm-options", "--slurm-program"};
+
+int runProgram(const CompareOptions& o, const CommandLine& line) {
+    refuseGiven(line, kOfWorkloads, "compare --program");
+    expectOutputs({o.json, o.html});
+    std::vector<Result> results =
+        compareProgram({o.program, o.gpu, o.settings,
+                        line.given("--schedulers") ? o.schedulers : std::vector<std::string>{"gto", "ccws", "ciao-c"}});
+    for (Result& result : results) result.provenance = {commandLine(), o.gpu, std::nullopt, version(), currentDate()};
+    if (o.json.empty() && o.html.empty()) showResults(results);
+    if (!o.json.empty()) writeResults(o.json, results);
+    if (!o.html.empty()) writeOutput(o.html, report::html("bulkhead compare", results));
+    return kDone;
 }
 
 }  // namespace
@@ -142,6 +163,8 @@ Action setUpCompare(CommandLine line) {
     line.option("--workloads", o->workloads, "workloads, or classes LWS, SWS and CI [all of the CIAO paper's]")
         .typeName("NAME")
         .delimiter(',');
+    line.option("--program", o->program, "a CUDA program and its arguments instead of workloads: './program args'")
+        .typeName("COMMAND");
     addSizeOption(line, o->size);
     line.option("--limit", o->instructions, "stop each run after N warp instructions; 0: run to the end").showDefault();
     line.flag("--best-carveout", o->bestCarveout,
@@ -163,9 +186,9 @@ Action setUpCompare(CommandLine line) {
         .typeName("DIR");
     addBatchOptions(line, o->batch);
     addClusterOptions(line, o->batch);
-    return [o] {
+    return [o, line] {
         o->gpu = gpgpusimVariant(o->gpu, o->gpgpusim);
-        return runCompare(*o);
+        return o->program.empty() ? runCompare(*o) : runProgram(*o, line);
     };
 }
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
@@ -127,6 +128,33 @@ TEST(Compare, badInputIsRefusedBeforeAnythingRuns) {
 TEST(Reproduce, unknownPapersAndFiguresAreRefused) {
     expectRefused({"reproduce", "ciao", "--figures", "13"}, "unknown figure 13");
     expectRefused({"reproduce", "chiao"}, "chiao");
+}
+
+TEST(Compare, RunsAProgramUnderEachScheduler) {
+    const TemporaryDirectory folder;
+    const std::string program = (folder / "reduction").string();
+    ASSERT_EQ(run({"cc", "-O2", BULKHEAD_SOURCE_DIR "/examples/reduction.cu", "-o", program}).exitCode, 0);
+    const Outcome outcome = run({"compare", "--program", program, "--schedulers", "gto,lrr", "--json", "-"});
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.err;
+    const nlohmann::json results = nlohmann::json::parse(outcome.out)["results"];
+    std::map<std::string, std::map<std::string, double>> cycles;  // by kernel and scheduler
+    for (const nlohmann::json& row : results[1]["rows"]) cycles[row["kernel"]][row["scheduler"]] = row["cycles"];
+    ASSERT_FALSE(cycles.empty());
+    std::map<std::string, double> all;
+    for (const nlohmann::json& row : results[0]["rows"]) {
+        EXPECT_EQ(row["gto"], 1);
+        if (row["kernel"] == "all") {
+            EXPECT_DOUBLE_EQ(row["lrr"], all["gto"] / all["lrr"]);
+            continue;
+        }
+        std::map<std::string, double>& own = cycles.at(row["kernel"]);
+        EXPECT_DOUBLE_EQ(row["lrr"], own["gto"] / own["lrr"]);
+        for (const char* scheduler : {"gto", "lrr"}) all[scheduler] += own[scheduler];
+    }
+    expectRefused({"compare", "--program", program, "--workloads", "VA"}, "--workloads");
+    expectRefused({"compare", "--program", "/no/such/program"}, "/no/such/program");
+    expectRefused({"compare", "--program", program, "--schedulers", "fastest"}, "fastest");
+    expectRefused({"compare", "--program", "/bin/true"}, "ran no kernel");
 }
 
 }  // namespace

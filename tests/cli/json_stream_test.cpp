@@ -1,6 +1,11 @@
 // With --json -, standard output is JSON and nothing else, so that a pipe can read it.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -110,6 +115,53 @@ TEST_F(JsonStream, StandardOutputIsJsonAndNothingElse) {
             EXPECT_TRUE(nlohmann::json::accept(o.out)) << o.out.substr(0, 200);
             EXPECT_TRUE(o.out.ends_with("}\n"));
         }
+}
+
+TEST_F(JsonStream, AResultIsWrittenAsSoonAsItIsReady) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const std::string store = path("runs");
+    const pid_t process = ::fork();
+    if (process == 0) {
+        ::dup2(ends[1], STDOUT_FILENO);
+        ::close(ends[0]);
+        ::close(ends[1]);
+        // A figure of a few runs, then one of hundreds.
+        ::execl(BULKHEAD_PROGRAM, BULKHEAD_PROGRAM, "reproduce", "ciao", "--figures", "1a,8a", "--size", "test",
+                "--store", store.c_str(), "--json", "-", nullptr);
+        ::_exit(127);
+    }
+    ::close(ends[1]);
+    FILE* out = ::fdopen(ends[0], "r");
+    std::vector<std::string> lines;
+    const auto readLine = [&] {
+        std::string line;
+        int c = 0;
+        while ((c = std::fgetc(out)) != EOF && c != '\n') line += static_cast<char>(c);
+        lines.push_back(line);
+        return c != EOF;
+    };
+    while (lines.size() < 2 && readLine()) {
+    }
+    ::kill(process, SIGKILL);
+    while (readLine()) {
+    }
+    std::fclose(out);
+    ASSERT_EQ(::waitpid(process, nullptr, 0), process);
+    // One result is there and whole, and the document is not at its end.
+    ASSERT_GE(lines.size(), 2u);
+    EXPECT_FALSE(nlohmann::json::parse(lines[1])["rows"].empty()) << lines[1];
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), "]}"), 0);
+}
+
+TEST_F(JsonStream, EachResultIsALineOfTheDocument) {
+    const Outcome o = run({"compare", "--workloads", "VA", "--schedulers", "gto", "--size", "test", "--json", "-"});
+    std::istringstream text(o.out);
+    std::vector<nlohmann::json> results;
+    for (std::string line; std::getline(text, line);)
+        if (line.starts_with("{\"title\"")) results.push_back(nlohmann::json::parse(line));
+    EXPECT_EQ(nlohmann::json::parse(o.out)["results"], nlohmann::json(results));
+    EXPECT_GT(results.size(), 2u);
 }
 
 TEST_F(JsonStream, WhatAKernelPrintsGoesToStandardError) {
