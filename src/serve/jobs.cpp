@@ -56,6 +56,12 @@ bool isOwn(const std::filesystem::path& file) {
     return ::lstat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid();
 }
 
+/// Whether there still is such a question: an older version may have had others.
+bool isAsked(const nlohmann::json& form) {
+    const std::string name = form.is_object() ? form.value("question", "") : "";
+    return std::any_of(questions().begin(), questions().end(), [&](const Question& q) { return q.name == name; });
+}
+
 bool atWork(const Job& job) {
     return job.state == Job::State::waiting || job.state == Job::State::running;
 }
@@ -69,6 +75,7 @@ nlohmann::ordered_json Job::toJson() const {
                                    {"command", command},
                                    {"state", nameOf(state)},
                                    {"stopping", stopping},
+                                   {"resumes", resumes},
                                    {"file", file},
                                    {"asked", asked},
                                    {"ended", ended},
@@ -96,6 +103,10 @@ std::string Jobs::machineOf(const Form& form) const {
 
 Outputs Jobs::outputsOf(const Form& form, const std::string& file) const {
     return {(settings_.folder / file).string(), settings_.store, settings_.isRepeatable(form.valueOf("gpu"))};
+}
+
+bool Jobs::resumes(const Form& form) const {
+    return !settings_.store.empty() && keepsRuns(form, settings_.isRepeatable(form.valueOf("gpu")));
 }
 
 std::vector<std::string> Jobs::wordsFor(const Form& form, const std::string& file) const {
@@ -141,6 +152,7 @@ const Job& Jobs::ask(const Form& form) {
     job.form = form;
     job.file = file;
     job.command = commandText(words);
+    job.resumes = resumes(form);
     job.asked = currentDate();
     jobs_.push_front(std::move(job));
     Job& asked = jobs_.front();
@@ -292,6 +304,7 @@ void Jobs::recall() {
     JsonObject object(record, file.string());
     for (const nlohmann::json& one : object.at("questions")) {
         JsonObject kept(one, file.string());
+        if (!isAsked(kept.at("form"))) continue;
         Job job;
         job.id = kept.get<unsigned>("id");
         job.form = Form::fromJson(kept.at("form"));
@@ -306,6 +319,7 @@ void Jobs::recall() {
         job.ended = kept.get<std::string>("ended");
         job.why = kept.get<std::string>("why");
         job.command = commandText(wordsOf(job.form, outputsOf(job.form, job.file)));
+        job.resumes = resumes(job.form);
         last_ = std::max(last_, job.id);
         jobs_.push_back(std::move(job));
     }

@@ -23,6 +23,7 @@ struct Job {
     std::string command;  ///< as a shell would take it
     State state = State::waiting;
     bool stopping = false;     ///< it was canceled, and has not ended yet
+    bool resumes = false;      ///< once stopped, it goes on where it was; else it begins anew
     std::string asked, ended;  ///< ISO 8601, UTC
     double progress = 0;       ///< in [0, 1]
     std::optional<double> secondsLeft;
@@ -73,6 +74,7 @@ class Jobs {
     std::string freeFile(const Form&) const;
     std::string machineOf(const Form&) const;
     Outputs outputsOf(const Form&, const std::string& file) const;
+    bool resumes(const Form&) const;
     std::vector<std::string> wordsFor(const Form&, const std::string& file) const;
     void claimFolder();
     void startWaiting();

@@ -10,14 +10,19 @@ namespace bulkhead::serve {
 namespace {
 
 constexpr std::size_t kLongest = 1000;
+constexpr const char* kProgram = "program";
 constexpr Field kSize = {"size", "--size", "Size of the input", "test", "test, default or paper"};
+
+constexpr Field programField(const char* hint) {
+    return {kProgram, "", "Program", "", hint};
+}
 
 /// Throws Error if this could not stand behind an option.
 void expectValue(const Field& field, const std::string& value) {
     if (value.size() > kLongest) throw Error("{}: is longer than {} characters", field.label, kLongest);
     if (std::any_of(value.begin(), value.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; }))
         throw Error("{}: has a character that cannot be typed", field.label);
-    if (*field.option != '\0' && value.starts_with('-')) throw Error("{}: begins with a dash", field.label);
+    if (value.starts_with('-')) throw Error("{}: begins with a dash", field.label);
 }
 
 const Field& findField(const Question& question, std::string_view name) {
@@ -26,18 +31,28 @@ const Field& findField(const Question& question, std::string_view name) {
     throw Error("{}: there is no field {}", question.title, name);
 }
 
+/// As it was filled in, where the form asks for a program and has one.
+std::optional<std::string> programOf(const Form& form) {
+    if (!findQuestion(form.question).ofProgram) return std::nullopt;
+    const std::string words = form.valueOf(kProgram);
+    if (shellWords(words, "Program").empty()) return std::nullopt;
+    return words;
+}
+
 }  // namespace
 
 const std::vector<Question>& questions() {
     static const std::vector<Question> all = {
         {"see",
          "See it",
-         "How does a GPU spread addresses over its caches and memory?",
+         "How does a GPU spread addresses over its caches and memory, or what slows a program down by itself?",
          {"dissect"},
          {{"gpu", "--gpu", "GPU", "sim:gtx1080", "sim:NAME, sim:FILE.json or cuda:N"},
-          {"seed", "--seed", "Seed", "1", "of the addresses tried"}},
+          {"seed", "--seed", "Seed", "1", "of the addresses tried"},
+          programField("empty: the GPU itself; or ./program and its arguments, on a simulated GPU")},
          "--json",
-         Keeps::none},
+         Keeps::none,
+         OfProgram{{"exec"}, {"gpu"}, "", "--observe"}},
         {"cause",
          "Cause it",
          "How slow does a kernel or a program get beside others?",
@@ -60,9 +75,16 @@ const std::vector<Question>& questions() {
           {"neighbours", "--neighbours", "Neighbors", "VA", "one after the other"},
           {"methods", "--methods", "Walls", "cp,cmp", "cp: own SMs; cmp: own L2 and DRAM as well; none, mps, green"},
           kSize,
-          {"samples", "--samples", "Samples", "", "of each runtime; empty: 1 simulated, 20 real"}},
+          {"samples", "--samples", "Samples", "", "of each runtime; empty: 1 simulated, 20 real"},
+          programField("./program and its arguments, instead of applications; beside a stream that has L2 and DRAM of "
+                       "its own, as walls at best would give it")},
          "--json",
-         Keeps::all},
+         Keeps::all,
+         OfProgram{
+             {"stress", "--aggressors", "stream-read-write", "--sharing", "mps", "--separate", "l2,ports,banks,bus"},
+             {"gpu", "samples"},
+             "--victim",
+             "--json"}},
         {"design",
          "Design it away",
          "Which warp scheduler and on-chip memory would avoid it?",
@@ -71,18 +93,11 @@ const std::vector<Question>& questions() {
           {"workloads", "--workloads", "Workloads", "ATAX", "names, or classes LWS, SWS and CI"},
           {"schedulers", "--schedulers", "Warp schedulers", "gto,ciao-c", "the first is the baseline"},
           kSize,
-          {"limit", "--limit", "Limit", "0", "of warp instructions of each run; 0: none"}},
+          {"limit", "--limit", "Limit", "0", "of warp instructions of each run; 0: none"},
+          programField("./program and its arguments, instead of workloads")},
          "--json",
-         Keeps::all},
-        {"watch",
-         "Watch a program",
-         "What slows a CUDA program down by itself?",
-         {"exec"},
-         {{"gpu", "--gpu", "GPU", "sim:gtx1080", "sim:NAME or sim:FILE.json"},
-          {"scheduler", "--scheduler", "Warp scheduler", "", "empty: the GPU's own"},
-          {"program", "", "Program", "", "./program and its arguments"}},
-         "--observe",
-         Keeps::none},
+         Keeps::all,
+         OfProgram{{"compare"}, {"gpu", "schedulers"}, "--program", "--json"}},
     };
     return all;
 }
@@ -118,21 +133,29 @@ std::string Form::valueOf(std::string_view name) const {
     return found != values.end() ? found->second : findField(findQuestion(question), name).value;
 }
 
+bool keepsRuns(const Form& form, bool repeatable) {
+    const Question& question = findQuestion(form.question);
+    if (programOf(form)) return false;
+    return question.keeps == Keeps::all || (question.keeps == Keeps::repeatable && repeatable);
+}
+
 std::vector<std::string> wordsOf(const Form& form, const Outputs& outputs) {
     const Question& question = findQuestion(form.question);
-    std::vector<std::string> words = question.verb, program;
+    const std::optional<std::string> program = programOf(form);
+    const OfProgram* own = program ? &*question.ofProgram : nullptr;
+    std::vector<std::string> words = own ? own->words : question.verb;
     for (const Field& field : question.fields) {
         const std::string value = form.valueOf(field.name);
-        const bool isProgram = *field.option == '\0';
-        if (isProgram) program = shellWords(value, field.label);
-        if (isProgram && program.empty()) throw Error("{}: is missing", field.label);
-        if (!isProgram && !value.empty()) words.insert(words.end(), {field.option, value});
+        const bool taken = !own || std::count(own->fields.begin(), own->fields.end(), field.name) > 0;
+        if (*field.option != '\0' && taken && !value.empty()) words.insert(words.end(), {field.option, value});
     }
-    const bool kept = question.keeps == Keeps::all || (question.keeps == Keeps::repeatable && outputs.repeatable);
-    if (kept && !outputs.store.empty()) words.insert(words.end(), {"--store", outputs.store});
-    words.insert(words.end(), {question.output, outputs.file});
-    if (!program.empty()) words.emplace_back("--");
-    words.insert(words.end(), program.begin(), program.end());
+    if (own && *own->option != '\0') words.insert(words.end(), {own->option, *program});
+    if (keepsRuns(form, outputs.repeatable) && !outputs.store.empty())
+        words.insert(words.end(), {"--store", outputs.store});
+    words.insert(words.end(), {own ? own->output : question.output, outputs.file});
+    if (!own || *own->option != '\0') return words;
+    words.emplace_back("--");
+    for (std::string& word : shellWords(*program, "Program")) words.push_back(std::move(word));
     return words;
 }
 

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +12,7 @@ namespace bulkhead::serve {
 /// A line of a form, and the option that it becomes.
 struct Field {
     const char* name;
-    const char* option;  ///< empty: words of a program, behind all options
+    const char* option;  ///< empty: that of the program's own way, below
     const char* label;
     const char* value;  ///< what stands there at first
     const char* hint;
@@ -19,6 +20,14 @@ struct Field {
 
 /// Which runs a verb keeps with --store.
 enum class Keeps { none, repeatable, all };
+
+/// How a question is asked of a program, where the form names one.
+struct OfProgram {
+    std::vector<std::string> words;   ///< the verb, and options that do not change
+    std::vector<std::string> fields;  ///< those of the form that it takes as well
+    const char* option;               ///< takes the program; empty: its words come behind all options
+    const char* output;
+};
 
 /// What can be asked on the page: a verb, and the options of it that the form has.
 struct Question {
@@ -29,6 +38,7 @@ struct Question {
     std::vector<Field> fields;
     const char* output;  ///< the option that takes the file for its results
     Keeps keeps;
+    std::optional<OfProgram> ofProgram = {};  ///< where there is a field "program"
 };
 
 const std::vector<Question>& questions();
@@ -54,6 +64,9 @@ struct Outputs {
     std::string store;  ///< of runs; empty: there is none
     bool repeatable;    ///< the GPU finds the same each time
 };
+
+/// Whether the command takes finished runs from a store, so that one that was stopped goes on where it was.
+bool keepsRuns(const Form&, bool repeatable);
 
 /// The words behind "bulkhead". Empty fields leave the option out.
 std::vector<std::string> wordsOf(const Form&, const Outputs&);

@@ -194,8 +194,8 @@ TEST_F(Serve, RefusesWhatTheCommandLineWould) {
     refused("cause", {{"victim", "--json"}}, "begins with a dash");
     refused("cause", {{"victim", "a\nb"}}, "cannot be typed");
     refused("cause", {{"victim", std::string(2000, 'x')}}, "longer than");
-    refused("watch", {{"program", "  "}}, "is missing");
-    refused("watch", {{"program", "'./a"}}, "quotation mark");
+    refused("see", {{"program", "'./a"}}, "quotation mark");
+    refused("design", {{"program", "--json"}}, "begins with a dash");
     EXPECT_TRUE(server_->state()["jobs"].empty());
 }
 
@@ -214,8 +214,18 @@ TEST_F(Serve, ShowsTheCommandOfAForm) {
               "bulkhead stress --gpu sim:tx2 --victim './a '\\''b c'\\''' --aggressors compute --sharing streams "
               "--samples 3 --store '" +
                   store + "' --json '" + folder + "/cause-tx2-1.json'");
-    EXPECT_EQ(command("watch", {{"program", "./a 'b c' --json"}}),
-              "bulkhead exec --gpu sim:gtx1080 --observe '" + folder + "/watch-gtx1080-1.json' -- ./a 'b c' --json");
+    const std::string program = "./a 'b c' --json", quoted = "'./a '\\''b c'\\'' --json'";
+    EXPECT_EQ(command("see", {{"program", "  "}}),
+              "bulkhead dissect --gpu sim:gtx1080 --seed 1 --json '" + folder + "/see-gtx1080-1.json'");
+    EXPECT_EQ(command("see", {{"program", program}}),
+              "bulkhead exec --gpu sim:gtx1080 --observe '" + folder + "/see-gtx1080-1.json' -- " + program);
+    EXPECT_EQ(command("wall", {{"program", program}, {"samples", "2"}}),
+              "bulkhead stress --aggressors stream-read-write --sharing mps --separate l2,ports,banks,bus --gpu "
+              "sim:gtx1080 --samples 2 --victim " +
+                  quoted + " --json '" + folder + "/wall-gtx1080-1.json'");
+    EXPECT_EQ(command("design", {{"program", program}}),
+              "bulkhead compare --gpu sim:gtx480 --schedulers gto,ciao-c --program " + quoted + " --json '" + folder +
+                  "/design-gtx480-1.json'");
     // Samples of a real GPU are taken one by one, and not kept.
     EXPECT_EQ(command("cause", kShort).find("cuda"), std::string::npos);
     EXPECT_EQ(command("cause", {{"gpu", "cuda:0"}}).find("--store"), std::string::npos);
@@ -381,6 +391,18 @@ TEST_F(Serve, TellsWhoIsInWhichPartition) {
     EXPECT_TRUE(answer.json()["rows"].empty());
     expectRefused(server_->get("partitions?gpu=sim:gtx9999"), 422, "gtx9999");
     expectRefused(server_->get("partitions?gpu=--help"), 422, "is no GPU");
+}
+
+TEST_F(Serve, SaysWhatGoesOnWhereItWasAndWhatBeginsAnew) {
+    const auto resumes = [&](const std::string& question, const json& values) {
+        const unsigned id = server_->ask(question, values);
+        const bool said = server_->job(id)["resumes"];
+        server_->post("cancel", {{"id", id}});
+        server_->waitFor(id, "canceled");
+        return said;
+    };
+    EXPECT_TRUE(resumes("cause", kLong));
+    EXPECT_FALSE(resumes("see", {{"gpu", "sim:h200"}}));
 }
 
 TEST_F(Serve, StreamsEveryChange) {

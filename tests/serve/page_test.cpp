@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 
 #include "base/files.h"
+#include "cli/command.h"
 #include "report/browser.h"
 #include "serve/running_server.h"
 #include "temporary_directory.h"
@@ -198,6 +201,45 @@ TEST_F(ServePage, TellsOfPartitionsAndKeptRuns) {
     visitor_->click("#form button[type=submit]");
     visitor_->expect("document.getElementById('runs-said').textContent.startsWith('2 in ')");
     visitor_->expect("document.querySelectorAll('#gpus option').length > 5");
+}
+
+/// A program in partition A of sim:gtx1080 until this goes: it waits for the end of its input.
+class Tenant {
+  public:
+    explicit Tenant(const std::filesystem::path& folder) {
+        writeFile(folder / "tenant.cu", "#include <cstdio>\nint main() { cudaFree(nullptr); std::getchar(); }\n");
+        const std::string program = (folder / "tenant").string();
+        EXPECT_EQ(cli::run({"cc", (folder / "tenant.cu").string(), "-o", program}).exitCode, 0);
+        EXPECT_EQ(cli::run({"isolate", "set", "--gpu", "sim:gtx1080", "--partitions", "A=50%,B=50%"}).exitCode, 0);
+        running_ = ::popen(
+            (std::string(BULKHEAD_PROGRAM) + " isolate run --gpu sim:gtx1080 --partition A -- '" + program + "'")
+                .c_str(),
+            "w");
+    }
+    ~Tenant() { end(); }
+    Tenant(const Tenant&) = delete;
+    Tenant& operator=(const Tenant&) = delete;
+    void end() {
+        if (running_) ::pclose(running_);
+        running_ = nullptr;
+    }
+
+  private:
+    FILE* running_ = nullptr;
+};
+
+TEST_F(ServePage, ShowsATenantOfAPartitionAsLongAsItIsThere) {
+    ::setenv("BULKHEAD_LEASES", (outside_ / "leases").c_str(), 1);
+    server_ = std::make_unique<RunningServer>(outside_ / "results", outside_ / "store");
+    Tenant tenant(outside_.path());
+    ::unsetenv("BULKHEAD_LEASES");
+    visitor_ = visit();
+    visitor_->type("#partitions input", "sim:gtx1080");
+    const std::string look = "document.querySelector('#partitions button').click(), ";
+    const std::string row = "[...document.querySelectorAll('#tenants tbody td')].map((cell) => cell.textContent)";
+    visitor_->expect(look + row + "[3]?.includes('tenant') && " + row + "[0] === 'A' && " + row + "[5] === '10'");
+    tenant.end();
+    visitor_->expect(look + "document.getElementById('partitions-said').textContent === 'Nobody.'");
 }
 
 TEST_F(ServePage, SaysWhenTheServerIsGone) {

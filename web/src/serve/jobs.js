@@ -71,7 +71,7 @@ export class JobList {
     item.why.hidden = job.why === "";
     item.why.textContent = job.why;
     item.act.hidden = job.state === "done";
-    item.act.textContent = atWork ? "Cancel" : job.state === "failed" ? "Try again" : "Resume";
+    item.act.textContent = atWork ? "Cancel" : job.state === "failed" ? "Try again" : job.resumes ? "Resume" : "Begin anew";
     item.act.setAttribute("aria-label", `${item.act.textContent} question ${job.id}`);
     item.act.disabled = job.stopping;
     item.result.parentElement.hidden = !found;
