@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <thread>
 
 #include "base/files.h"
 #include "cli/command.h"
@@ -214,7 +215,12 @@ class Tenant {
         running_ = ::popen(
             (std::string(BULKHEAD_PROGRAM) + " isolate run --gpu sim:gtx1080 --partition A -- '" + program + "'")
                 .c_str(),
-            "w");
+            "we");
+        constexpr int kPatience = 300;
+        const auto joined = [] {
+            return cli::run({"isolate", "list", "--gpu", "sim:gtx1080"}).out.find("tenant") != std::string::npos;
+        };
+        for (int i = 0; i < kPatience && !joined(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
     ~Tenant() { end(); }
     Tenant(const Tenant&) = delete;
@@ -235,11 +241,12 @@ TEST_F(ServePage, ShowsATenantOfAPartitionAsLongAsItIsThere) {
     ::unsetenv("BULKHEAD_LEASES");
     visitor_ = visit();
     visitor_->type("#partitions input", "sim:gtx1080");
-    const std::string look = "document.querySelector('#partitions button').click(), ";
+    visitor_->click("#partitions button");
     const std::string row = "[...document.querySelectorAll('#tenants tbody td')].map((cell) => cell.textContent)";
-    visitor_->expect(look + row + "[3]?.includes('tenant') && " + row + "[0] === 'A' && " + row + "[5] === '10'");
+    visitor_->expect(row + "[3]?.includes('tenant') && " + row + "[0] === 'A' && " + row + "[5] === '10'");
     tenant.end();
-    visitor_->expect(look + "document.getElementById('partitions-said').textContent === 'Nobody.'");
+    visitor_->click("#partitions button");
+    visitor_->expect("document.getElementById('partitions-said').textContent === 'Nobody.'");
 }
 
 TEST_F(ServePage, SaysWhenTheServerIsGone) {
