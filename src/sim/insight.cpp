@@ -32,10 +32,10 @@ void Insight::l1Eviction(Cycles now, std::uint32_t sm, std::uint64_t line, std::
     matrix_.l1Eviction(now, sm, line, owner, evictor);
 }
 
-void Insight::decided(Cycles when, std::uint32_t sm, Decision decision, std::uint32_t warp, std::uint32_t interfered) {
+void Insight::decided(Cycles when, std::uint32_t sm, const Decided& decided) {
     ++decided_;
-    ++now_.decisions[static_cast<std::size_t>(decision)];
-    if (decisions_.size() < kMostDecisions) decisions_.push_back({when, sm, decision, warp, interfered});
+    ++now_.decisions[static_cast<std::size_t>(decided.decision)];
+    if (decisions_.size() < kMostDecisions) decisions_.push_back({when, sm, decided});
 }
 
 void Insight::sampleSm(Cycles when, std::uint32_t, const SmSample& sample) {
@@ -156,12 +156,16 @@ Result Insight::decisionTable() const {
     r.title = decided_ > decisions_.size()
                   ? fmt::format("decisions of the scheduler, the first {} of {}", decisions_.size(), decided_)
                   : "decisions of the scheduler";
-    r.columns = {{"cycle", ""}, {"SM", ""}, {"decision", ""}, {"warp", ""}, {"for warp", ""}};
-    for (const Decided& d : decisions_)
-        r.add({static_cast<std::int64_t>(d.when), static_cast<std::int64_t>(d.sm),
-               std::string(kDecisionNames[static_cast<std::size_t>(d.decision)]), static_cast<std::int64_t>(d.warp),
-               d.interfered == kNobody ? Value() : Value(static_cast<std::int64_t>(d.interfered))});
+    r.columns = {{"cycle", ""}, {"SM", ""}, {"decision", ""}, {"warp", ""}, {"for warp", ""}, {"limit", "warps"}};
+    const auto unless = [](std::uint32_t none, std::uint32_t value) {
+        return value == none ? Value() : Value(static_cast<std::int64_t>(value));
+    };
+    for (const auto& [when, sm, d] : decisions_)
+        r.add({static_cast<std::int64_t>(when), static_cast<std::int64_t>(sm),
+               std::string(kDecisionNames[static_cast<std::size_t>(d.decision)]), unless(kNobody, d.warp),
+               unless(kNobody, d.interfered), unless(0, d.limit)});
     r.question = "What did the scheduler decide?";
+    r.reading = "A decision without a warp is about all of the SM's. Without a limit all warps may run.";
     r.answer = decided_ == 0 ? "Nothing: it made no decision of this kind."
                              : fmt::format("{}.", counted(decided_, "decision"));
     return r;

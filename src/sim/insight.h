@@ -25,7 +25,7 @@ class Insight final : public Observer {
     CloseLook* closeLook(std::uint32_t sm) override { return looks_.at(sm).get(); }
     void l1Miss(Cycles, std::uint32_t sm, std::uint64_t line, std::uint32_t warp) override;
     void l1Eviction(Cycles, std::uint32_t sm, std::uint64_t line, std::uint32_t owner, std::uint32_t evictor) override;
-    void decided(Cycles, std::uint32_t sm, Decision, std::uint32_t warp, std::uint32_t interfered) override;
+    void decided(Cycles, std::uint32_t sm, const Decided&) override;
     Cycles sampleInterval() const override { return interval_; }
     void sampleSm(Cycles, std::uint32_t sm, const SmSample&) override;
     void sample(Cycles, const Counters&, std::span<const std::uint32_t> activeWarpsBySm) override;
@@ -41,11 +41,10 @@ class Insight final : public Observer {
 
         void append(const Stretch&);
     };
-    struct Decided {
+    struct Moment {
         Cycles when;
         std::uint32_t sm;
-        Decision decision;
-        std::uint32_t warp, interfered;
+        Decided decided;
     };
 
     Result overTime() const;
@@ -65,8 +64,8 @@ class Insight final : public Observer {
     Stretch now_;
     Cycles lastSample_ = 0;
     std::vector<Stretch> stretches_;
-    std::vector<Decided> decisions_;  ///< the first ones
-    std::uint64_t decided_ = 0;       ///< all of them
+    std::vector<Moment> decisions_;  ///< the first ones
+    std::uint64_t decided_ = 0;      ///< all of them
 };
 
 }  // namespace bulkhead::sim

@@ -19,17 +19,31 @@ struct SmSample {
     std::uint32_t sharedReserved = 0, sharedCacheCapacity = 0, sharedCacheUsed = 0;  ///< bytes of shared memory
 };
 
-/// What a policy does about a warp, for the sake of another.
+/// What a policy does about a warp, for the sake of another; and what it does about all warps of an SM.
 enum class Decision : std::uint8_t {
     isolate,       ///< its loads go to shared memory from now on
     redirectBack,  ///< to L1D again
     stall,
     reactivate,
+    pool,       ///< L1D and unused shared memory serve as one cache from now on
+    tryLimit,   ///< so many warps run for a trial
+    keepLimit,  ///< so many ran fastest
+    relieve,    ///< all run for a trial: those held may be what the others wait for
+    forget,     ///< L1D alone, and all warps: another kernel begins
 };
-constexpr std::size_t kDecisions = 4;
-constexpr std::array<std::string_view, kDecisions> kDecisionNames = {"isolated", "redirected back", "stalled",
-                                                                     "reactivated"};
+constexpr std::size_t kDecisions = 9;
+constexpr std::array<std::string_view, kDecisions> kDecisionNames = {"isolated",    "redirected back", "stalled",
+                                                                     "reactivated", "memories pooled", "limit tried",
+                                                                     "limit kept",  "all relieved",    "forgotten"};
 constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+
+/// A decision with what it is about.
+struct Decided {
+    Decision decision;
+    std::uint32_t warp = kNobody;        ///< that it is about; nobody: all of the SM
+    std::uint32_t interfered = kNobody;  ///< for whose sake
+    std::uint32_t limit = 0;             ///< warps that may run; 0: all
+};
 
 class CloseLook;
 
@@ -48,9 +62,7 @@ class Observer {
     virtual void l2Eviction(Cycles, std::uint32_t /*slice*/, std::uint64_t /*line*/, std::uint32_t /*ownerLaunch*/,
                             std::uint32_t /*evictorLaunch*/) {}
 
-    /// A policy decides about a warp, for an interfered one or for nobody (kNobody).
-    virtual void decided(Cycles, std::uint32_t /*sm*/, Decision, std::uint32_t /*warp*/, std::uint32_t /*interfered*/) {
-    }
+    virtual void decided(Cycles, std::uint32_t /*sm*/, const Decided&) {}
     /// Where an SM is to put down what happens in detail, at every instruction; null: it need not.
     virtual CloseLook* closeLook(std::uint32_t /*sm*/) { return nullptr; }
 

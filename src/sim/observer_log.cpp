@@ -17,7 +17,8 @@ void ObserverLog::Event::tell(Observer& observer) const {
         case Kind::blockEnded:
             return observer.blockEnded(when, unit, first, second, what);
         case Kind::decided:
-            return observer.decided(when, unit, static_cast<Decision>(what), first, second);
+            return observer.decided(
+                when, unit, {static_cast<Decision>(what), first, second, static_cast<std::uint32_t>(what >> 32)});
     }
 }
 

@@ -15,9 +15,9 @@ class ObserverLog final : public Observer {
     explicit ObserverLog(CloseLook* closeLook = nullptr) : closeLook_(closeLook) {}
 
     CloseLook* closeLook(std::uint32_t) override { return closeLook_; }
-    void decided(Cycles when, std::uint32_t sm, Decision decision, std::uint32_t warp,
-                 std::uint32_t interfered) override {
-        events_.push_back({Kind::decided, when, sm, static_cast<std::uint64_t>(decision), warp, interfered});
+    void decided(Cycles when, std::uint32_t sm, const Decided& d) override {
+        const auto both = std::uint64_t{d.limit} << 32 | static_cast<std::uint64_t>(d.decision);
+        events_.push_back({Kind::decided, when, sm, both, d.warp, d.interfered});
     }
     void l1Miss(Cycles when, std::uint32_t sm, std::uint64_t line, std::uint32_t warp) override {
         events_.push_back({Kind::l1Miss, when, sm, line, warp, 0});
@@ -48,7 +48,7 @@ class ObserverLog final : public Observer {
         Kind kind;
         Cycles when;
         std::uint32_t unit;
-        std::uint64_t what;  ///< line, block or decision
+        std::uint64_t what;  ///< line, block, or decision and limit
         std::uint32_t first, second;
 
         void tell(Observer&) const;

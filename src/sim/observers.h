@@ -23,9 +23,8 @@ class Observers final : public Observer {
                     std::uint32_t evictorLaunch) override {
         for (Observer* o : all_) o->l2Eviction(when, slice, line, ownerLaunch, evictorLaunch);
     }
-    void decided(Cycles when, std::uint32_t sm, Decision decision, std::uint32_t warp,
-                 std::uint32_t interfered) override {
-        for (Observer* o : all_) o->decided(when, sm, decision, warp, interfered);
+    void decided(Cycles when, std::uint32_t sm, const Decided& decided) override {
+        for (Observer* o : all_) o->decided(when, sm, decided);
     }
     CloseLook* closeLook(std::uint32_t sm) override {
         for (Observer* o : all_)

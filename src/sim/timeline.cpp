@@ -9,6 +9,16 @@
 #include "base/json.h"
 
 namespace bulkhead::sim {
+namespace {
+
+/// "warp 3 stalled", "limit tried: 8 warps".
+std::string inWords(const Decided& d) {
+    const std::string_view name = kDecisionNames[static_cast<std::size_t>(d.decision)];
+    if (d.warp != kNobody) return fmt::format("warp {} {}", d.warp, name);
+    return d.limit ? fmt::format("{}: {} warps", name, d.limit) : std::string(name);
+}
+
+}  // namespace
 
 Timeline::Timeline(double microsecondsPerCycle, Cycles sampleInterval)
     : usPerCycle_(microsecondsPerCycle), interval_(sampleInterval) {}
@@ -39,10 +49,10 @@ void Timeline::contextSwitched(Cycles when, std::uint32_t toGroup) {
     marks_.push_back({Kind::contextSwitch, when, 0, 0, toGroup, 0});
 }
 
-void Timeline::decided(Cycles when, std::uint32_t sm, Decision decision, std::uint32_t warp, std::uint32_t interfered) {
-    const auto both = std::uint64_t{interfered} << 32 | static_cast<std::uint64_t>(decision);
-    marks_.push_back({Kind::decision, when, sm, warp, 0, both});
+void Timeline::decided(Cycles when, std::uint32_t sm, const Decided& decided) {
+    marks_.push_back({Kind::decision, when, sm, 0, 0, 0, decided});
 }
+
 void Timeline::sampleSm(Cycles, std::uint32_t, const SmSample& sample) {
     isolated_ += sample.isolatedWarps;
 }
@@ -101,12 +111,13 @@ std::string Timeline::json() const {
                 events.push_back({{"ph", "E"}, {"pid", mark.sm + 1}, {"tid", mark.slot}, {"ts", us}});
                 break;
             case Kind::decision: {
-                const auto interfered = static_cast<std::uint32_t>(mark.block >> 32);
-                nlohmann::ordered_json arguments = {{"warp", mark.slot}};
-                if (interfered != kNobody) arguments["for warp"] = interfered;
+                const Decided& d = mark.decided;
+                nlohmann::ordered_json arguments = nlohmann::ordered_json::object();
+                if (d.warp != kNobody) arguments["warp"] = d.warp;
+                if (d.interfered != kNobody) arguments["for warp"] = d.interfered;
+                if (d.limit) arguments["limit"] = d.limit;
                 events.push_back({{"ph", "i"},
-                                  {"name", fmt::format("warp {} {}", mark.slot,
-                                                       kDecisionNames[static_cast<std::uint32_t>(mark.block)])},
+                                  {"name", inWords(d)},
                                   {"pid", mark.sm + 1},
                                   {"tid", 0},
                                   {"ts", us},

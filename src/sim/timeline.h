@@ -25,7 +25,7 @@ class Timeline final : public Observer {
     void blockStarted(Cycles, std::uint32_t sm, std::uint32_t slot, std::uint32_t launch, std::uint64_t block) override;
     void blockEnded(Cycles, std::uint32_t sm, std::uint32_t slot, std::uint32_t launch, std::uint64_t block) override;
     void contextSwitched(Cycles, std::uint32_t toGroup) override;
-    void decided(Cycles, std::uint32_t sm, Decision, std::uint32_t warp, std::uint32_t interfered) override;
+    void decided(Cycles, std::uint32_t sm, const Decided&) override;
     Cycles sampleInterval() const override { return interval_; }
     void sampleSm(Cycles, std::uint32_t sm, const SmSample&) override;
     void sample(Cycles, const Counters&, std::span<const std::uint32_t> activeWarpsBySm) override;
@@ -37,6 +37,7 @@ class Timeline final : public Observer {
         Cycles when;
         std::uint32_t sm, slot, launch;
         std::uint64_t block;
+        Decided decided = {};
     };
     struct Sample {
         Cycles when;

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <list>
+#include <map>
 #include <random>
+#include <set>
 
 #include "harness.h"
 #include "sim/observers.h"
@@ -86,8 +88,9 @@ struct Looked {
 };
 
 Looked look(const std::string& scheduler, bool closely) {
-    const std::vector<std::string> settings = {"sm.count=2", "ciao.highEpoch=64", "ciao.lowEpoch=64",
-                                               "ciao.highCutoff=0.002", "ciao.lowCutoff=0.002"};
+    const std::vector<std::string> settings = {"sm.count=2",           "ciao.highEpoch=64",
+                                               "ciao.lowEpoch=64",     "ciao.highCutoff=0.002",
+                                               "ciao.lowCutoff=0.002", "ciao.trial=400"};
     Insight insight(test::profileWith("gtx480", settings));
     Timeline timeline(1, 500);
     Observers both;
@@ -104,7 +107,7 @@ Looked look(const std::string& scheduler, bool closely) {
 }
 
 TEST(Insight, changesNothing) {
-    for (const char* scheduler : {"gto", "ciao-c", "ccws"})
+    for (const char* scheduler : {"gto", "ciao-c", "ccws", "ciao-a"})
         EXPECT_EQ(look(scheduler, true).cycles, look(scheduler, false).cycles) << scheduler;
 }
 
@@ -143,6 +146,38 @@ TEST(Insight, hasTheDecisionsOfCiaoAndNoneOfGto) {
     EXPECT_LE(counts["redirected back"], counts["isolated"]);
     EXPECT_LE(counts["reactivated"], counts["stalled"]);
     EXPECT_TRUE(tableOf(gto.results, "decisions").rows.empty());
+}
+
+// Memories are pooled before any limit is tried. A limit is that of Best-SWL's profiling, one more step of it or none
+// (two schedulers), and one that is kept was tried before.
+TEST(Insight, hasTheStepsOfTheAdaptiveScheduler) {
+    const Looked run = look("ciao-a", true);
+    const Result& decided = tableOf(run.results, "decisions");
+    const std::set<std::int64_t> ladder = {2, 4, 6, 8, 12, 16, 24, 32};
+    std::map<std::int64_t, std::set<std::int64_t>> triedBySm;
+    std::map<std::int64_t, bool> pooled;
+    int kept = 0;
+    for (const auto& row : decided.rows) {
+        const auto sm = std::get<std::int64_t>(row[1]);
+        const auto& step = std::get<std::string>(row[2]);
+        const auto* limit = std::get_if<std::int64_t>(&row[5]);
+        EXPECT_TRUE(std::holds_alternative<std::monostate>(row[3])) << "about all warps, not one";
+        if (step == "memories pooled") {
+            EXPECT_FALSE(pooled[sm]);
+            pooled[sm] = true;
+            continue;
+        }
+        EXPECT_TRUE(pooled[sm]) << step;
+        EXPECT_TRUE(!limit || ladder.contains(*limit)) << step;
+        if (step == "limit tried" && limit) triedBySm[sm].insert(*limit);
+        if (step != "limit kept") continue;
+        ++kept;
+        EXPECT_TRUE(!limit || triedBySm[sm].contains(*limit)) << step;
+    }
+    EXPECT_EQ(pooled.size(), 2u);  // SMs
+    EXPECT_GT(kept, 0);
+    EXPECT_NE(run.trace.find("\"memories pooled\""), std::string::npos);
+    EXPECT_NE(run.trace.find("\"limit tried: "), std::string::npos);
 }
 
 TEST(Insight, seesWhoInterferesAndStallsOverTime) {

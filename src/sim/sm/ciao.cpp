@@ -79,7 +79,7 @@ bool Ciao::mayBeReleased(std::uint8_t interfered) const {
 
 void Ciao::tell(Decision decision, std::uint32_t warp, std::uint8_t interfered) const {
     const bool somebody = interfered != PairList::kNobody && interfered != PairList::kEnded;
-    if (sim_.observer) sim_.observer->decided(sim_.now(), sm_, decision, warp, somebody ? interfered : kNobody);
+    if (sim_.observer) sim_.observer->decided(sim_.now(), sm_, {decision, warp, somebody ? interfered : kNobody});
 }
 
 void Ciao::isolate(std::uint32_t warp, std::uint32_t interfered) {

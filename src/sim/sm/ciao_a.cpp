@@ -9,6 +9,7 @@ namespace bulkhead::sim {
 CiaoA::CiaoA(const SchedulerConfig& config)
     : Gto(config),
       sim_(*config.sim),
+      sm_(config.sm),
       schedulers_(config.schedulers),
       figures_(config.sim->config.ciao),
       detector_(figures_.vtaTags, figures_.counterBits, config.warps),
@@ -20,10 +21,18 @@ CiaoA::CiaoA(const SchedulerConfig& config)
 
 void CiaoA::kernelStarted() {
     detector_.kernelStarted();
+    const bool hadActed = pooled_ || searching_;
     pooled_ = searching_ = settling_ = relieved_ = false;
     unended_ = 0;
     setLimit(WarpLimitSearch::kAllWarps);
+    if (hadActed) tell(Decision::forget);
     begin(sim_.now(), figures_.trial);
+}
+
+void CiaoA::tell(Decision decision) const {
+    if (!sim_.observer) return;
+    const bool all = limit() == WarpLimitSearch::kAllWarps;
+    sim_.observer->decided(sim_.now(), sm_, {.decision = decision, .limit = all ? 0 : limit()});
 }
 
 void CiaoA::warpStarted(std::uint32_t slot, std::uint64_t age) {
@@ -71,11 +80,24 @@ void CiaoA::setLimit(std::uint32_t limit) {
     allowed_ = oldest_.chosen();
 }
 
+void CiaoA::search(std::uint64_t rate) {
+    const bool settledBefore = search_.settled();
+    search_.measured(rate);
+    const bool another = search_.limit() != limit();
+    if (another) setLimit(search_.limit());
+    if (search_.settled() && !settledBefore) {
+        tell(Decision::keepLimit);
+    } else if (another) {
+        tell(Decision::tryLimit);
+    }
+}
+
 void CiaoA::advance(Cycles now) {
     if (relieved_) {
         relieved_ = false;
         settling_ = true;
         setLimit(search_.limit());
+        tell(search_.settled() ? Decision::keepLimit : Decision::tryLimit);
         return begin(now, figures_.trial / 2);
     }
     if (settling_) {
@@ -87,21 +109,20 @@ void CiaoA::advance(Cycles now) {
     if (!searching_ && warpsInterfere()) {
         if (figures_.pools && !pooled_) {
             pooled_ = true;
+            tell(Decision::pool);
         } else if (figures_.limits) {
             searching_ = true;
             search_.begin(static_cast<std::uint32_t>(std::popcount(resident_)), schedulers_);
         }
     }
-    if (searching_) {
-        search_.measured((instructions_ << 16) / (now - since_));
-        if (search_.limit() != limitBefore) setLimit(search_.limit());
-    }
+    if (searching_) search((instructions_ << 16) / (now - since_));
     if (limit() == WarpLimitSearch::kAllWarps) {
         unended_ = 0;
     } else if (++unended_ == kMostUnended) {
         unended_ = 0;
         relieved_ = true;
         setLimit(WarpLimitSearch::kAllWarps);
+        tell(Decision::relieve);
         return begin(now, figures_.trial);
     }
     settling_ = limit() != limitBefore || pooled_ != pooledBefore;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "sim/machine_config.h"
+#include "sim/observer.h"
 #include "sim/sm/gto.h"
 #include "sim/sm/interference_detector.h"
 #include "sim/sm/oldest_warps.h"
@@ -37,8 +38,11 @@ class CiaoA final : public Gto {
     bool warpsInterfere() const;
     void begin(Cycles now, Cycles length);
     void setLimit(std::uint32_t limit);
+    void search(std::uint64_t rate);
+    void tell(Decision) const;
 
     const SimContext& sim_;
+    const std::uint32_t sm_;
     const std::uint32_t schedulers_;
     const MachineConfig::Ciao figures_;
     InterferenceDetector detector_;
