@@ -5,8 +5,15 @@ namespace bulkhead::reproduce {
 namespace {
 
 compare::Comparison compareAll(compare::RunBatch& batch, const compare::RunSpec& common,
-                               const std::vector<std::string>& names) {
-    return compare::compare(batch, {compare::ciaoWorkloads(), schedulers(names), common});
+                               std::vector<compare::Variant> variants) {
+    return compare::compare(batch, {compare::ciaoWorkloads(), std::move(variants), common});
+}
+
+/// The paper's schedulers, and the one that it does not have.
+std::vector<compare::Variant> withOurs(const std::vector<std::string>& names) {
+    std::vector<compare::Variant> variants = schedulers(names);
+    variants.push_back({"ciao-a (ours)", "ciao-a"});
+    return variants;
 }
 
 double share(double part, double whole) {
@@ -17,13 +24,13 @@ double share(double part, double whole) {
 
 std::vector<Result> performance(compare::RunBatch& batch, const compare::RunSpec& common) {
     const compare::Comparison c =
-        compareAll(batch, common, {"gto", "ccws", "best-swl", "statpcal", "ciao-t", "ciao-p", "ciao-c"});
+        compareAll(batch, common, withOurs({"gto", "ccws", "best-swl", "statpcal", "ciao-t", "ciao-p", "ciao-c"}));
     return {compare::gainTable(c), ratioTable("geometric means, measured and published", c, kFigure8Ratios),
             compare::runTable(c)};
 }
 
 std::vector<Result> sharedMemoryUse(compare::RunBatch& batch, const compare::RunSpec& common) {
-    const compare::Comparison c = compareAll(batch, common, {"gto", "ciao-p", "ciao-c"});
+    const compare::Comparison c = compareAll(batch, common, withOurs({"gto", "ciao-p", "ciao-c"}));
     arch::DeviceProfile profile = arch::findProfile(common.gpu);
     arch::applySettings(profile, common.settings);
     const auto bytes = static_cast<double>(profile.sm.sharedBytes);
@@ -59,7 +66,7 @@ std::vector<Result> sharedMemoryUse(compare::RunBatch& batch, const compare::Run
 
 /// Table II: N_wrp is what profiling for Best-SWL finds.
 std::vector<Result> characteristics(compare::RunBatch& batch, const compare::RunSpec& common) {
-    const compare::Comparison c = compareAll(batch, common, {"gto", "best-swl"});
+    const compare::Comparison c = compareAll(batch, common, schedulers({"gto", "best-swl"}));
     Result r;
     r.title = "Table II, measured and published";
     r.columns = {{"workload", ""}, {"class", ""},           {"APKI", ""},  {"paper's APKI", ""},
