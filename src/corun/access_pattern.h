@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "corun/actor.h"
 #include "corun/device_layout.h"
 #include "corun/placed_kernel.h"
 #include "corun/rings.h"
@@ -36,6 +37,8 @@ struct CacheGeometry {
     static CacheGeometry of(gpu::Gpu&);
 };
 
+struct Stage;
+
 /// What an access pattern is made from. The spec's layout and bytes are complete.
 struct PatternSite {
     gpu::Context& context;
@@ -63,6 +66,9 @@ class AccessPattern {
     virtual const Ring& ring() const;
 };
 
+/// What a driver says of a context's GPU.
+int attributeOf(gpu::Context&, driver::DeviceAttribute);
+
 /// Of so many blocks, those of such a share; at least one.
 unsigned workingBlocks(unsigned blocks, double share);
 
@@ -75,6 +81,9 @@ struct AggressorType {
     std::unique_ptr<AccessPattern> (*make)(const PatternSite&);
     std::uint64_t (*targets)(const arch::AddressMap&) = nullptr;  ///< how many there are to choose from
     bool aimsAtVictim = false;                                    ///< it has to know where the victim's lines are
+    Bytes (*bytes)(gpu::Context&) = nullptr;                      ///< of memory, where that is not a matter of the L2
+    /// One that launches no kernel, and has neither a pattern nor a place on SMs.
+    std::unique_ptr<Actor> (*makeActor)(const Stage&, const AggressorSpec&) = nullptr;
 };
 /// All of them, in the order in which matrices show them.
 const std::vector<AggressorType>& aggressors();

@@ -23,11 +23,13 @@ struct ActorRun {
 /// What an actor did in the background, from start() to stop().
 struct ActorReport {
     std::vector<unsigned> sms;
-    std::uint64_t startNs = 0, endNs = 0;  ///< when the last block began and the first one ended
+    std::uint64_t startNs = 0, endNs = 0;  ///< when the last block began and the first one ended; 0: no kernel
     std::uint64_t accesses = 0, bytes = 0;
+    double hostSeconds = 0;  ///< from start to stop by the host's clock, where it ran no kernel that could tell
 
     double bytesPerSecond() const {
-        return endNs > startNs ? static_cast<double>(bytes) / (static_cast<double>(endNs - startNs) * 1e-9) : 0;
+        const double seconds = endNs > startNs ? static_cast<double>(endNs - startNs) * 1e-9 : hostSeconds;
+        return seconds > 0 ? static_cast<double>(bytes) / seconds : 0;
     }
 };
 

@@ -20,7 +20,8 @@ ActorReport ActorGroup::stop() {
         const ActorReport one = actor->stop();
         all.sms.insert(all.sms.end(), one.sms.begin(), one.sms.end());
         all.startNs = std::max(all.startNs, one.startNs);
-        all.endNs = all.endNs == 0 ? one.endNs : std::min(all.endNs, one.endNs);
+        if (one.endNs) all.endNs = all.endNs == 0 ? one.endNs : std::min(all.endNs, one.endNs);
+        all.hostSeconds = std::max(all.hostSeconds, one.hostSeconds);
         all.accesses += one.accesses;
         all.bytes += one.bytes;
     }

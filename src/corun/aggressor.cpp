@@ -46,6 +46,17 @@ CacheGeometry CacheGeometry::of(gpu::Gpu& gpu) {
     return shape;
 }
 
+int attributeOf(gpu::Context& context, driver::DeviceAttribute attribute) {
+    context.makeCurrent();
+    driver::CUdevice device = 0;
+    int value = 0;
+    if (context.api().cuCtxGetDevice(&device) != driver::CUDA_SUCCESS ||
+        context.api().cuDeviceGetAttribute(&value, static_cast<driver::CUdevice_attribute>(attribute), device) !=
+            driver::CUDA_SUCCESS)
+        throw Error("the driver does not say what attribute {} is", static_cast<int>(attribute));
+    return value;
+}
+
 unsigned workingBlocks(unsigned blocks, double share) {
     return std::max(1u, static_cast<unsigned>(std::lround(share * blocks)));
 }
@@ -60,7 +71,8 @@ Aggressor::Aggressor(gpu::Context context, const CacheGeometry& shape, Aggressor
       control_(context_.createStream()),
       module_(context_.load(kAggressorsPtx)) {
     validate(spec_);
-    if (spec_.bytes == 0) spec_.bytes = kArrays * shape_.bytes;
+    if (!type_.make) throw Error("aggressor {} cannot be used beside a program on a simulated GPU", spec_.kind);
+    if (spec_.bytes == 0) spec_.bytes = type_.bytes ? type_.bytes(context_) : kArrays * shape_.bytes;
     completeLayout();
     kernel_ = std::make_unique<PlacedKernel>(context_, shape_.sms, module_.kernel(type_.kernel), spec_.layout);
     flags_ = context_.allocate(kFlags * sizeof(std::uint32_t));

@@ -13,6 +13,23 @@ AggressorType aimed(std::string_view name, std::string_view description,
     return {name, description, "visitLines", kFewWarps, true, make, targets, aimsAtVictim};
 }
 
+AggressorType copies(std::string_view name, std::string_view description,
+                     std::unique_ptr<Actor> (*make)(const Stage&, const AggressorSpec&)) {
+    return {.name = name,
+            .description = description,
+            .kernel = nullptr,
+            .warps = kFewWarps,
+            .needsMap = false,
+            .make = nullptr,
+            .makeActor = make};
+}
+
+/// A third more than an SM has of shared memory. Drivers say nothing of L1D, but where it is one array with shared
+/// memory it is no larger than that, and where it is not it is smaller.
+Bytes bytesOfL1(gpu::Context& context) {
+    return static_cast<Bytes>(attributeOf(context, driver::DeviceAttribute::sharedBytesPerSm)) * 4 / 3;
+}
+
 }  // namespace
 
 const std::vector<AggressorType>& aggressors() {
@@ -22,6 +39,13 @@ const std::vector<AggressorType>& aggressors() {
          false, chasingInOrder},
         {"evict-random", "chases pointers in random order through arrays as large as the L2", "chaseRing", kAllWarps,
          false, chasingAtRandom},
+        {.name = "fill-l1",
+         .description = "reads as much as L1D holds, through it, again and again",
+         .kernel = "sweep",
+         .warps = kSweepWarps,
+         .needsMap = false,
+         .make = fillingL1,
+         .bytes = bytesOfL1},
         {"stream-read", "reads memory at full rate", "sweep", kSweepWarps, false, reading},
         {"stream-write", "writes memory at full rate", "sweep", kSweepWarps, false, writing},
         {"stream-read-write", "reads and writes every word at full rate", "sweep", kSweepWarps, false,
@@ -37,6 +61,8 @@ const std::vector<AggressorType>& aggressors() {
               [](const arch::AddressMap& map) { return std::uint64_t{map.channels()} * map.banksPerChannel(); }),
         aimed("channel", "reads lines of one DRAM channel only", visitingAChannel,
               [](const arch::AddressMap& map) -> std::uint64_t { return map.channels(); }),
+        copies("copy-in", "copies from the host to the GPU, without a kernel", copyingIn),
+        copies("copy-out", "copies from the GPU to the host, without a kernel", copyingOut),
         aimed("hot-sets", "fills the L2 sets that the victim uses most", visitingHotSets, nullptr, true),
     };
     return all;

@@ -62,6 +62,8 @@ std::optional<Peeled> peel(double alone, double together, ResourceSet resources,
 
 std::optional<Causes> explainPair(const CoRunSpec& spec, const Pair& pair) {
     const double alone = pair.alone.seconds, together = pair.together.seconds;
+    // Only kernels can be given resources of their own: copies are told apart from nobody's.
+    if (pair.aggressor.sms.empty()) return std::nullopt;
     if (together - alone < kWorthExplaining * alone) return std::nullopt;
     const ResourceSet already = sim::resourcesOf(spec.separate);
     ResourceSet resources = ~already;

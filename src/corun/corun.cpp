@@ -52,6 +52,7 @@ class LocalCoRun final : public CoRun {
         if (const auto* application = std::get_if<ApplicationSpec>(&actor.what))
             return makeApplication(stage, *application);
         const AggressorSpec aggressor = withPlaces(std::get<AggressorSpec>(actor.what));
+        if (const auto make = findAggressor(aggressor.kind).makeActor) return make(stage, aggressor);
         return std::make_unique<Aggressor>(stage.context, shape_, aggressor, memoryMapper(gpu_, spec_.map),
                                            victimLines(aggressor));
     }

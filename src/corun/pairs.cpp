@@ -8,10 +8,11 @@ namespace {
 
 constexpr double kStartLimitSeconds = 10;
 
-/// Whether the aggressor ran from before the victim's start until after its end. A victim without a clock of its own
-/// was put into its stream after the aggressor's start, and the aggressor stopped after its end.
+/// Whether the aggressor ran from before the victim's start until after its end. Where one of the two has no clock of
+/// its own, the victim was put into its stream after the aggressor's start, and the aggressor stopped after its end.
 bool overlapped(const ActorRun& victim, const ActorReport& aggressor) {
-    return victim.endNs == 0 || (aggressor.startNs <= victim.startNs && aggressor.endNs >= victim.endNs);
+    return victim.endNs == 0 || aggressor.endNs == 0 ||
+           (aggressor.startNs <= victim.startNs && aggressor.endNs >= victim.endNs);
 }
 
 /// One pair, into the pairing.
@@ -30,7 +31,7 @@ void measurePair(Actor& victim, Actor& aggressor, Pairing& pairing) {
     std::optional<ActorRun> together;
     ActorReport report;
     try {
-        together = victim.run();
+        together = victim.run({.count = 1, .company = {&aggressor}});
         if (together) victim.check();
     } catch (...) {
         aggressor.stop();

@@ -32,6 +32,7 @@ void visitFields(auto& report, Visit visit) requires requires {
     visit("end_ns", report.endNs);
     visit("accesses", report.accesses);
     visit("bytes", report.bytes);
+    visit("host_s", report.hostSeconds);
 }
 
 json written(const auto& what) {

@@ -152,7 +152,7 @@ extern "C" __global__ void visitLines(Address base, unsigned lineBytes, const ui
 }
 
 /// How `sweep` touches memory.
-enum SweepKind : unsigned { kRead = 0, kWrite = 1, kReadWrite = 2, kAtomic = 3 };
+enum SweepKind : unsigned { kRead = 0, kWrite = 1, kReadWrite = 2, kAtomic = 3, kReadL1 = 4 };
 
 namespace {
 
@@ -160,6 +160,11 @@ template <SweepKind kind>
 __device__ void touch(uint4* at, uint4& v) {
     if (kind == kRead || kind == kReadWrite)
         asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                     : "l"(at)
+                     : "memory");
+    if (kind == kReadL1)
+        asm volatile("ld.global.ca.v4.u32 {%0, %1, %2, %3}, [%4];"
                      : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
                      : "l"(at)
                      : "memory");
@@ -198,13 +203,14 @@ __device__ Address sweepMemory(uint4* data, Address elements, unsigned rank, uns
         }
         accesses += burst;
     } while (pace.goOn());
-    if (kind == kRead && seen != 0) accesses = 0;  // never: memory that is only read holds zeros
+    if ((kind == kRead || kind == kReadL1) && seen != 0) accesses = 0;  // never: memory that is only read holds zeros
     return accesses;
 }
 
 }  // namespace
 
-/// Streams through memory, neighbouring threads together. `elements` must not be less than the threads of the grid.
+/// Streams through memory, neighbouring threads together. `elements` must not be less than the threads of the grid, or
+/// of a block where each goes through all of it.
 extern "C" __global__ void sweep(uint4* data, Address elements, unsigned kind, unsigned bytesEach, const unsigned* stop,
                                  Dials dials, Places* places, BlockLog* logs, unsigned* ranks) {
     BlockLog* log = logs + blockIdx.x;
@@ -219,6 +225,9 @@ extern "C" __global__ void sweep(uint4* data, Address elements, unsigned kind, u
             break;
         case kWrite:
             accesses = sweepMemory<kWrite>(data, elements, rank, blocks, dials.burst, pace);
+            break;
+        case kReadL1:  // every block all of it, so that each SM has it in its L1
+            accesses = sweepMemory<kReadL1>(data, elements, 0, 1, dials.burst, pace);
             break;
         case kReadWrite:
             accesses = sweepMemory<kReadWrite>(data, elements, rank, blocks, dials.burst, pace);

@@ -18,8 +18,10 @@ struct Moved {
 };
 
 /// Runs an aggressor on the second SM for a while.
-Moved runFor(const std::string& kind, double seconds) {
-    gpu::Gpu gpu = gpu::Gpu::open("sim:tx2");
+Moved runFor(const std::string& kind, double seconds, const std::vector<std::string>& settings = {}) {
+    gpu::SimulationOptions options;
+    options.settings = settings;
+    gpu::Gpu gpu = gpu::Gpu::open("sim:tx2", options);
     AggressorSpec spec;
     spec.kind = kind;
     spec.layout = {1, 16, {1}};
@@ -40,6 +42,16 @@ TEST(Aggressor, AStreamOfReadsComesFromDramByteForByte) {
     EXPECT_GT(said, 2e6);
     EXPECT_NEAR(static_cast<double>(moved.counted.bytesDram), said, 0.02 * said);
     EXPECT_LE(moved.said.bytesPerSecond(), 59.7e9);  // LPDDR4 of the TX2
+}
+
+// An L1D of 192 KB holds a third more than the 64 KB of shared memory: after the first round L2 sees nothing of it.
+TEST(Aggressor, FillsL1AndLeavesL2AloneWhereItFits) {
+    const Moved moved = runFor("fill-l1", 1e-3, {"l1.cachesGlobal=true", "l1.bytes=196608"});
+    const auto said = static_cast<double>(moved.said.bytes);
+    EXPECT_GT(said, 2e6);
+    const auto hits = static_cast<double>(moved.counted.l1Hits), misses = static_cast<double>(moved.counted.l1Misses);
+    EXPECT_GT(hits / (hits + misses), 0.8);  // looks at the stop flag miss
+    EXPECT_LT(static_cast<double>(moved.counted.bytesL2), 0.2 * said);
 }
 
 TEST(Aggressor, AStreamOfWritesCrossesToL2ByteForByte) {

@@ -98,6 +98,14 @@ TEST(Separation, aNeighbourWithItsOwnOfEverythingCostsNothing) {
     }
 }
 
+TEST(Separation, aNeighbourWhoWritesFetchesLinesOfItsOwn) {
+    PairSpec spec = pairOf("sim:gtx480", "random", "stream-write");  // whose L2 fetches what writes miss
+    spec.victim.accesses = 512;
+    spec.separate = sim::namesOf(everything());
+    const Pair apart = measured(spec);
+    EXPECT_NEAR(apart.together.seconds / apart.alone.seconds, 1, 0.001);
+}
+
 TEST(Separation, aNeighbourOnTheSameSmsTakesNothingButRoom) {
     PairSpec spec = pairOf("sim:tx2", "latency", "compute");
     spec.shareSms = true;
@@ -155,6 +163,13 @@ TEST(Causes, ofAComputationBesideAComputationOnItsSmsAreTheSms) {
     spec.shareSms = true;
     const Causes shares = sharesOf(spec);
     EXPECT_GT(shares.of(Resource::sms), 0.85);
+}
+
+TEST(Causes, areNotGuessedForCopies) {
+    PairSpec spec = pairOf("sim:gtx1080", "bandwidth", "copy-in");
+    spec.victim.bytes = 16 * 1024 * 1024;
+    spec.victim.accesses = 1024 * 1024;
+    EXPECT_FALSE(explainPair(coRunOf(spec), measured(spec)));
 }
 
 TEST(Causes, ofAWorkloadThatIsLeftFewerSmsIsRoom) {

@@ -36,12 +36,13 @@ Pairing measure(const PairSpec& spec, unsigned count = 1) {
 class EveryAggressor : public ::testing::TestWithParam<AggressorType> {};
 
 TEST_P(EveryAggressor, RunsAllTheWhileAndEnds) {
-    const PairSpec spec = smallPair(std::string(GetParam().name));
+    PairSpec spec = smallPair(std::string(GetParam().name));
+    spec.settings = {"l1.cachesGlobal=true"};  // which one of them is about
     const Pairing pairing = measure(spec);
     ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
     const ActorReport& report = pairing.pairs[0].aggressor;
     EXPECT_EQ(report.bytes > 0, std::string(GetParam().name) != "compute");
-    EXPECT_EQ(report.sms, std::vector<unsigned>{1});
+    EXPECT_EQ(report.sms, GetParam().kernel ? std::vector<unsigned>{1} : std::vector<unsigned>{});
     EXPECT_EQ(pairing.pairs[0].together.sms, std::vector<unsigned>{0});
 }
 
@@ -154,7 +155,7 @@ class MapGuidedEviction : public ::testing::TestWithParam<double> {};
 TEST_P(MapGuidedEviction, HurtsMorePerByteThanAnyNaiveAggressor) {
     const double guided = harmPerByte("map-guided", GetParam());
     for (const AggressorType& naive : aggressors()) {
-        if (naive.needsMap || naive.name == "compute") continue;
+        if (naive.needsMap || !naive.kernel || naive.name == "compute" || naive.name == "fill-l1") continue;
         EXPECT_GT(guided, harmPerByte(std::string(naive.name), GetParam())) << naive.name;
     }
 }
@@ -220,6 +221,53 @@ TEST(CoRun, BadDialsAreRefused) {
     EXPECT_THROW(makeCoRun(coRunOf(spec)), Error);
     EXPECT_THROW(findAggressor("evict-rondom"), Error);
     EXPECT_THROW(findSharing("nowhere"), Error);
+}
+
+// A TX2's host and GPU share their memory, and copies take 10 GB/s or so; a GTX 1080's come over PCIe 3.0 x16.
+TEST(CoRun, CopiesMoveNoMoreThanTheirLinkDoesAndSlowAStream) {
+    for (const char* kind : {"copy-in", "copy-out"}) {
+        PairSpec spec = smallPair(kind);
+        spec.gpu = "sim:gtx1080";
+        spec.victim.name = "bandwidth";
+        spec.victim.bytes = 16 * 1024 * 1024;
+        spec.victim.accesses = 1024 * 1024;
+        const Pairing pairing = measure(spec);
+        ASSERT_EQ(pairing.pairs.size(), 1u) << pairing.why;
+        const Pair& pair = pairing.pairs[0];
+        EXPECT_GT(pair.together.seconds, 1.005 * pair.alone.seconds) << kind;
+        EXPECT_GT(pair.aggressor.bytes, 4u << 20) << kind;
+        EXPECT_LE(pair.aggressor.bytesPerSecond(), 15.75e9) << kind;
+        EXPECT_GT(pair.aggressor.bytesPerSecond(), 5e9) << kind;
+    }
+}
+
+TEST(CoRun, CopiesHaveNoDials) {
+    PairSpec spec = smallPair("copy-in");
+    spec.aggressor.gigabytesPerSecond = 1;
+    EXPECT_THROW(makeCoRun(coRunOf(spec)), Error);
+    spec = smallPair("copy-out");
+    spec.aggressor.dutyPercent = 50;
+    EXPECT_THROW(makeCoRun(coRunOf(spec)), Error);
+}
+
+// A workload whose lines an L1D of 48 KB holds, beside one block on its SM.
+TEST(CoRun, OneWhoFillsL1CostsHitsThere) {
+    const auto misses = [](const char* kind) {
+        PairSpec spec = smallPair(kind);
+        spec.gpu = "sim:gtx480";
+        spec.settings = {"sm.count=1", "l1.bytes=49152", "sm.onChipBytes=98304"};
+        spec.shareSms = true;
+        spec.victim.name = "SYRK";
+        spec.victim.size = "test";
+        spec.aggressor.layout = {1, 8, {}};
+        const Pair pair = measure(spec).pairs.at(0);
+        return static_cast<double>(pair.together.counters.l1Misses) / static_cast<double>(pair.alone.counters.l1Misses);
+    };
+    EXPECT_GT(misses("fill-l1"), 1.1 * misses("compute"));  // which takes the same room of blocks
+}
+
+TEST(CoRun, L1IsNotFilledWhereItCachesNothing) {
+    EXPECT_THROW(makeCoRun(coRunOf(smallPair("fill-l1"))), Error);  // of a TX2
 }
 
 TEST(CoRun, TargetsThatDoNotExistAreRefused) {

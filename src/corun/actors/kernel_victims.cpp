@@ -46,7 +46,10 @@ class KernelVictim : public Actor {
         std::optional<gpu::LaunchLog> log;
         if (watch_) log.emplace(gpu_, context_);
         launch();
-        if (!waitFor(context_, stream_, spec_.limitSeconds)) return std::nullopt;
+        const auto meanwhile = [&] {
+            for (Actor* other : rounds.company) other->keepBusy();
+        };
+        if (!waitFor(context_, stream_, spec_.limitSeconds, meanwhile)) return std::nullopt;
         ActorRun run = summarize(kernel_.logs());
         if (log)
             for (const gpu::Launch& launch : log->launches()) run.counters += launch.counters;

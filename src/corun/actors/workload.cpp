@@ -10,6 +10,7 @@
 #include "applications.ptx.h"
 #include "corun/applications.h"
 #include "corun/corun.h"
+#include "corun/marker.h"
 #include "corun/waiting.h"
 
 namespace bulkhead::corun {
@@ -18,30 +19,6 @@ namespace {
 /// What a loop keeps on the way: enough for as long as its thread may sleep, less than a driver's queue takes.
 constexpr double kAheadSeconds = 2e-3;
 constexpr unsigned kFewest = 2, kMost = 64;
-
-/// The end of a run, which can be asked for without waiting.
-class Marker {
-  public:
-    Marker(gpu::Context& context, const gpu::Stream& stream) : context_(context) {
-        context_.makeCurrent();
-        constexpr unsigned kNoTiming = 2;
-        if (context_.api().cuEventCreate(&event_, kNoTiming) != driver::CUDA_SUCCESS ||
-            context_.api().cuEventRecord(event_, stream.handle()) != driver::CUDA_SUCCESS)
-            throw Error("cannot mark the end of a run");
-    }
-    ~Marker() { context_.api().cuEventDestroy(event_); }
-    Marker(const Marker&) = delete;
-    Marker& operator=(const Marker&) = delete;
-
-    bool passed() const {
-        context_.makeCurrent();
-        return context_.api().cuEventQuery(event_) != driver::CUDA_ERROR_NOT_READY;
-    }
-
-  private:
-    gpu::Context& context_;
-    driver::CUevent event_ = nullptr;
-};
 
 /// Kernels that go where the driver puts them. Timed, or run again and again: a thread sees to it where the GPU runs by
 /// itself.

@@ -9,6 +9,7 @@ namespace bulkhead::corun {
 using Pattern = std::unique_ptr<AccessPattern>;
 
 Pattern computing(const PatternSite&);
+Pattern fillingL1(const PatternSite&);
 
 Pattern reading(const PatternSite&);
 Pattern writing(const PatternSite&);
@@ -35,5 +36,9 @@ Pattern visiting(const PatternSite&, ChooseLines, bool farOnly = false);
 
 /// Memory of a pattern that needs no map: with something for every thread, and filled.
 gpu::Buffer plainMemory(const PatternSite&);
+
+/// Copies between host and GPU, one after the other, by the engine for that direction.
+std::unique_ptr<Actor> copyingIn(const Stage&, const AggressorSpec&);
+std::unique_ptr<Actor> copyingOut(const Stage&, const AggressorSpec&);
 
 }  // namespace bulkhead::corun

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/error.h"
 #include "corun/aggressors/patterns.h"
 
 namespace bulkhead::corun {
@@ -8,12 +9,12 @@ namespace {
 constexpr unsigned kVectorBytes = 16;
 
 /// As the kernel numbers them.
-enum class Access : unsigned { read, write, readWrite, atomic };
+enum class Access : unsigned { read, write, readWrite, atomic, readL1 };
 
 /// All threads together, through all of the memory again and again.
 class Sweep final : public AccessPattern {
   public:
-    Sweep(const PatternSite& site, Access access) : access_(access), memory_(plainMemory(site)) {}
+    Sweep(Access access, gpu::Buffer memory) : access_(access), memory_(std::move(memory)) {}
 
     void launch(PlacedKernel& kernel, const gpu::Stream& stream, std::uint64_t stop, std::uint64_t ranks,
                 const Dials& dials) override {
@@ -31,30 +32,41 @@ class Sweep final : public AccessPattern {
     gpu::Buffer memory_;
 };
 
-}  // namespace
-
-gpu::Buffer plainMemory(const PatternSite& site) {
-    const Bytes least = Bytes{site.spec.layout.blocks} * site.spec.layout.warps * 32 * kVectorBytes;
+/// At least so much.
+gpu::Buffer plainMemory(const PatternSite& site, Bytes least) {
     gpu::Buffer memory = site.context.allocate(std::max(site.spec.bytes, least));
     memory.fill(0);
     site.context.synchronize();
     return memory;
 }
 
+}  // namespace
+
+gpu::Buffer plainMemory(const PatternSite& site) {
+    return plainMemory(site, Bytes{site.spec.layout.blocks} * site.spec.layout.warps * 32 * kVectorBytes);
+}
+
+Pattern fillingL1(const PatternSite& site) {
+    if (attributeOf(site.context, driver::DeviceAttribute::globalL1) == 0)
+        throw Error("aggressor {}: L1 of this GPU does not cache what kernels load", site.spec.kind);
+    return std::make_unique<Sweep>(Access::readL1,
+                                   plainMemory(site, Bytes{site.spec.layout.warps} * 32 * kVectorBytes));
+}
+
 Pattern reading(const PatternSite& site) {
-    return std::make_unique<Sweep>(site, Access::read);
+    return std::make_unique<Sweep>(Access::read, plainMemory(site));
 }
 
 Pattern writing(const PatternSite& site) {
-    return std::make_unique<Sweep>(site, Access::write);
+    return std::make_unique<Sweep>(Access::write, plainMemory(site));
 }
 
 Pattern readingAndWriting(const PatternSite& site) {
-    return std::make_unique<Sweep>(site, Access::readWrite);
+    return std::make_unique<Sweep>(Access::readWrite, plainMemory(site));
 }
 
 Pattern addingAtomically(const PatternSite& site) {
-    return std::make_unique<Sweep>(site, Access::atomic);
+    return std::make_unique<Sweep>(Access::atomic, plainMemory(site));
 }
 
 }  // namespace bulkhead::corun
