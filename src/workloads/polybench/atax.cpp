@@ -11,9 +11,10 @@ class Atax final : public Instance {
   public:
     Atax(gpu::Context& context, Size size, std::uint64_t seed) {
         Random random(seed);
-        // At test size a matrix that is neither square nor a multiple of a block.
-        hostA_ = uniformMatrix(random, forSize<std::size_t>(size, 200, 2048, 4096),
-                               forSize<std::size_t>(size, 296, 2048, 4096));
+        // At test size a matrix that is neither square nor a multiple of a block; the large one has rows for all
+        // threads of a GPU with some hundred SMs.
+        hostA_ = uniformMatrix(random, forSize<std::size_t>(size, 200, 2048, 4096, 262144),
+                               forSize<std::size_t>(size, 296, 2048, 4096, 512));
         hostX_ = uniformFloats(random, hostA_.columns);
         const gpu::Module module = context.load(kAtaxPtx);
         rowsKernel_ = module.kernel("ataxRows");
