@@ -37,7 +37,8 @@ TABLES = [
     Table(f"{MEMORY}/prefetch_policy.cpp", f"{MEMORY}/prefetch", makes("PrefetchPolicy")),
     Table(f"{MEMORY}/l2_slice.cpp", f"{MEMORY}/write", r"L2Slice::Served L2Slice::(\w+)\([^)]*\)"),
     Table("src/sim/sm/warp_scheduler.cpp", "src/sim/sm", makes("WarpScheduler"), own_folder=False),
-    Table("src/corun/aggressor_table.cpp", "src/corun/aggressors", r"Pattern (\w+)\(const PatternSite&[^,)]*\)"),
+    Table("src/corun/aggressor_table.cpp", "src/corun/aggressors",
+          r"(?:Pattern|std::unique_ptr<Actor>) (\w+)\(const (?:PatternSite&[^,)]*|Stage&[^)]*)\)"),
     Table("src/corun/sharing.cpp", "src/corun/sharing", makes("Sharing")),
 ]
 BEGINNING = re.compile(r"\b(?:k\w*(?:Policies|Schedulers)|all)\b(?:\[\])? = \{")
