@@ -6,6 +6,7 @@
 #include "arch/device_profile.h"
 #include "base/error.h"
 #include "corun/aggressor.h"
+#include "corun/memory_probe.h"
 #include "dissect/map_file.h"
 
 namespace bulkhead::corun {
@@ -41,6 +42,9 @@ class LocalCoRun final : public CoRun {
         actors_[i] = make(completed().actors[i]);
     }
     Place place(std::size_t i) override { return sharing_->placeOf(spec_.actors.at(i).partition); }
+    TakenMemory takeMemory(std::size_t i) override {
+        return takeAllMemory(sharing_->contextOf(spec_.actors.at(i).partition));
+    }
     const arch::DeviceProfile* profile() override { return gpu_.profile(); }
     const MachineWatch* watch() override { return spec_.followed ? &watch_ : nullptr; }
 

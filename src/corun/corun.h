@@ -51,6 +51,25 @@ auto* find(Whole& spec) {
     return static_cast<decltype(std::get_if<Spec>(&spec.actors.front().what))>(nullptr);
 }
 
+/// Memory of a GPU that somebody took, until there was no more for him.
+struct TakenMemory {
+    Bytes bytes = 0;
+    std::string refusal;  ///< what he was told then
+};
+
+/// Actors that are processes of their own, and so come and go.
+class ActorProcesses {
+  public:
+    virtual ~ActorProcesses() = default;
+    /// Has an actor's process end by itself. Seconds until it has.
+    virtual double leave(std::size_t actor) = 0;
+    /// Starts a process for an actor that has none. Seconds until it has done something on the GPU. Throws Error if it
+    /// cannot.
+    virtual double join(std::size_t actor) = 0;
+    /// Ends an actor's process in the middle of whatever it does. Returns by what this way of sharing has it done.
+    virtual std::string stop(std::size_t actor) = 0;
+};
+
 class CoRun {
   public:
     virtual ~CoRun() = default;
@@ -59,6 +78,10 @@ class CoRun {
     virtual void replace(std::size_t, const ActorSpec&) = 0;
     /// Where an actor is.
     virtual Place place(std::size_t actor) = 0;
+    /// As much memory as an actor can have, which it gives back at once.
+    virtual TakenMemory takeMemory(std::size_t) { throw Error("this actor cannot be asked for memory"); }
+    /// Null where actors have no processes of their own.
+    virtual ActorProcesses* processes() { return nullptr; }
     /// Everything about the GPU; null where nobody knows that.
     virtual const arch::DeviceProfile* profile() { return nullptr; }
     /// Of a GPU that is followed; null where none is.

@@ -18,6 +18,8 @@ struct SharingSpec {
     unsigned partitions = 2;
     bool limitThreads = false;             ///< of mps: to each partition's share
     std::string blockPlacement = "usual";  ///< of walls: what places blocks, "blocks" or "driver"
+    bool limitMemory = false;              ///< of mps between processes: likewise
+    bool leased = false;                   ///< of walls between processes: each joins a partition by isolate run
     bool processes = false;                ///< of a real GPU: a process each, under MPS, also where the way needs none
 };
 

@@ -64,6 +64,8 @@ void visitSharing(auto& spec, Visit visit) {
     visit("partitions", spec.partitions);
     visit("limit_threads", spec.limitThreads);
     visit("block_placement", spec.blockPlacement);
+    visit("limit_memory", spec.limitMemory);
+    visit("leased", spec.leased);
     visit("processes", spec.processes);
 }
 

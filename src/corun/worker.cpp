@@ -6,6 +6,7 @@
 #include "corun/protocol.h"
 #include "corun/spec_json.h"
 #include "experiment/json_worker.h"
+#include "gpu/real_driver.h"
 
 namespace bulkhead::corun {
 namespace {
@@ -30,6 +31,10 @@ class Served {
         if (what == "stop") return toJson(actor.stop());
         if (what == "completed") return {{"runs", actor.completed()}};
         if (what == "place") return json(coRun_->place(index_).toJson());
+        if (what == "memory") {
+            const TakenMemory taken = coRun_->takeMemory(index_);
+            return {{"bytes", taken.bytes}, {"refusal", taken.refusal}};
+        }
         if (what == "prepare") return done([&] { actor.prepare(); });
         if (what == "check") return done([&] { actor.check(); });
         if (what == "settle") return done([&] { actor.settle(); });
@@ -47,6 +52,8 @@ class Served {
         if (coRun_) {
             coRun_->replace(index, spec.actors.at(index));
         } else {
+            if (spec.sharing.leased) gpu::openDriverOfPrograms();
+            loadModulesEagerly();
             coRun_ = makeLocalCoRun(spec, index);
         }
         index_ = index;

@@ -92,6 +92,10 @@ bool ChildProcess::ended() {
     return true;
 }
 
+void ChildProcess::signal(int number) {
+    if (!ended()) kill(pid_, number);
+}
+
 int ChildProcess::wait(double limitSeconds) {
     closeInput();
     for (const Clock::time_point end = after(limitSeconds); !ended() && Clock::now() < end;)

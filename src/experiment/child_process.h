@@ -37,6 +37,8 @@ class ChildProcess {
     /// Waits for its end; kills it after that long. Its exit status, 128 and more for a signal.
     int wait(double limitSeconds);
     bool ended();
+    /// Sends it a signal, if it is still there.
+    void signal(int number);
 
   private:
     std::string name_;

@@ -20,6 +20,8 @@ class JsonWorker {
 
     /// As ChildProcess::whileWaiting.
     void whileWaiting(std::function<void()> check) { process_.whileWaiting(std::move(check)); }
+    /// As ChildProcess::signal.
+    void signal(int number) { process_.signal(number); }
     /// What it answers. Throws Error with its words if it could not, and if it says nothing for that long.
     nlohmann::json ask(const nlohmann::json& request, double limitSeconds);
 

@@ -18,10 +18,13 @@ using driver::DriverApi;
 
 namespace {
 
+bool ofPrograms = false;
+
 /// BULKHEAD_LIBCUDA names the library, for programs before whose driver Bulkhead's comes first, for tests and for
 /// unusual installations.
 std::string libraryName() {
-    return environment("BULKHEAD_LIBCUDA", "libcuda.so.1");
+    constexpr const char* kUsual = "libcuda.so.1";
+    return ofPrograms ? kUsual : environment("BULKHEAD_LIBCUDA", kUsual);
 }
 
 /// A file as nobody else would spell its name: the dynamic linker gives a library that is loaded to whoever asks by the
@@ -87,6 +90,10 @@ DriverApi loadDriver() {
 }
 
 }  // namespace
+
+void openDriverOfPrograms() {
+    ofPrograms = true;
+}
 
 driver::CUdevice realDevice(int ordinal) {
     const driver::DriverApi& api = realDriver();

@@ -6,6 +6,10 @@
 
 namespace bulkhead::gpu {
 
+/// From now on the driver is the one that any program in this process's place would get: Bulkhead's own, with walls,
+/// where that comes first. Before realDriver().
+void openDriverOfPrograms();
+
 /// The installed NVIDIA driver, loaded at the first call. Throws Error, in one line: no driver, one that lacks a call,
 /// or one that finds no GPU. The only place that loads it.
 const driver::DriverApi& realDriver();

@@ -37,11 +37,15 @@ class Walls final : public Sharing {
 
 }  // namespace
 
+// Who was started inside walls sees nothing but them.
+
 std::unique_ptr<Sharing> shareByComputeWalls(const SharingSite& site) {
+    if (site.only && site.spec.leased) return shareByStreams(site);
     return std::make_unique<Walls>(site, false);
 }
 
 std::unique_ptr<Sharing> shareByWalls(const SharingSite& site) {
+    if (site.only && site.spec.leased) return shareByStreams(site);
     return std::make_unique<Walls>(site, true);
 }
 
