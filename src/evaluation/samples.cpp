@@ -1,5 +1,8 @@
 #include "evaluation/samples.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/error.h"
 
 namespace bulkhead::evaluation {
@@ -27,6 +30,16 @@ double secondsOf(corun::Actor& application, const corun::Rounds& rounds) {
     const std::optional<corun::ActorRun> run = application.run(rounds);
     if (!run) throw Error("the application did not end within its time limit");
     return run->seconds;
+}
+
+unsigned runsOfABatch(corun::Actor& application, double batchSeconds) {
+    constexpr unsigned kMostRuns = 200;
+    constexpr unsigned kWarmUps = 5;  // an idle card clocks down
+    secondsOf(application, {});
+    const double seconds = secondsOf(application, {});
+    const auto runs = static_cast<unsigned>(std::clamp(std::ceil(batchSeconds / seconds), 1.0, double{kMostRuns}));
+    for (unsigned i = 0; i < kWarmUps; ++i) secondsOf(application, {runs, {}});
+    return runs;
 }
 
 SeriesMeasurement takeSamples(corun::Actor& application, std::vector<Neighbourhood>& neighbours,

@@ -26,6 +26,9 @@ struct Sampling {
 /// Seconds of a run.
 double secondsOf(corun::Actor& application, const corun::Rounds&);
 
+/// How many runs of an application, alone, take so long and are timed at once. The GPU is warm afterwards.
+unsigned runsOfABatch(corun::Actor& application, double batchSeconds);
+
 /// Times an application beside each of several neighbours, idle and busy by turns, so that a change of clocks meets all
 /// of them. After every time that it takes it compares the result with the CPU's, and looks for blocks that ran outside
 /// of walls. Throws Error.

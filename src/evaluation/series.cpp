@@ -1,8 +1,6 @@
 #include "evaluation/series.h"
 
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -14,9 +12,7 @@
 namespace bulkhead::evaluation {
 namespace {
 
-constexpr double kBatchSeconds = 10e-3;  // of a timed batch of runs: long against the events' resolution
-constexpr unsigned kMostRuns = 200;
-constexpr unsigned kWarmUps = 5;          // an idle card clocks down
+constexpr double kBatchSeconds = 10e-3;   // of a timed batch of runs: long against the events' resolution
 constexpr double kLongestDelay = 100e-6;  // of a variant's application behind its neighbours
 
 corun::SharingSpec sharingOf(const SeriesSpec& spec) {
@@ -76,15 +72,6 @@ std::vector<Neighbourhood> neighbourhoodsOf(const SeriesSpec& spec, corun::CoRun
             for (int round = 0; round < 2; ++round) actor->run();
     }
     return all;
-}
-
-/// How many runs are timed at once. The GPU is warm afterwards.
-unsigned runsOfABatch(corun::Actor& application) {
-    secondsOf(application, {});
-    const double seconds = secondsOf(application, {});
-    const auto runs = static_cast<unsigned>(std::clamp(std::ceil(kBatchSeconds / seconds), 1.0, double{kMostRuns}));
-    for (unsigned i = 0; i < kWarmUps; ++i) secondsOf(application, {runs, {}});
-    return runs;
 }
 
 }  // namespace
@@ -169,7 +156,7 @@ SeriesMeasurement execute(const SeriesSpec& spec) {
     const gpu::Capabilities can = gpu::capabilitiesOf(spec.gpu);
     std::vector<Neighbourhood> neighbours = neighbourhoodsOf(spec, *coRun);
     corun::Actor& application = coRun->actor(0);
-    const unsigned runs = can.deterministic ? 1 : runsOfABatch(application);
+    const unsigned runs = can.deterministic ? 1 : runsOfABatch(application, kBatchSeconds);
 
     SeriesMeasurement measurement = takeSamples(application, neighbours, [&] { return coRun->place(0); },
                                                 {spec.samples, runs, can.runsByItself, can.costly, delayOf(spec)});
