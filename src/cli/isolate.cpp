@@ -12,6 +12,7 @@
 #include "base/suggest.h"
 #include "cli/batch_options.h"
 #include "cli/common_options.h"
+#include "cli/isolate_benchmark.h"
 #include "cli/isolate_cost.h"
 #include "cli/result_stream.h"
 #include "cli/show.h"
@@ -480,6 +481,7 @@ Action setUpIsolate(CommandLine line) {
     setUpStop(line, chosen);
     setUpEvaluate(line, chosen);
     setUpCost(line, chosen);
+    setUpBenchmark(line, chosen);
     return [chosen] { return (*chosen)(); };
 }
 
