@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -17,6 +18,7 @@
 #include "cli/result_stream.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
+#include "corun/applications.h"
 #include "dissect/map_file.h"
 #include "evaluation/evaluation.h"
 #include "experiment/interruption.h"
@@ -448,7 +450,8 @@ void setUpEvaluate(CommandLine line, const Chosen& chosen) {
         .typeName("HOW")
         .showDefault();
     sub.option("--partitions", o->partitions, "numbers of equal partitions").delimiter(',').showDefault();
-    sub.option("--applications", o->applications, "timed in partition 1: workloads, latency, stream")
+    sub.option("--applications", o->applications,
+               fmt::format("timed in partition 1: workloads, {}", fmt::join(corun::ownApplications(), ", ")))
         .typeName("NAME")
         .delimiter(',')
         .showDefault();

@@ -72,7 +72,8 @@ experiment::ChildProcess::Environment ProcessSharing::limits() const {
 }
 
 experiment::ChildProcess::Environment ProcessSharing::environment() const {
-    if (!daemon_) return {};
+    // Who takes turns is a client of nobody's daemon.
+    if (!daemon_) return {{"CUDA_MPS_PIPE_DIRECTORY", "/nonexistent"}};
     experiment::ChildProcess::Environment all = daemon_->environment();
     for (auto& limit : limits()) all.push_back(std::move(limit));
     return all;

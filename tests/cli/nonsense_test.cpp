@@ -121,6 +121,7 @@ class Nonsense : public testing::Test {
             {"isolate evaluate",
              {{{}, {}, {{"--applications", "VA"}, {"--neighbours", "VA"}, {"--methods", "cp"}, {"--size", "test"}}}}},
             {"isolate cost", {{{}, {}, {{"--measure", "sample"}, {"--set", "sm.count=4"}, {"--megabytes", "1"}}}}},
+            {"isolate benchmark", {{{}, {}, {{"--measure", "launches"}, {"--ways", "mps"}, {"--set", "sm.count=4"}}}}},
             {"isolate list", {{{}, {}, {{"--leases", path("leases")}}}}},
             {"report", {{{}, {path("good.json")}, {{"--html", path("page.html")}}}}},
             {"serve", {{{}, {path("garbage")}}}},  // it would not end by itself in a folder

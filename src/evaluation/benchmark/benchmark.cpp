@@ -45,6 +45,9 @@ BenchmarkSpec complete(BenchmarkSpec spec) {
     for (const auto* names : {&spec.victims, &spec.neighbours})
         for (const std::string& name : *names) corun::expectApplication(name);
     gpu::expectSettable(spec.gpu, spec.settings);
+    constexpr double kMostSeconds = 3600;
+    if (!(spec.seconds > 0) || spec.seconds > kMostSeconds)
+        throw Error("isolate benchmark: {} s for each: choose more than 0, and {} at most", spec.seconds, kMostSeconds);
     return spec;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/phrases.h"
+#include "gpu/capabilities.h"
 
 namespace bulkhead::evaluation::benchmark {
 namespace {
@@ -41,6 +42,20 @@ std::string perWay(const std::vector<WayFindings>& all, const std::function<bool
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+/// What holds for all of the figures.
+std::vector<std::string> caveatsOf(const BenchmarkSpec& spec) {
+    if (!gpu::capabilitiesOf(spec.gpu).sharedByProcesses)
+        return {"Contexts of one process stand for processes here, with caches that are cold when a run begins.",
+                "A run is shorter than a time slice (sharing.quantumUs): with time slicing, a tenant beside another "
+                "mostly waits for its turn."};
+    return {
+        "Walls: as isolate run puts them up. Green contexts lie in processes under MPS, one in each; the driver "
+        "may not divide SMs into equal parts.",
+        "Recovery: without walls a neighbour is ended by SIGKILL, behind them by isolate stop, which has the MPS "
+        "server drop its work first.",
+        "Medians of 5 samples of a batch of runs each; every result was compared with the CPU's."};
+}
+
 Result figures(const BenchmarkSpec& spec, const std::vector<WayFindings>& all) {
     Result r;
     r.title = fmt::format("Tenants of {} in {} equal parts, by way of sharing", spec.gpu, spec.partitions);
@@ -66,6 +81,7 @@ Result figures(const BenchmarkSpec& spec, const std::vector<WayFindings>& all) {
         "alone: of a rate, 100 % is the tenant's share of what the whole GPU has, and more than that is lent by others "
         "who are idle. neighbours: how much longer a tenant takes beside the worst of those tried. fairness: 1 is "
         "equal.";
+    r.caveats = caveatsOf(spec);
     return r;
 }
 
