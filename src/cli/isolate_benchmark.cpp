@@ -18,6 +18,7 @@ namespace {
 
 struct BenchmarkOptions {
     evaluation::benchmark::BenchmarkSpec spec;
+    BatchOptions batch;
     std::string json, html;
     bool list = false;
 };
@@ -46,8 +47,9 @@ int runBenchmark(const BenchmarkOptions& o) {
     if (!o.spec.map.empty()) dissect::readMapFile(o.spec.map);
     experiment::catchInterrupts();
     EveryMinute minute;
+    const evaluation::benchmark::StepStore store(storeFolder(o.batch), thisProgram(), warnOnce);
     evaluation::benchmark::BenchmarkReport report =
-        evaluation::benchmark::runBenchmark(o.spec, [&](double fraction, const std::string& next) {
+        evaluation::benchmark::runBenchmark(o.spec, store, [&](double fraction, const std::string& next) {
             if (streamsProgress()) {
                 streamProgress(fraction, next);
             } else if (minute.due()) {
@@ -89,6 +91,9 @@ void setUpBenchmark(CommandLine isolate, const std::shared_ptr<Action>& chosen) 
         .typeName("SECONDS")
         .showDefault();
     addSeedOption(sub, spec.seed);
+    sub.option("--store", o->batch.store,
+               "keep what was measured in FOLDER; a repeated command resumes [the user's cache]")
+        .typeName("FOLDER");
     sub.flag("--list", o->list, "list the ways of sharing and the measurements");
     addJsonOption(sub, o->json);
     addHtmlOption(sub, o->html);

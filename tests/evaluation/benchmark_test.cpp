@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/error.h"
+#include "temporary_directory.h"
 
 namespace bulkhead::evaluation::benchmark {
 namespace {
@@ -22,7 +24,7 @@ BenchmarkSpec few(std::vector<std::string> ways, std::vector<std::string> measur
 }
 
 Result tableOf(const BenchmarkSpec& spec) {
-    const BenchmarkReport report = runBenchmark(spec);
+    const BenchmarkReport report = runBenchmark(spec, StepStore("", "test"));
     EXPECT_TRUE(report.failures.empty()) << report.failures.front();
     return report.results.at(0);
 }
@@ -32,7 +34,7 @@ Value cell(const Result& table, const std::string& figure, const std::string& wa
                                      [&](const Result::Column& c) { return c.name == way; });
     if (column == table.columns.end()) throw Error("no column {}", way);
     for (const auto& row : table.rows)
-        if (std::get<std::string>(row[0]) == figure)
+        if (std::get<std::string>(row[0]).starts_with(figure))
             return row[static_cast<std::size_t>(column - table.columns.begin())];
     throw Error("no row {}", figure);
 }
@@ -102,22 +104,41 @@ TEST(Benchmark, SaysWhatTakesProcesses) {
 TEST(Benchmark, GoesOnWhereAWayCannotBe) {
     BenchmarkSpec spec = few({"green", "mps"}, {"launches"});
     spec.partitions = 3;
-    const BenchmarkReport report = runBenchmark(spec);
+    const BenchmarkReport report = runBenchmark(spec, StepStore("", "test"));
     ASSERT_EQ(report.failures.size(), 1u);
     EXPECT_EQ(report.failures[0], "green contexts: launches: green contexts: choose 2 partitions");
     EXPECT_GT(number(report.results.at(0), "launch: an empty kernel, one after the other", "MPS"), 0);
 }
 
+TEST(Benchmark, GoesOnWhereItWasInterrupted) {
+    const TemporaryDirectory folder;
+    const StepStore store(folder.path(), "test");
+    const BenchmarkSpec spec = few({"time-slicing", "mps", "walls"}, {"memory"});
+    class Interrupted {};
+    unsigned begun = 0;
+    const auto interrupt = [&](double, const std::string& next) {
+        if (next.starts_with("both walls")) throw Interrupted();
+        ++begun;
+    };
+    EXPECT_THROW(runBenchmark(spec, store, interrupt), Interrupted);
+    EXPECT_EQ(begun, 3u);
+    const auto files = std::distance(std::filesystem::directory_iterator(folder.path()), {});
+    EXPECT_EQ(files, 3);  // the whole GPU and two ways
+    const Result resumed = runBenchmark(spec, store).results.at(0), anew = tableOf(spec);
+    EXPECT_EQ(resumed.rows, anew.rows);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 4);
+}
+
 TEST(Benchmark, RefusesWhatItDoesNotKnow) {
-    EXPECT_THROW(runBenchmark(few({"walsl"}, {})), Error);
-    EXPECT_THROW(runBenchmark(few({}, {"jioning"})), Error);
+    EXPECT_THROW(runBenchmark(few({"walsl"}, {}), StepStore("", "test")), Error);
+    EXPECT_THROW(runBenchmark(few({}, {"jioning"}), StepStore("", "test")), Error);
     BenchmarkSpec spec = few({"mps"}, {"neighbours"});
     spec.victims = {"fault"};  // no application of anybody's
-    EXPECT_THROW(runBenchmark(spec), Error);
+    EXPECT_THROW(runBenchmark(spec, StepStore("", "test")), Error);
     for (const double seconds : {0.0, -1.0, 1e9}) {
         spec = few({"mps"}, {"launches"});
         spec.seconds = seconds;
-        EXPECT_THROW(runBenchmark(spec), Error) << seconds;
+        EXPECT_THROW(runBenchmark(spec, StepStore("", "test")), Error) << seconds;
     }
 }
 

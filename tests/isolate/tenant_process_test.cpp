@@ -36,8 +36,8 @@ std::vector<json> answersTo(const std::vector<json>& requests, const std::string
     const std::string program = BULKHEAD_PROGRAM;
     const Outcome outcome =
         run({"/bin/sh", "-c",
-             program + " isolate run --gpu sim:gtx1080 --leases " + leases + " --partition P1 --walls " + walls +
-                 " -- " + program + " actor < " + file + " 2> /dev/null"});
+             program + " isolate run --gpu sim:gtx1080 --leases '" + leases + "'" + " --partition P1 --walls " + walls +
+                 " -- " + program + " actor < '" + file + "' 2> /dev/null"});
     EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
     std::vector<json> answers;
     std::istringstream lines(outcome.output);

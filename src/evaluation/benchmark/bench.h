@@ -2,24 +2,12 @@
 
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "evaluation/benchmark/tenants.h"
 #include "evaluation/samples.h"
 
 namespace bulkhead::evaluation::benchmark {
-
-/// A figure of one way, or a word where there is none.
-struct Finding {
-    std::string what, unit;
-    Value value;
-    bool detail = false;  ///< of one pair of a victim and a neighbour
-};
-
-/// What the same applications do where one has the whole GPU to itself.
-struct WholeGpu {
-    std::map<std::string, double> seconds;
-    Bytes memory = 0;
-};
 
 /// One way of sharing while it is measured.
 class Bench {
@@ -40,17 +28,22 @@ class Bench {
                                                                const std::string& neighbour);
 
     void add(const std::string& what, const std::string& unit, Value value, bool detail = false) {
-        findings_.push_back({what, unit, std::move(value), detail});
+        findings_.push_back({measure_, what, unit, std::move(value), detail});
     }
-    const std::vector<Finding>& findings() const { return findings_; }
+    /// What is found from now on is of this row of the table of measurements.
+    void begin(std::size_t measure) { measure_ = measure; }
+    /// Those since the last time.
+    std::vector<Finding> takeFindings() { return std::exchange(findings_, {}); }
 
   private:
-    std::vector<std::vector<double>> sample(corun::CoRun&, std::vector<Neighbourhood>);
+    std::vector<std::vector<double>> sample(const std::string& application, corun::CoRun&, std::vector<Neighbourhood>);
 
     const BenchmarkSpec& spec_;
     Tenants tenants_;
     WholeGpu& whole_;
     std::map<std::string, std::vector<double>> alone_;
+    std::map<std::string, unsigned> runs_;  ///< of a batch
+    std::size_t measure_ = 0;
     std::vector<Finding> findings_;
 };
 

@@ -54,8 +54,9 @@ BenchmarkSpec complete(BenchmarkSpec spec) {
 /// Measures way after way. What fails is noted.
 class Run {
   public:
-    Run(const BenchmarkSpec& spec, const Progress& progress)
+    Run(const BenchmarkSpec& spec, const StepStore& store, const Progress& progress)
         : spec_(spec),
+          store_(store),
           progress_(progress),
           measures_(chosen(measures(), spec.measures, findMeasure)),
           ways_(chosen(ways(), spec.ways, findWay)) {}
@@ -77,16 +78,28 @@ class Run {
                 found.unavailable.emplace_back(measure->name);
                 continue;
             }
-            try {
-                measure->measure(bench);
-            } catch (const Error& e) {
-                experiment::throwIfInterrupted();
-                failures_.push_back(fmt::format("{}: {}: {}", way.title, measure->name, e.what()));
-                bench.tenants().leave();
-            }
+            for (Finding& finding : findingsOf(bench, way, *measure)) found.findings.push_back(std::move(finding));
         }
-        found.findings = bench.findings();
         return found;
+    }
+    std::vector<Finding> findingsOf(Bench& bench, const Way& way, const Measure& measure) {
+        const StepSpec step{spec_, std::string(way.name), std::string(measure.name)};
+        if (const std::optional<StepFindings> kept = store_.find(step)) {
+            if (bench.isWhole()) whole_ = kept->whole;
+            return kept->findings;
+        }
+        bench.begin(static_cast<std::size_t>(&measure - measures().data()));
+        try {
+            measure.measure(bench);
+        } catch (const Error& e) {
+            experiment::throwIfInterrupted();
+            failures_.push_back(fmt::format("{}: {}: {}", way.title, measure.name, e.what()));
+            bench.tenants().leave();
+            return bench.takeFindings();
+        }
+        const StepFindings found{bench.takeFindings(), whole_};
+        store_.keep(step, found);
+        return found.findings;
     }
     void tellOf(const Way& way, const Measure& measure) {
         const double all = static_cast<double>((1 + ways_.size()) * measures_.size());
@@ -94,6 +107,7 @@ class Run {
     }
 
     const BenchmarkSpec& spec_;
+    const StepStore& store_;
     const Progress& progress_;
     std::vector<const Measure*> measures_;
     std::vector<const Way*> ways_;
@@ -138,10 +152,10 @@ const Measure& findMeasure(std::string_view name) {
     return findRow(measures(), name, "measurement");
 }
 
-BenchmarkReport runBenchmark(const BenchmarkSpec& asked, const Progress& progress) {
+BenchmarkReport runBenchmark(const BenchmarkSpec& asked, const StepStore& store, const Progress& progress) {
     const BenchmarkSpec spec = complete(asked);
     corun::loadModulesEagerly();
-    return Run(spec, progress).carryOut();
+    return Run(spec, store, progress).carryOut();
 }
 
 }  // namespace bulkhead::evaluation::benchmark

@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "corun/corun.h"
+#include "experiment/result_folder.h"
 
 namespace bulkhead::evaluation::benchmark {
 
@@ -54,12 +56,46 @@ struct BenchmarkReport {
     std::vector<std::string> failures;  ///< what could not be measured, in one line each
 };
 
+/// One measurement of one way, which a store keeps.
+struct StepSpec {
+    BenchmarkSpec common;
+    std::string way, measure;
+
+    /// Everything that determines what it finds, but for the program itself.
+    nlohmann::ordered_json toJson() const;
+};
+/// What the name of a file with its findings begins with.
+std::string nameOf(const StepSpec&);
+
+/// A figure of one way, or a word where there is none.
+struct Finding {
+    std::size_t measure = 0;  ///< the row of the table of measurements that it is of
+    std::string what, unit;
+    Value value;
+    bool detail = false;  ///< of one pair of a victim and a neighbour
+};
+
+/// What the same applications do where one has the whole GPU to itself.
+struct WholeGpu {
+    std::map<std::string, double> seconds;
+    Bytes memory = 0;
+};
+
+struct StepFindings {
+    std::vector<Finding> findings;
+    WholeGpu whole;  ///< as it was known afterwards
+
+    nlohmann::ordered_json toJson() const;
+    static StepFindings fromJson(const nlohmann::json&, const std::string& where);
+};
+using StepStore = experiment::StoreOf<StepSpec, StepFindings>;
+
 /// Told before each measurement: how much is done, from 0 to 1, and what comes next.
 using Progress = std::function<void(double fraction, const std::string& next)>;
 
-/// One way after the other; what fails is told, and the others are measured all the same. Throws Error for what cannot
-/// be asked.
-BenchmarkReport runBenchmark(const BenchmarkSpec&, const Progress& = {});
+/// One way after the other, but for what the store has; what was measured is kept there at once. What fails is told,
+/// and the others are measured all the same. Throws Error for what cannot be asked.
+BenchmarkReport runBenchmark(const BenchmarkSpec&, const StepStore&, const Progress& = {});
 
 // Each in the file of its name.
 void measureAlone(Bench&);

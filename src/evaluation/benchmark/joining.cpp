@@ -6,7 +6,7 @@ namespace bulkhead::evaluation::benchmark {
 /// From the start of a process until it has done something on the GPU, and from when it is told to end until it has.
 /// All the while another tenant streams, where there is one.
 void measureJoining(Bench& bench) {
-    constexpr unsigned kTimes = 5;
+    constexpr unsigned kTimes = 3;
     constexpr double kStartSeconds = 60;
     corun::CoRun& coRun = bench.isWhole() ? bench.tenants().be("empty", "") : bench.tenants().be("stream", "empty");
     corun::ActorProcesses& processes = *coRun.processes();
@@ -26,7 +26,7 @@ void measureJoining(Bench& bench) {
         coRun.actor(0).check();
     }
     bench.add("join: beside a tenant that streams, median", "s", median(join));
-    bench.add("join: longest of 5", "s", maximum(join));
+    bench.add("join: longest of 3", "s", maximum(join));
     bench.add("leave: median", "s", median(leave));
 }
 

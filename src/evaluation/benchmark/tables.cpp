@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/phrases.h"
 #include "gpu/capabilities.h"
@@ -17,7 +18,13 @@ const Finding* find(const WayFindings& way, const std::string& what) {
     return nullptr;
 }
 
-/// Every figure that some way has, in the order in which they were found.
+/// To hundredths: nobody could measure less again.
+Value rounded(const Value& value) {
+    const auto* number = std::get_if<double>(&value);
+    return number ? Value(std::round(*number * 100) / 100) : value;
+}
+
+/// Every figure that some way has, measurement by measurement, in the order in which they were found.
 std::vector<Finding> figuresOf(const std::vector<WayFindings>& all, bool detail) {
     std::vector<Finding> figures;
     for (const WayFindings& way : all)
@@ -26,6 +33,8 @@ std::vector<Finding> figuresOf(const std::vector<WayFindings>& all, bool detail)
                     return known.what == finding.what;
                 }))
                 figures.push_back(finding);
+    std::stable_sort(figures.begin(), figures.end(),
+                     [](const Finding& a, const Finding& b) { return a.measure < b.measure; });
     return figures;
 }
 
@@ -45,33 +54,36 @@ std::string perWay(const std::vector<WayFindings>& all, const std::function<bool
 /// What holds for all of the figures.
 std::vector<std::string> caveatsOf(const BenchmarkSpec& spec) {
     if (!gpu::capabilitiesOf(spec.gpu).sharedByProcesses)
-        return {"Contexts of one process stand for processes here, with caches that are cold when a run begins.",
-                "A run is shorter than a time slice (sharing.quantumUs): with time slicing, a tenant beside another "
-                "mostly waits for its turn."};
+        return {
+            "Contexts of one process stand for processes here, with caches that are cold when a run begins; limits of "
+            "memory that the driver sets processes (MPS shares, compute walls) are missing.",
+            "A run is shorter than a time slice (sharing.quantumUs): with time slicing, a tenant beside another "
+            "mostly waits for its turn."};
     return {
         "Walls: as isolate run puts them up. Green contexts lie in processes under MPS, one in each; the driver "
         "may not divide SMs into equal parts.",
         "Recovery: without walls a neighbour is ended by SIGKILL, behind them by isolate stop, which has the MPS "
         "server drop its work first.",
-        "Medians of 5 samples of a batch of runs each; every result was compared with the CPU's."};
+        "Medians of 3 samples of a batch of runs each; every result was compared with the CPU's."};
 }
 
 Result figures(const BenchmarkSpec& spec, const std::vector<WayFindings>& all) {
     Result r;
     r.title = fmt::format("Tenants of {} in {} equal parts, by way of sharing", spec.gpu, spec.partitions);
     r.question = "What does each way of sharing a GPU keep from a tenant, and what does it cost?";
-    r.columns = {{"figure", ""}, {"unit", ""}};
+    r.columns = {{"figure", ""}};
     for (const WayFindings& way : all) r.columns.push_back({way.title, ""});
+    r.setDetails({all.front().title});  // as the others are told by it
     for (const Finding& figure : figuresOf(all, false)) {
-        std::vector<Value> row = {figure.what, figure.unit};
+        std::vector<Value> row = {figure.unit.empty() ? figure.what : fmt::format("{} ({})", figure.what, figure.unit)};
         for (const WayFindings& way : all) {
             const Finding* finding = find(way, figure.what);
-            row.push_back(finding ? finding->value : Value());
+            row.push_back(finding ? rounded(finding->value) : Value());
         }
         r.add(std::move(row));
     }
-    for (const std::string& name : all.empty() ? std::vector<std::string>() : all.back().unavailable) {
-        std::vector<Value> row = {name, std::string()};
+    for (const std::string& name : all.back().unavailable) {
+        std::vector<Value> row = {name};
         for (std::size_t i = 0; i < all.size(); ++i) row.emplace_back(std::string("needs processes"));
         r.add(std::move(row));
     }
@@ -105,7 +117,7 @@ Result pairs(const BenchmarkSpec& spec, const std::vector<WayFindings>& all) {
         for (const WayFindings& way : all)
             if (std::find(chart.y.begin(), chart.y.end(), way.title) != chart.y.end()) {
                 const Finding* finding = find(way, pair.what);
-                row.push_back(finding ? finding->value : Value());
+                row.push_back(finding ? rounded(finding->value) : Value());
             }
         r.add(std::move(row));
     }
