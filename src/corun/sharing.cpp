@@ -13,14 +13,16 @@ namespace bulkhead::corun {
 const std::vector<SharingWay>& sharingWays() {
     static const std::vector<SharingWay> all = {
         {"streams", "none", "streams of one process", false, false, false, WallsAround::nothing, shareByStreams},
-        {"processes", "", "processes, time-sliced", true, true, false, WallsAround::nothing, shareByProcesses},
+        {"processes", "", "processes, time-sliced", true, true, false, WallsAround::nothing, shareByProcesses,
+         "time slicing"},
         {"mps", "", "concurrent processes under NVIDIA's Multi-Process Service", true, false, false,
-         WallsAround::nothing, shareByMps},
-        {"green", "", "green contexts of one process", false, false, true, WallsAround::nothing, shareByGreenContexts},
+         WallsAround::nothing, shareByMps, "MPS"},
+        {"green", "", "green contexts of one process", false, false, true, WallsAround::nothing, shareByGreenContexts,
+         "green contexts"},
         {"compute-walls", "cp", "compute walls: each partition on its own SMs", false, false, true,
-         WallsAround::compute, shareByComputeWalls},
+         WallsAround::compute, shareByComputeWalls, "compute walls"},
         {"walls", "cmp", "compute and memory walls: own SMs, L2 slices and DRAM", false, false, true,
-         WallsAround::computeAndMemory, shareByWalls},
+         WallsAround::computeAndMemory, shareByWalls, "both walls"},
     };
     return all;
 }

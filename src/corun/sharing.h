@@ -63,6 +63,7 @@ struct SharingWay {
     bool confines;           ///< the driver keeps each partition on SMs of its own
     WallsAround walls;
     std::unique_ptr<Sharing> (*make)(const SharingSite&);
+    std::string_view title = {};  ///< of a column of results; empty: its name
 };
 const std::vector<SharingWay>& sharingWays();
 /// "streams (none), processes, ...": all names, with the paper's.

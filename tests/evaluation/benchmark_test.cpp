@@ -48,7 +48,7 @@ std::string text(const Result& table, const std::string& figure, const std::stri
 }
 
 TEST(Benchmark, WhoTakesTurnsTakesTwiceAsLong) {
-    BenchmarkSpec spec = few({"time-slicing"}, {"neighbours"});
+    BenchmarkSpec spec = few({"processes"}, {"neighbours"});
     // Of a run, each has many short turns.
     spec.settings.insert(spec.settings.end(), {"sharing.quantumUs=5", "sharing.switchUs=0"});
     spec.victims = {"stream"};
@@ -69,7 +69,7 @@ TEST(Benchmark, OnlyMemoryWallsKeepAStreamAway) {
 }
 
 TEST(Benchmark, AWallLeavesATenantItsShareAndALenderMore) {
-    BenchmarkSpec spec = few({"time-slicing", "walls"}, {"alone"});
+    BenchmarkSpec spec = few({"processes", "walls"}, {"alone"});
     spec.victims = {"latency", "compute"};
     const Result table = tableOf(spec);
     const std::string rate = "alone: rate of a compute-bound tenant, of its share";
@@ -80,7 +80,7 @@ TEST(Benchmark, AWallLeavesATenantItsShareAndALenderMore) {
 }
 
 TEST(Benchmark, MemoryIsRefusedAtAWallAndNowhereElse) {
-    const Result table = tableOf(few({"time-slicing", "mps", "walls"}, {"memory"}));
+    const Result table = tableOf(few({"processes", "mps", "walls"}, {"memory"}));
     const std::string got = "memory: that one tenant gets if it asks for all";
     EXPECT_NEAR(number(table, got, "both walls"), 50, 1);
     EXPECT_EQ(text(table, "memory: limit", "both walls").substr(0, 10), "refused at");
@@ -113,7 +113,7 @@ TEST(Benchmark, GoesOnWhereAWayCannotBe) {
 TEST(Benchmark, GoesOnWhereItWasInterrupted) {
     const TemporaryDirectory folder;
     const StepStore store(folder.path(), "test");
-    const BenchmarkSpec spec = few({"time-slicing", "mps", "walls"}, {"memory"});
+    const BenchmarkSpec spec = few({"processes", "mps", "walls"}, {"memory"});
     class Interrupted {};
     unsigned begun = 0;
     const auto interrupt = [&](double, const std::string& next) {
@@ -127,6 +127,13 @@ TEST(Benchmark, GoesOnWhereItWasInterrupted) {
     const Result resumed = runBenchmark(spec, store).results.at(0), anew = tableOf(spec);
     EXPECT_EQ(resumed.rows, anew.rows);
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 4);
+}
+
+TEST(Benchmark, HasEveryWayThatProcessesCanHave) {
+    std::vector<std::string> names;
+    for (const Way& way : ways()) names.push_back(way.name);
+    const std::vector<std::string> expected = {"processes", "mps", "mps-shares", "green", "compute-walls", "walls"};
+    EXPECT_EQ(names, expected);
 }
 
 TEST(Benchmark, RefusesWhatItDoesNotKnow) {

@@ -16,7 +16,10 @@
 namespace bulkhead::evaluation::benchmark {
 namespace {
 
-constexpr Way kWhole = {"whole", "whole GPU", "processes", false, false};
+const Way& wholeGpu() {
+    static const Way whole = {"whole", "whole GPU", "processes", false, false};
+    return whole;
+}
 
 template <class Row>
 const Row& findRow(const std::vector<Row>& table, std::string_view name, const char* what) {
@@ -62,7 +65,7 @@ class Run {
           ways_(chosen(ways(), spec.ways, findWay)) {}
 
     BenchmarkReport carryOut() {
-        std::vector<WayFindings> found = {measure(kWhole, 1)};
+        std::vector<WayFindings> found = {measure(wholeGpu(), 1)};
         for (const Way* way : ways_) found.push_back(measure(*way, spec_.partitions));
         return {tablesOf(spec_, found), failures_};
     }
@@ -70,7 +73,7 @@ class Run {
   private:
     WayFindings measure(const Way& way, unsigned partitions) {
         Bench bench(spec_, way, partitions, whole_);
-        WayFindings found{std::string(way.title), {}, {}};
+        WayFindings found{way.title, {}, {}};
         for (const Measure* measure : measures_) {
             tellOf(way, *measure);
             if (bench.isWhole() && !measure->ofOneTenant) continue;
@@ -83,7 +86,7 @@ class Run {
         return found;
     }
     std::vector<Finding> findingsOf(Bench& bench, const Way& way, const Measure& measure) {
-        const StepSpec step{spec_, std::string(way.name), std::string(measure.name)};
+        const StepSpec step{spec_, way.name, std::string(measure.name)};
         if (const std::optional<StepFindings> kept = store_.find(step)) {
             if (bench.isWhole()) whole_ = kept->whole;
             return kept->findings;
@@ -119,14 +122,17 @@ class Run {
 }  // namespace
 
 const std::vector<Way>& ways() {
-    static const std::vector<Way> all = {
-        {"time-slicing", "time slicing", "processes", false, false},
-        {"mps", "MPS", "mps", false, false},
-        {"mps-shares", "MPS shares", "mps", true, false},
-        {"green", "green contexts", "green", false, false},
-        {"compute-walls", "compute walls", "compute-walls", false, true},
-        {"walls", "both walls", "walls", false, true},
-    };
+    static const std::vector<Way> all = [] {
+        std::vector<Way> found;
+        for (const corun::SharingWay& row : corun::sharingWays()) {
+            if (!row.separateProcesses && !row.confines) continue;
+            const std::string name(row.name), title(row.title.empty() ? row.name : row.title);
+            found.push_back({name, title, name, false, row.walls != corun::WallsAround::nothing});
+            if (row.separateProcesses && !row.timeSliced)
+                found.push_back({name + "-shares", title + " shares", name, true, false});
+        }
+        return found;
+    }();
     return all;
 }
 

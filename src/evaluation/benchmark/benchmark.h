@@ -27,13 +27,14 @@ struct BenchmarkSpec {
     std::uint64_t seed = 1;
 };
 
-/// A row of the table of ways.
+/// A way of sharing between processes.
 struct Way {
-    std::string_view name, title;
-    std::string_view sharing;  ///< a row of corun's table
-    bool limited;              ///< each has its share of threads and, as a process, of memory
-    bool leased;               ///< a process joins a partition by isolate run
+    std::string name, title;
+    std::string sharing;  ///< a row of corun's table
+    bool limited;         ///< each has its share of threads and, as a process, of memory
+    bool leased;          ///< a process joins a partition by isolate run
 };
+/// Those of corun's table that processes can have, and those with limits beside those without.
 const std::vector<Way>& ways();
 /// Throws Error that suggests the nearest one.
 const Way& findWay(std::string_view name);
