@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "isolate/own_descriptor.h"
+#include "base/own_descriptor.h"
 
 namespace bulkhead::isolate {
 

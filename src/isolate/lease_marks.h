@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "isolate/own_descriptor.h"
+#include "base/own_descriptor.h"
 
 namespace bulkhead::isolate {
 

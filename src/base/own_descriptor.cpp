@@ -1,4 +1,4 @@
-#include "isolate/own_descriptor.h"
+#include "base/own_descriptor.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace bulkhead::isolate {
+namespace bulkhead {
 
 struct OwnDescriptor::Entry {
     int descriptor = -1;
@@ -91,4 +91,4 @@ int OwnDescriptor::get() const {
     return entry_ ? entry_->descriptor : -1;
 }
 
-}  // namespace bulkhead::isolate
+}  // namespace bulkhead

@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-namespace bulkhead::isolate {
+namespace bulkhead {
 
 /// An open file of this process alone: closed in the child of a fork, where O_CLOEXEC would keep it. A lock lasts as
 /// long as anybody has its file open, so a child would hold on to what its dead parent had.
@@ -27,4 +27,4 @@ class OwnDescriptor {
     std::unique_ptr<Entry> entry_;
 };
 
-}  // namespace bulkhead::isolate
+}  // namespace bulkhead
