@@ -449,6 +449,7 @@ void Machine::endDrained(SmGroup& group) {
 void Machine::launchFailed(LaunchId id, const LaunchError& error, Cycles when) {
     Launch& launch = launches_[id];
     launch.record.error = error;
+    ++failures_;
     cutShort(launch, LaunchRecord::State::failed, when);
 }
 
@@ -476,6 +477,21 @@ void Machine::discardWork() {
     }
 }
 
+void Machine::discardWork(ContextId context) {
+    for (const LaunchId id : streams_.discard(context)) --groupOf(launches_[id]).expected;
+    for (StreamId stream = 0; stream < streams_.count(); ++stream)
+        if (streams_.contextOf(stream) == context) transfers_.end(stream);
+    for (Launch& launch : launches_) {
+        if (launch.owner != context || launch.record.over()) continue;
+        if (launch.record.state == LaunchRecord::State::running) {
+            cutShort(launch, LaunchRecord::State::discarded, sim_.now());
+            continue;
+        }
+        launch.record.state = LaunchRecord::State::discarded;
+        launch.spec.program.reset();
+    }
+}
+
 /// False if there is none.
 bool Machine::fail(const std::vector<FailedLaunch>& launches) {
     for (const FailedLaunch& launch : launches)
@@ -495,7 +511,7 @@ void Machine::run(Done&& done, Cycles until) {
         }
         if (sim_.now() >= limits_.due()) fail(limits_.check());
         sim_.handleEvents();
-        if (done() || std::exchange(interrupted_, false)) return;
+        if (done() || std::exchange(interrupted_, false) || (pause_ && pause_())) return;
         if (slicer_.draining() && units_.requests(slicer_.active()) == 0) slicer_.leave();
 
         transfers_.compete(slicer_.issuing() && slicer_.issuing()->hasWork());

@@ -103,6 +103,8 @@ class Machine final {
     /// Ends what runs and forgets what is queued, in all streams, without letting time pass: for those who tear
     /// something down, and have no use for what is left. Not to be called from within a stream.
     void discardWork();
+    /// The same of one context: its launches and streams end, and others go on.
+    void discardWork(ContextId);
 
     /// Each runs the simulation until its condition holds. A launch that can never end is ended with an error.
     void finishLaunch(LaunchId);
@@ -114,6 +116,8 @@ class Machine final {
     Left work(const std::function<bool()>& stop);
     /// Ends the call that runs the simulation as soon as possible, whether its condition holds or not.
     void interrupt() { interrupted_ = true; }
+    /// Asked all the time while the simulation runs: a run ends early where it says so, and another goes on from there.
+    void pauseWhen(std::function<bool()> pause) { pause_ = std::move(pause); }
     /// Whether the host may still do what launches wait for: they are not taken for endless then.
     void expectHost(bool expected) { hostExpected_ = expected; }
     /// Once launches have executed that many warp instructions in all (or somewhat more: it looks every thousand
@@ -124,6 +128,8 @@ class Machine final {
     const LaunchRecord& record(LaunchId launch) const { return launches_.at(launch).record; }
     Counters counters(LaunchId launch) const { return units_.counters(launch); }
     Counters totals() const { return units_.totals(); }
+    /// Launches that have ended with an error so far.
+    std::uint64_t failures() const { return failures_; }
     /// Share of the launch's blocks that have ended.
     double fractionDone(LaunchId) const;
     const Sm& sm(ContextId, std::uint32_t index) const;
@@ -188,6 +194,8 @@ class Machine final {
     std::vector<FailedLaunch> untimedFailures_;  ///< of blocks that were executed without time
     Cycles retryUntimed_ = kNever;               ///< when blocks that wait for timed ones are looked at again
     Cycles nextSample_ = kNever;
+    std::function<bool()> pause_;
+    std::uint64_t failures_ = 0;
     bool interrupted_ = false, hostExpected_ = false, asNeighbour_ = false;
 };
 

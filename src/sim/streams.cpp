@@ -219,15 +219,34 @@ void Streams::finish(StreamId id, std::deque<Command>::iterator command, Cycles 
 
 void Streams::discard() {
     for (Stream& stream : streams_) {
-        for (const Command& command : stream.commands) {
-            if (command.kind == Command::Kind::record) markers_[command.marker].at = sim_.now();
-            for (const std::optional<MarkerId>& marker : {command.whenBegun, command.whenLet})
-                if (marker) markers_[*marker].at = sim_.now();
-        }
+        for (const Command& command : stream.commands) takeMarksForNow(command);
         stream.commands.clear();
     }
     for (Marker& marker : markers_) marker.waiting.clear();
     pending_ = 0;
+}
+
+std::vector<LaunchId> Streams::discard(ContextId context) {
+    std::vector<LaunchId> expected;
+    const auto goes = [&](const Command& command) {
+        const bool isLaunch = command.kind == Command::Kind::launch;
+        if (isLaunch && command.begun && command.stage != Command::Stage::running) expected.push_back(command.launch);
+        if (isLaunch && command.stage != Command::Stage::submitted) return false;
+        if (command.begun && (command.transfer || command.doneAt != kNever)) --pending_;
+        takeMarksForNow(command);
+        return true;
+    };
+    for (Stream& stream : streams_)
+        if (stream.context == context) std::erase_if(stream.commands, goes);
+    for (Marker& marker : markers_)
+        std::erase_if(marker.waiting, [&](StreamId id) { return streams_[id].context == context; });
+    return expected;
+}
+
+void Streams::takeMarksForNow(const Command& command) {
+    if (command.kind == Command::Kind::record) markers_[command.marker].at = sim_.now();
+    for (const std::optional<MarkerId>& marker : {command.whenBegun, command.whenLet})
+        if (marker) markers_[*marker].at = sim_.now();
 }
 
 }  // namespace bulkhead::sim

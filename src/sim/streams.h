@@ -57,6 +57,10 @@ class Streams {
 
     /// Forgets everything that streams hold. Moments that were still to be recorded are taken for now.
     void discard();
+    /// Likewise of one context, but for launches that have started: those are still to be ended. Returns the launches,
+    /// started or not, of which no block was placed yet and nothing but time was before them.
+    std::vector<LaunchId> discard(ContextId);
+    StreamId count() const { return static_cast<StreamId>(streams_.size()); }
 
     /// Whether time alone will start or finish something.
     bool pending() const { return pending_ != 0; }
@@ -99,6 +103,7 @@ class Streams {
     std::vector<StreamId> mark(MarkerId, Cycles when);
     void markOfLaunch(std::optional<MarkerId>&, StreamId, LaunchId, Cycles when);
     std::deque<Command>::iterator commandOf(StreamId, LaunchId);
+    void takeMarksForNow(const Command&);
 
     SimContext& sim_;
     LaunchActions actions_;
