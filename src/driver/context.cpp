@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "driver/access_policy.h"
+#include "driver/shared_machine.h"
 #include "driver/state.h"
 
 namespace bulkhead::driver {
@@ -73,6 +74,7 @@ std::unique_ptr<CUctx_st> newContext(Device& device, sim::Sharing sharing, CUcon
 }
 
 CUcontext createContext(Device& device, sim::Sharing sharing, unsigned flags) {
+    if (state().machine) state().machine->admit(sharing);
     state().contexts.push_back(newContext(device, sharing));
     CUcontext context = remember(state().contexts.back().get());
     context->flags = flags;
@@ -115,7 +117,11 @@ void destroyContext(CUcontext context) {
 }
 
 void destroyDevice(Device& device) {
-    device.gpu->discardWork();
+    if (state().machine) {
+        discardWorkOf(state());
+    } else {
+        device.gpu->discardWork();
+    }
     unmapMemoryOf(device);
     for (const auto& green : state().greens)
         if (!green->context->destroyed && green->context->device == &device) destroyContext(green->context.get());

@@ -1,3 +1,4 @@
+#include "driver/shared_machine.h"
 #include "driver/state.h"
 
 namespace bulkhead::driver {
@@ -49,6 +50,7 @@ bool runDueFunctions(Device& device) {
 }
 
 void simulate(Device& device, const std::function<bool()>& done, const std::function<void(sim::Machine&)>& run) {
+    if (state().machine) return state().machine->simulate(done, run);
     for (;;) {
         device.gpu->expectHost(device.runningFunctions > 0);
         run(*device.gpu);

@@ -289,7 +289,7 @@ void enqueueKernel(CUstream on, const KernelWork& work, int priority) {
     spec.window = accessWindow(work.attributes);
     spec.priority = priority;
     spec.overruns = state().overruns.get();
-    spec.print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+    spec.print = [driver = &state()](std::string_view text) { driver->print(text); };
     orderLaunch(on->context, work.attributes, spec);
     if (work.cooperative()) spec.gridWorkspace = gridWorkspace(root);
     const CUdeviceptr workspace = spec.gridWorkspace;

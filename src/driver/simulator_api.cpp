@@ -20,7 +20,7 @@ int addDevice(arch::DeviceProfile profile, sim::Machine::Options options) {
     auto device = std::make_unique<Device>();
     const std::lock_guard lock(state().mutex);
     options.place = device->place = freePlace();
-    device->gpu = std::make_unique<sim::Machine>(std::move(profile), std::move(options));
+    device->gpu = std::make_shared<sim::Machine>(std::move(profile), std::move(options));
     device->persistingL2 = persistingL2AtFirst(*device);
     device->gpu->setPersistingL2(device->persistingL2);
     device->ordinal = state().nextOrdinal++;

@@ -1,5 +1,10 @@
 #include "driver/state.h"
 
+#include <cstdio>
+#include <utility>
+
+#include "driver/shared_machine.h"
+
 namespace bulkhead::driver {
 
 namespace {
@@ -8,12 +13,27 @@ thread_local std::vector<CUcontext> stackOfContexts;
 thread_local std::string errorText;
 thread_local bool inHostFunction = false;
 thread_local bool perThreadDefault = false;
+thread_local Driver* calledFor = nullptr;
 
 }  // namespace
 
 Driver& state() {
+    if (calledFor) return *calledFor;
     static Driver* driver = new Driver;  // outlives every static object that might still call
     return *driver;
+}
+
+void Driver::print(std::string_view text) {
+    if (!machine) {
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        return;
+    }
+    printed += text;
+    hasPrinted = true;
+}
+
+Driver* callFor(Driver* driver) {
+    return std::exchange(calledFor, driver);
 }
 
 std::vector<CUcontext>& contextStack() {
@@ -49,8 +69,11 @@ CUresult guarded(void (*body)(void*), void* data) {
         return CUDA_ERROR_NOT_PERMITTED;
     }
     const CallInProgress call;
+    const SharedMachine::Turn turn(state().machine.get());
     const std::lock_guard lock(state().mutex);
+    turn.come();
     try {
+        if (state().machine) state().machine->spreadFaults();
         body(data);
         return CUDA_SUCCESS;
     } catch (const Failure& failure) {

@@ -26,7 +26,8 @@
 // What the simulated driver knows, shared by the files that implement its calls. Everything here is under one lock,
 // which a call holds from its beginning to its end, but while a function of the program runs in a stream. The
 // simulation runs inside the calls that wait, and in a thread of its own while the program waits elsewhere
-// (background.h).
+// (background.h). Where several processes use one GPU, each has all of this to itself but for the machine
+// (shared_machine.h).
 
 namespace bulkhead::driver {
 
@@ -113,6 +114,7 @@ struct ImageObject {
 };
 
 struct Device;
+class SharedMachine;
 
 struct CUctx_st {
     Device* device = nullptr;
@@ -244,7 +246,7 @@ struct HostFunction {
 struct Device {
     CUdevice ordinal = 0;
     std::uint32_t place = 0;  ///< of its addresses, among the devices of now
-    std::unique_ptr<sim::Machine> gpu;
+    std::shared_ptr<sim::Machine> gpu;
     CUcontext primary = nullptr;
     int retained = 0;
     unsigned primaryFlags = 0;
@@ -312,7 +314,7 @@ constexpr HandleKind kindOf() {
 }
 
 struct Driver {
-    std::mutex mutex;
+    static inline std::mutex mutex;
     std::condition_variable_any functionEnded;
     std::atomic<std::uint64_t> calls = 0;        ///< begun so far
     std::atomic<std::uint32_t> callsInside = 0;  ///< begun and not ended
@@ -337,9 +339,18 @@ struct Driver {
     unsigned long long nextId = 1;                          ///< of contexts, streams, buffers and physical memory
     bool numbersAnew = false;                               ///< of SMs, in green contexts
     std::unique_ptr<sim::Overruns> overruns;                ///< told of reads beside allocations; null: they are errors
+    std::shared_ptr<SharedMachine> machine;                 ///< with other processes; null: this one has its GPUs alone
+    std::atomic<bool> abandoned = false;                    ///< the process is gone
+    std::string printed;                                    ///< by its kernels, for a process elsewhere
+    std::atomic<bool> hasPrinted = false;
+
+    void print(std::string_view);
 };
 
+/// Of the process that this thread calls for.
 Driver& state();
+/// From now on this thread calls for that process; null: for its own. Returns the one before.
+Driver* callFor(Driver*);
 
 /// Leaves a call with a code of the driver's.
 struct Failure {
@@ -419,6 +430,7 @@ inline sim::ContextMemory& memoryOf(CUcontext context) {
 /// Looks at launches that have ended since; the first that failed marks the context, and is thrown.
 void checkLaunches(CUcontext);
 void markFailed(CUcontext, CUresult, std::string why);
+CUresult codeOf(sim::LaunchError::Cause);
 void waitFor(CUstream);
 void waitForAll(CUcontext);
 std::vector<sim::StreamId> streamsOf(CUcontext);

@@ -10,6 +10,19 @@ namespace {
 constexpr double kPollSeconds = 5e-6;
 constexpr unsigned kNonBlocking = 1;
 
+Cycles cyclesOf(CUcontext context, double seconds) {
+    return static_cast<Cycles>(
+        std::llround(seconds * static_cast<double>(gpuOf(context).profile().clock.coreMHz) * 1e6));
+}
+
+/// For those who do not hold the lock.
+CUresult errorOf(CUcontext context) {
+    const std::lock_guard lock(state().mutex);
+    return context->root->failed;
+}
+
+}  // namespace
+
 CUresult codeOf(sim::LaunchError::Cause cause) {
     using Cause = sim::LaunchError::Cause;
     switch (cause) {
@@ -31,19 +44,6 @@ CUresult codeOf(sim::LaunchError::Cause cause) {
             return CUDA_ERROR_LAUNCH_FAILED;
     }
 }
-
-Cycles cyclesOf(CUcontext context, double seconds) {
-    return static_cast<Cycles>(
-        std::llround(seconds * static_cast<double>(gpuOf(context).profile().clock.coreMHz) * 1e6));
-}
-
-/// For those who do not hold the lock.
-CUresult errorOf(CUcontext context) {
-    const std::lock_guard lock(state().mutex);
-    return context->root->failed;
-}
-
-}  // namespace
 
 void markFailed(CUcontext context, CUresult code, std::string why) {
     if (context->root->failed) return;
@@ -154,8 +154,17 @@ void enqueueOnEngine(CUstream stream, std::optional<sim::StreamId>& engine, doub
 }
 
 void poll(CUcontext context) {
-    simulate(
-        *context->device, [] { return true; }, [&](sim::Machine& gpu) { gpu.runFor(cyclesOf(context, kPollSeconds)); });
+    const Cycles wanted = cyclesOf(context, kPollSeconds);
+    if (state().machine) {
+        const sim::Machine& gpu = gpuOf(context);
+        const Cycles end = gpu.now() + wanted;
+        simulate(
+            *context->device, [&] { return gpu.now() >= end; },
+            [&](sim::Machine& running) { running.runFor(end - running.now()); });
+    } else {
+        simulate(
+            *context->device, [] { return true; }, [&](sim::Machine& gpu) { gpu.runFor(wanted); });
+    }
     checkLaunches(context);
 }
 
