@@ -30,6 +30,7 @@
 #include "isolate/leases.h"
 #include "isolate/plan_picture.h"
 #include "isolate/server_health.h"
+#include "isolate/simulated_keeper.h"
 #include "isolate/stopping.h"
 #include "report/report.h"
 
@@ -43,7 +44,7 @@ struct GpuOptions {
 
 struct PlanOptions {
     GpuOptions gpu;
-    std::string partitions, json, html;
+    std::string partitions, json, html, sharing;
     std::vector<std::string> strict;
 };
 
@@ -133,6 +134,21 @@ std::vector<std::string> keepCommand(const GpuOptions& o, const isolate::LeaseBo
             std::filesystem::absolute(book.folder())};
 }
 
+/// The same for a simulated GPU.
+std::vector<std::string> keepCommand(const isolate::SimulatedGpu& gpu, const GpuOptions& o,
+                                     const isolate::LeaseBook& book) {
+    std::vector<std::string> command = keepCommand(o, book);
+    command.insert(command.end(), {"--sharing", std::string(isolate::nameOf(gpu.sharing))});
+    for (const std::string& setting : gpu.settings) command.insert(command.end(), {"--set", setting});
+    return command;
+}
+
+isolate::SimulatedGpu simulatedOf(const PlanOptions& o) {
+    if (gpu::capabilitiesOf(o.gpu.gpu).sharedByProcesses)
+        throw Error("isolate: --sharing is for simulated GPUs: MPS shares {}", o.gpu.gpu);
+    return {o.gpu.gpu, o.gpu.settings, isolate::parseKeptSharing(o.sharing)};
+}
+
 /// Somebody who has the memory of all tenants, where they are processes of one GPU; null where they are not.
 std::shared_ptr<isolate::KeptGpu> keeperFor(const GpuOptions& o, gpu::Gpu& gpu, const isolate::LeaseBook& book,
                                             const std::vector<isolate::Partition>& partitions, const std::string& map) {
@@ -145,15 +161,19 @@ int setPartitions(const PlanOptions& o) {
     if (again && (!o.gpu.map.empty() || !o.strict.empty()))
         throw Error("isolate set: {} is for partitions that are set: add --partitions",
                     o.strict.empty() ? "--map" : "--strict");
+    std::optional<isolate::SimulatedGpu> simulated;
+    if (!o.sharing.empty()) simulated = simulatedOf(o);
     std::vector<isolate::Partition> partitions;
     if (!again) partitions = partitionsOf(o);
     gpu::Gpu gpu = openGpu(o.gpu);
     isolate::LeaseBook book = openBook(o.gpu, gpu);
     if (again) partitions = book.partitions();
     const std::string map = again ? book.map() : o.gpu.map;
+    if (simulated) isolate::expectKeepable(gpu, partitions.size(), map);
     const auto kept = keeperFor(o.gpu, gpu, book, partitions, map);
     const isolate::Plan plan = isolate::planFor(gpu, partitions, map, kept);  // refuses what it cannot give
     if (!again) book.setPartitions(partitions, map);
+    if (simulated) isolate::startKeeping(*simulated, book, keepCommand(*simulated, o.gpu, book));
     writeOutput("-", isolate::draw(plan));
     return kDone;
 }
@@ -165,10 +185,16 @@ void expectFolder(const GpuOptions& o) {
 }
 
 int keep(const PlanOptions& o) {
+    if (!o.sharing.empty()) {
+        const isolate::SimulatedGpu simulated = simulatedOf(o);
+        experiment::catchInterrupts();
+        isolate::keepSimulated(simulated, openBook(o.gpu), experiment::isInterrupted);
+        return kDone;
+    }
     if (!gpu::capabilitiesOf(o.gpu.gpu).sharedByProcesses) {
         expectFolder(o.gpu);
         openBook(o.gpu).findFolder();  // refuses what is none
-        throw Error("isolate: each process has {} to itself: there is nothing to keep", o.gpu.gpu);
+        throw Error("isolate: each process has {} to itself: there is nothing to keep without --sharing", o.gpu.gpu);
     }
     experiment::catchInterrupts();
     // No client of MPS: what others do there is no concern of a process that runs nothing.
@@ -181,7 +207,9 @@ int keep(const PlanOptions& o) {
 
 int clear(const PlanOptions& o) {
     expectFolder(o.gpu);
-    isolate::KeptGpu::end(openBook(o.gpu));
+    const isolate::LeaseBook book = openBook(o.gpu);
+    isolate::KeptGpu::end(book);
+    isolate::endKeeping(book);
     return kDone;
 }
 
@@ -212,6 +240,10 @@ std::vector<Value> rowOf(const isolate::Stranger& stranger) {
 
 /// Who has the memory; nothing where nobody keeps the GPU.
 std::string keeperLine(const isolate::LeaseBook& book) {
+    if (const std::optional<isolate::SimulatedKeeper> keeper = isolate::keeperOf(book))
+        return fmt::format("kept by process {}: {} programs {}, {} of {} MB free\n", keeper->process, keeper->processes,
+                           keeper->gpu.sharing == sim::Sharing::concurrent ? "side by side" : "in turns",
+                           keeper->freeBytes >> 20, keeper->bytes >> 20);
     const std::optional<isolate::KeptState> kept = isolate::KeptGpu::stateOf(book);
     if (!kept) return {};
     return fmt::format("kept by process {}: {} MB, of which {} MB are for programs without a memory wall{}\n",
@@ -344,6 +376,8 @@ int runInside(const InsideOptions& o) {
         std::vector<isolate::Partition> partitions = book.partitions();
         const isolate::Partition& partition = findPartition(partitions, o.partition);
         warnOfNeighbours(book, o.partition);
+        if (const auto wanted = isolate::gpuToKeep(book); wanted && !isolate::keeperOf(book))
+            isolate::startKeeping(*wanted, book, keepCommand(*wanted, o.gpu, book));
         if (shared) {
             setVariable("BULKHEAD_LIBCUDA", gpu::realDriverFile());
             if (isolate::needsKeeper(o.gpu.gpu) && !isolate::KeptGpu::isReady(book)) {
@@ -407,6 +441,10 @@ void setUpPlan(CommandLine line, const char* name, const char* brief, int (*act)
             .typeName("NAME")
             .delimiter(',');
     }
+    if (act == setPartitions || act == keep)
+        sub.option("--sharing", o->sharing,
+                   "one simulated GPU for all programs: mps (side by side) or time-slices [each has its own]")
+            .typeName("HOW");
     if (act == plan || act == list) addJsonOption(sub, o->json);
     if (act == plan) addHtmlOption(sub, o->html, "a page with the GPU and who would have what");
     sub.chosen([=] { *chosen = [=] { return act(*o); }; });

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "driver/simulated_driver.h"
 #include "driver/simulator_api.h"
+#include "far_driver/far_driver.h"
 #include "gpu/gpu_name.h"
 #include "gpu/launch_log.h"
 #include "gpu/launch_timer.h"
@@ -28,10 +29,12 @@ using driver::DriverApi;
 struct DeviceHold {
     const DriverApi* api = nullptr;
     driver::CUdevice ordinal = 0;
-    sim::Machine* machine = nullptr;  ///< of a simulated one
+    sim::Machine* machine = nullptr;                  ///< of a simulated one of this process
+    std::unique_ptr<const arch::DeviceProfile> kept;  ///< of a simulated one that another process has
 
     DeviceHold(const DriverApi& a, driver::CUdevice device, sim::Machine* simulated)
         : api(&a), ordinal(device), machine(simulated) {}
+    bool isSimulated() const { return machine || kept; }
     DeviceHold(const DeviceHold&) = delete;
     DeviceHold& operator=(const DeviceHold&) = delete;
     ~DeviceHold() {
@@ -64,7 +67,7 @@ struct ContextState {
     void check(CUresult result, const std::string& what) const {
         if (result == driver::CUDA_SUCCESS) return;
         std::string why = explain ? explain() : "";
-        if (why.empty() && device->machine) why = lastError();
+        if (why.empty() && device->isSimulated()) why = lastError();
         if (why.empty()) gpu::check(api(), result, what.c_str());
         const char* name = nullptr;
         api().cuGetErrorName(result, &name);
@@ -328,17 +331,21 @@ void Context::makeCurrent() {
 }
 double Context::now() const {
     if (const sim::Machine* machine = state_->device->machine) return machine->seconds(machine->now());
+    if (state_->device->kept) return far_driver::seconds();
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 std::uint64_t Context::physicalAddress(CUdeviceptr address) {
-    if (!state_->device->machine) throw Error("{} tells no physical addresses", info().name);
+    if (!state_->device->isSimulated()) throw Error("{} tells no physical addresses", info().name);
     state_->makeCurrent();
     return gpu::physicalAddress(address);
 }
 void Context::limitThreads(double share) {
-    if (!state_->device->machine) throw Error("{}: MPS limits the threads of processes, not of contexts", info().name);
+    const bool kept = state_->device->kept != nullptr;
+    if (!kept && !state_->device->machine)
+        throw Error("{}: MPS limits the threads of processes, not of contexts", info().name);
     state_->makeCurrent();
-    state_->check(driver::simulatorApi().limitThreads(share), "cannot limit threads");
+    state_->check(kept ? far_driver::limitThreads(share) : driver::simulatorApi().limitThreads(share),
+                  "cannot limit threads");
 }
 void Context::launchAsNeighbour(bool on) {
     if (sim::Machine* machine = state_->device->machine) machine->launchAsNeighbour(on);
@@ -367,6 +374,21 @@ Gpu Gpu::open(const std::string& name, const SimulationOptions& options) {
     auto hold = std::make_shared<DeviceHold>(api, ordinal, driver::simulatorApi().machine(ordinal));
     check(api, api.cuInit(0), "the simulated driver cannot start");
     return {name, Context(makeContext(std::move(hold)))};
+}
+
+std::optional<Gpu> Gpu::openKept(const std::string& name, const std::vector<std::string>& settings,
+                                 const far_driver::Place& place) {
+    auto profile = std::make_unique<arch::DeviceProfile>(arch::findProfile(name));
+    arch::applySettings(*profile, settings);
+    if (!far_driver::join(place)) return std::nullopt;
+    const DriverApi& api = far_driver::farDriver();
+    check(api, api.cuInit(0), "the simulated driver cannot start");
+    auto hold = std::make_shared<DeviceHold>(api, 0, nullptr);
+    hold->kept = std::move(profile);
+    Gpu gpu(name, Context(makeContext(std::move(hold))));
+    Capabilities& can = gpu.capabilities_;
+    can.launchCounters = can.concurrentContexts = can.settable = can.deterministic = false;
+    return gpu;
 }
 
 std::string Gpu::uuid() {
@@ -447,11 +469,12 @@ sim::Machine* Gpu::machine() const {
 }
 
 const arch::DeviceProfile* Gpu::profile() const {
-    return machine() ? &machine()->profile() : nullptr;
+    const DeviceHold& device = *primary_.state_->device;
+    return device.machine ? &device.machine->profile() : device.kept.get();
 }
 
 std::string Gpu::driverFile() const {
-    return machine() ? std::string() : realDriverFile();
+    return primary_.state_->device->isSimulated() ? std::string() : realDriverFile();
 }
 
 LaunchCounters Gpu::launchCounters() const {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,9 @@
 
 namespace bulkhead::arch {
 struct DeviceProfile;
+}
+namespace bulkhead::far_driver {
+struct Place;
 }
 namespace bulkhead::sim {
 class Machine;
@@ -255,6 +259,11 @@ class Gpu {
     /// "sim:NAME" or "sim:FILE.json" makes a simulated GPU; "cuda:N" opens a real one. Throws Error: no such profile,
     /// no driver, no such GPU, or a driver that is too old.
     static Gpu open(const std::string& name, const SimulationOptions& = {});
+
+    /// The simulated GPU of that name that another process has for several; empty where none does. A process can have
+    /// one. Nobody counts its launches here, and what other processes do there takes its time. Throws Error.
+    static std::optional<Gpu> openKept(const std::string& name, const std::vector<std::string>& settings,
+                                       const far_driver::Place&);
 
     const std::string& name() const { return name_; }
     const Capabilities& capabilities() const { return capabilities_; }

@@ -2,9 +2,14 @@
 
 #include "base/error.h"
 #include "driver/simulator_api.h"
+#include "far_driver/far_driver.h"
 
 namespace bulkhead::gpu {
 namespace {
+
+driver::CUresult setAllocation(const sim::AllocationOptions& options) {
+    return far_driver::hasJoined() ? far_driver::setAllocation(options) : driver::simulatorApi().setAllocation(options);
+}
 
 std::mutex& oneAtATime() {
     static std::mutex mutex;
@@ -15,14 +20,19 @@ std::mutex& oneAtATime() {
 
 std::uint64_t physicalAddress(driver::CUdeviceptr address) {
     std::uint64_t physical = 0;
-    if (driver::simulatorApi().physicalAddress(&physical, address) != driver::CUDA_SUCCESS)
+    const driver::CUresult result = far_driver::hasJoined()
+                                        ? far_driver::physicalAddress(&physical, address)
+                                        : driver::simulatorApi().physicalAddress(&physical, address);
+    if (result != driver::CUDA_SUCCESS)
         throw Error("no physical address of {:#x}: {}", address, driver::simulatorApi().lastError());
     return physical;
 }
 
 std::uint32_t pageColor(driver::CUdeviceptr address) {
     std::uint32_t color = 0;
-    if (driver::simulatorApi().pageColor(&color, address) != driver::CUDA_SUCCESS)
+    const driver::CUresult result = far_driver::hasJoined() ? far_driver::pageColor(&color, address)
+                                                            : driver::simulatorApi().pageColor(&color, address);
+    if (result != driver::CUDA_SUCCESS)
         throw Error("no color of {:#x}: {}", address, driver::simulatorApi().lastError());
     return color;
 }
@@ -31,11 +41,11 @@ PagesOfColors::PagesOfColors(Bytes pageBytes, const std::vector<unsigned>& color
     sim::AllocationOptions options;
     options.pageBytes = pageBytes;
     options.colors = colors;
-    driver::simulatorApi().setAllocation(options);
+    setAllocation(options);
 }
 
 PagesOfColors::~PagesOfColors() {
-    driver::simulatorApi().setAllocation({});
+    setAllocation({});
 }
 
 }  // namespace bulkhead::gpu

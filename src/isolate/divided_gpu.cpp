@@ -87,7 +87,8 @@ std::optional<walls::BlockPlacement> parsePlacement(std::string_view name) {
 }
 
 walls::WalledGpu makeWalledGpu(gpu::Gpu& gpu, walls::Coloring coloring, const std::string& mapFile,
-                               std::optional<walls::BlockPlacement> placement, const std::shared_ptr<KeptGpu>& kept) {
+                               std::optional<walls::BlockPlacement> placement, const std::shared_ptr<KeptGpu>& kept,
+                               const walls::Survey* survey) {
     walls::WalledGpuOptions options;
     options.placement = placement.value_or(usualPlacement(gpu));
     if (gpu.capabilities().dispatchesInTurn) options.oversubscription = 1;
@@ -98,6 +99,7 @@ walls::WalledGpu makeWalledGpu(gpu::Gpu& gpu, walls::Coloring coloring, const st
     std::optional<dissect::MapFile> map;
     if (!mapFile.empty()) map = readMapOf(gpu, mapFile);
     if (map) options.map = &*map;
+    options.survey = survey;
     if (kept && coloring != walls::Coloring::none) {
         if (!kept->survey()) throw Error("nobody has looked at {} yet: set its partitions again", gpu.name());
         options.survey = &*kept->survey();
@@ -150,11 +152,11 @@ walls::Walls wallsOf(const Share& share, const walls::WalledGpu& walled) {
 }
 
 DividedGpu divide(gpu::Gpu& gpu, const std::vector<Partition>& partitions, const std::string& mapFile,
-                  const std::shared_ptr<KeptGpu>& kept) {
+                  const std::shared_ptr<KeptGpu>& kept, const walls::Survey* survey) {
     const walls::Coloring coloring = coloringFor(gpu, partitions.size(), mapFile);
     if (coloring == walls::Coloring::slices && !kept && !readMapOf(gpu, mapFile).latencies)
         refuseUnnamedColors();  // before it takes its time
-    walls::WalledGpu walled = makeWalledGpu(gpu, coloring, mapFile, std::nullopt, kept);
+    walls::WalledGpu walled = makeWalledGpu(gpu, coloring, mapFile, std::nullopt, kept, survey);
     expectColorsNamed(walled);
     Plan plan = makePlan(divisibleGpuOf(gpu, walled), partitions);
     return {std::move(walled), std::move(plan)};

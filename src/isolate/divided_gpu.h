@@ -26,7 +26,7 @@ std::optional<walls::BlockPlacement> parsePlacement(std::string_view name);
 /// its share of them. Throws Error: a map of another GPU.
 walls::WalledGpu makeWalledGpu(gpu::Gpu&, walls::Coloring, const std::string& mapFile,
                                std::optional<walls::BlockPlacement> = std::nullopt,
-                               const std::shared_ptr<KeptGpu>& = nullptr);
+                               const std::shared_ptr<KeptGpu>& = nullptr, const walls::Survey* = nullptr);
 
 /// Throws Error if colors have other numbers in other processes, where they could be given away twice.
 void expectColorsNamed(const walls::WalledGpu&);
@@ -42,8 +42,9 @@ struct DividedGpu {
     walls::WalledGpu walled;
     Plan plan;
 };
+/// `survey`: what is known of a GPU of its kind, if it need not be looked at.
 DividedGpu divide(gpu::Gpu&, const std::vector<Partition>&, const std::string& mapFile,
-                  const std::shared_ptr<KeptGpu>& = nullptr);
+                  const std::shared_ptr<KeptGpu>& = nullptr, const walls::Survey* survey = nullptr);
 /// Its plan alone.
 Plan planFor(gpu::Gpu&, const std::vector<Partition>&, const std::string& mapFile,
              const std::shared_ptr<KeptGpu>& = nullptr);

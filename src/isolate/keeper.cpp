@@ -20,17 +20,6 @@ using nlohmann::json;
 constexpr const char *kLock = "keeper.lock", *kSurvey = "keeper.survey";
 constexpr std::chrono::milliseconds kBetweenLooks(100);  ///< between looks at whether it is to end
 
-/// Only one at a time.
-LeaseFolder::File lockOf(const LeaseFolder& folder) {
-    if (!folder.mine())
-        throw Error("{}: only user {} can keep the GPU of this folder", folder.path().string(), folder.owner());
-    if (!folder.openOwners(kLock)) folder.replace(kLock, "");
-    std::optional<LeaseFolder::File> file = folder.openOwners(kLock);
-    if (!file || ::flock(file->descriptor.get(), LOCK_EX | LOCK_NB) != 0)
-        throw Error("{}: another process keeps this GPU", (folder.path() / kLock).string());
-    return std::move(*file);
-}
-
 std::size_t numberIn(const json& request, const char* name) {
     const auto found = request.find(name);
     if (found == request.end() || !found->is_number_unsigned()) throw Error("a request without a number {}", name);
@@ -60,6 +49,16 @@ std::string driverThatRuns() {
 
 }  // namespace
 
+LeaseFolder::File lockAsKeeper(const LeaseFolder& folder) {
+    if (!folder.mine())
+        throw Error("{}: only user {} can keep the GPU of this folder", folder.path().string(), folder.owner());
+    if (!folder.openOwners(kLock)) folder.replace(kLock, "");
+    std::optional<LeaseFolder::File> file = folder.openOwners(kLock);
+    if (!file || ::flock(file->descriptor.get(), LOCK_EX | LOCK_NB) != 0)
+        throw Error("{}: another process keeps this GPU", (folder.path() / kLock).string());
+    return std::move(*file);
+}
+
 /// If it still holds.
 std::optional<Keeper::Remembered> Keeper::rememberedIn(const LeaseFolder& folder) {
     constexpr std::size_t kMost = 1 << 18;
@@ -82,7 +81,7 @@ bool Keeper::isKept(const LeaseFolder& folder) {
 Keeper::Keeper(const driver::DriverApi& api, driver::CUdevice device, const LeaseBook& book)
     : book_(book),
       folder_(book.openFolder()),
-      lock_(lockOf(folder_)),
+      lock_(lockAsKeeper(folder_)),
       listener_(folder_.path(), kSocket, folder_.forSeveral()),
       store_(api, device),
       remembered_(rememberedIn(folder_)) {}

@@ -13,6 +13,9 @@
 
 namespace bulkhead::isolate {
 
+/// One keeper at a time holds this. Throws Error where another one does, or this user may not keep the GPU.
+LeaseFolder::File lockAsKeeper(const LeaseFolder&);
+
 /// Keeps what the tenants of a card share: what a survey found of it, and its memory in blocks, which it hands out as
 /// open files over a socket in the folder of leases. A tenant has what it took until its connection ends, however that
 /// comes about. It is given memory of the colors of its own lease, and no more than its share. One without a memory

@@ -31,31 +31,6 @@ constexpr unsigned kMostPages = 16;  // of a block: 32 MB
 constexpr std::size_t kLeastOfKind = 8;
 constexpr int kByFile = 1;
 
-/// It outlives this process, and what it has to say goes to a file beside its socket.
-void startApart(const std::vector<std::string>& command, const std::string& log) {
-    std::vector<char*> words;
-    words.reserve(command.size() + 1);
-    for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
-    const pid_t child = ::fork();
-    if (child < 0) throw Error("cannot start a keeper: no more processes");
-    if (child == 0) {
-        ::setsid();
-        const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-        const int said = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-        ::dup2(nothing, STDIN_FILENO);
-        ::dup2(nothing, STDOUT_FILENO);
-        ::dup2(said >= 0 ? said : nothing, STDERR_FILENO);
-        // Nobody waits for it: it is init's child.
-        if (::fork() != 0) ::_exit(0);
-        ::execvp(words.front(), words.data());
-        ::_exit(127);
-    }
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-}
-
 std::optional<Channel> channelTo(const LeaseBook& book) {
     const std::optional<LeaseFolder> folder = book.findFolder();
     if (!folder) return std::nullopt;
@@ -151,6 +126,30 @@ walls::SliceSight::Blocks slicesOfBlocks(gpu::Gpu& gpu, walls::Sight& sight, con
 }
 
 }  // namespace
+
+void startApart(const std::vector<std::string>& command, const std::string& log) {
+    std::vector<char*> words;
+    words.reserve(command.size() + 1);
+    for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    const pid_t child = ::fork();
+    if (child < 0) throw Error("cannot start a keeper: no more processes");
+    if (child == 0) {
+        ::setsid();
+        const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+        const int said = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+        ::dup2(nothing, STDIN_FILENO);
+        ::dup2(nothing, STDOUT_FILENO);
+        ::dup2(said >= 0 ? said : nothing, STDERR_FILENO);
+        // Nobody waits for it: it is init's child.
+        if (::fork() != 0) ::_exit(0);
+        ::execvp(words.front(), words.data());
+        ::_exit(127);
+    }
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+}
 
 KeptGpu::KeptGpu(gpu::Gpu& gpu, const LeaseBook& book, Channel channel)
     : gpu_(gpu), book_(book), channel_(std::move(channel)) {

@@ -14,6 +14,9 @@ struct MapFile;
 
 namespace bulkhead::isolate {
 
+/// Starts a process that outlives this one; what it has to say goes to a file. Throws Error.
+void startApart(const std::vector<std::string>& command, const std::string& log);
+
 /// What a keeper says of itself.
 struct KeptState {
     pid_t process = 0;

@@ -30,11 +30,12 @@ walls::Walls withoutMemoryWall(walls::Walls walls, Bytes memory) {
 
 }  // namespace
 
-std::unique_ptr<Tenancy> Tenancy::join(gpu::Gpu gpu, LeaseBook& book, const std::string& partition, bool memoryWall) {
+std::unique_ptr<Tenancy> Tenancy::join(gpu::Gpu gpu, LeaseBook& book, const std::string& partition, bool memoryWall,
+                                       const walls::Survey* survey) {
     auto place = std::make_unique<Tenancy>(std::move(gpu));
     const auto divideIt = [&](const std::vector<Partition>& partitions) {
         if (needsKeeper(place->gpu.name())) place->kept = KeptGpu::find(place->gpu, book);
-        std::optional<DividedGpu> divided = divide(place->gpu, partitions, book.map(), place->kept);
+        std::optional<DividedGpu> divided = divide(place->gpu, partitions, book.map(), place->kept, survey);
         if (place->kept && memoryWall &&
             lookAtUnknown(*place->kept, wallsOf(divided->plan.find(partition), divided->walled).sms))
             divided = divide(place->gpu, partitions, book.map(), place->kept);

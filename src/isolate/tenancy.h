@@ -19,7 +19,8 @@ struct Tenancy {
 
     /// Takes a place in a partition that was set in the book. Without a memory wall the program keeps to its SMs and to
     /// its amount of memory alone. Throws Error.
-    static std::unique_ptr<Tenancy> join(gpu::Gpu, LeaseBook&, const std::string& partition, bool memoryWall);
+    static std::unique_ptr<Tenancy> join(gpu::Gpu, LeaseBook&, const std::string& partition, bool memoryWall,
+                                         const walls::Survey* = nullptr);
 
     explicit Tenancy(gpu::Gpu g) : gpu(std::move(g)) {}
 };

@@ -12,6 +12,7 @@
 #include "driver/simulated_driver.h"
 #include "gate/gate.h"
 #include "gpu/page_colors.h"
+#include "isolate/simulated_keeper.h"
 #include "isolate/tenancy.h"
 #include "libcuda/devices.h"
 
@@ -52,12 +53,25 @@ bool wantsMemoryWall() {
     return text == "both";
 }
 
+/// In the simulated GPU that a keeper has for all processes; false where each has its own.
+bool joinKept(const std::string& name) {
+    const GpuChoice choice = chosenGpu();
+    if (gpu::capabilitiesOf(choice.name).sharedByProcesses) return false;
+    isolate::LeaseBook book(isolate::LeaseBook::defaultFolder(), {choice.name});
+    std::optional<isolate::OpenedGpu> kept = isolate::openKept(book, choice.settings);
+    if (!kept) return false;
+    tenancy() = Tenancy::join(std::move(kept->gpu), book, name, wantsMemoryWall(), &kept->survey);
+    return true;
+}
+
 void join(const std::string& name) {
     if (tenancy()) throw Error("this process is in partition {} already", tenancy()->lease.share().partition.name);
     if (used) throw Error("a partition is joined before the first CUDA call");
-    gpu::Gpu gpu = openChosenGpu();
-    isolate::LeaseBook book = openBook(gpu);
-    tenancy() = Tenancy::join(std::move(gpu), book, name, wantsMemoryWall());
+    if (!joinKept(name)) {
+        gpu::Gpu gpu = openChosenGpu();
+        isolate::LeaseBook book = openBook(gpu);
+        tenancy() = Tenancy::join(std::move(gpu), book, name, wantsMemoryWall());
+    }
     walled = true;
 }
 
