@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "driver/shared_machine.h"
 #include "driver/state.h"
 
 namespace bulkhead::driver {
@@ -45,7 +46,11 @@ Location locate(CUcontext current, CUdeviceptr address) {
         return {range.kind == HostRange::Kind::managed ? MemoryKind::managed : MemoryKind::pinned, range.owner,
                 host->first, range.bytes};
     }
-    if (!isDeviceAddress(address)) return {};
+    if (!isDeviceAddress(address)) {
+        require(!state().machine || HostWindow::holds(address), CUDA_ERROR_INVALID_VALUE,
+                "memory of the process that has the GPU");
+        return {};
+    }
     if (const sim::Mapping* mapping = mappingIn(current->root, address))
         return {MemoryKind::device, current->root, mapping->base, mapping->bytes};
     for (const auto& other : state().contexts)

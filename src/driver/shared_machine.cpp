@@ -13,6 +13,8 @@ namespace {
 /// Looks in a row that have found no call: for so long a process may do something else between two of them.
 constexpr unsigned kQuietLooks = 4;
 
+thread_local std::vector<std::pair<std::uintptr_t, std::size_t>> windows;
+
 template <class Body>
 void forEachRoot(const Driver& driver, Body&& body) {
     for (const auto& context : driver.contexts)
@@ -174,6 +176,18 @@ std::string ProcessDriver::takePrinted() {
 ProcessDriver::Scope::Scope(ProcessDriver& process) : before_(callFor(process.driver_.get())) {}
 ProcessDriver::Scope::~Scope() {
     callFor(before_);
+}
+
+HostWindow::HostWindow(const void* first, std::size_t bytes) {
+    windows.emplace_back(reinterpret_cast<std::uintptr_t>(first), bytes);
+}
+HostWindow::~HostWindow() {
+    windows.pop_back();
+}
+bool HostWindow::holds(std::uint64_t address) {
+    return std::any_of(windows.begin(), windows.end(), [&](const auto& window) {
+        return address >= window.first && address - window.first < window.second;
+    });
 }
 
 void discardWorkOf(Driver& driver) {

@@ -116,6 +116,18 @@ class ProcessDriver {
     std::unique_ptr<Driver> driver_;
 };
 
+/// What of this process's memory a call of this thread may use for one elsewhere, for as long as it lives: no address
+/// that another process names is one here.
+class HostWindow {
+  public:
+    HostWindow(const void* first, std::size_t bytes);
+    ~HostWindow();
+    HostWindow(const HostWindow&) = delete;
+    HostWindow& operator=(const HostWindow&) = delete;
+
+    static bool holds(std::uint64_t address);
+};
+
 /// Ends what a process has running and queued.
 void discardWorkOf(Driver&);
 

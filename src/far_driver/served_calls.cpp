@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "driver/pointer_attributes.h"
+#include "driver/shared_machine.h"
 #include "driver/simulated_driver.h"
 #include "driver/simulator_api.h"
 #include "driver/state.h"
@@ -127,6 +128,7 @@ CUresult copyIn(Message& request, Message&) {
     const auto stream = request.take<CUstream>();
     const auto bytes = request.take<std::size_t>();
     const std::uint8_t* from = request.takeBytes(bytes);
+    const HostWindow window(from, bytes);
     return async ? api().cuMemcpyHtoDAsync(to, from, bytes, stream) : api().cuMemcpyHtoD(to, from, bytes);
 }
 template <bool async>
@@ -145,6 +147,7 @@ CUresult copyOut(Message& request, Message& reply) {
     std::vector<std::uint8_t>& to = reply.bytes();
     const std::size_t before = to.size();
     to.resize(before + bytes);
+    const HostWindow window(to.data() + before, bytes);
     return async ? api().cuMemcpyDtoHAsync(to.data() + before, from, bytes, stream)
                  : api().cuMemcpyDtoH(to.data() + before, from, bytes);
 }
@@ -173,9 +176,7 @@ CUresult copyBox(Message& request, Message& reply) {
         box.dstPitch = box.WidthInBytes;
         box.dstHeight = box.Height;
     }
-    // Pointers of the other process mean nothing here.
-    if (!fromThere && box.srcMemoryType == kHostMemory) throw Error("a copy without its bytes");
-    if (!toThere && box.dstMemoryType == kHostMemory) throw Error("a copy without a place for its bytes");
+    const HostWindow from(box.srcHost, fromThere ? bytes : 0), to(box.dstHost, toThere ? bytes : 0);
     return async ? api().cuMemcpy3DAsync(&box, stream) : api().cuMemcpy3D(&box);
 }
 

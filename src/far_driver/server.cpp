@@ -219,7 +219,8 @@ void Server::run(const std::function<bool()>& ended) {
     std::thread worker = quietThread([&] {
         for (; !over; std::this_thread::sleep_for(kBetweenLooks)) state.machine->workWhileNobodyCalls();
     });
-    while (!ended() && !state.told && std::filesystem::exists(state.place.folder / state.place.socket)) {
+    std::error_code unseen;
+    while (!ended() && !state.told && std::filesystem::exists(state.place.folder / state.place.socket, unseen)) {
         pollfd incoming = {state.listener.get(), POLLIN, 0};
         const int ready = ::poll(&incoming, 1, static_cast<int>(kBetweenLooks.count()));
         if (ready > 0) {

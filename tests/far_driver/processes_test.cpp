@@ -349,6 +349,18 @@ TEST_F(Processes, CannotReachWhatIsAnothers) {
     EXPECT_EQ(end(other), 0);
 }
 
+TEST_F(Processes, CannotReadTheKeepersMemory) {
+    keep();
+    static const unsigned long long secret = 0x1234;  // at the same address in all of them
+    const pid_t asking = client([&](const Client& c) {
+        const CUdeviceptr at = c.allocate(4096), there = reinterpret_cast<CUdeviceptr>(&secret);
+        const CUresult copied = c.api.cuMemcpyPeer(at, c.context, there, c.context, sizeof secret),
+                       overwritten = c.api.cuMemcpyPeer(there, c.context, at, c.context, sizeof secret);
+        return copied == CUDA_ERROR_INVALID_VALUE && overwritten == CUDA_ERROR_INVALID_VALUE ? 0 : 1;
+    });
+    EXPECT_EQ(end(asking), 0);
+}
+
 TEST_F(Processes, GetAnErrorWhenTheKeeperIsKilled) {
     keep();
     const pid_t waiting = client([&](const Client& c) {
