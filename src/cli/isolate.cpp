@@ -242,7 +242,7 @@ std::vector<Value> rowOf(const isolate::Stranger& stranger) {
 std::string keeperLine(const isolate::LeaseBook& book) {
     if (const std::optional<isolate::SimulatedKeeper> keeper = isolate::keeperOf(book))
         return fmt::format("kept by process {}: {} programs {}, {} of {} MB free\n", keeper->process, keeper->processes,
-                           keeper->gpu.sharing == sim::Sharing::concurrent ? "side by side" : "in turns",
+                           keeper->gpu.sharing == isolate::KeptSharing::mps ? "side by side" : "in turns",
                            keeper->freeBytes >> 20, keeper->bytes >> 20);
     const std::optional<isolate::KeptState> kept = isolate::KeptGpu::stateOf(book);
     if (!kept) return {};

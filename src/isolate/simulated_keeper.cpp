@@ -4,10 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "arch/device_profile.h"
 #include "base/error.h"
-#include "driver/shared_machine.h"
-#include "far_driver/server.h"
+#include "gpu/lent_gpu.h"
 #include "isolate/divided_gpu.h"
 #include "isolate/keeper.h"
 #include "isolate/kept_gpu.h"
@@ -50,14 +48,14 @@ walls::Survey surveyOf(const SimulatedGpu& gpu) {
 
 }  // namespace
 
-sim::Sharing parseKeptSharing(std::string_view name) {
-    if (name == "mps") return sim::Sharing::concurrent;
-    if (name == "time-slices") return sim::Sharing::timeSliced;
+KeptSharing parseKeptSharing(std::string_view name) {
+    if (name == "mps") return KeptSharing::mps;
+    if (name == "time-slices") return KeptSharing::timeSlices;
     throw Error("--sharing {}: give mps or time-slices", name);
 }
 
-std::string_view nameOf(sim::Sharing sharing) {
-    return sharing == sim::Sharing::concurrent ? "mps" : "time-slices";
+std::string_view nameOf(KeptSharing sharing) {
+    return sharing == KeptSharing::mps ? "mps" : "time-slices";
 }
 
 void expectKeepable(gpu::Gpu& gpu, std::size_t partitions, const std::string& mapFile) {
@@ -68,21 +66,15 @@ void expectKeepable(gpu::Gpu& gpu, std::size_t partitions, const std::string& ma
 void keepSimulated(const SimulatedGpu& gpu, const LeaseBook& book, const std::function<bool()>& ended) {
     const LeaseFolder folder = book.openFolder();
     const LeaseFolder::File lock = lockAsKeeper(folder);
-    arch::DeviceProfile profile = arch::findProfile(gpu.name);
-    arch::applySettings(profile, gpu.settings);
-    const auto machine =
-        std::make_shared<driver::SharedMachine>(std::move(profile), sim::Machine::Options(), gpu.sharing);
-    far_driver::Server::Options options;
-    options.anybody = folder.forSeveral();
-    options.about = [&] {
-        const driver::SharedMachine::Use use = machine->use();
-        json about = toJson(gpu);
-        about["processes"] = use.processes;
-        about["bytes"] = use.bytes;
-        about["free_bytes"] = use.freeBytes;
-        return about.dump();
+    const auto about = [&](const gpu::LentUse& use) {
+        json told = toJson(gpu);
+        told["processes"] = use.processes;
+        told["bytes"] = use.bytes;
+        told["free_bytes"] = use.freeBytes;
+        return told.dump();
     };
-    far_driver::Server(placeIn(folder), machine, std::move(options)).run(ended);
+    gpu::lend({gpu.name, gpu.settings, gpu.sharing == KeptSharing::mps, folder.forSeveral()}, placeIn(folder), about,
+              ended);
 }
 
 std::optional<SimulatedKeeper> keeperOf(const LeaseBook& book) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -8,7 +9,6 @@
 
 #include "gpu/gpu.h"
 #include "isolate/leases.h"
-#include "sim/machine.h"
 #include "walls/survey.h"
 
 // One simulated GPU for all processes that join partitions from a folder of leases. A keeper has it, as nothing of it
@@ -16,15 +16,17 @@
 
 namespace bulkhead::isolate {
 
+/// How its processes run: side by side, as under MPS, or one at a time.
+enum class KeptSharing : std::uint8_t { mps, timeSlices };
+/// "mps" or "time-slices". Throws Error that lists them.
+KeptSharing parseKeptSharing(std::string_view);
+std::string_view nameOf(KeptSharing);
+
 struct SimulatedGpu {
     std::string name;
     std::vector<std::string> settings;
-    sim::Sharing sharing = sim::Sharing::concurrent;
+    KeptSharing sharing = KeptSharing::mps;
 };
-
-/// "mps" or "time-slices". Throws Error that lists them.
-sim::Sharing parseKeptSharing(std::string_view);
-std::string_view nameOf(sim::Sharing);
 
 /// Throws Error where walls of this GPU could not be put up beside others' work.
 void expectKeepable(gpu::Gpu&, std::size_t partitions, const std::string& mapFile);

@@ -85,7 +85,7 @@ class SharedGpu : public testing::Test {
     /// Sets halves A and B of a GPU that a process keeps.
     pid_t keep() {
         book().setPartitions(parsePartitions("A=50%,B=50%"));
-        const SimulatedGpu gpu{kGpu, {}, sim::Sharing::concurrent};
+        const SimulatedGpu gpu{kGpu, {}, KeptSharing::mps};
         const pid_t keeper = process([&] {
             keepSimulated(gpu, book(), [] { return false; });
             return 0;
@@ -249,7 +249,7 @@ TEST_F(SharedGpu, IsMissedWhenItsKeeperWasKilled) {
 TEST_F(SharedGpu, CannotBeHadWithOtherSettings) {
     keep();
     EXPECT_THROW(openKept(book(), {"l2.bytes=4194304"}), Error);
-    EXPECT_THROW(startKeeping({kGpu, {}, sim::Sharing::timeSliced}, book(), {}), Error);
+    EXPECT_THROW(startKeeping({kGpu, {}, KeptSharing::timeSlices}, book(), {}), Error);
 }
 
 }  // namespace

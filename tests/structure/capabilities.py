@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-BELOW = {"base", "arch", "ptx", "sim", "driver", "gpu"}
+BELOW = {"base", "arch", "ptx", "sim", "driver", "far_driver", "gpu"}
 # Runs PTX files on the simulator itself, without a driver.
 WITHOUT_A_DRIVER = "cli/run_kernel.cpp"
 ADVICE = "ask gpu::Capabilities for what it depends on, or src/gpu for what it needs"
