@@ -219,5 +219,54 @@ TEST_F(Programs, FindTheLibraryThroughItsCMakePackage) {
     EXPECT_EQ(refused.output, "refused: no partition other on sim:gtx1080: there are A, B\n");
 }
 
+TEST_F(Programs, OfSeveralPartitionsShareAGpuThatIsKept) {
+    ASSERT_EQ(isolate("set", {"--partitions", "A=50%,B=50%", "--sharing", "mps"}).exitCode, 0);
+    const std::string program = build("examples/vector_add.cu");
+    const auto inside = [&](const char* partition) {
+        return fmt::format("'{}' isolate run --gpu sim:gtx1080 --leases '{}' --partition {} -- '{}'", BULKHEAD_PROGRAM,
+                           leases(), partition, program);
+    };
+    const Outcome both = run({"sh", "-c", inside("A") + " & " + inside("B") + "; wait"});
+    EXPECT_EQ(both.exitCode, 0);
+    EXPECT_EQ(both.output, "vector_add: passed\nvector_add: passed\n");
+    const Outcome listed = isolate("list", {});
+    EXPECT_NE(listed.output.find("0 programs side by side, 8192 of 8192 MB free"), std::string::npos) << listed.output;
+    EXPECT_EQ(isolate("set", {"--partitions", "A=50%,B=50%", "--sharing", "time-slices"}).exitCode, 2);
+    EXPECT_EQ(isolate("clear", {}).exitCode, 0);
+    EXPECT_EQ(isolate("list", {}).output.find("kept by"), std::string::npos);
+    EXPECT_EQ(isolate("set", {"--partitions", "A=50%", "--sharing", "green"}).exitCode, 2);
+}
+
+TEST_F(Programs, ThatAreStoppedLeaveTheKeptGpuToOthers) {
+    ASSERT_EQ(isolate("set", {"--partitions", "A=50%,B=50%", "--sharing", "mps"}).exitCode, 0);
+    const std::string source = (folder / "endless.cu").string(), endless = (folder / "endless").string();
+    writeFile(source, R"(#include <cstdio>
+__global__ void wait(long long cycles) {
+    if (threadIdx.x == 0) printf("begun\n");
+    const long long end = clock64() + cycles;
+    while (clock64() < end) {}
+}
+int main() {
+    wait<<<1, 32>>>(1ll << 50);
+    return cudaDeviceSynchronize();
+}
+)");
+    ASSERT_EQ(run({BULKHEAD_PROGRAM, "cc", "-O2", source, "-o", endless}).exitCode, 0);
+    const std::string program = build("examples/vector_add.cu");
+    // It is in the GPU once the keeper counts it.
+    const Outcome stopped =
+        run({"sh", "-c",
+             fmt::format("'{0}' isolate run --gpu sim:gtx1080 --leases '{1}' --partition A -- '{2}' & "
+                         "until '{0}' isolate list --gpu sim:gtx1080 --leases '{1}' | grep -q endless; "
+                         "do sleep 0.1; done; "
+                         "'{0}' isolate run --gpu sim:gtx1080 --leases '{1}' --partition B -- '{3}'; "
+                         "'{0}' isolate stop --gpu sim:gtx1080 --leases '{1}' --partition A; wait",
+                         BULKHEAD_PROGRAM, leases(), endless, program)});
+    EXPECT_NE(stopped.output.find("vector_add: passed\n"), std::string::npos) << stopped.output;
+    EXPECT_NE(stopped.output.find("stopped process"), std::string::npos) << stopped.output;
+    const Outcome after = isolate("run", {"--partition", "A", "--", program});
+    EXPECT_NE(after.output.find("vector_add: passed\n"), std::string::npos) << after.output;
+}
+
 }  // namespace
 }  // namespace bulkhead
