@@ -12,6 +12,7 @@
 #include <chrono>
 #include <functional>
 #include <numeric>
+#include <random>
 #include <thread>
 
 #include "base/error.h"
@@ -118,6 +119,20 @@ class SharedGpu : public testing::Test {
         ::munmap(told, sizeof(Told));
     }
 
+    /// Whether a kernel doubles 256 numbers.
+    static bool doubles(Tenancy& place, gpu::Array<unsigned>& array) {
+        gpu::Context& context = place.tenant->context();
+        std::vector<unsigned> numbers(256);
+        std::iota(numbers.begin(), numbers.end(), 1);
+        array.upload(numbers);
+        gpu::Stream stream = context.createStream();
+        context.load(kKernels).kernel("twice").launch(stream, {1}, {256}, 0, array);
+        stream.synchronize();
+        const std::vector<unsigned> doubled = array.download();
+        for (unsigned i = 0; i < numbers.size(); ++i)
+            if (doubled[i] != 2 * (i + 1)) return false;
+        return true;
+    }
     /// Simulated seconds that a tenant needs to read half a megabyte sixteen times, which its half of the L2 can hold.
     static double timeOfVictim(Tenancy& place) {
         gpu::Context& context = place.tenant->context();
@@ -178,16 +193,8 @@ TEST_F(SharedGpu, TenantsHaveTheirOwnSmsAndColors) {
     keep();
     const auto look = [&](std::size_t first) {
         return [this, first](Tenancy& place) {
-            gpu::Context& context = place.tenant->context();
-            std::vector<unsigned> numbers(256);
-            std::iota(numbers.begin(), numbers.end(), 1);
-            gpu::Array<unsigned> array = context.array(numbers);
-            gpu::Stream stream = context.createStream();
-            context.load(kKernels).kernel("twice").launch(stream, {1}, {256}, 0, array);
-            stream.synchronize();
-            const std::vector<unsigned> doubled = array.download();
-            for (unsigned i = 0; i < doubled.size(); ++i)
-                if (doubled[i] != 2 * (i + 1)) return 1;
+            gpu::Array<unsigned> array = place.tenant->context().array<unsigned>(256);
+            if (!doubles(place, array)) return 1;
             const walls::SmSet used = place.tenant->smsUsed();
             told->numbers[first] = static_cast<double>(std::find(used.begin(), used.end(), true) - used.begin());
             told->numbers[first + 1] = place.tenant->colorOf(array.address());
@@ -225,6 +232,36 @@ TEST_F(SharedGpu, IsFullWherePartitionsAre) {
     EXPECT_EQ(end(second), 0);
     told->step = 2;
     EXPECT_EQ(end(first), 0);
+    while (keeperOf(book())->processes > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(keeperOf(book())->freeBytes, keeperOf(book())->bytes);
+}
+
+TEST_F(SharedGpu, TenantsComeAndAreKilledAtAnyMoment) {
+    keep();
+    const pid_t stays = tenant("A", true, [&](Tenancy& place) {
+        gpu::Array<unsigned> array = place.tenant->context().array<unsigned>(256);
+        for (told->step = 1; told->step < 2;)
+            if (!doubles(place, array)) return 1;
+        return 0;
+    });
+    waitFor(1);
+    std::mt19937 random(7);
+    for (int i = 0; i < 12; ++i) {
+        // It works on all of its SMs, and copies, until it is killed: while it joins, in a kernel, in a copy or
+        // between.
+        const pid_t comes = tenant("B", true, [&](Tenancy& place) {
+            gpu::Array<unsigned> array = place.tenant->context().array<unsigned>(1 << 20);
+            for (;;) {
+                if (!doubles(place, array)) return 1;
+                timeOfVictim(place);
+            }
+        });
+        std::this_thread::sleep_for(std::chrono::milliseconds(random() % 300));
+        ::kill(comes, SIGKILL);
+        EXPECT_EQ(end(comes), 128 + SIGKILL);
+    }
+    told->step = 2;
+    EXPECT_EQ(end(stays), 0);
     while (keeperOf(book())->processes > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_EQ(keeperOf(book())->freeBytes, keeperOf(book())->bytes);
 }
