@@ -241,7 +241,8 @@ std::vector<Value> rowOf(const isolate::Stranger& stranger) {
 /// Who has the memory; nothing where nobody keeps the GPU.
 std::string keeperLine(const isolate::LeaseBook& book) {
     if (const std::optional<isolate::SimulatedKeeper> keeper = isolate::keeperOf(book))
-        return fmt::format("kept by process {}: {} programs {}, {} of {} MB free\n", keeper->process, keeper->processes,
+        return fmt::format("kept by process {}: {} program{} {}, {} of {} MB free\n", keeper->process,
+                           keeper->processes, keeper->processes == 1 ? "" : "s",
                            keeper->gpu.sharing == isolate::KeptSharing::mps ? "side by side" : "in turns",
                            keeper->freeBytes >> 20, keeper->bytes >> 20);
     const std::optional<isolate::KeptState> kept = isolate::KeptGpu::stateOf(book);
