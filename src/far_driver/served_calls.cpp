@@ -122,6 +122,13 @@ CUresult generateDesc(Message& request, Message& reply) {
 // Copies. What came with a request, or goes with its answer, is pageable memory here: a copy from it is taken over at
 // once, and one to it has ended when the call has.
 
+/// Before memory is taken for a copy here.
+void expectFits(std::size_t bytes) {
+    std::size_t free = 0, total = 0;
+    if (bytes > kMost && (api().cuMemGetInfo(&free, &total) != CUDA_SUCCESS || bytes > total))
+        throw Error("a copy of {} bytes, more than the GPU's memory holds", bytes);
+}
+
 template <bool async>
 CUresult copyIn(Message& request, Message&) {
     const auto to = request.take<CUdeviceptr>();
@@ -136,14 +143,7 @@ CUresult copyOut(Message& request, Message& reply) {
     const auto from = request.take<CUdeviceptr>();
     const auto stream = request.take<CUstream>();
     const auto bytes = request.take<std::size_t>();
-    // Before memory is taken for it here.
-    std::size_t held = 0;
-    CUdeviceptr base = 0;
-    if (bytes > 0 && api().cuMemGetAddressRange(&base, &held, from) == CUDA_SUCCESS && from - base + bytes > held &&
-        bytes > kMost) {
-        lastErrorText() = "more than the allocation holds";
-        return CUDA_ERROR_INVALID_VALUE;
-    }
+    expectFits(bytes);
     std::vector<std::uint8_t>& to = reply.bytes();
     const std::size_t before = to.size();
     to.resize(before + bytes);
@@ -159,8 +159,9 @@ CUresult copyBox(Message& request, Message& reply) {
     auto box = request.take<CUDA_MEMCPY3D>();
     std::size_t bytes = 0;
     if (__builtin_mul_overflow(box.WidthInBytes, box.Height, &bytes) ||
-        __builtin_mul_overflow(bytes, box.Depth, &bytes) || bytes > std::size_t{1} << 36)
+        __builtin_mul_overflow(bytes, box.Depth, &bytes))
         throw Error("a copy of more than any memory holds");
+    expectFits(bytes);
     if (fromThere) {
         box.srcMemoryType = kHostMemory;
         box.srcHost = request.takeBytes(bytes);

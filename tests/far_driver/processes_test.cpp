@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <random>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -18,7 +19,10 @@
 #include "driver/shared_machine.h"
 #include "driver/simulated_driver.h"
 #include "driver/support.h"
+#include "far_driver/calls.h"
+#include "far_driver/connection.h"
 #include "far_driver/far_driver.h"
+#include "far_driver/greeting.h"
 #include "far_driver/server.h"
 #include "temporary_directory.h"
 
@@ -359,6 +363,30 @@ TEST_F(Processes, CannotReadTheKeepersMemory) {
         return copied == CUDA_ERROR_INVALID_VALUE && overwritten == CUDA_ERROR_INVALID_VALUE ? 0 : 1;
     });
     EXPECT_EQ(end(asking), 0);
+}
+
+TEST_F(Processes, OutliveOneThatSendsNonsense) {
+    keep();
+    const pid_t nonsense = process([&] {
+        std::mt19937_64 random(11);
+        Connection::open(place().folder, place().socket)->send(static_cast<std::uint32_t>(random()), {});
+        for (std::uint32_t what = 0; what < kRequests + 5; ++what) {
+            if (what == static_cast<std::uint32_t>(Request::end)) continue;
+            const std::optional<Connection> connection = Connection::open(place().folder, place().socket);
+            Message greeting;
+            greeting.put(Greeting());
+            if (!connection->send(static_cast<std::uint32_t>(Request::greet), greeting) || !connection->receive())
+                return 1;
+            for (std::size_t bytes : {0, 1, 8, 24, 200, 4000}) {
+                Message message;
+                while (message.bytes().size() < bytes) message.put(static_cast<std::uint8_t>(random() >> 40));
+                if (!connection->send(what, message) || !connection->receive()) return 1;
+            }
+        }
+        return 0;
+    });
+    EXPECT_EQ(end(nonsense), 0);
+    EXPECT_EQ(end(client([&](const Client& c) { return c.doubles(c.allocate(4096)) ? 0 : 1; })), 0);
 }
 
 TEST_F(Processes, GetAnErrorWhenTheKeeperIsKilled) {

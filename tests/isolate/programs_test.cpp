@@ -1,5 +1,6 @@
 // Programs in partitions: through libbulkhead, through fgpu.h, and through `bulkhead isolate run`.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
