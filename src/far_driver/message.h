@@ -17,7 +17,7 @@ class Message {
     template <class T>
     void put(const T& value) {
         static_assert(std::is_trivially_copyable_v<T>);
-        putBytes(&value, sizeof value);
+        putBytes(&value, sizeof(T));
     }
     void putBytes(const void* from, std::size_t bytes) {
         const auto* first = static_cast<const std::uint8_t*>(from);
@@ -33,7 +33,7 @@ class Message {
     T take() {
         static_assert(std::is_trivially_copyable_v<T>);
         T value;
-        std::memcpy(&value, takeBytes(sizeof value), sizeof value);
+        std::memcpy(&value, takeBytes(sizeof(T)), sizeof(T));
         return value;
     }
     /// They stay where they are until the message goes.

@@ -329,7 +329,7 @@ TEST_F(Processes, CannotReachWhatIsAnothers) {
     const pid_t owner = client([&](const Client& c) {
         const CUdeviceptr at = c.allocate(4096);
         std::memcpy(&told->numbers[0], &at, sizeof at);
-        std::memcpy(&told->numbers[1], &c.context, sizeof c.context);
+        std::memcpy(&told->numbers[1], &c.context, sizeof(CUcontext));
         told->step = 1;
         waitFor(*told, 2);
         return 0;
@@ -339,7 +339,7 @@ TEST_F(Processes, CannotReachWhatIsAnothers) {
         CUdeviceptr at = 0;
         CUcontext context = nullptr;
         std::memcpy(&at, &told->numbers[0], sizeof at);
-        std::memcpy(&context, &told->numbers[1], sizeof context);
+        std::memcpy(&context, &told->numbers[1], sizeof(CUcontext));
         unsigned word = 0;
         const CUresult read = c.api.cuMemcpyDtoH(&word, at, sizeof word), freed = c.api.cuMemFree(at),
                        used = c.api.cuCtxSetCurrent(context);
