@@ -281,16 +281,14 @@ void KeptGpu::look(Bytes reserve, const dissect::MapFile* map) {
     std::optional<dissect::Mask> inPage;
     // The largest blocks whose pages lie as a parity says. Some pages may have to be left out, so that they begin where
     // its blocks do.
-    constexpr int kSkips = 3;  // so often; in memory of several pieces nothing that is left out helps all of them
     unsigned pages = kMostPages, skip = 0;
-    for (int skips = 0; pages > 0;) {
+    for (int attempt = 0; attempt < 10; ++attempt) {
         readState(ask({{"do", "make"}, {"pages_per_block", pages}, {"skip", skip}, {"bytes", wanted}}).body);
         const Bytes blockBytes = pages * dissect::kPageBytes;
         if (blocks_ < 2) throw Error("{} has {} MB of memory free: too little for walls", gpu_.name(), free >> 20);
         // Blocks of a kind that run out end everybody's row.
         if (map != nullptr && pages > 1 && blocks_ < kLeastOfKind * walls::SliceLayout::kinds(*map->form)) {
             pages /= 2;
-            skips = 0;
             continue;
         }
         walls::PagePool pool(gpu_, walls::PagePool::Blocks{blockBytes, blocks_ * blockBytes});
@@ -299,14 +297,13 @@ void KeptGpu::look(Bytes reserve, const dissect::MapFile* map) {
         if (!inPage) inPage = sight.sideMask(pool.base());
         const std::vector<bool> sides = sight.sidesOfPages(pool.base(), pool.pages(), *inPage);
         const auto seen = walls::seeBlocks(*inPage, sides, pages);
-        if (!seen || (seen->skip != 0 && skips == kSkips)) {
+        if (!seen) {
             pages /= 2;
-            skip = skips = 0;
+            skip = 0;
             continue;
         }
         if (seen->skip != 0) {
             skip = (skip + seen->skip) % pages;
-            ++skips;
             continue;
         }
         survey.regionOfGroup = regionsOfGroups(gpu_, sight, addressesOnSides(pool.base(), sides, *inPage));
@@ -326,7 +323,10 @@ void KeptGpu::look(Bytes reserve, const dissect::MapFile* map) {
         readState(ask({{"do", "settle"}, {"survey", survey.toJson()}}).body);
         return;
     }
-    throw Error("the memory of {} lies in no order that walls could use", gpu_.name());
+    throw Error(
+        "the memory of {} lies in no order that walls could use: what programs had that have ended is in between, "
+        "so set partitions again, after a restart of the MPS daemon if need be",
+        gpu_.name());
 }
 
 void KeptGpu::release() const {

@@ -35,6 +35,9 @@ std::string shortName(const std::string& kernel) {
     constexpr std::size_t kWidest = 60;
     std::string name = signatureOf(kernel);
     if (name.starts_with(nothing)) name.erase(0, nothing.size());
+    // A scope without a name is told by a bracket too, and tells nothing.
+    constexpr std::string_view nobody = "(anonymous namespace)::";
+    for (auto at = name.find(nobody); at != std::string::npos; at = name.find(nobody)) name.erase(at, nobody.size());
     name.resize(endOf(name, '('));
     if (name.size() <= kWidest) return name;
     // Libraries of templates have names of a thousand letters: the function's own, and how its arguments begin.

@@ -11,6 +11,11 @@ TEST(KernelName, IsWithoutItsParametersInAColumn) {
     EXPECT_EQ(shortName("plain"), "plain");
 }
 
+TEST(KernelName, InANamelessScopeIsItsOwn) {
+    EXPECT_EQ(shortName("_ZN12_GLOBAL__N_13addEPfPKfS2_j"), "add");
+    EXPECT_EQ(shortName("_ZN1a12_GLOBAL__N_15scaleIfEEvPT_"), "a::scale<float>");
+}
+
 TEST(KernelName, KeepsItsParenthesesInArguments) {
     // void apply<void (*)(int)>(void (*)(int))
     EXPECT_EQ(shortName("_Z5applyIPFviEEvT_"), "apply<void (*)(int)>");
