@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "driver/flat_copy.h"
 #include "driver/pointer_attributes.h"
 #include "driver/state.h"
 
@@ -233,17 +234,6 @@ Box boxOf(const CUDA_MEMCPY3D* c) {
                   c->dstPitch, c->dstHeight);
     box.from = side(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, c->srcXInBytes, c->srcY, c->srcZ,
                     c->srcPitch, c->srcHeight);
-    return box;
-}
-
-CUDA_MEMCPY3D flat(const CUDA_MEMCPY2D& c) {
-    CUDA_MEMCPY3D box = {};
-    box.srcXInBytes = c.srcXInBytes, box.srcY = c.srcY, box.srcPitch = c.srcPitch;
-    box.srcMemoryType = c.srcMemoryType, box.srcHost = c.srcHost, box.srcDevice = c.srcDevice;
-    box.srcArray = c.srcArray, box.dstArray = c.dstArray;
-    box.dstXInBytes = c.dstXInBytes, box.dstY = c.dstY, box.dstPitch = c.dstPitch;
-    box.dstMemoryType = c.dstMemoryType, box.dstHost = c.dstHost, box.dstDevice = c.dstDevice;
-    box.WidthInBytes = c.WidthInBytes, box.Height = c.Height, box.Depth = 1;
     return box;
 }
 

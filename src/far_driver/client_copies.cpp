@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "driver/flat_copy.h"
 #include "driver/pointer_attributes.h"
 #include "far_driver/client.h"
 
@@ -112,16 +113,6 @@ CUresult copyBox(const CUDA_MEMCPY3D* given, const CUstream* stream) {
     return result;
 }
 
-CUDA_MEMCPY3D flat(const CUDA_MEMCPY2D& c) {
-    CUDA_MEMCPY3D box = {};
-    box.srcXInBytes = c.srcXInBytes, box.srcY = c.srcY, box.srcPitch = c.srcPitch;
-    box.srcMemoryType = c.srcMemoryType, box.srcHost = c.srcHost, box.srcDevice = c.srcDevice;
-    box.srcArray = c.srcArray, box.dstArray = c.dstArray;
-    box.dstXInBytes = c.dstXInBytes, box.dstY = c.dstY, box.dstPitch = c.dstPitch;
-    box.dstMemoryType = c.dstMemoryType, box.dstHost = c.dstHost, box.dstDevice = c.dstDevice;
-    box.WidthInBytes = c.WidthInBytes, box.Height = c.Height, box.Depth = 1;
-    return box;
-}
 CUresult copyFlat(const CUDA_MEMCPY2D* copy, const CUstream* stream) {
     if (!copy) return refuse(CUDA_ERROR_INVALID_VALUE, "no description of a copy");
     const CUDA_MEMCPY3D box = flat(*copy);

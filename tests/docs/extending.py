@@ -24,8 +24,8 @@ SIZE = re.compile(r"\((\d+) lines, and (\d+) elsewhere\)")
 WHOLE_LIBRARY = "arch"
 OWN_TESTS = ["tests/docs/extended_policies.cpp", "tests/docs/extended_corun.cpp"]
 TESTS = ["sim/replacement_policy_test", "sim/prefetch_policy_test", "sim/dram_test", "corun/corun_test"]
-LIBRARIES = ["serve", "report", "reproduce", "evaluation", "correlate", "compare", "stress", "corun", "isolate", "experiment", "walls",
-             "calibrate", "dissect", "metrics", "workloads", "gpu", "driver", "sim", "exec", "ptx", "gpgpusim", "base"]
+LINKED = re.search(r"^set\(BULKHEAD_LIBRARIES (.*)\)$", (SOURCE / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+LIBRARIES = [name for name in LINKED.replace("bulkhead_", "").split() if name != WHOLE_LIBRARY]
 
 
 def patched(text, change, where):
