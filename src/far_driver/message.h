@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -17,7 +18,8 @@ class Message {
     template <class T>
     void put(const T& value) {
         static_assert(std::is_trivially_copyable_v<T>);
-        putBytes(&value, sizeof(T));
+        const auto bytes = std::as_bytes(std::span(&value, 1));
+        putBytes(bytes.data(), bytes.size());
     }
     void putBytes(const void* from, std::size_t bytes) {
         const auto* first = static_cast<const std::uint8_t*>(from);
@@ -33,7 +35,8 @@ class Message {
     T take() {
         static_assert(std::is_trivially_copyable_v<T>);
         T value;
-        std::memcpy(&value, takeBytes(sizeof(T)), sizeof(T));
+        const auto bytes = std::as_writable_bytes(std::span(&value, 1));
+        std::memcpy(bytes.data(), takeBytes(bytes.size()), bytes.size());
         return value;
     }
     /// They stay where they are until the message goes.
