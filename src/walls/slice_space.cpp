@@ -33,8 +33,11 @@ std::vector<Bytes> SliceSpace::bytesOfSlices(const dissect::ResidueHash& hash,
 
 namespace {
 
-Bytes endOf(const SliceLayout& layout) {
-    return layout.pieces().empty() ? 0 : layout.pieces().back().offset + layout.pieces().back().bytes;
+/// Of a row, with what it may grow by.
+Bytes windowFor(const SliceLayout& layout) {
+    const auto& pieces = layout.pieces();
+    const Bytes end = pieces.empty() ? 0 : pieces.back().offset + pieces.back().bytes;
+    return ColorSpace::windowOf(std::max(end, layout.mostBytes()));
 }
 
 /// Tables lie one after the other, each at a multiple of 128 B, as lines of L1 do.
@@ -69,11 +72,11 @@ SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, SliceLayout layout,
 
 SliceSpace::SliceSpace(gpu::Gpu& gpu, const PagePool& pool, bool used, const SliceLayout& layout)
     : SliceSpace(gpu, {0, pool.bytes(), used}, layout, nullptr,
-                 std::make_unique<PageView>(gpu, pool, layout.places(), layout.reachOf(windowOf(endOf(layout))))) {}
+                 std::make_unique<PageView>(gpu, pool, layout.places(), layout.reachOf(windowFor(layout)))) {}
 
 SliceSpace::SliceSpace(gpu::Gpu& gpu, const Pool& pool, SliceLayout layout,
                        const std::vector<dissect::PageLabel>* labels, std::unique_ptr<PageView> view)
-    : ColorSpace(gpu, ColoredHeap(layout.pieces(), pool.used), windowOf(std::max(endOf(layout), layout.mostBytes()))),
+    : ColorSpace(gpu, ColoredHeap(layout.pieces(), pool.used), windowFor(layout)),
       pool_(pool),
       layout_(std::move(layout)),
       labels_(labels),
