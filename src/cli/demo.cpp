@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "cli/style.h"
 #include "cli/verbs.h"
 #include "compare/comparison.h"
+#include "corun/sharing.h"
 #include "dissect/dissect.h"
 #include "experiment/interruption.h"
 #include "gpu/known_profile.h"
@@ -24,6 +26,8 @@
 
 namespace bulkhead::cli {
 namespace {
+
+using corun::WallsAround;
 
 struct DemoOptions {
     std::string gpu, out = "bulkhead-report.html";
@@ -70,7 +74,7 @@ class Demo {
                                     cast_.program, cast_.gpu));
         dissectGpu();
         if (cast_.can.costly) watchAlone();
-        stress::Options options = pairing({cast_.harmless}, {"streams"});
+        stress::Options options = pairing({cast_.harmless}, {WallsAround::nothing});
         const stress::Outcome outcome = measure(options);
         alone_ = meanOf(outcome.cells.front().pairing.alone());
         tell("See it", "alone", alone_, "beside a neighbour that only computes", togetherIn(outcome.cells.front()));
@@ -80,7 +84,7 @@ class Demo {
         begin("Cause it", fmt::format("the same program beside one that reads and writes memory at full rate ({}), on "
                                       "other SMs; they share L2 and DRAM:",
                                       cast_.neighbour));
-        stress::Options options = pairing({cast_.neighbour}, {"streams"});
+        stress::Options options = pairing({cast_.neighbour}, {WallsAround::nothing});
         options.explained = 1;
         const stress::Outcome outcome = measure(options);
         showMatrix(outcome, options);
@@ -94,7 +98,8 @@ class Demo {
               "the same two, in halves of the GPU: each with SMs of its own (compute-walls), then with "
               "L2 slices and DRAM of its own as well (walls):");
         if (cast_.can.costly) showPlan();
-        const stress::Options options = pairing({cast_.neighbour}, {"compute-walls", "walls"});
+        const stress::Options options =
+            pairing({cast_.neighbour}, {WallsAround::compute, WallsAround::computeAndMemory});
         const stress::Outcome outcome = measure(options);
         showMatrix(outcome, options);
         const stress::Cell &compute = outcome.cells.front(), &both = outcome.cells.back();
@@ -216,7 +221,7 @@ class Demo {
     }
 
     void cacheGlobalLoads() {
-        stress::Options options = pairing({cast_.neighbour}, {"streams", "compute-walls"});
+        stress::Options options = pairing({cast_.neighbour}, {WallsAround::nothing, WallsAround::compute});
         options.pair.settings = {kCache};
         const stress::Outcome outcome = measure(options);
         showMatrix(outcome, options);
@@ -266,13 +271,18 @@ class Demo {
         return comparison;
     }
 
-    /// The program beside others, in ways of sharing.
-    stress::Options pairing(const std::vector<std::string>& neighbours, const std::vector<std::string>& sharing) const {
+    /// The program beside others, in the first way of sharing with each of these walls.
+    stress::Options pairing(const std::vector<std::string>& neighbours, const std::vector<WallsAround>& walls) const {
         stress::Options options;
         options.pair.gpu = cast_.gpu;
         options.pair.victim.limitSeconds = cast_.can.costly ? 0.25 : 60;
         options.victims = {cast_.program};
-        options.sharing = sharing;
+        options.sharing.clear();
+        for (const WallsAround around : walls) {
+            const auto& ways = corun::sharingWays();
+            const auto way = std::find_if(ways.begin(), ways.end(), [&](const auto& w) { return w.walls == around; });
+            options.sharing.emplace_back(way->name);
+        }
         options.explained = 0;
         options.samples = cast_.can.deterministic ? 2 : 20;
         for (const std::string& name : neighbours) {

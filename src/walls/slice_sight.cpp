@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "dissect/page_labels.h"
+#include "walls/slice_layout.h"
 
 namespace bulkhead::walls {
 

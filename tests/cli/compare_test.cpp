@@ -133,7 +133,8 @@ TEST(Reproduce, unknownPapersAndFiguresAreRefused) {
 TEST(Compare, RunsAProgramUnderEachScheduler) {
     const TemporaryDirectory folder;
     const std::string file = (folder / "reduction").string(), program = "'" + file + "'";
-    ASSERT_EQ(run({"cc", "-O2", BULKHEAD_SOURCE_DIR "/examples/reduction.cu", "-o", file}).exitCode, 0);
+    const std::string source = std::string(BULKHEAD_SOURCE_DIR) + "/examples/reduction.cu";
+    ASSERT_EQ(run({"cc", "-O2", source, "-o", file}).exitCode, 0);
     const Outcome outcome = run({"compare", "--program", program, "--schedulers", "gto,lrr", "--json", "-"});
     ASSERT_EQ(outcome.exitCode, 0) << outcome.err;
     const nlohmann::json results = nlohmann::json::parse(outcome.out)["results"];

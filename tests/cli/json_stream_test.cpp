@@ -69,6 +69,8 @@ class JsonStream : public testing::Test {
             {"isolate list", {{}}},
             {"isolate evaluate", {{"--applications", "VA", "--neighbours", "VA", "--methods", "cp", "--size", "test"}}},
             {"isolate cost", {{"--measure", "sample", "--set", "sm.count=4", "--megabytes", "1"}}},
+            {"isolate benchmark",
+             {{"--gpu", "sim:gtx1080", "--set", "sm.count=2", "--ways", "walls", "--measure", "memory"}}},
             {"reproduce", {{"ciao", "--figures", "overhead"}}},
             {"report", {{path("good.json")}, {"--diff", path("good.json"), path("good.json")}}},
             {"gpus", {{}, {"tx2"}}}};
