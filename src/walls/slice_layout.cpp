@@ -284,7 +284,7 @@ void SliceLayout::serve(const std::vector<unsigned>& slices, const ResidueHash& 
 }
 
 std::uint64_t SliceLayout::patternOf(const PageLabel& label) const {
-    std::uint64_t pattern = label.flips;
+    std::uint64_t pattern = label.flips & ((std::uint64_t{1} << indexBits_) - 1);
     for (std::size_t i = 0; i < kinds_.size(); ++i)
         pattern |= std::uint64_t{label.groupFlips >> kinds_[i] & 1} << (indexBits_ + i);
     return pattern;
