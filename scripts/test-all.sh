@@ -36,13 +36,13 @@ formatted() {
         xargs -0 -P "$(nproc)" -n 64 clang-format-14 --dry-run -Werror)
 }
 
-address_tests=(base experiment report arch ptx exec sim driver gpu dissect calibrate workloads walls libcuda differential corun evaluation stress compare metrics correlate isolate)
-thread_tests=(driver libcuda walls)
-threaded_tests=('driver\.' 'libcuda\.' 'walls\.(No)?WalledDriver')  # of walls, those with several threads
+address_tests=(base experiment report arch ptx exec sim driver far_driver gpu dissect calibrate workloads walls libcuda differential corun evaluation stress compare metrics correlate isolate)
+thread_tests=(driver far_driver libcuda walls)
+threaded_tests=('driver\.' 'far_driver\.' 'libcuda\.' 'walls\.(No)?WalledDriver')  # of walls, those with several threads
 
 # Simulation takes thirty times as long under the sanitizers. These tests have little of it; the others are test_long's.
 short_tests=(
-    'base\.' 'arch\.' 'ptx\.' 'exec\.' 'driver\.' 'libcuda\.' 'fuzz\.' 'report\.[A-OQ-Z]'
+    'base\.' 'arch\.' 'ptx\.' 'exec\.' 'driver\.' 'far_driver\.' 'libcuda\.' 'fuzz\.' 'report\.[A-OQ-Z]'
     'sim\.(Dram|L1|L2|PersistentBlocks|Pipeline|Coalescer|AddressTranslation|SharedCache|PhysicalMemory|VictimTagArray|CacheTags)'
     'sim\.(Windows|ThreadTeam|SharedBanks|Occupancy|EventQueue|ClockDomain|MshrFile|Interference|Smmt|Spinning|ContextMemory|Constant)'
     'walls\.(ColoredHeaps|SliceLayouts|NoWalledDriver)'

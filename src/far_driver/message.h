@@ -34,6 +34,9 @@ class Message {
     template <class T>
     T take() {
         static_assert(std::is_trivially_copyable_v<T>);
+        if constexpr (std::is_same_v<T, bool>) {
+            return take<std::uint8_t>() != 0;  // no other byte is one
+        }
         T value;
         const auto bytes = std::as_writable_bytes(std::span(&value, 1));
         std::memcpy(bytes.data(), takeBytes(bytes.size()), bytes.size());
