@@ -1,21 +1,15 @@
 // Several processes on one simulated GPU: a keeper has it, and each of the others calls it from a process of its own.
 
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <functional>
 #include <random>
-#include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include "child_processes.h"
 #include "driver/shared_machine.h"
 #include "driver/simulated_driver.h"
 #include "driver/support.h"
@@ -32,19 +26,6 @@ namespace {
 using namespace driver;
 
 constexpr unsigned kLong = 2'000'000'000;  ///< rounds of a kernel that nobody waits to the end of
-
-/// What processes of a test tell each other.
-struct Told {
-    std::atomic<int> step = 0;
-    std::array<double, 8> numbers = {};
-};
-
-void waitFor(const Told& told, int step) {
-    for (int left = 100'000; told.step < step; --left) {
-        if (left == 0) throw std::runtime_error("another process of the test has not come so far");
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-}
 
 /// A process's way to a GPU, its context and the kernels of the driver's tests.
 struct Client {
@@ -107,12 +88,10 @@ struct Client {
     }
 };
 
-class Processes : public testing::Test {
+class Processes : public ChildProcesses {
   protected:
     TemporaryDirectory folder;
-    Told* told = new (::mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Told;
     pid_t keeper = 0;
-    std::vector<pid_t> children;
 
     Place place() const { return {folder.path(), "gpu"}; }
 
@@ -125,21 +104,6 @@ class Processes : public testing::Test {
         });
         while (!ask(place())) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    pid_t process(const std::function<int()>& body) {
-        const pid_t id = ::fork();
-        if (id == 0) {
-            int code = 99;
-            try {
-                code = body();
-            } catch (const std::exception& error) {
-                std::fprintf(stderr, "%s\n", error.what());
-            }
-            std::fflush(nullptr);
-            ::_exit(code);
-        }
-        children.push_back(id);
-        return id;
-    }
     /// One that uses the kept GPU.
     pid_t client(const std::function<int(Client&)>& body) {
         return process([&] {
@@ -147,21 +111,6 @@ class Processes : public testing::Test {
             Client client(farDriver());
             return body(client);
         });
-    }
-    /// The code that it ends with; 128 and the signal's number.
-    int end(pid_t id) {
-        int status = 0;
-        ::waitpid(id, &status, 0);
-        std::erase(children, id);
-        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    }
-    void kill(pid_t id) { ::kill(id, SIGKILL); }
-    ~Processes() override {
-        for (const pid_t child : std::vector(children)) {
-            kill(child);
-            end(child);
-        }
-        ::munmap(told, sizeof(Told));
     }
 };
 
@@ -206,11 +155,11 @@ TEST_F(Processes, ShareOneMemory) {
         told->numbers[0] = static_cast<double>(c.freeBytes());
         if (!c.allocate(kPart)) return 1;
         told->step = 1;
-        waitFor(*told, 2);
+        waitFor(2);
         return 0;
     });
     const pid_t second = client([&](const Client& c) {
-        waitFor(*told, 1);
+        waitFor(1);
         told->numbers[1] = static_cast<double>(c.freeBytes());
         CUdeviceptr address = 0;
         const CUresult full = c.api.cuMemAlloc(&address, kPart);
@@ -235,13 +184,13 @@ TEST_F(Processes, GoOnWhenOneIsKilledInTheMiddleOfAKernel) {
     });
     // It joins beside a kernel that fills the GPU, and sees it go.
     const pid_t other = client([&](const Client& c) {
-        waitFor(*told, 1);
+        waitFor(1);
         const CUdeviceptr at = c.allocate(4096);
         if (c.spin(at, 5000) != CUDA_SUCCESS) return 1;
         told->step = 2;
         return c.api.cuCtxSynchronize() == CUDA_SUCCESS && c.doubles(at) ? 0 : 1;
     });
-    waitFor(*told, 2);
+    waitFor(2);
     kill(killed);
     EXPECT_EQ(end(killed), 128 + SIGKILL);
     EXPECT_EQ(end(other), 0);
@@ -252,12 +201,12 @@ TEST_F(Processes, GoOnWhenOneIsKilledInTheMiddleOfAKernel) {
 TEST_F(Processes, SideBySideHaveTheFaultOfOne) {
     keep(sim::Sharing::concurrent);
     const pid_t faulty = client([&](const Client& c) {
-        waitFor(*told, 1);
+        waitFor(1);
         CUdeviceptr at = c.allocate(4096);
         c.launch("wild", 1, 1, {&at});
         const CUresult result = c.api.cuCtxSynchronize();
         told->step = 2;
-        waitFor(*told, 3);
+        waitFor(3);
         return result == CUDA_ERROR_ILLEGAL_ADDRESS ? 0 : 1;
     });
     const pid_t beside = client([&](const Client& c) {
@@ -266,7 +215,7 @@ TEST_F(Processes, SideBySideHaveTheFaultOfOne) {
         return c.api.cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS ? 0 : 1;
     });
     EXPECT_EQ(end(beside), 0);
-    waitFor(*told, 2);
+    waitFor(2);
     const pid_t early = client([&](const Client& c) { return c.made == CUDA_ERROR_MPS_SERVER_NOT_READY ? 0 : 1; });
     EXPECT_EQ(end(early), 0);
     told->step = 3;
@@ -284,7 +233,7 @@ TEST_F(Processes, SideBySideHaveTheFaultOfOne) {
 TEST_F(Processes, InTurnsDoNotHaveTheFaultOfOne) {
     keep(sim::Sharing::timeSliced);
     const pid_t faulty = client([&](const Client& c) {
-        waitFor(*told, 1);
+        waitFor(1);
         CUdeviceptr at = c.allocate(4096);
         c.launch("wild", 1, 1, {&at});
         return c.api.cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS ? 0 : 1;
@@ -313,7 +262,7 @@ TEST_F(Processes, SlowEachOtherDownOnOneMachine) {
         told->step = 1;
         return c.api.cuCtxSynchronize();
     });
-    waitFor(*told, 1);
+    waitFor(1);
     const pid_t victim = client([&](const Client& c) {
         told->numbers[1] = c.timeOf(c.allocate(4096), kRounds, kBlocks, kThreads);
         return 0;
@@ -331,11 +280,11 @@ TEST_F(Processes, CannotReachWhatIsAnothers) {
         std::memcpy(&told->numbers[0], &at, sizeof at);
         std::memcpy(&told->numbers[1], &c.context, sizeof(CUcontext));
         told->step = 1;
-        waitFor(*told, 2);
+        waitFor(2);
         return 0;
     });
     const pid_t other = client([&](const Client& c) {
-        waitFor(*told, 1);
+        waitFor(1);
         CUdeviceptr at = 0;
         CUcontext context = nullptr;
         std::memcpy(&at, &told->numbers[0], sizeof at);
@@ -399,7 +348,7 @@ TEST_F(Processes, GetAnErrorWhenTheKeeperIsKilled) {
         return result == CUDA_ERROR_MPS_RPC_FAILURE && c.api.cuMemAlloc(&address, 4) == CUDA_ERROR_MPS_RPC_FAILURE ? 0
                                                                                                                    : 1;
     });
-    waitFor(*told, 1);
+    waitFor(1);
     kill(keeper);
     EXPECT_EQ(end(waiting), 0);
 }

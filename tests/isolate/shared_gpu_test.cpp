@@ -1,14 +1,8 @@
 // Partitions of one simulated GPU whose tenants are processes: what a keeper has for all of them.
 
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <numeric>
@@ -16,6 +10,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "child_processes.h"
 #include "isolate/simulated_keeper.h"
 #include "isolate/tenancy.h"
 #include "temporary_directory.h"
@@ -49,40 +44,11 @@ L:  and.b32 %r9, %r6, %r1; mul.wide.u32 %rd2, %r9, 4; add.u64 %rd3, %rd1, %rd2;
 }
 )";
 
-struct Told {
-    std::atomic<int> step = 0;
-    std::array<double, 4> numbers = {};
-};
-
-class SharedGpu : public testing::Test {
+class SharedGpu : public ChildProcesses {
   protected:
     TemporaryDirectory folder;
-    Told* told = new (::mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Told;
-    std::vector<pid_t> children;
 
     LeaseBook book() const { return {folder / "leases", {kGpu}}; }
-    void waitFor(int step) const {
-        for (int left = 100'000; told->step < step; --left) {
-            if (left == 0) throw Error("another process of the test has not come so far");
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
-    }
-
-    pid_t process(const std::function<int()>& body) {
-        const pid_t id = ::fork();
-        if (id == 0) {
-            int code = 99;
-            try {
-                code = body();
-            } catch (const std::exception& error) {
-                std::fprintf(stderr, "%s\n", error.what());
-            }
-            std::fflush(nullptr);
-            ::_exit(code);
-        }
-        children.push_back(id);
-        return id;
-    }
     /// Sets halves A and B of a GPU that a process keeps.
     pid_t keep() {
         book().setPartitions(parsePartitions("A=50%,B=50%"));
@@ -104,19 +70,9 @@ class SharedGpu : public testing::Test {
             return body(*Tenancy::join(std::move(kept->gpu), own, partition, memoryWall, &kept->survey));
         });
     }
-    int end(pid_t id) {
-        int status = 0;
-        ::waitpid(id, &status, 0);
-        std::erase(children, id);
-        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    }
-    void kill(pid_t id) {
-        ::kill(id, SIGKILL);
+    void killAndWait(pid_t id) {
+        kill(id);
         end(id);
-    }
-    ~SharedGpu() override {
-        for (const pid_t child : std::vector(children)) kill(child);
-        ::munmap(told, sizeof(Told));
     }
 
     /// Whether a kernel doubles 256 numbers.
@@ -175,7 +131,7 @@ class SharedGpu : public testing::Test {
             return 0;
         });
         EXPECT_EQ(end(victim), 0);
-        if (neighbour != 0) kill(neighbour);
+        if (neighbour != 0) killAndWait(neighbour);
         return told->numbers[0];
     }
 };
@@ -257,7 +213,7 @@ TEST_F(SharedGpu, TenantsComeAndAreKilledAtAnyMoment) {
             }
         });
         std::this_thread::sleep_for(std::chrono::milliseconds(random() % 300));
-        ::kill(comes, SIGKILL);
+        kill(comes);
         EXPECT_EQ(end(comes), 128 + SIGKILL);
     }
     told->step = 2;
@@ -278,7 +234,7 @@ TEST_F(SharedGpu, EndsWhenItIsToldOrItsFolderGoes) {
 }
 
 TEST_F(SharedGpu, IsMissedWhenItsKeeperWasKilled) {
-    kill(keep());
+    killAndWait(keep());
     EXPECT_TRUE(gpuToKeep(book()));
     EXPECT_THROW(openKept(book(), {}), Error);
 }
