@@ -41,6 +41,7 @@ struct ImageLimit {
     int value;
 };
 constexpr int kMost1D = 131072, kMost2DHeight = 65536, kMost3D = 16384, kMostLayeredSide = 32768, kMostLayers = 2048;
+constexpr int kMostSurfaceRow = 32768;
 constexpr int kMostCubeLayers = 2046, kMostLinear = 1 << 28, kMostPitch = 2097120, kMostPitchedHeight = 65000;
 constexpr std::size_t kTextureAlignment = 512, kPitchAlignment = 32;
 constexpr ImageLimit kImageLimits[] = {
@@ -89,9 +90,11 @@ constexpr ImageLimit kImageLimits[] = {
 
 void requireArrayShape(const CUDA_ARRAY3D_DESCRIPTOR& d) {
     constexpr unsigned kKnown = kArrayLayered | kArraySurface | kArrayCubemap | kArrayGather;
-    constexpr unsigned kForGraphics = 0x10 | 0x20;  // depth textures and color attachments
-    require((d.Flags & ~(kKnown | kForGraphics)) == 0, CUDA_ERROR_NOT_SUPPORTED,
-            "a flag of arrays that is not supported");
+    constexpr unsigned kOthers = 0x40 | 0x80 | 0x100;  // sparse, deferred and video arrays
+    constexpr unsigned kForGraphics = 0x10 | 0x20;     // depth textures and color attachments
+    require((d.Flags & kOthers) == 0, CUDA_ERROR_NOT_SUPPORTED, "a flag of arrays that is not supported");
+    require((d.Flags & kForGraphics) == 0, CUDA_ERROR_INVALID_VALUE, "arrays for graphics are graphics' own");
+    require((d.Flags & ~(kKnown | kOthers | kForGraphics)) == 0, CUDA_ERROR_INVALID_VALUE, "no such flag of arrays");
     const bool layered = d.Flags & kArrayLayered, cube = d.Flags & kArrayCubemap;
     require(d.Width > 0, CUDA_ERROR_INVALID_VALUE, "an array of no width");
     const auto within = [](std::size_t value, int most) { return value <= static_cast<std::size_t>(most); };
@@ -106,11 +109,15 @@ void requireArrayShape(const CUDA_ARRAY3D_DESCRIPTOR& d) {
                 CUDA_ERROR_INVALID_VALUE, "a layered array too large");
     } else if (d.Depth > 0) {
         require(d.Height > 0, CUDA_ERROR_INVALID_VALUE, "an array with a depth and no height");
-        require(within(d.Width, kMost3D) && within(d.Height, kMost3D) && within(d.Depth, kMost3D),
-                CUDA_ERROR_INVALID_VALUE, "an array too large");
+        // A deep array may be as deep as others are wide, if it is half as wide and high.
+        const bool isUsual = within(d.Width, kMost3D) && within(d.Height, kMost3D) && within(d.Depth, kMost3D);
+        const bool isDeep =
+            within(d.Width, kMost3D / 2) && within(d.Height, kMost3D / 2) && within(d.Depth, 2 * kMost3D);
+        require(isUsual || isDeep, CUDA_ERROR_INVALID_VALUE, "an array too large");
     } else {
-        require(within(d.Width, kMost1D) && within(d.Height, kMost2DHeight), CUDA_ERROR_INVALID_VALUE,
-                "an array too large");
+        const bool isRow = d.Height == 0 && (d.Flags & kArraySurface);
+        require(within(d.Width, isRow ? kMostSurfaceRow : kMost1D) && within(d.Height, kMost2DHeight),
+                CUDA_ERROR_INVALID_VALUE, "an array too large");
     }
     require(!(d.Flags & kArrayGather) || (d.Height > 0 && d.Depth == 0 && within(d.Width, kMostLayeredSide) &&
                                           within(d.Height, kMostLayeredSide)),
@@ -188,11 +195,20 @@ sim::TextureSampler::Address addressMode(CUaddress_mode mode) {
     return static_cast<sim::TextureSampler::Address>(mode);
 }
 
-sim::TextureSampler samplerOf(const CUDA_TEXTURE_DESC& d) {
+/// Flags that a driver takes. Of cubes only: to filter across the edges of faces, as is done anyway.
+void requireTextureFlags(const CUDA_TEXTURE_DESC& d, const sim::Image& image) {
+    constexpr unsigned kKnown = 0x7f, kSeamless = 0x40;
+    require((d.flags & ~kKnown) == 0 && (image.cube || !(d.flags & kSeamless)), CUDA_ERROR_INVALID_VALUE,
+            "no such flag of this texture");
+    require(std::all_of(std::begin(d.reserved), std::end(d.reserved), [](int word) { return word == 0; }),
+            CUDA_ERROR_INVALID_VALUE, "what is reserved is zero");
+}
+
+sim::TextureSampler samplerOf(const CUDA_TEXTURE_DESC& d, unsigned dimensions) {
     require((d.filterMode == 0 || d.filterMode == 1) && (d.mipmapFilterMode == 0 || d.mipmapFilterMode == 1),
             CUDA_ERROR_INVALID_VALUE, "no such filter mode");
     sim::TextureSampler s;
-    for (unsigned i = 0; i < 3; ++i) s.address[i] = addressMode(d.addressMode[i]);
+    for (unsigned i = 0; i < std::max(dimensions, 2u); ++i) s.address[i] = addressMode(d.addressMode[i]);
     s.linear = d.filterMode == 1;
     s.linearLevels = d.mipmapFilterMode == 1;
     s.normalizedCoordinates = d.flags & kNormalizedCoordinates;
@@ -205,59 +221,55 @@ sim::TextureSampler samplerOf(const CUDA_TEXTURE_DESC& d) {
     return s;
 }
 
-/// Plain memory that a texture shows must be the device's, all of it.
-void requirePlainMemory(CUcontext context, CUdeviceptr address, Bytes bytes) {
-    require(address != 0 && bytes > 0, CUDA_ERROR_INVALID_VALUE, "a texture of no memory");
+/// Of plain memory that a texture shows, a driver looks at where it begins only: what lies outside of an allocation is
+/// found by the fetch that reads it.
+void requirePlainMemory(CUdeviceptr address) {
+    require(address != 0, CUDA_ERROR_INVALID_VALUE, "a texture of no memory");
     require(address % kTextureAlignment == 0, CUDA_ERROR_INVALID_VALUE,
             "a texture's memory begins at a multiple of 512");
-    const Location at = locate(context, address);
-    require(at.kind != MemoryKind::pageable, CUDA_ERROR_INVALID_VALUE, "a host pointer in place of a device's");
-    if (at.kind == MemoryKind::device)
-        requireDeviceRange(at.context, address, bytes);
-    else
-        require(bytes <= at.base + at.bytes - address, CUDA_ERROR_INVALID_VALUE, "more than the allocation holds");
 }
 
-sim::Image linearImage(CUcontext context, const CUDA_RESOURCE_DESC& r) {
+sim::Image linearImage(const CUDA_RESOURCE_DESC& r) {
     const auto& d = r.res.linear;
     sim::Image image;
     image.format = texelFormat(d.format, d.numChannels);
     image.dimensions = 1;
     image.isBuffer = true;
-    requirePlainMemory(context, d.devPtr, d.sizeInBytes);
+    requirePlainMemory(d.devPtr);
     const std::size_t texels = d.sizeInBytes / image.format.bytes();
-    require(texels > 0 && texels <= kMostLinear, CUDA_ERROR_INVALID_VALUE, "a linear texture has 1 to 2^28 texels");
+    constexpr std::size_t kMostTexels = std::size_t{kMostLinear} + 1;  // one more than the attribute says
+    require(texels <= kMostTexels, CUDA_ERROR_INVALID_VALUE, "a linear texture has at most 2^28 texels");
     image.levels = {{d.devPtr, static_cast<std::uint32_t>(texels), 1, 1, d.sizeInBytes, d.sizeInBytes}};
     return image;
 }
 
-sim::Image pitchedImage(CUcontext context, const CUDA_RESOURCE_DESC& r) {
+sim::Image pitchedImage(const CUDA_RESOURCE_DESC& r) {
     const auto& d = r.res.pitch2D;
     sim::Image image;
     image.format = texelFormat(d.format, d.numChannels);
     image.dimensions = 2;
-    require(d.width > 0 && d.height > 0 && d.width <= kMost1D && d.height <= kMostPitchedHeight,
-            CUDA_ERROR_INVALID_VALUE, "a texture of no texels, or too many");
-    require(d.pitchInBytes % kPitchAlignment == 0 && d.pitchInBytes <= kMostPitch &&
-                d.pitchInBytes >= d.width * image.format.bytes(),
-            CUDA_ERROR_INVALID_VALUE, "a texture's pitch is a multiple of 32 that a row fits in");
-    requirePlainMemory(context, d.devPtr, (d.height - 1) * d.pitchInBytes + d.width * image.format.bytes());
+    require(d.width <= kMost1D && d.height <= kMostPitchedHeight, CUDA_ERROR_INVALID_VALUE,
+            "a texture of too many texels");
+    require(d.pitchInBytes % kPitchAlignment == 0 && d.pitchInBytes <= kMostPitch, CUDA_ERROR_INVALID_VALUE,
+            "a texture's pitch is a multiple of 32");
+    requirePlainMemory(d.devPtr);
     image.levels = {{d.devPtr, static_cast<std::uint32_t>(d.width), static_cast<std::uint32_t>(d.height), 1,
                      d.pitchInBytes, d.pitchInBytes * d.height}};
     return image;
 }
 
-sim::Image resourceImage(CUcontext context, const CUDA_RESOURCE_DESC& r) {
+sim::Image resourceImage(const CUDA_RESOURCE_DESC& r) {
     require(r.flags == 0, CUDA_ERROR_INVALID_VALUE, "resources have no flags");
     switch (r.resType) {
         case kArrayResource:
+            require(r.res.array.hArray, CUDA_ERROR_INVALID_VALUE, "a resource without its array");
             return known(r.res.array.hArray)->image;
         case kMipmappedResource:
             return known(r.res.mipmap.hMipmappedArray)->image;
         case kLinearResource:
-            return linearImage(context, r);
+            return linearImage(r);
         case kPitchResource:
-            return pitchedImage(context, r);
+            return pitchedImage(r);
         default:
             throw Failure{CUDA_ERROR_INVALID_VALUE, "no such kind of resource"};
     }
@@ -267,31 +279,46 @@ sim::Image resourceImage(CUcontext context, const CUDA_RESOURCE_DESC& r) {
 sim::TexelFormat viewFormat(CUresourceViewFormat format, sim::TexelFormat own) {
     constexpr CUarray_format kOrder[] = {kUint8, kSint8, kUint16, kSint16, kUint32, kSint32, kHalf, kFloat};
     constexpr unsigned kChannels[] = {1, 2, 4};
-    if (format == 0) return own;
     require(format > 0, CUDA_ERROR_INVALID_VALUE, "no such format of a view");
     const auto index = static_cast<unsigned>(format) - 1;
-    require(index / 3 < std::size(kOrder), CUDA_ERROR_NOT_SUPPORTED, "compressed formats of views are not supported");
-    return texelFormat(kOrder[index / 3], kChannels[index % 3]);
+    if (index / 3 < std::size(kOrder)) return texelFormat(kOrder[index / 3], kChannels[index % 3]);
+    // Blocks of 4 x 4 pixels: BC1 and BC4 are as large as two words, the others as four.
+    constexpr unsigned kBlockBytes[] = {8, 16, 16, 8, 8, 16, 16, 16, 16, 16};
+    const unsigned block = index - 3 * static_cast<unsigned>(std::size(kOrder));
+    require(block < std::size(kBlockBytes) && kBlockBytes[block] == own.bytes(), CUDA_ERROR_INVALID_VALUE,
+            "no format of a view that the array can have");
+    throw Failure{CUDA_ERROR_NOT_SUPPORTED, "compressed formats of views are not supported"};
 }
 
 void applyView(const CUDA_RESOURCE_DESC& r, const CUDA_RESOURCE_VIEW_DESC& view, sim::Image& image) {
-    require(r.resType == kArrayResource || r.resType == kMipmappedResource, CUDA_ERROR_INVALID_VALUE,
-            "a view shows an array");
+    if (r.resType != kArrayResource && r.resType != kMipmappedResource) return;
     const sim::TexelFormat format = viewFormat(view.format, image.format);
     require(format.bytes() == image.format.bytes(), CUDA_ERROR_INVALID_VALUE,
             "a view's texels are as large as the array's");
     image.format = format;
-    require(view.firstMipmapLevel <= view.lastMipmapLevel && view.lastMipmapLevel < image.levels.size(),
+    const sim::Image::Level& whole = image.levels[0];
+    const unsigned faces = image.cube ? 6 : 1;
+    const bool hasDepth = image.dimensions == 3 || image.layered || image.cube;
+    require(view.width == whole.width && view.height == (image.dimensions > 1 ? whole.height : 0) &&
+                view.depth == (hasDepth ? whole.slices : 0),
+            CUDA_ERROR_INVALID_VALUE, "a view is as large as its array");
+    require(std::all_of(std::begin(view.reserved), std::end(view.reserved), [](unsigned word) { return word == 0; }),
+            CUDA_ERROR_INVALID_VALUE, "what is reserved is zero");
+    // The driver takes one level and one layer more than there are, which show nothing.
+    const auto levels = static_cast<unsigned>(image.levels.size());
+    require(view.firstMipmapLevel <= view.lastMipmapLevel && view.firstMipmapLevel < levels &&
+                view.lastMipmapLevel <= levels,
             CUDA_ERROR_INVALID_VALUE, "a view of levels that are not there");
-    image.levels.erase(image.levels.begin() + view.lastMipmapLevel + 1, image.levels.end());
+    const unsigned layers = image.layered ? whole.slices / faces : 0;
+    require(view.firstLayer <= view.lastLayer && view.lastLayer <= layers, CUDA_ERROR_INVALID_VALUE,
+            "a view of layers that are not there");
+    image.levels.erase(image.levels.begin() + std::min(view.lastMipmapLevel, levels - 1) + 1, image.levels.end());
     image.levels.erase(image.levels.begin(), image.levels.begin() + view.firstMipmapLevel);
     if (!image.layered) return;
-    const unsigned faces = image.cube ? 6 : 1;
-    require(view.firstLayer <= view.lastLayer && (view.lastLayer + 1) * faces <= image.levels[0].slices,
-            CUDA_ERROR_INVALID_VALUE, "a view of layers that are not there");
+    const unsigned first = std::min(view.firstLayer, layers - 1), last = std::min(view.lastLayer, layers - 1);
     for (sim::Image::Level& level : image.levels) {
-        level.address += view.firstLayer * faces * level.slice;
-        level.slices = (view.lastLayer - view.firstLayer + 1) * faces;
+        level.address += first * faces * level.slice;
+        level.slices = (last - first + 1) * faces;
     }
 }
 
@@ -450,20 +477,20 @@ CUresult cuTexObjectCreate(CUtexObject* texture, const CUDA_RESOURCE_DESC* resou
     return call([&] {
         CUcontext context = current();
         requireOutput(texture, resource, description);
-        sim::Texture made = {resourceImage(context, *resource), samplerOf(*description)};
+        sim::Texture made;
+        made.image = resourceImage(*resource);
+        requireTextureFlags(*description, made.image);
+        made.sampler = samplerOf(*description, made.image.dimensions);
         if (view) applyView(*resource, *view, made.image);
-        const bool isInteger = made.image.format.kind != TexelKind::real;
-        require(!made.sampler.linear || resource->resType == kLinearResource || !isInteger ||
-                    (!made.sampler.asInteger && made.image.format.channelBytes < 4),
-                CUDA_ERROR_INVALID_VALUE, "integers cannot be filtered");
-        require(resource->resType != kMipmappedResource || made.sampler.normalizedCoordinates, CUDA_ERROR_INVALID_VALUE,
-                "mipmapped arrays are read by normalized coordinates");
         const CUtexObject handle = state().nextId++;
         memoryOf(context).space().images.textures.emplace(handle, std::move(made));
         ImageObject& object = context->root->textures[handle];
         object.resource = *resource;
         object.texture = *description;
-        if (view) object.view = *view;
+        // Of a slice's third dimension nothing is asked; another mode than the known ones is kept as clamp.
+        if (CUaddress_mode& mode = object.texture.addressMode[2]; mode < 0 || mode > 3) mode = 1;
+        if (view && (resource->resType == kArrayResource || resource->resType == kMipmappedResource))
+            object.view = *view;
         *texture = handle;
     });
 }
@@ -493,8 +520,7 @@ CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC* view, CUtexObje
     return call([&] {
         requireOutput(view);
         const ImageObject& object = objectIn(current()->root->textures, texture);
-        require(object.view.has_value(), CUDA_ERROR_INVALID_VALUE, "the texture was made without a view");
-        *view = *object.view;
+        *view = object.view.value_or(CUDA_RESOURCE_VIEW_DESC{});
     });
 }
 
@@ -504,8 +530,6 @@ CUresult cuSurfObjectCreate(CUsurfObject* surface, const CUDA_RESOURCE_DESC* res
         requireOutput(surface, resource);
         require(resource->resType == kArrayResource, CUDA_ERROR_INVALID_VALUE, "a surface shows an array");
         CUarray array = known(resource->res.array.hArray);
-        require(array->description.Flags & kArraySurface, CUDA_ERROR_INVALID_VALUE,
-                "the array was made without the flag for surfaces");
         const CUsurfObject handle = state().nextId++;
         memoryOf(context).space().images.surfaces.emplace(handle, array->image);
         context->root->surfaces[handle].resource = *resource;

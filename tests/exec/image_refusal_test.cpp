@@ -26,7 +26,8 @@ TEST(ImageRefusals, NameWhatIsNotSupported) {
         {"txq.memory_layout.b32 %r1, [%rd1];", "txq does not know '.memory_layout'"},
         {"suld.b.2d.v4.b64.trap {%rd1, %rd2, %rd3, %rd4}, [%rd1, {%r1, %r2}];",
          "surfaces have no texels of more than 16 bytes"},
-        {"sured.b.add.2d.u32.trap [%rd1, {%r1, %r2}], %r3;", "reductions on surfaces"},
+        {"sured.b.xor.2d.b32.trap [%rd1, {%r1, %r2}], %r3;", "'.xor' is not supported for sured"},
+        {"sured.b.add.a2d.u32.trap [%rd1, {%r1, %r2, %r3, %r3}], %r3;", "'.a2d' is not supported for sured"},
     };
     for (const auto& [instruction, why] : cases)
         EXPECT_NE(refusalOf(instruction).find(why), std::string::npos) << refusalOf(instruction);

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "sim/exec/compute_float.h"
+#include "sim/exec/image_access.h"
 #include "sim/exec/memory_access.h"
 #include "sim/exec/pending_effects.h"
 
@@ -184,6 +185,28 @@ void runAtomic(const Instr& i, Warp& w, LaneMask mask) {
     });
 }
 
+template <class T, auto Operation>
+void runSurfaceReduction(const Instr& i, Warp& w, LaneMask mask) {
+    using Register = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+    Places places;
+    Access& a = locateSurface(i, w, mask, AccessKind::reduction, places);
+    if (!a.lanes) return w.dropAccess();
+    a.combines = kCombines<T, Operation>;
+    perform<Atomic<T, Operation, Register>>(i, w, a, places);
+}
+
+/// sured.p: which of the two is said by the surface's format.
+template <Handler kUnsigned, Handler kSigned>
+void runFormattedReduction(const Instr& i, Warp& w, LaneMask mask) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    const TexelFormat& format = surfaceFormat(i, w, lane);
+    if (format.bytes() != 4 || format.channels != 1 || format.kind == TexelFormat::Kind::real)
+        w.fail(LaunchError::Cause::illegalInstruction, i, lane,
+               "sured.p on a surface whose texels are no 32-bit integers");
+    constexpr Handler kBySign[] = {kUnsigned, kSigned};
+    kBySign[format.kind == TexelFormat::Kind::signedInteger ? 1 : 0](i, w, mask);
+}
+
 struct Wide {
     std::uint64_t low, high;
     bool operator==(const Wide&) const = default;
@@ -321,6 +344,26 @@ constexpr Entry kAtomics[] = {
     {"cas", Type::b128, runWideAtomic<true>},
 };
 
+constexpr Entry kSurfaceReductions[] = {
+    {"add", Type::u32, runSurfaceReduction<u32, add<u32>>},  {"add", Type::s32, runSurfaceReduction<u32, add<u32>>},
+    {"add", Type::u64, runSurfaceReduction<u64, add<u64>>},  {"min", Type::u32, runSurfaceReduction<u32, min<u32>>},
+    {"min", Type::s32, runSurfaceReduction<s32, min<s32>>},  {"min", Type::u64, runSurfaceReduction<u64, min<u64>>},
+    {"min", Type::s64, runSurfaceReduction<s64, min<s64>>},  {"max", Type::u32, runSurfaceReduction<u32, max<u32>>},
+    {"max", Type::s32, runSurfaceReduction<s32, max<s32>>},  {"max", Type::u64, runSurfaceReduction<u64, max<u64>>},
+    {"max", Type::s64, runSurfaceReduction<s64, max<s64>>},  {"and", Type::b32, runSurfaceReduction<u32, bitAnd<u32>>},
+    {"or", Type::b32, runSurfaceReduction<u32, bitOr<u32>>},
+};
+
+constexpr Entry kFormattedReductions[] = {
+    {"add", Type::b32, runFormattedReduction<runSurfaceReduction<u32, add<u32>>, runSurfaceReduction<u32, add<u32>>>},
+    {"min", Type::b32, runFormattedReduction<runSurfaceReduction<u32, min<u32>>, runSurfaceReduction<s32, min<s32>>>},
+    {"max", Type::b32, runFormattedReduction<runSurfaceReduction<u32, max<u32>>, runSurfaceReduction<s32, max<s32>>>},
+    {"and", Type::b32,
+     runFormattedReduction<runSurfaceReduction<u32, bitAnd<u32>>, runSurfaceReduction<u32, bitAnd<u32>>>},
+    {"or", Type::b32,
+     runFormattedReduction<runSurfaceReduction<u32, bitOr<u32>>, runSurfaceReduction<u32, bitOr<u32>>>},
+};
+
 template <class T, auto Operation>
 void reduceEach(std::uint8_t* to, const std::uint8_t* from, std::size_t bytes) {
     for (std::size_t at = 0; at + sizeof(T) <= bytes; at += sizeof(T))
@@ -376,6 +419,15 @@ BulkReduction bulkReduction(std::string_view operation, Type type) {
     for (const BulkEntry& e : kBulkReductions)
         if (e.operation == operation && e.type == type) return e.reduction;
     return nullptr;
+}
+
+Handler surfaceReduction(std::string_view operation, Type type, bool formatted) {
+    const auto find = [&](const auto& table) -> Handler {
+        for (const Entry& e : table)
+            if (e.operation == operation && e.type == type) return e.handler;
+        return nullptr;
+    };
+    return formatted ? find(kFormattedReductions) : find(kSurfaceReductions);
 }
 
 Handler atomicHandler(std::string_view operation, Type type) {

@@ -10,6 +10,10 @@ namespace bulkhead::sim {
 /// dstCount. Lanes act in ascending order. nullptr if PTX has no such operation on the type.
 Handler atomicHandler(std::string_view operation, ptx::Type);
 
+/// sured, likewise: the address is that of Instr::extra's ImageSite. `formatted`: .p, whose integers have the sign that
+/// the surface's format says.
+Handler surfaceReduction(std::string_view operation, ptx::Type, bool formatted);
+
 /// The same of many elements, as bulk copies do it to global memory: `to` becomes what it is with `from`. nullptr if
 /// there is none.
 BulkReduction bulkReduction(std::string_view operation, ptx::Type);

@@ -229,6 +229,7 @@ class FunctionLowering final : public Operands {
     void lowerGather(Instr&);
     void lowerImageQuery(Instr&);
     void lowerSurface(Instr&);
+    void lowerSurfaceReduction(Instr&);
 
     // lower_stack.cpp
     void lowerAlloca(Instr&);

@@ -84,21 +84,20 @@ void readTexel(const Instr& i, Warp& w, unsigned lane, const Image& image, const
     accesses.add(lane, address, bytes);
 }
 
+/// One texel of a fetch, or the border.
+void bytesOfTap(const Instr& i, Warp& w, unsigned lane, const Texture& texture, const Tap& tap, TexelAccesses& accesses,
+                std::uint8_t (&texel)[16]) {
+    if (tap.isBorder)
+        encodeBorder(texture, texel);
+    else
+        readTexel(i, w, lane, texture.image, tap, accesses, texel);
+}
+
 void bitsOfTap(const Instr& i, Warp& w, unsigned lane, const Texture& texture, const Tap& tap, TexelAccesses& accesses,
                std::uint32_t (&channels)[4]) {
-    const bool asBits = returnsBits(texture);
-    if (tap.isBorder) {
-        for (unsigned c = 0; c < 4; ++c) {
-            const float border = texture.image.isBuffer ? 0 : texture.sampler.border[c];
-            channels[c] = !asBits                  ? std::bit_cast<std::uint32_t>(border)
-                          : std::abs(border) < 2e9 ? static_cast<std::uint32_t>(static_cast<std::int64_t>(border))
-                                                   : 0;
-        }
-        return;
-    }
     std::uint8_t texel[16];
-    readTexel(i, w, lane, texture.image, tap, accesses, texel);
-    if (asBits) return decodeTexelBits(texture.image.format, texel, channels);
+    bytesOfTap(i, w, lane, texture, tap, accesses, texel);
+    if (returnsBits(texture)) return decodeTexelBits(texture.image.format, texel, channels);
     float values[4];
     decodeTexel(texture, texel, values);
     for (unsigned c = 0; c < 4; ++c) channels[c] = std::bit_cast<std::uint32_t>(values[c]);
@@ -106,14 +105,19 @@ void bitsOfTap(const Instr& i, Warp& w, unsigned lane, const Texture& texture, c
 
 void filterTaps(const Instr& i, Warp& w, unsigned lane, const Texture& texture, const Taps& taps,
                 TexelAccesses& accesses, std::uint32_t (&channels)[4]) {
-    if (taps.count == 1) return bitsOfTap(i, w, lane, texture, taps.items[0], accesses, channels);
+    for (std::uint32_t& channel : channels) channel = 0;
+    if (taps.count == 0) return;
+    if (taps.count == 1 && !isFiltered(texture))
+        return bitsOfTap(i, w, lane, texture, taps.items[0], accesses, channels);
     double sum[4] = {};
     for (unsigned n = 0; n < taps.count; ++n) {
-        bitsOfTap(i, w, lane, texture, taps.items[n], accesses, channels);
-        for (unsigned c = 0; c < 4; ++c)
-            sum[c] += taps.items[n].weight * static_cast<double>(std::bit_cast<float>(channels[c]));
+        std::uint8_t texel[16];
+        bytesOfTap(i, w, lane, texture, taps.items[n], accesses, texel);
+        double values[4];
+        filterChannels(texture, texel, values);
+        for (unsigned c = 0; c < 4; ++c) sum[c] += taps.items[n].weight * values[c];
     }
-    for (unsigned c = 0; c < 4; ++c) channels[c] = std::bit_cast<std::uint32_t>(static_cast<float>(sum[c]));
+    for (unsigned c = 0; c < 4; ++c) channels[c] = filteredChannel(texture, sum[c] / kWholeWeight);
 }
 
 /// An instruction's operands of one lane.
@@ -125,34 +129,33 @@ struct LaneOperands {
     std::uint64_t handle(const ImageSite& site) const { return w.lanes<std::uint64_t>(site.handle)[lane]; }
 };
 
-/// A layer beyond the last one is the last one.
+/// A layer beyond the last one is the last one, and so is a negative one: it has no sign.
 std::uint32_t clampedLayer(const Image& image, const ImageSite& site, const LaneOperands& o) {
     if (!site.layered) return 0;
     const std::uint32_t layers = image.levels[0].slices / (image.cube ? 6 : 1);
-    return static_cast<std::uint32_t>(
-        std::clamp<std::int64_t>(o.integer(site.layer), 0, std::max<std::int64_t>(layers, 1) - 1));
+    return std::min(static_cast<std::uint32_t>(o.integer(site.layer)), std::max(layers, 1u) - 1);
 }
 
 TexturePlace placeOf(const Texture& texture, const ImageSite& site, const LaneOperands& o) {
     TexturePlace place;
     place.dimensions = site.dimensions;
     place.slice = clampedLayer(texture.image, site, o);
-    for (unsigned d = 0; d < site.dimensions; ++d)
-        place.coordinate[d] = static_cast<double>(o.real(site.coordinate[d]));
+    for (unsigned d = 0; d < site.dimensions; ++d) place.coordinate[d] = o.real(site.coordinate[d]);
     if (!site.cube) return place;
-    const CubePlace on = cubePlaceOf(place.coordinate[0], place.coordinate[1], place.coordinate[2]);
+    const CubePlace on = cubePlaceOf(static_cast<double>(place.coordinate[0]), static_cast<double>(place.coordinate[1]),
+                                     static_cast<double>(place.coordinate[2]));
     const Image::Level& l = texture.image.levels[0];
     place.dimensions = 2;
     place.slice = std::min(place.slice * 6 + on.face, l.slices - 1);
     const bool normalized = texture.sampler.normalizedCoordinates;
-    place.coordinate[0] = normalized ? on.s : on.s * l.width;
-    place.coordinate[1] = normalized ? on.t : on.t * l.height;
+    place.coordinate[0] = static_cast<float>(normalized ? on.s : on.s * l.width);
+    place.coordinate[1] = static_cast<float>(normalized ? on.t : on.t * l.height);
     return place;
 }
 
-double detailOf(const Texture& texture, const ImageSite& site, const LaneOperands& o) {
-    if (site.detail == ImageSite::Detail::base || texture.image.levels.size() == 1) return 0;
-    if (site.detail == ImageSite::Detail::level) return static_cast<double>(o.real(site.level));
+LevelOfDetail detailOf(const Texture& texture, const ImageSite& site, const LaneOperands& o) {
+    if (site.detail == ImageSite::Detail::base || texture.image.levels.size() == 1) return {};
+    if (site.detail == ImageSite::Detail::level) return {static_cast<double>(o.real(site.level)), true};
     const Image::Level& l = texture.image.levels[0];
     const std::uint32_t sizes[3] = {l.width, l.height, site.cube ? l.width : l.slices};
     double squared[2] = {};
@@ -161,18 +164,24 @@ double detailOf(const Texture& texture, const ImageSite& site, const LaneOperand
         const double scale = site.cube ? sizes[0] / 2.0 : texture.sampler.normalizedCoordinates ? sizes[d] : 1;
         const double x = static_cast<double>(o.real(site.alongX[d])) * scale;
         const double y = static_cast<double>(o.real(site.alongY[d])) * scale;
-        squared[0] += x * x;
-        squared[1] += y * y;
+        // No number counts as no step.
+        squared[0] += x == x ? x * x : 0;
+        squared[1] += y == y ? y * y : 0;
     }
-    return levelOf(std::max(squared[0], squared[1])) / 2;
+    return {levelOf(std::max(squared[0], squared[1])) / 2, true};
 }
 
 Taps tapsOfLane(const Texture& texture, const ImageSite& site, const LaneOperands& o) {
-    if (site.realCoordinates) return tapsOf(texture, placeOf(texture, site, o), detailOf(texture, site, o));
+    if (site.realCoordinates)
+        // Rows of memory are read by index only.
+        return texture.image.isBuffer ? Taps{} : tapsOf(texture, placeOf(texture, site, o), detailOf(texture, site, o));
     std::int64_t coordinate[3] = {};
     for (unsigned d = 0; d < site.dimensions; ++d) coordinate[d] = o.integer(site.coordinate[d]);
+    // By index, there is nothing beyond the last layer.
+    const std::uint32_t layer = clampedLayer(texture.image, site, o);
+    if (site.layered && layer != static_cast<std::uint32_t>(o.integer(site.layer))) return {};
     const std::int64_t level = site.detail == ImageSite::Detail::level ? o.integer(site.level) : 0;
-    return tapAt(texture, coordinate, site.dimensions, clampedLayer(texture.image, site, o), level);
+    return tapAt(texture, coordinate, site.dimensions, layer, level, site.detail == ImageSite::Detail::level);
 }
 
 /// OpenCL's numbers, which PTX refers to.
@@ -185,18 +194,26 @@ std::uint32_t channelTypeOf(const TexelFormat& f, bool normalizes) {
 }
 
 std::uint32_t answerTo(const ImageSite& site, const Image& image, const TextureSampler* sampler, std::int64_t level) {
-    const auto last = static_cast<std::int64_t>(image.levels.size()) - 1;
-    const Image::Level& l = image.levels[static_cast<std::size_t>(std::clamp<std::int64_t>(level, 0, last))];
     using Query = ImageSite::Query;
+    const bool isSize = site.query == Query::width || site.query == Query::height || site.query == Query::depth;
+    if (level < 0 || level >= static_cast<std::int64_t>(image.levels.size())) {
+        if (isSize) return 0;
+        level = 0;
+    }
+    const Image::Level& l = image.levels[static_cast<std::size_t>(level)];
+    const std::uint32_t layers = image.layered ? l.slices / (image.cube ? 6 : 1) : 0;
     switch (site.query) {
         case Query::width:
             return l.width;
         case Query::height:
-            return image.dimensions < 2 ? 0 : l.height;
+            // Layers are a dimension more; a texture of one dimension has a second one.
+            if (image.dimensions < 2) return image.layered ? layers : sampler && !image.isBuffer ? 1 : 0;
+            return l.height;
         case Query::depth:
-            return image.dimensions < 3 ? 0 : l.slices;
+            if (image.dimensions == 2) return layers;
+            return image.dimensions == 3 ? l.slices : 0;
         case Query::layers:
-            return image.layered ? l.slices / (image.cube ? 6 : 1) : 0;
+            return layers;
         case Query::levels:
             return static_cast<std::uint32_t>(image.levels.size());
         case Query::samples:
@@ -223,17 +240,18 @@ bool surfaceAddress(const Instr& i, Warp& w, unsigned lane, const ImageSite& sit
     const LaneOperands o{w, lane};
     const Image::Level& l = image.levels[0];
     const unsigned texel = image.format.bytes();
-    const std::int64_t unit = site.formatted ? texel : 1;  // sust.p counts texels
+    const std::int64_t unit = site.formatted ? texel : 1;  // .p counts texels
     std::int64_t at[3] = {o.integer(site.coordinate[0]) * unit, 0, 0};
     for (unsigned d = 1; d < site.dimensions; ++d) at[d] = o.integer(site.coordinate[d]);
-    if (site.layered) at[2] = o.integer(site.layer);
+    // Of a layer's number, 16 bits count.
+    if (site.layered) at[2] = static_cast<std::uint16_t>(o.integer(site.layer));
     const std::int64_t most[3] = {std::int64_t{l.width} * texel - bytes, std::int64_t{l.height} - 1,
                                   std::int64_t{l.slices} - 1};
     for (unsigned d = 0; d < 3; ++d) {
         if (at[d] >= 0 && at[d] <= most[d]) continue;
         if (site.outside == ImageSite::Outside::zero || most[0] < 0) return false;
         if (site.outside == ImageSite::Outside::trap)
-            w.fail(LaunchError::Cause::trap, i, lane,
+            w.fail(LaunchError::Cause::illegalAddress, i, lane,
                    fmt::format("{} {} lies outside of the surface, which has {}",
                                d == 0   ? "the byte"
                                : d == 1 ? "the row"
@@ -248,35 +266,6 @@ bool surfaceAddress(const Instr& i, Warp& w, unsigned lane, const ImageSite& sit
                        static_cast<std::uint32_t>(at[2])) +
               static_cast<std::uint64_t>(at[0] % texel);
     return true;
-}
-
-/// Addresses of the lanes that a surface access does not leave out, and where their bytes are.
-Access& locateSurface(const Instr& i, Warp& w, LaneMask mask, AccessKind kind, Places& places) {
-    const ImageSite& site = w.code().imageSites[i.extra];
-    unsigned bytes = unsigned{i.elementBytes} * i.elements;
-    if (site.formatted) {
-        const unsigned lane = firstLane(mask);
-        bytes = surfaceOf(i, w, lane, LaneOperands{w, lane}.handle(site)).format.bytes();
-    }
-    Access& a = w.beginAccess(ptx::Space::global, kind, i.cacheOp, bytes, 0);
-    a.texture = kind == AccessKind::load;
-    places.linear = 0;
-    for (LaneMask m = mask; m; m &= m - 1) {
-        const unsigned lane = firstLane(m);
-        const Image& image = surfaceOf(i, w, lane, LaneOperands{w, lane}.handle(site));
-        if (site.formatted && image.format.bytes() != bytes)
-            w.fail(LaunchError::Cause::illegalInstruction, i, lane,
-                   "sust.p with surfaces of different formats in one warp");
-        if (!surfaceAddress(i, w, lane, site, image, bytes, a.address[lane])) continue;
-        a.lanes |= LaneMask{1} << lane;
-        places.lane[lane] = bytesOf(i, w, lane, a.address[lane], bytes);
-    }
-    if (a.lanes) {
-        const std::uint64_t first = a.address[firstLane(a.lanes)];
-        for (unsigned lane = 0; lane < kLanes; ++lane)
-            if (!(a.lanes >> lane & 1)) a.address[lane] = first;
-    }
-    return a;
 }
 
 std::uint64_t dataOf(const Instr& i, Warp& w, unsigned lane, unsigned element) {
@@ -295,7 +284,7 @@ void encodeChannels(const Instr& i, Warp& w, unsigned lane, const TexelFormat& f
             const std::int32_t most = (1 << (bits - 1)) - 1;
             value = static_cast<std::uint32_t>(std::clamp(static_cast<std::int32_t>(value), -most - 1, most));
         } else if (format.kind == TexelFormat::Kind::real && bits == 16) {
-            value = floatToHalf(std::bit_cast<float>(value));
+            value = halfTowardZero(std::bit_cast<float>(value));
         }
         std::memcpy(to + std::size_t{c} * format.channelBytes, &value, format.channelBytes);
     }
@@ -329,9 +318,12 @@ void runTextureGather(const Instr& i, Warp& w, LaneMask mask) {
         const Texture& texture = textureOf(i, w, lane, o.handle(site));
         const Taps taps = gatherTaps(texture, placeOf(texture, site, o));
         for (unsigned n = 0; n < 4; ++n) {
-            std::uint32_t channels[4];
-            bitsOfTap(i, w, lane, texture, taps.items[n], accesses, channels);
-            results[lane][n] = channels[site.which];
+            // Each texel goes through the filter by itself.
+            std::uint8_t texel[16];
+            bytesOfTap(i, w, lane, texture, taps.items[n], accesses, texel);
+            double values[4];
+            filterChannels(texture, texel, values);
+            results[lane][n] = filteredChannel(texture, values[site.which]);
         }
     }
     for (LaneMask m = mask; m; m &= m - 1)
@@ -354,6 +346,37 @@ void runImageQuery(const Instr& i, Warp& w, LaneMask mask) {
         }
         w.lanes<std::uint32_t>(i.dst[0])[lane] = answer;
     }
+}
+
+const TexelFormat& surfaceFormat(const Instr& i, Warp& w, unsigned lane) {
+    return surfaceOf(i, w, lane, LaneOperands{w, lane}.handle(w.code().imageSites[i.extra])).format;
+}
+
+Access& locateSurface(const Instr& i, Warp& w, LaneMask mask, AccessKind kind, Places& places) {
+    const ImageSite& site = w.code().imageSites[i.extra];
+    unsigned bytes = unsigned{i.elementBytes} * i.elements;
+    if (site.formatted) {
+        const unsigned lane = firstLane(mask);
+        bytes = surfaceOf(i, w, lane, LaneOperands{w, lane}.handle(site)).format.bytes();
+    }
+    Access& a = w.beginAccess(ptx::Space::global, kind, i.cacheOp, bytes, 0);
+    a.texture = kind == AccessKind::load;
+    places.linear = 0;
+    for (LaneMask m = mask; m; m &= m - 1) {
+        const unsigned lane = firstLane(m);
+        const Image& image = surfaceOf(i, w, lane, LaneOperands{w, lane}.handle(site));
+        if (site.formatted && image.format.bytes() != bytes)
+            w.fail(LaunchError::Cause::illegalInstruction, i, lane, "surfaces of different formats in one warp");
+        if (!surfaceAddress(i, w, lane, site, image, bytes, a.address[lane])) continue;
+        a.lanes |= LaneMask{1} << lane;
+        places.lane[lane] = bytesOf(i, w, lane, a.address[lane], bytes);
+    }
+    if (a.lanes) {
+        const std::uint64_t first = a.address[firstLane(a.lanes)];
+        for (unsigned lane = 0; lane < kLanes; ++lane)
+            if (!(a.lanes >> lane & 1)) a.address[lane] = first;
+    }
+    return a;
 }
 
 void runSurfaceLoad(const Instr& i, Warp& w, LaneMask mask) {

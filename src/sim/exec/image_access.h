@@ -1,6 +1,8 @@
 #pragma once
 
+#include "sim/exec/places.h"
 #include "sim/exec/warp.h"
+#include "sim/mem/image.h"
 
 namespace bulkhead::sim {
 
@@ -12,5 +14,10 @@ void runImageQuery(const Instr&, Warp&, LaneMask);
 /// Instr::addressIs32 says that the data are in registers of 32 bits or fewer.
 void runSurfaceLoad(const Instr&, Warp&, LaneMask);
 void runSurfaceStore(const Instr&, Warp&, LaneMask);
+
+/// Notes a surface access of the lanes that are not outside of it, and where their bytes are; there may be none.
+Access& locateSurface(const Instr&, Warp&, LaneMask, AccessKind, Places&);
+/// What the texels are that a lane accesses.
+const TexelFormat& surfaceFormat(const Instr&, Warp&, unsigned lane);
 
 }  // namespace bulkhead::sim

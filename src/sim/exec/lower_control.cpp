@@ -18,11 +18,10 @@ struct Refusal {
     std::string_view opcode, why;
 };
 constexpr std::string_view kTensorCores = "the tensor cores of sm_100 are not supported";
-constexpr std::string_view kTextures = "reductions on surfaces and references to textures are not supported";
+constexpr std::string_view kTextures = "references to textures are not supported";
 constexpr std::string_view kBulk = "accesses to several GPUs are not supported";
 constexpr Refusal kRefusals[] = {
     {"tcgen05", kTensorCores},
-    {"sured", kTextures},
     {"istypep", kTextures},
     {"cp", "this asynchronous copy is not supported"},
     {"tensormap", "a tensor map is changed by replace and copied by cp_fenceproxy"},

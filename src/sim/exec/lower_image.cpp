@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <optional>
 
+#include "sim/exec/atomics.h"
 #include "sim/exec/function_lowering.h"
 #include "sim/exec/image_access.h"
 
-// tex, tld4, txq, suld, sust and suq, with handles in registers: PTX's unified mode as CUDA's texture and surface
-// objects use it.
+// tex, tld4, txq, suld, sust, sured and suq, with handles in registers: PTX's unified mode as CUDA's texture and
+// surface objects use it.
 
 namespace bulkhead::sim {
 
@@ -46,6 +48,16 @@ constexpr ImageQuery kImageQueries[] = {
     {"memory_layout", ImageSite::Query::memoryLayout, 0, false, true},
 };
 
+struct SurfaceType {
+    std::string_view name;
+    Type type;
+    bool isUntyped = false;
+};
+constexpr SurfaceType kSurfaceTypes[] = {
+    {"b8", Type::b8, true}, {"b16", Type::b16, true}, {"b32", Type::b32, true}, {"b64", Type::b64, true},
+    {"u32", Type::u32},     {"s32", Type::s32},       {"u64", Type::u64},       {"s64", Type::s64},
+};
+
 template <class Entry, std::size_t n>
 const Entry* findNamed(const Entry (&table)[n], std::string_view name) {
     const auto found = std::find_if(std::begin(table), std::end(table), [&](const Entry& e) { return e.name == name; });
@@ -54,6 +66,13 @@ const Entry* findNamed(const Entry (&table)[n], std::string_view name) {
 
 bool isCacheOperator(std::string_view m) {
     return m == "ca" || m == "cg" || m == "cs" || m == "cv" || m == "wb" || m == "wt";
+}
+
+std::optional<ImageSite::Outside> outsideNamed(std::string_view m) {
+    if (m == "trap") return ImageSite::Outside::trap;
+    if (m == "clamp") return ImageSite::Outside::clamp;
+    if (m == "zero") return ImageSite::Outside::zero;
+    return std::nullopt;
 }
 
 void setGeometry(const ImageGeometry& geometry, ImageSite& site) {
@@ -74,6 +93,8 @@ bool FunctionLowering::lowerImage(Instr& i) {
         lowerImageQuery(i);
     else if (opcode == "suld" || opcode == "sust")
         lowerSurface(i);
+    else if (opcode == "sured")
+        lowerSurfaceReduction(i);
     else
         return false;
     return true;
@@ -253,12 +274,10 @@ void FunctionLowering::lowerSurface(Instr& i) {
             hasForm = site.formatted = true;
         } else if (m == "v2" || m == "v4") {
             count = m == "v2" ? 2 : 4;
-        } else if (m == "b8" || m == "b16" || m == "b32" || m == "b64") {
-            type = m == "b8" ? Type::b8 : m == "b16" ? Type::b16 : m == "b32" ? Type::b32 : Type::b64;
-        } else if (m == "trap" || m == "clamp" || m == "zero") {
-            site.outside = m == "trap"    ? ImageSite::Outside::trap
-                           : m == "clamp" ? ImageSite::Outside::clamp
-                                          : ImageSite::Outside::zero;
+        } else if (const SurfaceType* named = findNamed(kSurfaceTypes, m); named && named->isUntyped) {
+            type = named->type;
+        } else if (const std::optional<ImageSite::Outside> outside = outsideNamed(m)) {
+            site.outside = *outside;
         } else if (!isCacheOperator(m)) {
             refuse(fmt::format("'.{}' is not supported for {}", m, current_->opcode));
         }
@@ -291,6 +310,51 @@ void FunctionLowering::lowerSurface(Instr& i) {
         for (unsigned e = 0; e < count; ++e) i.dst[e] = dataResult(elements[e]);
         i.dstCount = static_cast<std::uint8_t>(count);
     }
+    i.extra = static_cast<std::uint32_t>(code_.imageSites.size());
+    code_.imageSites.push_back(site);
+}
+
+void FunctionLowering::lowerSurfaceReduction(Instr& i) {
+    ImageSite site;
+    site.ofSurface = true;
+    const ImageGeometry* geometry = nullptr;
+    std::string_view operation;
+    Type type = Type::none;
+    bool hasForm = false;
+    for (const std::string& m : current_->modifiers) {
+        if (const ImageGeometry* g = findNamed(kImageGeometries, m); g && !g->cube && !g->layered) {
+            geometry = g;
+        } else if (m == "b" || m == "p") {
+            hasForm = true;
+            site.formatted = m == "p";
+        } else if (m == "add" || m == "min" || m == "max" || m == "and" || m == "or") {
+            operation = m;
+        } else if (const std::optional<ImageSite::Outside> outside = outsideNamed(m)) {
+            site.outside = *outside;
+        } else if (const SurfaceType* named = findNamed(kSurfaceTypes, m)) {
+            type = named->type;
+        } else {
+            refuse(fmt::format("'.{}' is not supported for sured", m));
+        }
+    }
+    const Handler handler = surfaceReduction(operation, type, site.formatted);
+    if (!geometry || !hasForm || !handler)
+        refuse(
+            "sured has .b or .p, an operation (add, min, max, and, or), a geometry (1d, 2d, 3d) and a type that the "
+            "operation has");
+    setGeometry(*geometry, site);
+    expectOperands(2, 2);
+    imageHandle(current_->operands[0], site);
+    imageCoordinates(current_->operands[0], Type::b32, site);
+    i.kind = Kind::memory;
+    i.opClass = arch::OpClass::memory;
+    i.space = Space::global;
+    i.elementBytes = static_cast<std::uint8_t>(ptx::bitsOf(type) / 8);
+    i.elements = 1;
+    i.type = type;
+    i.run = handler;
+    i.src[1] = source(current_->operands[1], type);
+    i.srcCount = 2;
     i.extra = static_cast<std::uint32_t>(code_.imageSites.size());
     code_.imageSites.push_back(site);
 }

@@ -248,7 +248,8 @@ void testErrors() {
     d.readMode = cudaReadModeNormalizedFloat;
     EXPECT(cudaCreateTextureObject(&t, &r, &d, nullptr) == cudaErrorInvalidNormSetting);
     cudaSurfaceObject_t s = 0;
-    EXPECT(cudaCreateSurfaceObject(&s, &r) == cudaErrorInvalidValue);
+    CHECK(cudaCreateSurfaceObject(&s, &r));  // as on an H200, whatever flags the array has
+    CHECK(cudaDestroySurfaceObject(s));
     d = plain();
     d.addressMode[1] = cudaAddressModeBorder;
     CHECK(cudaCreateTextureObject(&t, &r, &d, nullptr));
