@@ -109,20 +109,19 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap* to, int type, unsigned rank, void*
                                  unsigned pixels, const unsigned* elementStrides, int interleave, int swizzle,
                                  int promotion, int fill) {
     return call([&] {
-        constexpr unsigned kMostPixels = 1024;
         constexpr int kCorner[] = {1 << 15, 1 << 7, 1 << 4};  // by rank, from 3
         TensorMap map =
             commonOf({to, type, rank, address, extents, strides, elementStrides, interleave, swizzle, promotion, fill});
-        require(interleave == 0, CUDA_ERROR_NOT_SUPPORTED,
-                "columns of images with interleaved channels are not supported");
         requireValue(rank >= 3, "a tensor of images has 3 dimensions at least");
         requireValue(lower && upper, "the corners are missing");
         requireValue(channels >= 1 && channels <= TensorMap::kMostBox, "1 to 256 channels of a pixel");
-        requireValue(pixels >= 1 && pixels <= kMostPixels, "1 to 1024 pixels of a column");
+        requireValue(pixels >= 1 && pixels <= TensorMap::kMostPixels, "1 to 1024 pixels of a column");
         const int limit = kCorner[rank - 3];
         for (unsigned s = 0; s < rank - 2; ++s) {
             requireValue(lower[s] >= -limit && lower[s] < limit && upper[s] >= -limit && upper[s] < limit,
                          "a corner is too far off");
+            requireValue(interleave == 0 || lower[s] < static_cast<std::int64_t>(extents[s]) + upper[s],
+                         "the corners leave no pixels between them");
             map.lower[s] = static_cast<std::int16_t>(lower[s]);
             map.upper[s] = static_cast<std::int16_t>(upper[s]);
         }

@@ -264,6 +264,9 @@ void expectBox(const Tensor& t, const std::vector<int>& at) {
     }
     ASSERT_EQ(loaded.bytes, all * bytes);
     std::vector<std::uint8_t> expected(32768);
+    // A swizzle takes its whole width, whatever the row has.
+    const u32 row = count[0] * bytes;
+    const u32 pitch = t.swizzle == TensorMap::Swizzle::none ? row : std::max(row, 16u << static_cast<u32>(t.swizzle));
     for (u32 n = 0; n < all; ++n) {
         bool inside = true;
         u64 from = 0;
@@ -272,7 +275,7 @@ void expectBox(const Tensor& t, const std::vector<int>& at) {
             inside = inside && x >= 0 && x < t.extent[d];
             from += static_cast<u64>(x) * (d ? map.stride[d - 1] : bytes);
         }
-        u32 to = n * bytes;
+        u32 to = n / count[0] * pitch + n % count[0] * bytes;
         const u32 line = to / 128;
         if (t.swizzle == TensorMap::Swizzle::bytes32) to ^= line % 2 * 16;
         if (t.swizzle == TensorMap::Swizzle::bytes64) to ^= line % 4 * 16;
@@ -318,6 +321,50 @@ TEST(BulkTensor, Swizzles) {
     t.box = {64, 40};
     t.element = TensorMap::Element::bf16;
     expectBox(t, {-1, -1});
+}
+
+TEST(BulkTensor, SwizzlesWiderThanTheBox) {
+    Tensor t{{512, 64}, {8, 32}, {}};
+    t.swizzle = TensorMap::Swizzle::bytes64;
+    expectBox(t, {16, 3});
+    t.swizzle = TensorMap::Swizzle::bytes128;
+    expectBox(t, {16, 3});
+    t.box = {12, 40};
+    expectBox(t, {505, 30});
+    TensorMap map = mapOf(t, 0);
+    EXPECT_EQ(map.boxBytes(), 48u * 40);
+    EXPECT_EQ(map.sharedBytes(), 128u * 40);
+    map.swizzle = TensorMap::Swizzle::none;
+    EXPECT_EQ(map.sharedBytes(), 48u * 40);
+}
+
+/// What an H200 loaded, from a tensor and for an element outside of it.
+TEST(BulkTensor, Tf32IsRounded) {
+    const std::vector<std::pair<u32, u32>> loaded = {
+        {0x00000000, 0x00000000}, {0x00000001, 0x00000000}, {0x00001000, 0x00000000}, {0x00001001, 0x00002000},
+        {0x00003000, 0x00004000}, {0x007fefff, 0x007fe000}, {0x007fffff, 0x00800000}, {0x00800fff, 0x00800000},
+        {0x00801001, 0x00802000}, {0x3f800000, 0x3f800000}, {0x3f801000, 0x3f800000}, {0x3f801001, 0x3f802000},
+        {0x3f802fff, 0x3f802000}, {0x3f803000, 0x3f804000}, {0x3fffefff, 0x3fffe000}, {0x3ffff000, 0x40000000},
+        {0x7f7fefff, 0x7f7fe000}, {0x7f7ff000, 0x7f800000}, {0x7f800000, 0x7f800000}, {0x7f800001, 0x7fffe000},
+        {0x7fc01234, 0x7fffe000}, {0x80000000, 0x80000000}, {0x80000001, 0x80000000}, {0x80001001, 0x80002000},
+        {0x807fffff, 0x80800000}, {0xbf801000, 0xbf800000}, {0xbf803000, 0xbf804000}, {0xff7ff000, 0xff800000},
+        {0xff800000, 0xff800000}, {0xff800001, 0x7fffe000}, {0xffffffff, 0x7fffe000},
+    };
+    constexpr u32 kOutside = 0x7ff7'7ff7;
+    std::vector<u32> words;
+    for (const auto& [from, to] : loaded) words.push_back(from);
+    std::vector<std::uint8_t> data(words.size() * sizeof(u32));
+    std::memcpy(data.data(), words.data(), data.size());
+    const auto count = static_cast<u32>(words.size());
+    for (const auto element : {TensorMap::Element::tf32, TensorMap::Element::tf32Flushed, TensorMap::Element::f32,
+                               TensorMap::Element::f32Flushed}) {
+        const bool rounds = element == TensorMap::Element::tf32 || element == TensorMap::Element::tf32Flushed;
+        const LoadedBox box = load({{count}, {32}, {}, TensorMap::Swizzle::none, element, true}, {0}, data);
+        std::vector<u32> out(32);
+        std::memcpy(out.data(), box.shared.data(), out.size() * sizeof(u32));
+        for (u32 i = 0; i < count; ++i) EXPECT_EQ(out[i], rounds ? loaded[i].second : loaded[i].first) << i;
+        EXPECT_EQ(out[count], kOutside);
+    }
 }
 
 TEST(BulkTensor, ElementsAreSkippedByStrides) {
@@ -572,11 +619,25 @@ TEST(BulkTensor, AMapOfWhichAProgramChangedBytesIsNone) {
     EXPECT_TRUE(isWholeWith([](TensorMap& m) { m.elementStrides[3] = 0; })) << "of a dimension that it has not";
     EXPECT_FALSE(isWholeWith([](TensorMap& m) { m.magic ^= 1; }));
     EXPECT_FALSE(isWholeWith([](TensorMap& m) { m.rank = 6; }));
+    EXPECT_FALSE(isWholeWith([](TensorMap& m) { m.rank = 2, m.im2col = 1; }));
+    EXPECT_FALSE(isWholeWith([](TensorMap& m) { m.rank = 1, m.interleave = TensorMap::Interleave::bytes16; }));
     EXPECT_FALSE(isWholeWith([](TensorMap& m) { m.elementStrides[1] = 0; }));
+    EXPECT_FALSE(isWholeWith([](TensorMap& m) { m.box[2] = 0xffff; }));
     EXPECT_FALSE(isWholeWith([](TensorMap& m) { m.elementStrides[2] = 9; }));
     EXPECT_FALSE(isWholeWith([](TensorMap& m) { m.element = static_cast<TensorMap::Element>(13); }));
     EXPECT_FALSE(isWholeWith([](TensorMap& m) { m.swizzle = static_cast<TensorMap::Swizzle>(4); }));
     EXPECT_FALSE(isWholeWith([](TensorMap& m) { m.interleave = static_cast<TensorMap::Interleave>(3); }));
+}
+
+TEST(BulkTensor, BoxesOfMoreThan32BitsOfBytes) {
+    const Tensor t{{512, 512, 512, 64}, {256, 256, 256, 64}, {}};
+    EXPECT_EQ(mapOf(t, 0).sharedBytes(), u64{1} << 32);
+    try {
+        load(t, {0, 0, 0, 0}, randomBytes(1024));
+        FAIL();
+    } catch (const LaunchError& e) {
+        EXPECT_NE(std::string(e.what()).find("4294967296 bytes do not lie in the"), std::string::npos) << e.what();
+    }
 }
 
 TEST(BulkTensor, MistakesEndTheKernel) {

@@ -41,6 +41,19 @@ void readGlobal(const PendingEffects& effects, const BulkPiece& piece, std::uint
         effects.read(piece.global + at, piece.host + at, std::min(kAlignment, piece.bytes - at), to + at);
 }
 
+/// To the nearest, ties to even, as cvt.rn.tf32.f32 does and as an H200 loads tensors of either type of tf32:
+/// denormal values are kept.
+void roundToTf32(std::uint8_t* data, std::uint32_t bytes) {
+    constexpr std::uint32_t kDropped = 0x1fff, kNan = 0x7fff'e000, kInfinity = 0x7f80'0000;
+    for (std::uint32_t at = 0; at < bytes; at += sizeof(std::uint32_t)) {
+        std::uint32_t value;
+        std::memcpy(&value, data + at, sizeof value);
+        const bool isNan = (value & ~(1u << 31)) > kInfinity;
+        value = isNan ? kNan : (value + kDropped / 2 + (value >> 13 & 1)) & ~kDropped;
+        std::memcpy(data + at, &value, sizeof value);
+    }
+}
+
 }  // namespace
 
 void BulkCopy::put(PendingEffects& effects, std::uint32_t rank, std::uint32_t offset, const std::uint8_t* data,
@@ -60,11 +73,13 @@ void BulkCopy::put(PendingEffects& effects, std::uint32_t rank, std::uint32_t of
 void BulkCopy::writeShared(PendingEffects& effects) const {
     std::uint8_t data[kLine];
     for (const BulkPiece& piece : pieces) {
-        if (piece.host)
+        if (piece.host) {
             readGlobal(effects, piece, data);
-        else
+            if (roundsToTf32) roundToTf32(data, piece.bytes);
+        } else {
             for (std::uint32_t i = 0; i < piece.bytes; ++i)
                 data[i] = static_cast<std::uint8_t>(fill >> (i % fillBytes * 8));
+        }
         for (std::uint32_t rest = ranks; rest; rest &= rest - 1)
             put(effects, static_cast<std::uint32_t>(std::countr_zero(rest)), piece.shared, data, piece.bytes);
     }
@@ -222,6 +237,7 @@ class LaneCopy {
         const TensorMap map = readTensorMap(i_, w_, lane_, value(site_.map));
         TensorBox box;
         box.im2col = site_.im2col;
+        box.writes = site_.way == Way::toGlobal;
         box.dimensions = site_.dimensions;
         for (unsigned d = 0; d < site_.dimensions; ++d)
             box.at[d] = static_cast<std::int32_t>(number(site_.coordinate[d]));
@@ -230,17 +246,17 @@ class LaneCopy {
         if (const std::string_view problem = map.problemWith(box); !problem.empty())
             w_.fail(LaunchError::Cause::illegalInstruction, i_, lane_, std::string(problem));
         copy_.bytes = map.boxBytes();
-        const bool writes = site_.way == Way::toGlobal;
         std::uint32_t at = 0;
         if (site_.way == Way::toShared) {
-            const Shared to = shared(site_.to, copy_.bytes, map.alignment());
+            const Shared to = shared(site_.to, map.sharedBytes(), map.alignment());
             copy_.ranks = 1u << to.rank;
             at = to.offset;
-        } else if (writes) {
-            at = own(site_.from, copy_.bytes, map.alignment()).offset;
+        } else if (box.writes) {
+            at = own(site_.from, map.sharedBytes(), map.alignment()).offset;
         }
         copy_.fill = map.fillPattern();
         copy_.fillBytes = map.elementBytes();
+        copy_.roundsToTf32 = map.roundsToTf32();
         if (!site_.reduction.empty()) {
             copy_.reduce = bulkReduction(site_.reduction, map.elementType());
             if (!copy_.reduce)
@@ -248,7 +264,7 @@ class LaneCopy {
                         "the elements of the tensor have no such reduction");
         }
         map.eachPiece(box, at, [&](BulkPiece piece) {
-            if (piece.global) piece.host = locateBytes(i_, w_, lane_, piece.global, piece.bytes, writes);
+            if (piece.global) piece.host = locateBytes(i_, w_, lane_, piece.global, piece.bytes, box.writes);
             copy_.pieces.push_back(piece);
         });
     }

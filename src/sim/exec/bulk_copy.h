@@ -30,7 +30,8 @@ struct BulkCopy {
     BulkReduction reduce = nullptr;  ///< null: overwrite
     std::uint64_t fill = 0;          ///< for pieces outside of the tensor: so many bytes of this, repeated
     std::uint32_t fillBytes = 1;
-    std::uint32_t bytes = 0;     ///< in shared memory, in all
+    bool roundsToTf32 = false;   ///< toShared: f32 from the tensor
+    std::uint32_t bytes = 0;     ///< in all
     std::uint32_t ranks = 0;     ///< toShared, between: the blocks, a bit each
     std::uint32_t mbarrier = 0;  ///< where the objects are in their blocks' shared memory
     std::uint32_t mbarrierRanks = 0;

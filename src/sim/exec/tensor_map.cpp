@@ -49,6 +49,8 @@ std::uint32_t TensorMap::unitBytes() const {
 bool TensorMap::isWhole() const {
     return magic == kMagic && rank >= 1 && rank <= 5 && element <= Element::tf32Flushed &&
            interleave <= Interleave::bytes32 && swizzle <= Swizzle::bytes128 &&
+           (rank >= 3 || (!im2col && interleave == Interleave::none)) &&
+           std::all_of(box, box + rank, [](std::uint16_t count) { return count <= kMostPixels; }) &&
            std::all_of(elementStrides, elementStrides + rank,
                        [](std::uint8_t stride) { return stride >= 1 && stride <= kMostElementStride; });
 }
@@ -64,11 +66,33 @@ std::uint32_t TensorMap::boxSteps(unsigned dimension) const {
     return (box[dimension] + elementStride(dimension) - 1u) / elementStride(dimension);
 }
 
+/// Of a pixel: elements or, where channels are interleaved, the one slice that a copy has.
+std::uint32_t TensorMap::stepsOfRow() const {
+    if (!im2col) return boxSteps(0);
+    return interleave == Interleave::none ? box[0] : 1;
+}
+
+std::uint64_t TensorMap::rows() const {
+    if (im2col) return box[1];
+    std::uint64_t count = 1;
+    for (unsigned d = 1; d < rank; ++d) count *= boxSteps(d);
+    return count;
+}
+
+/// From one row to the next in shared memory. A row that is narrower than the swizzle leaves a gap: an H200 does so in
+/// columns of images, and the programming guide asks for room for the swizzle's whole width.
+std::uint32_t TensorMap::pitch() const {
+    const std::uint32_t row = stepsOfRow() * unitBytes();
+    if (interleave != Interleave::none || swizzle == Swizzle::none) return row;
+    return std::max(row, 16u << static_cast<unsigned>(swizzle));
+}
+
 std::uint32_t TensorMap::boxBytes() const {
-    if (im2col) return std::uint32_t{box[0]} * box[1] * elementBytes();
-    std::uint32_t count = 1;
-    for (unsigned d = 0; d < rank; ++d) count *= boxSteps(d);
-    return count * unitBytes();
+    return static_cast<std::uint32_t>(rows() * stepsOfRow() * unitBytes());
+}
+
+std::uint64_t TensorMap::sharedBytes() const {
+    return rows() * pitch();
 }
 
 /// Shared memory repeats the pattern of a swizzle: the hardware takes it from the address.
@@ -92,9 +116,24 @@ std::uint64_t TensorMap::fillPattern() const {
     }
 }
 
+bool TensorMap::roundsToTf32() const {
+    return element == Element::tf32 || element == Element::tf32Flushed;
+}
+
+/// As an H200 has it: each is an illegal instruction there.
 std::string_view TensorMap::problemWith(const TensorBox& b) const {
+    constexpr std::int64_t kChannelBytes = 16;
     if (b.dimensions != rank) return "the tensor has another number of dimensions";
     if (b.im2col != (im2col != 0)) return "the tensor map is of the other mode, tile or im2col";
+    if (b.writes && interleave != Interleave::none && b.at[0] < 0)
+        return "a copy to a tensor with interleaved channels begins before its first column";
+    if (!im2col) return {};
+    if (interleave == Interleave::none && std::int64_t{b.at[0]} * elementBytes() % kChannelBytes != 0)
+        return "the column's first channel is at no multiple of 16 bytes";
+    for (unsigned s = 0; s < rank - 2u; ++s) {
+        const std::int32_t at = b.at[firstSpatial() + s];
+        if (at < lower[s] || at > lastPixel(s)) return "the column begins outside of the box of pixels";
+    }
     return {};
 }
 
@@ -114,6 +153,17 @@ std::uint32_t TensorMap::swizzled(std::uint32_t offset) const {
     return offset;
 }
 
+/// Which dimension is W of an image: channels come before it, unless they are interleaved. Slices of those are the last
+/// dimension but one, as an H200 has it.
+unsigned TensorMap::firstSpatial() const {
+    return interleave == Interleave::none ? 1 : 0;
+}
+
+/// Where the box of pixels ends along W, H or D.
+std::int64_t TensorMap::lastPixel(unsigned spatial) const {
+    return std::int64_t{extent[firstSpatial() + spatial]} + upper[spatial];
+}
+
 /// Visits the rows of the box, which are elements along dimension 0, in the order of shared memory: where in the tensor
 /// each begins.
 void TensorMap::eachRow(const TensorBox& b,
@@ -122,33 +172,33 @@ void TensorMap::eachRow(const TensorBox& b,
     for (unsigned d = 0; d < rank; ++d) at[d] = b.at[d];
     if (im2col) {
         // Pixels of the bounding box, W first, then H, D and N, each shifted by the place in the filter.
-        const unsigned spatial = rank - 2u;
+        const unsigned spatial = rank - 2u, first = firstSpatial();
         std::int64_t pixel[5];
         std::copy(at, at + rank, pixel);
         for (std::uint32_t row = 0; row < box[1]; ++row) {
             std::int64_t place[5];
             std::copy(pixel, pixel + rank, place);
-            for (unsigned s = 0; s < spatial; ++s) place[1 + s] += b.offset[s];
+            for (unsigned s = 0; s < spatial; ++s) place[first + s] += b.offset[s];
             visit(place, row);
             for (unsigned s = 0;; ++s) {
                 if (s == spatial) {
-                    ++pixel[rank - 1];
+                    pixel[rank - 1] += elementStrides[rank - 1];
                     break;
                 }
-                pixel[1 + s] += elementStrides[1 + s];
-                const std::int64_t last = std::int64_t{extent[1 + s]} + upper[s];
-                if (pixel[1 + s] <= last) break;
-                pixel[1 + s] = lower[s];
+                std::int64_t& next = pixel[first + s];
+                next += elementStrides[first + s];
+                if (next <= lastPixel(s)) break;
+                next = lower[s];
             }
         }
         return;
     }
     std::uint32_t count[5] = {1, 1, 1, 1, 1}, index[5] = {};
     for (unsigned d = 0; d < rank; ++d) count[d] = boxSteps(d);
-    const std::uint32_t rows = count[1] * count[2] * count[3] * count[4];
-    for (std::uint32_t row = 0; row < rows; ++row) {
+    const std::uint64_t end = rows();
+    for (std::uint64_t row = 0; row < end; ++row) {
         for (unsigned d = 1; d < rank; ++d) at[d] = b.at[d] + std::int64_t{index[d]} * elementStrides[d];
-        visit(at, row);
+        visit(at, static_cast<std::uint32_t>(row));
         for (unsigned d = 1; d < 5 && ++index[d] == count[d]; ++d) index[d] = 0;
     }
 }
@@ -157,7 +207,7 @@ void TensorMap::eachPiece(const TensorBox& b, std::uint32_t to, const std::funct
     constexpr std::uint32_t kChunk = 16, kLine = 128;
     const std::uint32_t unit = unitBytes(), bytes = std::min(unit, kChunk), parts = unit / bytes;
     const std::uint32_t step = im2col ? 1 : elementStride(0);
-    const std::uint32_t count = parts * (im2col ? box[0] : boxSteps(0));
+    const std::uint32_t count = parts * stepsOfRow(), rowPitch = pitch();
     const std::uint32_t together = swizzle == Swizzle::none ? kLine : kChunk;
     eachRow(b, [&](const std::int64_t* at, std::uint32_t row) {
         bool inside = true;
@@ -174,10 +224,10 @@ void TensorMap::eachPiece(const TensorBox& b, std::uint32_t to, const std::funct
             piece = {};
         };
         for (std::uint32_t n = 0; n < count; ++n) {
-            const std::int64_t x = b.at[0] + std::int64_t{n / parts} * step;
+            const std::int64_t x = at[0] + std::int64_t{n / parts} * step;
             const bool isIn = inside && x >= 0 && x <= extent[0];
             const std::uint64_t from = isIn ? global + static_cast<std::uint64_t>(x) * unit + n % parts * bytes : 0;
-            const std::uint32_t shared = to + (row * count + n) * bytes;
+            const std::uint32_t shared = to + row * rowPitch + n * bytes;
             const std::uint32_t place = swizzled(shared);
             const bool follows = piece.bytes && (piece.global != 0) == isIn && place == piece.shared + piece.bytes &&
                                  (!isIn || from == piece.global + piece.bytes) && shared % together != 0 &&

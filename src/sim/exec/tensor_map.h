@@ -11,6 +11,7 @@ namespace bulkhead::sim {
 /// Which part of a tensor is copied: where its box begins, dimension 0 being the one whose elements are neighbours.
 struct TensorBox {
     bool im2col = false;
+    bool writes = false;  ///< to the tensor
     unsigned dimensions = 0;
     std::int32_t at[5] = {};
     std::uint16_t offset[3] = {};  ///< im2col: where in the filter
@@ -52,7 +53,7 @@ struct TensorMap {
     std::uint32_t extent[5] = {};  ///< less one: an extent may be 2^32
     std::uint64_t stride[4] = {};  ///< bytes from one to the next in dimensions 1..
 
-    static constexpr std::uint32_t kBytes = 128, kMostBox = 256, kMostElementStride = 8;
+    static constexpr std::uint32_t kBytes = 128, kMostBox = 256, kMostPixels = 1024, kMostElementStride = 8;
 
     /// Whether its fields are such as maps have: a program may have written anything there.
     bool isWhole() const;
@@ -60,9 +61,11 @@ struct TensorMap {
     /// Of a step along dimension 0: an element or, where channels are interleaved, a slice of them.
     std::uint32_t unitBytes() const;
     ptx::Type elementType() const;
-    std::uint32_t boxBytes() const;   ///< in shared memory
-    std::uint32_t alignment() const;  ///< of it
+    std::uint32_t boxBytes() const;     ///< of what is copied, if sharedBytes() exist
+    std::uint64_t sharedBytes() const;  ///< what it takes there: more where a swizzle is wider than a row
+    std::uint32_t alignment() const;    ///< of it
     std::uint64_t fillPattern() const;
+    bool roundsToTf32() const;  ///< what is loaded, but not what stands for elements outside
     /// Why the box cannot be copied; empty if it can.
     std::string_view problemWith(const TensorBox&) const;
     /// Visits the bytes of a box, at that offset of shared memory. Those outside of the tensor have no global address.
@@ -71,6 +74,11 @@ struct TensorMap {
   private:
     std::uint32_t elementStride(unsigned dimension) const;
     std::uint32_t boxSteps(unsigned dimension) const;
+    std::uint32_t stepsOfRow() const;
+    std::uint64_t rows() const;
+    std::uint32_t pitch() const;
+    unsigned firstSpatial() const;
+    std::int64_t lastPixel(unsigned spatial) const;
     void eachRow(const TensorBox&, const std::function<void(const std::int64_t* at, std::uint32_t row)>&) const;
     std::uint32_t swizzled(std::uint32_t offset) const;
 };
