@@ -162,14 +162,17 @@ void Warp::access(const Instr& i, LaneMask mask) {
 }
 
 Step Warp::awaitPhase(const Instr& i, LaneMask mask) {
-    constexpr std::uint32_t kSuspended = 1000, kLongest = 1'000'000;  // PTX leaves the time to the system
+    // PTX leaves the time to the system. A warp of an H200 gives up after 3.92 us, whatever the instruction asks for.
+    // One whose other lanes are elsewhere does after 0.1 us, or after about as long as it asks for.
+    constexpr std::uint32_t kWhole = 3920, kPart = 100, kLongest = 1'000'000;
     access(i, mask);
     const auto lanes = static_cast<std::uint8_t>(std::popcount(mask));
     if ((mask & ~predicate(i.dst[0])) == 0) return {StepKind::memory, lanes};
     tried_ = &i;
     triedLanes_ = mask;
     const auto first = static_cast<unsigned>(std::countr_zero(mask));
-    const std::uint32_t asked = i.srcCount > 2 ? this->lanes<std::uint32_t>(i.src[2])[first] : kSuspended;
+    if (active_ == live_) return {StepKind::awaitPhase, lanes, kWhole};
+    const std::uint32_t asked = i.srcCount > 2 ? this->lanes<std::uint32_t>(i.src[2])[first] : kPart;
     return {StepKind::awaitPhase, lanes, std::min(asked, kLongest)};
 }
 
