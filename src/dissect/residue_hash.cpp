@@ -428,6 +428,13 @@ std::uint32_t ResidueHash::residue(std::uint64_t offset, const PageLabel& label)
     return static_cast<std::uint32_t>(sum % modulus);
 }
 
+PageLabel ResidueHash::backwards(const PageLabel& label) const {
+    std::uint64_t sum = label.addend;
+    for (const WeightedParity& p : parities) sum += p.weight;
+    const std::uint32_t all = (std::uint32_t{1} << parities.size()) - 1;
+    return {label.groupFlips, label.flips ^ all, static_cast<std::uint32_t>((modulus - sum % modulus) % modulus)};
+}
+
 bool ResidueHash::explains(const Labelled& l, const PageLabel& label) const {
     return groupOf[l.slice] == group(l.address, label) && residueOf[l.slice] == residue(l.address, label);
 }

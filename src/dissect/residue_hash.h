@@ -50,6 +50,9 @@ struct ResidueHash {
     std::uint32_t patternOf(std::uint64_t offset) const;
     std::uint32_t group(std::uint64_t offset, const PageLabel&) const;
     std::uint32_t residue(std::uint64_t offset, const PageLabel&) const;
+    /// With this label residues count backwards: they are those of the other one, negated. As sums of inverted parities
+    /// do so, contention cannot tell which of the two a page has.
+    PageLabel backwards(const PageLabel&) const;
     bool explains(const Labelled&, const PageLabel&) const;
     std::uint32_t slices() const { return modulus << groups.size(); }
 };

@@ -60,12 +60,9 @@ void SliceMapAdoption::takeNumbersOf(const SliceLatencies& known) {
                      fit.leftByNext)});
     if (!fit.clear()) return;
     const Renumbering& how = fit.best;
-    std::uint64_t sum = how.shift;
-    if (how.backwards) {
-        map_.hash.page.flips ^= (std::uint32_t{1} << map_.hash.parities.size()) - 1;
-        for (const WeightedParity& p : map_.hash.parities) sum += map_.hash.modulus - p.weight % map_.hash.modulus;
-    }
-    map_.hash.page.addend = static_cast<std::uint32_t>(sum % map_.hash.modulus);
+    PageLabel& page = map_.hash.page;
+    if (how.backwards) page = map_.hash.backwards(page);
+    page.addend = (page.addend + how.shift) % map_.hash.modulus;
     nameSlices();
     map_.latencies = renumbered(*map_.latencies, how, map_.hash.modulus);
     map_.named = true;

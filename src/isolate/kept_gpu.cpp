@@ -238,6 +238,7 @@ Bytes KeptGpu::freeBytes() const {
 
 /// What programs had that have just ended comes back little by little.
 Bytes KeptGpu::steadyFreeBytes() const {
+    if (gpu_.capabilities().deterministic) return freeBytes();
     constexpr std::chrono::milliseconds kPause(100);
     constexpr int kSteady = 3, kMost = 150;
     Bytes free = freeBytes();
@@ -248,6 +249,28 @@ Bytes KeptGpu::steadyFreeBytes() const {
         free = now;
     }
     return free;
+}
+
+/// Has the keeper give back what it holds, and take up to so many bytes, or all but the reserve, once they are free.
+void KeptGpu::takeAnew(unsigned pagesPerBlock, unsigned skip, Bytes reserve, Bytes most) {
+    ask({{"do", "make"}, {"pages_per_block", kMostPages}, {"skip", 0}, {"bytes", 0}});
+    const Bytes free = steadyFreeBytes();
+    const Bytes wanted = std::min(free > reserve ? free - reserve : 0, most);
+    readState(ask({{"do", "make"}, {"pages_per_block", pagesPerBlock}, {"skip", skip}, {"bytes", wanted}}).body);
+}
+
+/// How many pages to leave out before blocks of most pages, by the first pages that the driver gives. There are few of
+/// them: where it has just had much back, it gives that in another order each time.
+unsigned KeptGpu::firstSkip(walls::Sight& sight, Bytes reserve) {
+    constexpr Bytes kFirstPages = 128;
+    takeAnew(1, 0, reserve, kFirstPages * dissect::kPageBytes);
+    if (blocks_ < 2) return 0;
+    walls::PagePool pool(gpu_, walls::PagePool::Blocks{dissect::kPageBytes, blocks_ * dissect::kPageBytes});
+    pool.append(importAll("show", blocks_));
+    pool.clear();
+    const dissect::Mask inPage = sight.sideMask(pool.base());
+    const auto seen = walls::seeBlocks(inPage, sight.sidesOfPages(pool.base(), pool.pages(), inPage), kMostPages);
+    return seen ? seen->skip : 0;
 }
 
 /// Beside tenants of an earlier keeper nothing can be timed, and what that one knew is still true.
@@ -274,21 +297,19 @@ void KeptGpu::look(Bytes reserve, const dissect::MapFile* map) {
     walls::Survey survey;
     survey.topology = sight.topology();
     if (!sight.sides()) throw Error("the L2 of {} has one side: its memory is kept by nobody", gpu_.name());
-    // What an earlier look may have left with the keeper is free as well.
-    ask({{"do", "make"}, {"pages_per_block", kMostPages}, {"skip", 0}, {"bytes", 0}});
-    const Bytes free = steadyFreeBytes();
-    const Bytes wanted = free > reserve ? free - reserve : 0;
+    unsigned pages = kMostPages, skip = firstSkip(sight, reserve);
     std::optional<dissect::Mask> inPage;
     // The largest blocks whose pages lie as a parity says. Some pages may have to be left out, so that they begin where
     // its blocks do.
-    unsigned pages = kMostPages, skip = 0;
     for (int attempt = 0; attempt < 10; ++attempt) {
-        readState(ask({{"do", "make"}, {"pages_per_block", pages}, {"skip", skip}, {"bytes", wanted}}).body);
+        takeAnew(pages, skip, reserve);
         const Bytes blockBytes = pages * dissect::kPageBytes;
-        if (blocks_ < 2) throw Error("{} has {} MB of memory free: too little for walls", gpu_.name(), free >> 20);
+        if (blocks_ < 2)
+            throw Error("{} has {} MB of memory free: too little for walls", gpu_.name(), freeBytes() >> 20);
         // Blocks of a kind that run out end everybody's row.
         if (map != nullptr && pages > 1 && blocks_ < kLeastOfKind * walls::SliceLayout::kinds(*map->form)) {
             pages /= 2;
+            skip %= pages;
             continue;
         }
         walls::PagePool pool(gpu_, walls::PagePool::Blocks{blockBytes, blocks_ * blockBytes});

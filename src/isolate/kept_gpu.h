@@ -12,6 +12,10 @@ namespace bulkhead::dissect {
 struct MapFile;
 }
 
+namespace bulkhead::walls {
+class Sight;
+}
+
 namespace bulkhead::isolate {
 
 /// Starts a process that outlives this one; what it has to say goes to a file. Throws Error.
@@ -68,6 +72,8 @@ class KeptGpu final : public walls::BlockSource {
     bool recall(Bytes reserve, const dissect::MapFile*);
     Bytes freeBytes() const;
     Bytes steadyFreeBytes() const;
+    void takeAnew(unsigned pagesPerBlock, unsigned skip, Bytes reserve, Bytes most = ~Bytes{0});
+    unsigned firstSkip(walls::Sight&, Bytes reserve);
     void label(const std::vector<std::optional<dissect::PageLabel>>&) const;
     driver::CUmemGenericAllocationHandle import(const OwnDescriptor&) const;
     std::vector<driver::CUmemGenericAllocationHandle> importAll(const char* request, std::size_t count) const;

@@ -150,8 +150,11 @@ SliceSight::Blocks SliceSight::blocks(unsigned pagesPerBlock, const std::vector<
     if (static_cast<double>(count) < kMost * static_cast<double>(known.size()))
         throw Error("the slices of {} of {} blocks of {}'s memory were found: is it too busy?", count, known.size(),
                     gpu_.name());
+    letIndexRise(seen.survey, seen.labels);
     for (const auto& label : seen.labels)
         if (label) seen.survey.inverted = invertedByEither(seen.survey.inverted, *label);
+    // Whoever joins lays rows out by it: what cannot be laid out is told now.
+    SliceLayout(seen.survey.hash, seen.survey.inBlock, seen.survey.inverted, {0}, dissect::kPageBytes);
     return seen;
 }
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "dissect/map_file.h"
+#include "dissect/slice_latencies.h"
 #include "walls/slice_layout.h"
 
 namespace bulkhead::walls {
@@ -51,6 +52,20 @@ SliceSurvey slicesFrom(const json& text, const std::string& where, unsigned page
 }
 
 }  // namespace
+
+void letIndexRise(SliceSurvey& slices, std::vector<std::optional<dissect::PageLabel>>& labelsOfBlocks) {
+    const std::uint32_t modulus = slices.hash.modulus;
+    if (slices.inBlock.size() < 2 || SliceLayout::kinds(slices.hash) < 3) return;
+    const auto step = static_cast<std::uint32_t>((std::uint64_t{1} << slices.hash.parities.size()) % modulus);
+    if (slices.inBlock[1].addend != modulus - step) return;
+    for (dissect::PageLabel& place : slices.inBlock) place.addend = (modulus - place.addend) % modulus;
+    for (auto& label : labelsOfBlocks)
+        if (label) label = slices.hash.backwards(*label);
+    constexpr dissect::Renumbering kBackwards{0, true};
+    const std::vector<L2Region> before = slices.regionOfSlice;
+    for (std::uint32_t slice = 0; slice < before.size(); ++slice)
+        slices.regionOfSlice[kBackwards.of(slice, modulus)] = before[slice];
+}
 
 json labelJson(const dissect::PageLabel& label) {
     return {label.groupFlips, label.flips, label.addend};

@@ -42,6 +42,10 @@ struct Survey {
     static Survey fromJson(const nlohmann::json&, const std::string& where);
 };
 
+/// Numbers slices the other way round where their index falls from each page of a block to the next. Rows of memory
+/// follow a rising one, and a map may have been made either way: timing cannot tell.
+void letIndexRise(SliceSurvey&, std::vector<std::optional<dissect::PageLabel>>& labelsOfBlocks);
+
 nlohmann::json labelJson(const dissect::PageLabel&);
 dissect::PageLabel labelFrom(const nlohmann::json&);
 

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "walls/page_pool.h"
+#include "walls/survey.h"
 
 namespace bulkhead::walls {
 namespace {
@@ -242,6 +243,44 @@ TEST(SliceLayouts, RowsGrowByBlocks) {
         PageLabel other;
         other.addend = (layout.kindAt(count) + 1) % modulus;
         EXPECT_THROW(layout.append(other), Error) << "a block of another kind";
+    }
+}
+
+TEST(SliceLayouts, SlicesThatAreNumberedBackwardsAreTurnedRound) {
+    Random random(8);
+    const ResidueHash hash = indexModulo(random, 47, 10, 1, 8);
+    SliceSurvey rising;
+    rising.hash = hash;
+    for (unsigned slice = 0; slice < hash.slices(); ++slice)
+        rising.regionOfSlice.push_back(dissect::kL2Regions[random.below(dissect::kL2Regions.size())]);
+    for (std::uint32_t page = 0; page < 4; ++page) rising.inBlock.push_back({page & 1, 5 * page, (page << 10) % 47});
+    std::vector<std::optional<PageLabel>> labels(6);
+    for (std::size_t block = 0; block < labels.size(); ++block)
+        if (block != 2) labels[block] = PageLabel{1, static_cast<std::uint32_t>(random.below(1024)), 7};
+
+    // A slice has the negative number, so the sum at any offset is the negative one.
+    SliceSurvey falling = rising;
+    auto fallingLabels = labels;
+    for (PageLabel& place : falling.inBlock) place.addend = (47 - place.addend) % 47;
+    for (auto& label : fallingLabels)
+        if (label) {
+            const std::uint32_t wanted = 47 - hash.residue(0, *label);
+            label->flips ^= 1023;
+            label->addend = 0;
+            label->addend = (wanted + 47 - hash.residue(0, *label)) % 47;
+        }
+    for (std::uint32_t slice = 0; slice < hash.slices(); ++slice)
+        falling.regionOfSlice[slice / 47 * 47 + (47 - slice % 47) % 47] = rising.regionOfSlice[slice];
+    EXPECT_THROW(SliceLayout(hash, falling.inBlock, {}, {0}, kRow), Error);
+
+    for (SliceSurvey* survey : {&rising, &falling}) {
+        auto& ofBlocks = survey == &rising ? labels : fallingLabels;
+        const auto inBlock = rising.inBlock;
+        letIndexRise(*survey, ofBlocks);
+        EXPECT_EQ(survey->inBlock, inBlock);
+        EXPECT_EQ(survey->regionOfSlice, rising.regionOfSlice);
+        EXPECT_EQ(ofBlocks, labels);
+        EXPECT_NO_THROW(SliceLayout(hash, survey->inBlock, {}, {0}, kRow));
     }
 }
 
