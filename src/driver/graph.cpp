@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace bulkhead::driver {
 namespace {
@@ -223,8 +224,7 @@ std::shared_ptr<CUgraph_st> cloneGraph(const CUgraph_st& original, bool visible,
             counterpart[node.get()]->dependents.push_back(counterpart.at(dependent));
     }
     copy->conditions = original.conditions;
-    copy->objects = original.objects;
-    for (const auto& [object, count] : copy->objects) object->references += count;
+    takeObjects(*copy, original);
     return copy;
 }
 
@@ -262,6 +262,12 @@ void releaseObject(CUuserObject object, std::uint64_t count) {
     forget(object);
     state().userObjects.erase(object);
     runHostFunction([&] { last->destroy(last->data); });
+}
+
+void takeObjects(CUgraph_st& graph, const CUgraph_st& from) {
+    const auto before = std::exchange(graph.objects, from.objects);
+    for (const auto& [object, count] : graph.objects) object->references += count;
+    for (const auto& [object, count] : before) releaseObject(object, count);
 }
 
 namespace simulated {

@@ -165,6 +165,8 @@ void forEachNode(const CUgraph_st& graph, Visit&& visit) {
 }
 bool hasMemoryNodes(const CUgraph_st&);
 void releaseObject(CUuserObject, std::uint64_t count);
+/// Has a graph hold what another one holds, and nothing else.
+void takeObjects(CUgraph_st&, const CUgraph_st& from);
 
 // What nodes do (graph_nodes.cpp). Each checks what the program gave.
 KernelWork kernelOf(const CUDA_KERNEL_NODE_PARAMS&, const CUlaunchAttributes* keep = nullptr);

@@ -178,6 +178,7 @@ class Update {
 
     static void apply(CUgraph_st& now, const CUgraph_st& wanted) {
         for (std::size_t i = 0; i < now.nodes.size(); ++i) apply(now.nodes[i]->operation, wanted.nodes[i]->operation);
+        takeObjects(now, wanted);
     }
 
   private:

@@ -552,6 +552,29 @@ TEST_F(Graphs, userObjectsLiveAsLongAsGraphsHoldThem) {
     EXPECT_EQ(api.cuUserObjectRelease(object, 1), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(Graphs, anUpdateTakesTheUserObjectsOver) {
+    int gone[2] = {};
+    CUgraph graphs[2];
+    for (int i = 0; i < 2; ++i) {
+        CUuserObject object = nullptr;
+        graphs[i] = graph();
+        ASSERT_EQ(api.cuUserObjectCreate(
+                      &object, &gone[i], [](void* data) { ++*static_cast<int*>(data); }, 1, 1),
+                  CUDA_SUCCESS);
+        ASSERT_EQ(api.cuGraphRetainUserObject(graphs[i], object, 1, 1), CUDA_SUCCESS);
+    }
+    const CUgraphExec exec = instantiate(graphs[0]);
+    ASSERT_EQ(api.cuGraphDestroy(graphs[0]), CUDA_SUCCESS);
+    EXPECT_EQ(gone[0], 0);
+    CUgraphExecUpdateResultInfo result = {};
+    ASSERT_EQ(api.cuGraphExecUpdate_v2(exec, graphs[1], &result), CUDA_SUCCESS);
+    EXPECT_EQ(gone[0], 1);
+    ASSERT_EQ(api.cuGraphDestroy(graphs[1]), CUDA_SUCCESS);
+    EXPECT_EQ(gone[1], 0);
+    ASSERT_EQ(api.cuGraphExecDestroy(exec), CUDA_SUCCESS);
+    EXPECT_EQ(gone[1], 1);
+}
+
 TEST_F(Graphs, aDrawingNamesNodesAndEdges) {
     TemporaryDirectory folder;
     const CUgraph g = graph();
