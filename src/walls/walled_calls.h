@@ -3,7 +3,9 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "walls/context_registry.h"
@@ -21,6 +23,14 @@ void enterLibraryCalls(driver::DriverApi&);
 void enterMemoryCalls(driver::DriverApi&);
 void enterCopyCalls(driver::DriverApi&);
 void enterStreamCalls(driver::DriverApi&);
+void enterGraphCalls(driver::DriverApi&);
+
+/// A copy of boxes is one of rectangles, one after the other, in a stream of the driver behind.
+void copyBox(WalledContext&, const driver::CUDA_MEMCPY3D&, driver::CUstream);
+/// What of a launch's attributes the driver behind is told. Hints that have no meaning behind walls are left out.
+/// Throws Failure where the launch would be another one without.
+std::vector<driver::CUlaunchAttribute> attributesBehind(const WalledContext&,
+                                                        std::span<const driver::CUlaunchAttribute> given);
 
 /// Throws Failure where no context inside walls is current in this thread, or it was destroyed.
 std::shared_ptr<WalledContext> currentContext();

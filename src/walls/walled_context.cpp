@@ -90,6 +90,7 @@ void WalledContext::reset() {
 void WalledContext::clear() {
     gather();
     inner_.cuStreamSynchronize(default_);
+    graphs_.clear();
     for (const auto& [address, allocation] : allocations_) release(allocation, address);
     allocations_.clear();
     mapped_.forget();

@@ -16,6 +16,7 @@
 #include "walls/color_space.h"
 #include "walls/green_place.h"
 #include "walls/mapped_memory.h"
+#include "walls/walled_graphs.h"
 #include "walls/walls.h"
 
 namespace bulkhead::walls {
@@ -25,6 +26,11 @@ struct Failure {
     driver::CUresult code;
     std::string why;
 };
+
+/// Of the handles that CUDA has for it.
+bool isDefaultStream(driver::CUstream);
+/// What CU_LAUNCH_PARAM_BUFFER_POINTER and _SIZE say among a launch's extra arguments.
+std::span<const std::uint8_t> packedArguments(void** extra);
 
 /// A context inside walls, as a partition context has it: it does what the calls of the walled driver ask for, inside
 /// the walls, by calls of the driver behind it. Throws Failure.
@@ -62,6 +68,8 @@ class WalledContext {
     bool isClosed() const { return closed_; }
     int sms() const;
     int allSms() const { return allSms_; }
+    /// Whether blocks look for work where they find themselves.
+    bool hasPersistentBlocks() const { return hasComputeWall() && !placedByDriver(); }
     /// Of a block's shared memory, by blocks that look for work: a word, and what dynamic shared memory is aligned to.
     int sharedBytesTaken() const { return hasPersistentBlocks() ? 16 : 0; }
     bool placedByDriver() const { return place_ != nullptr; }
@@ -92,8 +100,9 @@ class WalledContext {
     // Memory: walled_memory.cpp.
     driver::CUdeviceptr allocate(Bytes);
     MappedMemory& mapped() { return mapped_; }
-    /// Where there is no memory wall.
     driver::CUdeviceptr allocateManaged(Bytes, unsigned flags);
+    /// Whether it is managed memory behind a memory wall.
+    bool isManaged(driver::CUdeviceptr) const;
     void free(driver::CUdeviceptr);
     /// Whether nobody else can say anything of this address.
     bool isTranslated(driver::CUdeviceptr address) const { return space_ && space_->contains(address); }
@@ -122,6 +131,8 @@ class WalledContext {
     void fill(driver::CUdeviceptr, std::size_t pitch, unsigned value, unsigned elementBytes, std::size_t width,
               std::size_t height, driver::CUstream);
 
+    WalledGraphs& graphs() { return graphs_; }
+
     // Streams: walled_streams.cpp.
     /// The stream that a handle of the program's means, ready for more work: what CUDA's default stream waits for, and
     /// what waits for it, is ordered. The default stream is our own.
@@ -134,6 +145,8 @@ class WalledContext {
     void synchronize(driver::CUstream);
 
   private:
+    friend class WalledGraphs;
+
     std::shared_mutex open_;  ///< taken before the other one
     std::recursive_mutex mutex_;
     struct Parameter {
@@ -164,7 +177,8 @@ class WalledContext {
     };
     struct Allocation {
         Bytes bytes = 0;
-        std::optional<ColoredHeap::Range> range;  ///< of a translated one
+        std::optional<ColoredHeap::Range> range = {};  ///< of a translated one
+        bool onHost = false;                           ///< not of the share
     };
 
     void check(driver::CUresult, const char* what) const;
@@ -178,6 +192,8 @@ class WalledContext {
     unsigned placesOf(Function&, driver::CUfunction, const Shape&, bool* fewerThanFit) const;
     unsigned fillTurn(Function&, driver::CUfunction, const Shape&, ptx::PersistentLaunch&);
     void endTurn(const ptx::PersistentLaunch&);
+    /// Of a launch that is captured: what it counts by is its graph's.
+    void fillCapturedTurn(const Function&, ptx::PersistentLaunch&, driver::CUstream);
     void takeTurn(driver::CUstream);
     void makeStaging();
     /// Whether bytes that follow each other in the window do so in real memory.
@@ -189,7 +205,6 @@ class WalledContext {
     void expectLeft(Bytes) const;
     driver::CUdeviceptr allocatePages(Bytes);
     bool hasComputeWall() const { return !walls_.sms.empty(); }
-    bool hasPersistentBlocks() const { return hasComputeWall() && !placedByDriver(); }
     driver::CUstream makeStream(int priority) const;
     void wait(driver::CUstream later, driver::CUstream earlier);
     void gather();
@@ -225,6 +240,7 @@ class WalledContext {
 
     std::map<driver::CUdeviceptr, Allocation> allocations_;
     MappedMemory mapped_{*this};
+    WalledGraphs graphs_{*this};
     Bytes used_ = 0;
 };
 

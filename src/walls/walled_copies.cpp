@@ -20,19 +20,24 @@ constexpr driver::CUmemorytype kHost = 1, kDevice = 2;
 /// Plain memory for a part of a stream's work.
 class Staging {
   public:
+    /// Of work that is captured: memory of its graph's.
+    Staging(const driver::DriverApi& api, CUdeviceptr captured) : api_(api), address_(captured) {}
     Staging(const driver::DriverApi& api, driver::CUmemoryPool pool, std::size_t bytes, CUstream stream)
-        : api_(api), stream_(stream) {
+        : api_(api), pool_(pool), stream_(stream) {
         const driver::CUresult result = api_.cuMemAllocFromPoolAsync(&address_, bytes, pool, stream_);
         if (result != driver::CUDA_SUCCESS) throw Failure{result, "no memory to copy by way of"};
     }
-    ~Staging() { api_.cuMemFreeAsync(address_, stream_); }
+    ~Staging() {
+        if (pool_ != nullptr) api_.cuMemFreeAsync(address_, stream_);
+    }
     Staging(const Staging&) = delete;
     Staging& operator=(const Staging&) = delete;
     CUdeviceptr address() const { return address_; }
 
   private:
     const driver::DriverApi& api_;
-    CUstream stream_;
+    driver::CUmemoryPool pool_ = nullptr;
+    CUstream stream_ = nullptr;
     CUdeviceptr address_ = 0;
 };
 
@@ -131,7 +136,8 @@ void WalledContext::copy(const End& to, const End& from, std::size_t width, std:
     }
     // Pieces of a row, or of as many rows as fit.
     const std::size_t piece = std::min(width, kStagedBytes), rows = std::min(height, kStagedBytes / piece);
-    const Staging staging(inner_, staging_, piece * rows, stream);
+    const Staging staging = graphs_.isCaptured(stream) ? Staging(inner_, graphs_.memoryFor(stream, piece * rows))
+                                                       : Staging(inner_, staging_, piece * rows, stream);
     const End staged{staging.address(), nullptr, piece};
     for (std::size_t y = 0; y < height; y += rows)
         for (std::size_t x = 0; x < width; x += piece) {

@@ -86,25 +86,22 @@ void copyRectangle(WalledContext& walled, const Copy& c, std::size_t toRow, std:
     walled.copy(
         endOf(walled, c.dstMemoryType, c.dstHost, c.dstDevice, toRow * c.dstPitch + c.dstXInBytes, c.dstPitch),
         endOf(walled, c.srcMemoryType, c.srcHost, c.srcDevice, fromRow * c.srcPitch + c.srcXInBytes, c.srcPitch),
-        c.WidthInBytes, c.Height, walled.enter(stream));
+        c.WidthInBytes, c.Height, stream);
 }
 
 CUresult memcpy2DAsync(const CUDA_MEMCPY2D* c, CUstream stream) {
     return inside([&](WalledContext& walled) {
         requireOutput(c);
-        copyRectangle(walled, *c, c->dstY, c->srcY, stream);
+        copyRectangle(walled, *c, c->dstY, c->srcY, walled.enter(stream));
     });
 }
 CUresult memcpy2D(const CUDA_MEMCPY2D* c) {
     return finished(memcpy2DAsync(c, nullptr));
 }
-/// A copy of boxes is one of rectangles, one after the other.
 CUresult memcpy3DAsync(const CUDA_MEMCPY3D* c, CUstream stream) {
     return inside([&](WalledContext& walled) {
         requireOutput(c);
-        for (std::size_t z = 0; z < c->Depth; ++z)
-            copyRectangle(walled, *c, c->dstY + (c->dstZ + z) * c->dstHeight, c->srcY + (c->srcZ + z) * c->srcHeight,
-                          stream);
+        copyBox(walled, *c, walled.enter(stream));
     });
 }
 CUresult memcpy3D(const CUDA_MEMCPY3D* c) {
@@ -124,9 +121,16 @@ template <class T>
 CUresult memsetAsync(CUdeviceptr to, T value, std::size_t count, CUstream stream) {
     return fill(to, 0, value, sizeof(T), count, 1, stream);
 }
+/// Memory that the host has as well is filled when the call returns.
+CUresult filled(CUdeviceptr to, CUresult begun) {
+    if (begun != CUDA_SUCCESS) return begun;
+    bool seenByHost = false;
+    const CUresult asked = inside([&](WalledContext& walled) { seenByHost = anywhere(walled, to).host != nullptr; });
+    return asked == CUDA_SUCCESS && seenByHost ? finished(begun) : asked;
+}
 template <class T>
 CUresult memset1D(CUdeviceptr to, T value, std::size_t count) {
-    return fill(to, 0, value, sizeof(T), count, 1, nullptr);
+    return filled(to, fill(to, 0, value, sizeof(T), count, 1, nullptr));
 }
 template <class T>
 CUresult memset2DAsync(CUdeviceptr to, std::size_t pitch, T value, std::size_t width, std::size_t height,
@@ -135,10 +139,15 @@ CUresult memset2DAsync(CUdeviceptr to, std::size_t pitch, T value, std::size_t w
 }
 template <class T>
 CUresult memset2D(CUdeviceptr to, std::size_t pitch, T value, std::size_t width, std::size_t height) {
-    return fill(to, pitch, value, sizeof(T), width, height, nullptr);
+    return filled(to, fill(to, pitch, value, sizeof(T), width, height, nullptr));
 }
 
 }  // namespace
+
+void copyBox(WalledContext& walled, const CUDA_MEMCPY3D& c, CUstream stream) {
+    for (std::size_t z = 0; z < c.Depth; ++z)
+        copyRectangle(walled, c, c.dstY + (c.dstZ + z) * c.dstHeight, c.srcY + (c.srcZ + z) * c.srcHeight, stream);
+}
 
 void enterCopyCalls(DriverApi& api) {
     api.cuMemcpy = memcpyAny;

@@ -26,16 +26,13 @@ bool isRefused(const WalledContext& walled, DeviceAttribute attribute) {
     using A = DeviceAttribute;
     switch (attribute) {
         case A::cooperativeLaunch:
+        case A::clusterLaunch:
             return !walled.placedByDriver();
         case A::cooperativeMultiDevice:
-        case A::clusterLaunch:
         case A::tensorMaps:
         case A::multicast:
         case A::ipcEvents:
             return true;
-        case A::managedMemory:
-        case A::concurrentManagedAccess:
-            return walled.hasMemoryWall();
         case A::pageableMemoryAccess:
         case A::pageableUsesHostTables:
         case A::posixHandles:

@@ -33,6 +33,7 @@ DriverApi makeTable() {
     enterMemoryCalls(api);
     enterCopyCalls(api);
     enterStreamCalls(api);
+    enterGraphCalls(api);
     return api;
 }
 

@@ -57,6 +57,16 @@ std::string whyNotLoaded(const std::string& ptx) {
 
 }  // namespace
 
+std::span<const std::uint8_t> packedArguments(void** extra) {
+    const std::uint8_t* bytes = nullptr;
+    std::size_t count = 0;
+    for (void** entry = extra; entry != nullptr && *entry != nullptr; entry += 2) {
+        if (reinterpret_cast<std::uintptr_t>(entry[0]) == 1) bytes = static_cast<const std::uint8_t*>(entry[1]);
+        if (reinterpret_cast<std::uintptr_t>(entry[0]) == 2) count = *static_cast<const std::size_t*>(entry[1]);
+    }
+    return {bytes, bytes == nullptr ? 0 : count};
+}
+
 std::string WalledContext::ptxOf(const void* image) const {
     const std::span<const std::uint8_t> bytes = driver::Fatbin::bytesAt(image);
     if (bytes.empty()) {
@@ -240,6 +250,15 @@ void WalledContext::endTurn(const ptx::PersistentLaunch& launch) {
     turnUsed_ = (4 * words + 15) / 16 * 16;
 }
 
+/// Nobody knows what runs before it, so its turn is cleared by the graph itself.
+void WalledContext::fillCapturedTurn(const Function& function, ptx::PersistentLaunch& launch, CUstream stream) {
+    const std::size_t words = PersistentQueue::kPlaced + PersistentQueue::kMaxSms;
+    launch.turn = launch.before = graphs_.memoryFor(stream, 4 * words);
+    launch.clear = 0;
+    if (function.usesSlots) launch.slots = graphs_.memoryFor(stream, 4 * PersistentQueue::kSlots);
+    check(inner_.cuMemsetD32Async(launch.turn, 0, words, stream), "cannot clear a queue of blocks");
+}
+
 /// Launches of one tenant run one after the other: where the first fills the walls, blocks of the second would find
 /// room outside alone.
 void WalledContext::takeTurn(CUstream stream) {
@@ -284,28 +303,28 @@ void WalledContext::launch(CUfunction handle, const Shape& shape, CUstream strea
     allowShared(function, handle, shape);
     ptx::PersistentLaunch added;
     const unsigned row = fillTurn(function, handle, shape, added);
-    takeTurn(stream);
+    const bool isCaptured = graphs_.isCaptured(stream);
+    if (isCaptured) {
+        graphs_.takeTurn(stream);
+        fillCapturedTurn(function, added, stream);
+    } else {
+        takeTurn(stream);
+    }
     if (parameters != nullptr || function.own == 0) {
         std::vector<void*> all(parameters, parameters + function.own);
         all.push_back(&added);
         check(inner_.cuLaunchKernel(handle, row, 1, 1, block.x, block.y, block.z, shape.sharedBytes, stream, all.data(),
                                     nullptr),
               "");
-        endTurn(added);
+        if (!isCaptured) endTurn(added);
         return;
     }
-    // CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE.
-    const void* given = nullptr;
-    std::size_t givenBytes = 0;
-    for (void** entry = extra; entry != nullptr && *entry != nullptr; entry += 2) {
-        if (reinterpret_cast<std::uintptr_t>(entry[0]) == 1) given = entry[1];
-        if (reinterpret_cast<std::uintptr_t>(entry[0]) == 2) givenBytes = *static_cast<std::size_t*>(entry[1]);
-    }
+    const std::span<const std::uint8_t> given = packedArguments(extra);
     const Parameter& last = function.parameters[function.own - 1];
-    if (given == nullptr || givenBytes < last.offset + last.bytes)
+    if (given.size() < last.offset + last.bytes)
         throw Failure{driver::CUDA_ERROR_INVALID_VALUE, "parameters of " + function.name + " are missing"};
     std::vector<std::uint8_t> buffer(function.parameters.back().offset + function.parameters.back().bytes);
-    std::memcpy(buffer.data(), given, std::min(givenBytes, buffer.size()));
+    std::memcpy(buffer.data(), given.data(), std::min(given.size(), buffer.size()));
     std::memcpy(buffer.data() + function.parameters.back().offset, &added, sizeof added);
     std::size_t bytes = buffer.size();
     void* packed[] = {reinterpret_cast<void*>(std::uintptr_t{1}), buffer.data(),
@@ -313,7 +332,7 @@ void WalledContext::launch(CUfunction handle, const Shape& shape, CUstream strea
     check(
         inner_.cuLaunchKernel(handle, row, 1, 1, block.x, block.y, block.z, shape.sharedBytes, stream, nullptr, packed),
         "");
-    endTurn(added);
+    if (!isCaptured) endTurn(added);
 }
 
 SmSet WalledContext::smsUsed() const {

@@ -18,16 +18,34 @@ void WalledContext::expectLeft(Bytes bytes) const {
                                                                     bytes, walls_.memory - used_, walls_.memory)};
 }
 
-/// It moves between GPU and host as it is used, and has no color.
+/// It moves between GPU and host as it is used, and has no color. So behind a memory wall it stays at the host, where
+/// kernels reach it as they reach pinned memory.
 CUdeviceptr WalledContext::allocateManaged(Bytes bytes, unsigned flags) {
-    expectLeft(bytes);
     CUdeviceptr address = 0;
+    if (hasMemoryWall()) {
+        constexpr unsigned kPortable = 1, kMapped = 2, kGlobal = 1, kHost = 2;
+        if (bytes == 0 || (flags != kGlobal && flags != kHost))
+            throw Failure{driver::CUDA_ERROR_INVALID_VALUE, "no such managed memory"};
+        void* host = nullptr;
+        check(inner_.cuMemHostAlloc(&host, bytes, kPortable | kMapped), "");
+        check(inner_.cuMemHostGetDevicePointer(&address, host, 0), "");
+        if (address != reinterpret_cast<CUdeviceptr>(host)) {
+            inner_.cuMemFreeHost(host);
+            throw Failure{driver::CUDA_ERROR_NOT_SUPPORTED, "the GPU has other addresses for the host's memory"};
+        }
+        allocations_.emplace(address, Allocation{.bytes = bytes, .onHost = true});
+        return address;
+    }
+    expectLeft(bytes);
     check(inner_.cuMemAllocManaged(&address, bytes, flags), "");
-    Allocation allocation;
-    allocation.bytes = bytes;
-    allocations_.emplace(address, allocation);
+    allocations_.emplace(address, Allocation{.bytes = bytes});
     used_ += bytes;
     return address;
+}
+
+bool WalledContext::isManaged(CUdeviceptr address) const {
+    auto found = allocations_.upper_bound(address);
+    return found != allocations_.begin() && address - (--found)->first < found->second.bytes && found->second.onHost;
 }
 
 CUdeviceptr WalledContext::allocate(Bytes bytes) {
@@ -70,13 +88,15 @@ void WalledContext::free(CUdeviceptr address) {
     const auto found = allocations_.find(address);
     if (found == allocations_.end())
         throw Failure{driver::CUDA_ERROR_INVALID_VALUE, fmt::format("nothing was allocated at 0x{:x}", address)};
-    used_ -= found->second.bytes;
+    if (!found->second.onHost) used_ -= found->second.bytes;
     release(found->second, address);
     allocations_.erase(found);
 }
 
 void WalledContext::release(const Allocation& allocation, CUdeviceptr address) {
-    if (space_) {
+    if (allocation.onHost) {
+        inner_.cuMemFreeHost(reinterpret_cast<void*>(address));
+    } else if (space_) {
         space_->heap.free(*allocation.range);
     } else {
         inner_.cuMemFree(address);

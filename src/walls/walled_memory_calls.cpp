@@ -29,11 +29,20 @@ CUresult memAllocPitch(CUdeviceptr* address, std::size_t* pitch, std::size_t wid
         *address = walled.allocate(bytes);
     });
 }
-CUresult memAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream) {
-    return memAlloc(address, bytes);
+/// Memory of the share has its place when it is asked for, not when a graph runs.
+void expectNoCapture(WalledContext& walled, CUstream stream) {
+    if (!isDefaultStream(stream) && walled.graphs().isCaptured(stream))
+        throw Failure{CUDA_ERROR_NOT_SUPPORTED, "graphs inside walls allocate and free no memory"};
 }
-CUresult memAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemoryPool, CUstream) {
-    return memAlloc(address, bytes);
+CUresult memAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
+    return inside([&](WalledContext& walled) {
+        requireOutput(address);
+        expectNoCapture(walled, stream);
+        *address = walled.allocate(bytes);
+    });
+}
+CUresult memAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, CUmemoryPool, CUstream stream) {
+    return memAllocAsync(address, bytes, stream);
 }
 /// Nobody may still be using it.
 CUresult memFree(CUdeviceptr address) {
@@ -43,8 +52,9 @@ CUresult memFree(CUdeviceptr address) {
         walled.free(address);
     });
 }
-CUresult memFreeAsync(CUdeviceptr address, CUstream) {
-    return memFree(address);
+CUresult memFreeAsync(CUdeviceptr address, CUstream stream) {
+    const CUresult allowed = inside([&](WalledContext& walled) { expectNoCapture(walled, stream); });
+    return allowed == CUDA_SUCCESS ? memFree(address) : allowed;
 }
 CUresult memGetAddressRange(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) {
     return inside([&](WalledContext& walled) {
@@ -117,14 +127,14 @@ CUresult memSetAccess(CUdeviceptr address, std::size_t bytes, const CUmemAccessD
     });
 }
 
-/// Calls by which memory would come from elsewhere than the share, or would have no color.
-template <auto member, bool (WalledContext::*refuses)() const>
+/// Calls by which memory would come from elsewhere than the share.
+template <auto member>
 struct Unlimited;
-template <class... Parameters, CUresult (*DriverApi::*member)(Parameters...), bool (WalledContext::*refuses)() const>
-struct Unlimited<member, refuses> {
+template <class... Parameters, CUresult (*DriverApi::*member)(Parameters...)>
+struct Unlimited<member> {
     static CUresult call(Parameters... parameters) {
         return waitingInside([&](WalledContext& walled) {
-            if ((walled.*refuses)())
+            if (walled.limitsMemory())
                 throw Failure{CUDA_ERROR_NOT_SUPPORTED, "memory that is not of the share cannot be had inside walls"};
             const auto behindIt = walled.inner().*member;
             check(behindIt ? behindIt(behind(walled, parameters)...) : CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
@@ -133,18 +143,43 @@ struct Unlimited<member, refuses> {
 };
 template <auto... members>
 void passOnUnlimited(DriverApi& api) {
-    ((api.*members = Unlimited<members, &WalledContext::limitsMemory>::call), ...);
+    ((api.*members = Unlimited<members>::call), ...);
 }
+/// The address among the arguments of advice.
+template <class... Others>
+CUdeviceptr addressIn(CUdeviceptr address, Others...) {
+    return address;
+}
+template <class... Others>
+CUdeviceptr addressIn(CUstream, CUdeviceptr address, Others...) {
+    return address;
+}
+/// Advice of where managed memory should be: behind a memory wall it stays where it is.
+template <auto member>
+struct Advice;
+template <class... Parameters, CUresult (*DriverApi::*member)(Parameters...)>
+struct Advice<member> {
+    static CUresult call(Parameters... parameters) {
+        return waitingInside([&](WalledContext& walled) {
+            if (walled.hasMemoryWall()) {
+                const auto held = walled.lock();
+                if (!walled.isManaged(addressIn(parameters...)))
+                    throw Failure{CUDA_ERROR_INVALID_VALUE, "memory that is not managed"};
+                return;
+            }
+            const auto behindIt = walled.inner().*member;
+            check(behindIt ? behindIt(behind(walled, parameters)...) : CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER);
+        });
+    }
+};
 template <auto... members>
-void passOnUncolored(DriverApi& api) {
-    ((api.*members = Unlimited<members, &WalledContext::hasMemoryWall>::call), ...);
+void passOnAdvice(DriverApi& api) {
+    ((api.*members = Advice<members>::call), ...);
 }
 
 CUresult memAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned flags) {
     return inside([&](WalledContext& walled) {
         requireOutput(address);
-        if (walled.hasMemoryWall())
-            throw Failure{CUDA_ERROR_NOT_SUPPORTED, "managed memory has no color, so it cannot be had inside walls"};
         *address = walled.allocateManaged(bytes, flags);
     });
 }
@@ -161,6 +196,8 @@ CUresult pointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevice
         if (!walled.isTranslated(address)) {
             check(walled.inner().cuPointerGetAttribute(data, attribute, address));
             if (asked == PointerAttribute::context) answer(data, walled.handle());
+            if (asked == PointerAttribute::memoryType && walled.isManaged(address)) answer(data, kDeviceMemory);
+            if (asked == PointerAttribute::isManaged && walled.isManaged(address)) answer(data, 1);
             return;
         }
         const auto range = walled.allocationAt(address);
@@ -212,8 +249,8 @@ void enterMemoryCalls(DriverApi& api) {
            &DriverApi::cuMemPoolGetAttribute, &DriverApi::cuMemPoolSetAttribute, &DriverApi::cuMemPoolTrimTo>(api);
     api.cuMemGetAllocationGranularity = memGetAllocationGranularity;
     api.cuMemAllocManaged = memAllocManaged;
-    passOnUncolored<&DriverApi::cuMemAdvise, &DriverApi::cuMemAdvise_v2, &DriverApi::cuMemPrefetchAsync,
-                    &DriverApi::cuMemPrefetchAsync_v2, &DriverApi::cuStreamAttachMemAsync>(api);
+    passOnAdvice<&DriverApi::cuMemAdvise, &DriverApi::cuMemAdvise_v2, &DriverApi::cuMemPrefetchAsync,
+                 &DriverApi::cuMemPrefetchAsync_v2, &DriverApi::cuStreamAttachMemAsync>(api);
     api.cuMemAddressReserve = memAddressReserve;
     api.cuMemAddressFree = memAddressFree;
     api.cuMemCreate = memCreate;

@@ -72,6 +72,16 @@ CUresult funcSetAttribute(CUfunction function, CUfunction_attribute attribute, i
         check(walled.inner().cuFuncSetAttribute(function, attribute, value));
     });
 }
+/// Asks the driver behind of a launch with clusters, in a stream of the place.
+template <class Ask>
+CUresult ofPlace(WalledContext& walled, const CUlaunchConfig* config, Ask&& ask) {
+    requireOutput(config);
+    if (!walled.placedByDriver())
+        throw Failure{CUDA_ERROR_NOT_SUPPORTED, "there are no clusters where blocks place themselves"};
+    CUlaunchConfig behindIt = *config;
+    behindIt.hStream = walled.enter(config->hStream);
+    return ask(behindIt);
+}
 /// A grid that fills the share.
 CUresult occupancyMaxPotentialBlockSizeWithFlags(int* gridBlocks, int* blockThreads, CUfunction function,
                                                  CUoccupancyB2DSize dynamicBytesOf, std::size_t dynamicBytes, int limit,
@@ -89,6 +99,22 @@ CUresult occupancyMaxPotentialBlockSize(int* gridBlocks, int* blockThreads, CUfu
                                                    limit, 0);
 }
 
+/// As the place has room for.
+CUresult occupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config) {
+    return inside([&](WalledContext& walled) {
+        check(ofPlace(walled, config, [&](const CUlaunchConfig& c) {
+            return walled.inner().cuOccupancyMaxActiveClusters(clusters, function, &c);
+        }));
+    });
+}
+CUresult occupancyMaxPotentialClusterSize(int* blocks, CUfunction function, const CUlaunchConfig* config) {
+    return inside([&](WalledContext& walled) {
+        check(ofPlace(walled, config, [&](const CUlaunchConfig& c) {
+            return walled.inner().cuOccupancyMaxPotentialClusterSize(blocks, function, &c);
+        }));
+    });
+}
+
 // Launches.
 
 CUresult launchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
@@ -98,44 +124,6 @@ CUresult launchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsig
         const WalledContext::Shape shape{{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes};
         walled.launch(function, shape, walled.enter(stream), parameters, extra);
     });
-}
-
-/// What of a launch's attributes the driver behind is told. Hints that have no meaning behind walls are left out.
-/// Throws Failure where the launch would be another one without.
-std::vector<CUlaunchAttribute> attributesBehind(const WalledContext& walled, std::span<const CUlaunchAttribute> given) {
-    std::vector<CUlaunchAttribute> kept;
-    for (const CUlaunchAttribute& attribute : given) {
-        switch (static_cast<LaunchAttribute>(attribute.id)) {
-            case LaunchAttribute::ignore:
-            case LaunchAttribute::accessPolicyWindow:  // of addresses that are others behind a memory wall
-            case LaunchAttribute::clusterScheduling:
-            case LaunchAttribute::preferredClusterDimension:
-            case LaunchAttribute::nvlinkScheduling:
-                break;
-            case LaunchAttribute::cooperative:
-                if (attribute.value.cooperative == 0) break;
-                if (!walled.placedByDriver())
-                    throw Failure{CUDA_ERROR_NOT_SUPPORTED, "grids do not synchronise where blocks place themselves"};
-                kept.push_back(attribute);
-                break;
-            case LaunchAttribute::clusterDimension:
-                if (const auto& d = attribute.value.clusterDim; d.x * d.y * d.z > 1)
-                    throw Failure{CUDA_ERROR_NOT_SUPPORTED, "launches inside walls have no clusters"};
-                break;
-            case LaunchAttribute::synchronizationPolicy:
-            case LaunchAttribute::programmaticSerialization:
-            case LaunchAttribute::priority:
-            case LaunchAttribute::memorySyncDomainMap:
-            case LaunchAttribute::memorySyncDomain:
-            case LaunchAttribute::sharedCarveout:
-                if (walled.placedByDriver()) kept.push_back(attribute);
-                break;
-            default:
-                throw Failure{CUDA_ERROR_NOT_SUPPORTED,
-                              fmt::format("launches inside walls have no attribute {}", attribute.id)};
-        }
-    }
-    return kept;
 }
 
 CUresult launchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
@@ -160,12 +148,51 @@ CUresult launchCooperativeKernel(CUfunction function, unsigned gridX, unsigned g
 
 }  // namespace
 
+std::vector<CUlaunchAttribute> attributesBehind(const WalledContext& walled, std::span<const CUlaunchAttribute> given) {
+    std::vector<CUlaunchAttribute> kept;
+    for (const CUlaunchAttribute& attribute : given) {
+        switch (static_cast<LaunchAttribute>(attribute.id)) {
+            case LaunchAttribute::ignore:
+            case LaunchAttribute::accessPolicyWindow:  // of addresses that are others behind a memory wall
+            case LaunchAttribute::nvlinkScheduling:
+                break;
+            case LaunchAttribute::cooperative:
+                if (attribute.value.cooperative == 0) break;
+                if (!walled.placedByDriver())
+                    throw Failure{CUDA_ERROR_NOT_SUPPORTED, "grids do not synchronise where blocks place themselves"};
+                kept.push_back(attribute);
+                break;
+            case LaunchAttribute::clusterDimension:
+                if (const auto& d = attribute.value.clusterDim; d.x * d.y * d.z > 1 && !walled.placedByDriver())
+                    throw Failure{CUDA_ERROR_NOT_SUPPORTED, "there are no clusters where blocks place themselves"};
+                if (walled.placedByDriver()) kept.push_back(attribute);
+                break;
+            case LaunchAttribute::clusterScheduling:
+            case LaunchAttribute::preferredClusterDimension:
+            case LaunchAttribute::synchronizationPolicy:
+            case LaunchAttribute::programmaticSerialization:
+            case LaunchAttribute::priority:
+            case LaunchAttribute::memorySyncDomainMap:
+            case LaunchAttribute::memorySyncDomain:
+            case LaunchAttribute::sharedCarveout:
+                if (walled.placedByDriver()) kept.push_back(attribute);
+                break;
+            default:
+                throw Failure{CUDA_ERROR_NOT_SUPPORTED,
+                              fmt::format("launches inside walls have no attribute {}", attribute.id)};
+        }
+    }
+    return kept;
+}
+
 void enterModuleCalls(DriverApi& api) {
     passOn<&DriverApi::cuModuleGetGlobal, &DriverApi::cuFuncSetCacheConfig, &DriverApi::cuFuncSetSharedMemConfig,
            &DriverApi::cuFuncGetModule, &DriverApi::cuFuncGetName, &DriverApi::cuFuncIsLoaded, &DriverApi::cuFuncLoad,
            &DriverApi::cuOccupancyMaxActiveBlocksPerMultiprocessor,
            &DriverApi::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
            &DriverApi::cuOccupancyAvailableDynamicSMemPerBlock>(api);
+    api.cuOccupancyMaxActiveClusters = occupancyMaxActiveClusters;
+    api.cuOccupancyMaxPotentialClusterSize = occupancyMaxPotentialClusterSize;
     api.cuModuleLoad = moduleLoad;
     api.cuModuleLoadData = moduleLoadData;
     api.cuModuleLoadDataEx = moduleLoadDataEx;

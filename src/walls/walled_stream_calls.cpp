@@ -1,7 +1,5 @@
 // Streams and events of a tenant.
 
-#include <utility>
-
 #include "walls/walled_calls.h"
 
 namespace bulkhead::walls {
@@ -36,21 +34,6 @@ CUresult streamGetFlags(CUstream stream, unsigned* flags) {
         *flags = walled.flagsOf(stream);
     });
 }
-CUresult streamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
-    return inside([&](WalledContext&) {
-        requireOutput(status);
-        *status = 0;
-    });
-}
-
-/// Nothing is captured inside walls, so the mode is remembered and forbids nothing.
-CUresult threadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-    return call([&] {
-        requireOutput(mode);
-        thread_local CUstreamCaptureMode modeOfThread = 0;
-        std::swap(*mode, modeOfThread);
-    });
-}
 
 }  // namespace
 
@@ -66,8 +49,6 @@ void enterStreamCalls(DriverApi& api) {
     api.cuStreamSynchronize = streamSynchronize;
     api.cuStreamGetCtx = streamGetCtx;
     api.cuStreamGetFlags = streamGetFlags;
-    api.cuStreamIsCapturing = streamIsCapturing;
-    api.cuThreadExchangeStreamCaptureMode = threadExchangeStreamCaptureMode;
 }
 
 }  // namespace bulkhead::walls

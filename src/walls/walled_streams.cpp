@@ -13,11 +13,11 @@ namespace {
 
 constexpr unsigned kNonBlocking = 1;  ///< CU_STREAM_NON_BLOCKING
 
-bool isDefault(CUstream stream) {
+}  // namespace
+
+bool isDefaultStream(CUstream stream) {
     return stream == nullptr || stream == driver::kLegacyStream || stream == driver::kPerThreadStream;
 }
-
-}  // namespace
 
 bool WalledContext::Stream::blocks() const {
     return (flags & kNonBlocking) == 0;
@@ -30,8 +30,11 @@ void WalledContext::wait(CUstream later, CUstream earlier) {
 }
 
 CUstream WalledContext::enter(CUstream handle) {
-    if (isDefault(handle)) {
+    if (isDefaultStream(handle)) {
         for (auto& [stream, state] : streams_) {
+            if (state.blocks() && graphs_.isCaptured(stream))
+                throw Failure{driver::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+                              "the default stream waits for one that captures"};
             if (!state.blocks() || state.seenByDefault == state.work) continue;
             wait(default_, stream);
             state.seenByDefault = state.work;
@@ -41,6 +44,7 @@ CUstream WalledContext::enter(CUstream handle) {
     }
     const auto found = streams_.find(handle);
     if (found == streams_.end()) throw Failure{driver::CUDA_ERROR_INVALID_HANDLE, "no such stream inside the walls"};
+    if (graphs_.isCaptured(handle)) return handle;
     Stream& state = found->second;
     if (state.blocks() && state.defaultSeen != defaultWork_) {
         wait(handle, default_);
@@ -68,6 +72,7 @@ CUstream WalledContext::createStream(unsigned flags, int priority) {
 void WalledContext::destroyStream(CUstream handle) {
     const auto found = streams_.find(handle);
     if (found == streams_.end()) throw Failure{driver::CUDA_ERROR_INVALID_HANDLE, "no such stream inside the walls"};
+    graphs_.leave(handle);
     // Others still have to wait for what it holds.
     if (lastLaunch_ == handle || found->second.seenByDefault != found->second.work) wait(default_, handle);
     if (lastLaunch_ == handle) lastLaunch_ = default_;
@@ -76,7 +81,7 @@ void WalledContext::destroyStream(CUstream handle) {
 }
 
 unsigned WalledContext::flagsOf(CUstream handle) const {
-    if (isDefault(handle)) return 0;
+    if (isDefaultStream(handle)) return 0;
     const auto found = streams_.find(handle);
     if (found == streams_.end()) throw Failure{driver::CUDA_ERROR_INVALID_HANDLE, "no such stream inside the walls"};
     return found->second.flags;
@@ -85,6 +90,7 @@ unsigned WalledContext::flagsOf(CUstream handle) const {
 /// Makes the default stream wait for all the others.
 void WalledContext::gather() {
     for (auto& [stream, state] : streams_) {
+        if (graphs_.isCaptured(stream)) continue;
         if (state.seenByDefault != state.work) wait(default_, stream);
         state.seenByDefault = state.work;
     }
@@ -107,6 +113,8 @@ void WalledContext::synchronize() {
     CUstream real = nullptr;
     {
         const auto held = lock();
+        if (graphs_.areCapturing())
+            throw Failure{driver::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "nothing waits for a stream that captures"};
         gather();
         real = default_;
     }

@@ -126,6 +126,68 @@ TEST_P(LaunchAttributes, WhatWouldChangeALaunchIsRefused) {
     EXPECT_EQ(api.cuLaunchKernelEx(&config, meet, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 
+/// Each block hands its number to the other one of its cluster, which writes it down.
+constexpr const char* kExchangePtx = R"(
+.version 7.8
+.target sm_90
+.address_size 64
+.visible .entry exchange(.param .u64 seen)
+{
+	.reg .b32 %r<6>;
+	.reg .b64 %rd<3>;
+	.shared .align 4 .u32 word;
+	ld.param.u64 %rd1, [seen];
+	mov.u32 %r1, %ctaid.x;
+	mov.u32 %r2, %cluster_ctarank;
+	xor.b32 %r2, %r2, 1;
+	mov.u32 %r3, word;
+	mapa.shared::cluster.u32 %r4, %r3, %r2;
+	st.shared::cluster.u32 [%r4], %r1;
+	barrier.cluster.arrive;
+	barrier.cluster.wait;
+	ld.shared.u32 %r5, [word];
+	mul.wide.u32 %rd2, %r1, 4;
+	add.u64 %rd1, %rd1, %rd2;
+	st.global.u32 [%rd1], %r5;
+	ret;
+}
+)";
+
+TEST(ClustersInsideWalls, RunWhereTheDriverPlacesThem) {
+    gpu::Gpu gpu = gpu::Gpu::open("sim:h200");
+    WalledGpuOptions options;
+    options.coloring = Coloring::sides;
+    options.placement = BlockPlacement::driver;
+    options.memory = 16_MiB;
+    WalledGpu walled(gpu, options);
+    const SmSet inside = setOf(walled, {0, 1, 2, 3});
+    PartitionContext tenant = walled.enclose({inside, {0}, 4_MiB});
+    tenant.context().makeCurrent();
+    const DriverApi& api = walledDriver();
+    CUmodule module = nullptr;
+    CUfunction exchange = nullptr;
+    ASSERT_EQ(api.cuModuleLoadData(&module, kExchangePtx), CUDA_SUCCESS) << lastError();
+    ASSERT_EQ(api.cuModuleGetFunction(&exchange, module, "exchange"), CUDA_SUCCESS) << lastError();
+
+    constexpr unsigned kBlocks = 64;
+    auto seen = tenant.context().array(std::vector<std::uint32_t>(kBlocks, 99));
+    CUdeviceptr address = seen.address();
+    void* parameters[] = {&address};
+    CUlaunchAttribute pairs = {};
+    pairs.id = static_cast<CUlaunchAttributeID>(LaunchAttribute::clusterDimension);
+    pairs.value.clusterDim = {2, 1, 1};
+    const CUlaunchConfig config = {kBlocks, 1, 1, 1, 1, 1, 0, nullptr, &pairs, 1};
+    int clusters = 0, perSm = 0;
+    ASSERT_EQ(api.cuOccupancyMaxActiveClusters(&clusters, exchange, &config), CUDA_SUCCESS) << lastError();
+    ASSERT_EQ(api.cuOccupancyMaxActiveBlocksPerMultiprocessor(&perSm, exchange, 1, 0), CUDA_SUCCESS) << lastError();
+    EXPECT_GT(clusters, 0);
+    EXPECT_LE(2 * clusters, 4 * perSm) << "as many as the partition has room for, not the GPU";
+    ASSERT_EQ(api.cuLaunchKernelEx(&config, exchange, parameters, nullptr), CUDA_SUCCESS) << lastError();
+    const std::vector<std::uint32_t> found = seen.download();
+    for (unsigned block = 0; block < kBlocks; ++block) EXPECT_EQ(found[block], block ^ 1) << block;
+    EXPECT_EQ(tenant.strayBlocks(), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Placements, LaunchAttributes, testing::Values(BlockPlacement::blocks, BlockPlacement::driver),
                          [](const auto& info) { return info.param == BlockPlacement::driver ? "driver" : "blocks"; });
 

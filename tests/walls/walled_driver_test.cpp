@@ -110,26 +110,8 @@ TEST_F(WalledDriver, MakesNoOtherContext) {
     EXPECT_EQ(green, nullptr);
 }
 
-TEST_F(WalledDriver, HasNoGraphs) {
-    CUgraph graph = nullptr;
-    CUgraphExec exec = nullptr;
-    CUstreamCaptureMode mode = 2;
-    CUstreamCaptureStatus status = 9;
-    EXPECT_EQ(api.cuGraphCreate(&graph, 0), CUDA_ERROR_NOT_SUPPORTED);
-    EXPECT_EQ(lastError(), "cuGraphCreate is not supported inside walls");
-    EXPECT_EQ(api.cuStreamBeginCapture(nullptr, 0), CUDA_ERROR_NOT_SUPPORTED);
-    EXPECT_EQ(api.cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_ERROR_NOT_SUPPORTED);
-    EXPECT_EQ(api.cuGraphLaunch(exec, nullptr), CUDA_ERROR_NOT_SUPPORTED);
-    EXPECT_EQ(graph, nullptr);
-    // What a runtime asks before it loads code is answered.
-    EXPECT_EQ(api.cuThreadExchangeStreamCaptureMode(&mode), CUDA_SUCCESS);
-    EXPECT_EQ(mode, 0);
-    EXPECT_EQ(api.cuStreamIsCapturing(nullptr, &status), CUDA_SUCCESS);
-    EXPECT_EQ(status, 0);
-}
-
 TEST_F(WalledDriver, ShowsOneDeviceOfTheSizeOfTheShare) {
-    int count = 0, sms = 0, cooperative = 1, managed = 1;
+    int count = 0, sms = 0, cooperative = 1;
     CUdevice first = -1, second = -1;
     ASSERT_EQ(api.cuDeviceGetCount(&count), CUDA_SUCCESS);
     EXPECT_EQ(count, 1);
@@ -144,9 +126,6 @@ TEST_F(WalledDriver, ShowsOneDeviceOfTheSizeOfTheShare) {
     ASSERT_EQ(api.cuDeviceGetAttribute(&cooperative, static_cast<int>(DeviceAttribute::cooperativeLaunch), first),
               CUDA_SUCCESS);
     EXPECT_EQ(cooperative, 0);
-    ASSERT_EQ(api.cuDeviceGetAttribute(&managed, static_cast<int>(DeviceAttribute::managedMemory), first),
-              CUDA_SUCCESS);
-    EXPECT_EQ(managed, 0);
     std::size_t bytes = 0;
     ASSERT_EQ(api.cuDeviceTotalMem(&bytes, first), CUDA_SUCCESS);
     EXPECT_EQ(bytes, 256_MiB);
@@ -169,7 +148,6 @@ TEST_F(WalledDriver, HasNoContextOnAnotherDevice) {
 
 TEST_F(WalledDriver, TakesNoMemoryBesideTheShare) {
     CUdeviceptr address = 0;
-    EXPECT_EQ(api.cuMemAllocManaged(&address, 4096, 1), CUDA_ERROR_NOT_SUPPORTED);
     EXPECT_EQ(api.cuMemAlloc(&address, 257_MiB), CUDA_ERROR_OUT_OF_MEMORY);
     constexpr CUlimit kHeapBytes = 2;
     EXPECT_EQ(api.cuCtxSetLimit(kHeapBytes, 1_GiB), CUDA_ERROR_NOT_SUPPORTED);
@@ -178,6 +156,42 @@ TEST_F(WalledDriver, TakesNoMemoryBesideTheShare) {
               CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(api.cuMemAllocPitch(&address, &pitch, ~std::size_t{0}, 1, 4), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(address, 0u);
+}
+
+TEST_F(WalledDriver, ManagedMemoryStaysAtTheHost) {
+    constexpr unsigned kGlobal = 1;
+    constexpr int kIsManaged = 8, kMemoryType = 2;
+    std::size_t before = 0, after = 0, total = 0;
+    ASSERT_EQ(api.cuMemGetInfo(&before, &total), CUDA_SUCCESS);
+    CUdeviceptr address = 0;
+    ASSERT_EQ(api.cuMemAllocManaged(&address, 64 << 10, kGlobal), CUDA_SUCCESS) << lastError();
+    ASSERT_EQ(api.cuMemGetInfo(&after, &total), CUDA_SUCCESS);
+    EXPECT_EQ(after, before) << "it is not of the share";
+    for (const CUdeviceptr within : {address, address + 1000}) {
+        int managed = 0;
+        unsigned type = 0;
+        ASSERT_EQ(api.cuPointerGetAttribute(&managed, kIsManaged, within), CUDA_SUCCESS) << lastError();
+        EXPECT_EQ(managed, 1);
+        ASSERT_EQ(api.cuPointerGetAttribute(&type, kMemoryType, within), CUDA_SUCCESS) << lastError();
+        EXPECT_EQ(type, 2u);  // CU_MEMORYTYPE_DEVICE, as CUDA says of it
+    }
+    // Host, kernel and copies see the same words.
+    auto* words = reinterpret_cast<volatile std::uint32_t*>(address);
+    words[1] = 4;
+    EXPECT_EQ(read(address + 4), 4u);
+    lateWrite(nullptr, address, 7);
+    ASSERT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS) << lastError();
+    EXPECT_EQ(words[0], 7u);
+    ASSERT_EQ(api.cuMemsetD32(address + 8, 9, 1), CUDA_SUCCESS) << lastError();
+    EXPECT_EQ(words[2], 9u);
+    const CUdeviceptr other = allocate(4096);
+    EXPECT_EQ(api.cuMemPrefetchAsync(address, 4096, device, nullptr), CUDA_SUCCESS) << lastError();
+    EXPECT_EQ(api.cuMemPrefetchAsync(other, 4096, device, nullptr), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(api.cuMemFree(address), CUDA_SUCCESS) << lastError();
+    EXPECT_EQ(api.cuMemFree(address), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(api.cuMemAllocManaged(&address, 4096, 0), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(api.cuMemAllocManaged(&address, 0, kGlobal), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(tenant.strayBlocks(), 0u);
 }
 
 TEST_F(WalledDriver, ResettingTheDeviceGivesTheShareBackAndKeepsTheWalls) {
