@@ -140,8 +140,11 @@ void putUpGate(const std::string& folder) {
 void askForPtx() {
     const fs::path libraries = libraryFolder();
     for (const fs::path& sdk : {libraries / "sdk", libraries / "../sdk"})
-        if (const fs::path assembler = sdk / "toolkit/bin/ptxas"; fs::exists(assembler))
-            set("TRITON_PTXAS_PATH", fs::canonical(assembler).string());
+        if (const fs::path assembler = sdk / "assembler"; fs::exists(assembler / "bin/ptxas")) {
+            set("TRITON_PTXAS_PATH", fs::canonical(assembler / "bin/ptxas").string());
+            // Where JAX looks before it looks among its wheels.
+            if (environment("CUDA_ROOT").empty()) set("CUDA_ROOT", fs::canonical(assembler).string());
+        }
     set("CUPY_COMPILE_WITH_PTX", "1");
 }
 

@@ -1,5 +1,5 @@
-// What clang and Triton call to assemble PTX: `ptxas [options] --output-file OUT IN`. The PTX itself is what our driver
-// runs and NVIDIA's compiles when it is loaded, so it is passed on as it is.
+// What clang, Triton and XLA call to assemble PTX: `ptxas [options] --output-file OUT IN`. The PTX itself is what our
+// driver runs and NVIDIA's compiles when it is loaded, so it is passed on as it is.
 
 #include <fmt/format.h>
 
@@ -13,8 +13,10 @@
 
 namespace {
 
-/// Triton makes the PTX that this version knows: drivers of CUDA 12.8 and newer load it.
-constexpr const char* kVersion = "bulkhead: PTX is passed on to the driver\nCuda compilation tools, release 12.8\n";
+/// Triton and XLA make the PTX that this version knows: drivers of CUDA 12.8 and newer load it. Triton reads the number
+/// after "release", XLA that after "V".
+constexpr const char* kVersion =
+    "bulkhead: PTX is passed on to the driver\nCuda compilation tools, release 12.8, V12.8.93\n";
 
 void copyThrough(int count, char** arguments) {
     std::string input, output;
@@ -34,7 +36,8 @@ void copyThrough(int count, char** arguments) {
         }
     }
     if (input.empty() || output.empty()) throw bulkhead::Error("usage: ptxas [options] --output-file OUT IN");
-    bulkhead::writeFile(output, bulkhead::readFile(input));
+    // Whoever loads it as an image does not say where it ends.
+    bulkhead::writeFile(output, bulkhead::readFile(input) + '\0');
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""A product, a softmax and a sort that XLA compiles, against NumPy."""
+"""A product, a softmax, a sort, a running sum and a gradient that XLA compiles, against NumPy."""
 
 import os
 
@@ -13,4 +13,7 @@ right = bool(numpy.allclose(jax.jit(jnp.dot)(a, b), a @ b, atol=1e-1))
 powers = numpy.exp(a - a.max(1, keepdims=True))
 right &= bool(numpy.allclose(jax.nn.softmax(a, 1), powers / powers.sum(1, keepdims=True), atol=1e-6))
 right &= bool((numpy.asarray(jnp.sort(a.ravel())) == numpy.sort(a.ravel())).all())
-print("right" if right else "wrong", getattr(jax.devices()[0], "core_count", 0), "product, softmax and sort", sep="; ")
+right &= bool(numpy.allclose(jnp.cumsum(a.ravel()), numpy.cumsum(a.ravel()), atol=1e-2))
+slope = jax.grad(lambda x: (jnp.tanh(x) ** 2).sum())(a)
+right &= bool(numpy.allclose(slope, 2 * numpy.tanh(a) * (1 - numpy.tanh(a) ** 2), atol=1e-5))
+print("right" if right else "wrong", getattr(jax.devices()[0], "core_count", 0), "product, softmax, sort, running sum and gradient", sep="; ")
