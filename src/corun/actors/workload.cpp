@@ -68,7 +68,7 @@ class Workload final : public Actor {
         const double runs = std::ceil(kAheadSeconds / std::max(secondsOfARun_, 1e-9));
         depth_ = runsByItself_ ? static_cast<unsigned>(std::clamp(runs, double{kFewest}, double{kMost})) : kFewest;
         completed_ = 0;
-        keepBusy();
+        putIn();
         if (!runsByItself_) return;
         stop_ = false;
         thread_ = std::thread([this] { loop(); });
@@ -84,6 +84,12 @@ class Workload final : public Actor {
         return {};
     }
     void keepBusy() override {
+        if (!runsByItself_) putIn();
+    }
+    std::uint64_t completed() override { return completed_; }
+
+  private:
+    void putIn() {
         while (!pending_.empty() && pending_.front()->passed()) {
             pending_.pop_front();
             ++completed_;
@@ -93,9 +99,6 @@ class Workload final : public Actor {
             pending_.push_back(std::make_unique<Marker>(context_, stream_));
         }
     }
-    std::uint64_t completed() override { return completed_; }
-
-  private:
     void pause(double seconds) {
         if (seconds <= 0) return;
         if (!pauses_) pauses_ = context_.load(kApplicationsPtx);
@@ -113,7 +116,7 @@ class Workload final : public Actor {
     void loop() {
         try {
             while (!stop_) {
-                keepBusy();
+                putIn();
                 std::this_thread::sleep_for(std::chrono::microseconds(50));
             }
         } catch (const std::exception& e) {

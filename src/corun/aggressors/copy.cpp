@@ -67,17 +67,13 @@ class Copies final : public Actor {
     void start(double) override {
         begun_ = 0;
         since_ = context_.now();
-        keepBusy();
+        putIn();
         if (!runsByItself_) return;
         stop_ = false;
         thread_ = std::thread([this] { loop(); });
     }
     void keepBusy() override {
-        while (!pending_.empty() && pending_.front()->passed()) pending_.pop_front();
-        for (; pending_.size() < kAhead; ++begun_) {
-            copy();
-            pending_.push_back(std::make_unique<Marker>(context_, stream_));
-        }
+        if (!runsByItself_) putIn();
     }
     ActorReport stop() override {
         stop_ = true;
@@ -93,6 +89,13 @@ class Copies final : public Actor {
     }
 
   private:
+    void putIn() {
+        while (!pending_.empty() && pending_.front()->passed()) pending_.pop_front();
+        for (; pending_.size() < kAhead; ++begun_) {
+            copy();
+            pending_.push_back(std::make_unique<Marker>(context_, stream_));
+        }
+    }
     void copy() {
         context_.makeCurrent();
         if (direction_ == Direction::in) {
@@ -106,7 +109,7 @@ class Copies final : public Actor {
     void loop() {
         try {
             while (!stop_) {
-                keepBusy();
+                putIn();
                 std::this_thread::sleep_for(kPause);
             }
         } catch (const std::exception& e) {
