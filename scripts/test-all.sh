@@ -46,7 +46,7 @@ short_tests=(
     'sim\.(Dram|L1|L2|PersistentBlocks|Pipeline|Coalescer|AddressTranslation|SharedCache|PhysicalMemory|VictimTagArray|CacheTags)'
     'sim\.(Windows|ThreadTeam|SharedBanks|Occupancy|EventQueue|ClockDomain|MshrFile|Interference|Smmt|Spinning|ContextMemory|Constant)'
     'walls\.(ColoredHeaps|SliceLayouts|NoWalledDriver)'
-    'experiment\.' 'compare\.(Verdicts|ResultFolders)' 'isolate\.(HostileLeases|LeaseMarks|DefaultFolder|Leases|Partitions|Plan)\.'
+    'experiment\.' 'serve\.' 'compare\.(Verdicts|ResultFolders)' 'isolate\.(HostileLeases|LeaseMarks|DefaultFolder|Leases|Partitions|Plan)\.'
 )
 # g++ knows an attribute in nlohmann's ordered_map that clang does not, so that objects of tests, by g++, and libraries, by
 # clang, free it by different sizes. Leaks are looked for nowhere: it takes seconds a process.
@@ -59,7 +59,7 @@ one_of() {
 }
 
 test_under_address() {
-    build_sanitized address "${address_tests[@]/#/test_}" fuzzers && run_tests address "$@"
+    build_sanitized address "${address_tests[@]/#/test_}" server_alone fuzzers && run_tests address "$@"
 }
 
 test_under_threads() {
