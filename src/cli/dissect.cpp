@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
+#include "dissect/summary.h"
 #include "report/report.h"
 
 namespace bulkhead::cli {
@@ -28,19 +29,6 @@ struct DissectOptions {
     std::size_t addresses = 1000;
     bool unknownAddresses = false;
 };
-
-std::string valueText(const Value& value) {
-    if (const auto* n = std::get_if<std::int64_t>(&value)) return std::to_string(*n);
-    if (const auto* d = std::get_if<double>(&value)) return fmt::format("{:.4g}", *d);
-    if (const auto* s = std::get_if<std::string>(&value)) return *s;
-    if (const auto* b = std::get_if<bool>(&value)) return *b ? "yes" : "no";
-    return "undecided";
-}
-
-/// Of a number; what is undecided has none.
-std::string unitOf(const dissect::Finding& f) {
-    return std::holds_alternative<std::monostate>(f.value) ? "" : f.unit;
-}
 
 /// Tells each step on standard error as it happens: results go to standard output, alone.
 class Narrator final : public dissect::Listener {
@@ -71,9 +59,7 @@ class Narrator final : public dissect::Listener {
     }
     void found(const dissect::Finding& f) override {
         clear();
-        if (!quiet_)
-            fmt::print(stderr, "  {}: {}{}{}  ({})\n", f.name, valueText(f.value), unitOf(f).empty() ? "" : " ",
-                       unitOf(f), f.evidence);
+        if (!quiet_) fmt::print(stderr, "  {}: {}  ({})\n", f.name, dissect::valueAndUnit(f), f.evidence);
     }
 
   private:
@@ -94,31 +80,6 @@ class Narrator final : public dissect::Listener {
     TimeLeft timeLeft_, sinceStreamed_;
     EveryMinute minute_;
 };
-
-Result summary(const std::string& gpu, const std::vector<dissect::Finding>& findings) {
-    Result r;
-    r.title = "Measurements of " + gpu;
-    r.columns = {{"property", ""}, {"value", ""}, {"unit", ""}, {"confidence", ""}};
-    for (const dissect::Finding& f : findings)
-        r.add({f.name, valueText(f.value), unitOf(f), fmt::format("{:.3f}", f.confidence)});
-    std::size_t decided = 0;
-    std::vector<std::string> undecided, shape;
-    for (const dissect::Finding& f : findings) {
-        if (std::holds_alternative<std::monostate>(f.value)) {
-            undecided.push_back(f.name);
-            continue;
-        }
-        ++decided;
-        if (f.name == "L2 slices" || f.name == "L2 sets" || f.name == "L2 ways" || f.name == "DRAM banks")
-            shape.push_back(fmt::format("{} {}", valueText(f.value), f.name));
-    }
-    r.question = fmt::format("How does {} map addresses to its caches and memory?", gpu);
-    r.answer = fmt::format("{} of {} properties were told by timing", decided, findings.size());
-    r.answer += shape.empty() ? "." : fmt::format(": {}.", fmt::join(shape, ", "));
-    r.reading = "confidence goes from 0, undecided, to 1.";
-    if (!undecided.empty()) r.caveats.push_back(fmt::format("Undecided: {}.", fmt::join(undecided, ", ")));
-    return r;
-}
 
 Result::Provenance provenance(const DissectOptions& o) {
     Result::Provenance p;
@@ -155,7 +116,7 @@ std::string fileName(const Result& figure) {
 /// A table of findings, then the figures.
 std::vector<Result> resultsOf(const std::string& gpu, const dissect::Dissection& found,
                               const Result::Provenance& from) {
-    std::vector<Result> results = {summary(gpu, found.findings)};
+    std::vector<Result> results = {dissect::summaryOf(gpu, found.findings)};
     results.front().provenance = from;
     results.insert(results.end(), found.figures.begin(), found.figures.end());
     return results;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,8 @@
 #include "cli/result_stream.h"
 #include "cli/show.h"
 #include "cli/verbs.h"
+#include "dissect/map_file.h"
+#include "dissect/summary.h"
 #include "gpu/gpu_name.h"
 #include "report/chapters.h"
 #include "report/derived_answer.h"
@@ -58,10 +61,24 @@ struct Judged {
     }
 };
 
+/// Those of a file; of a map, what it tells and the figures beside it.
+std::vector<Result> resultsOf(const std::string& file) {
+    const nlohmann::json json = readJson(file);
+    if (!json.is_object() || !json.contains("map")) return report::resultsIn(json, file);
+    std::vector<Result> results = dissect::resultsOf(dissect::mapFileFromJson(json, file));
+    if (!json.contains("figures")) return results;
+    const auto known = [&](const Result& figure) {
+        return std::any_of(results.begin(), results.end(), [&](const Result& r) { return r.title == figure.title; });
+    };
+    for (Result& figure : report::resultsIn(json, file))
+        if (!known(figure)) results.push_back(std::move(figure));
+    return results;
+}
+
 Judged readResults(const std::vector<std::string>& files, bool superseded) {
     Judged judged;
     for (const std::string& file : files)
-        for (Result& result : report::resultsIn(readJson(file), file))
+        for (Result& result : resultsOf(file))
             if (!reproduce::isVerdict(result)) judged.results.push_back(std::move(result));
     if (!superseded) {
         const std::size_t all = judged.results.size();
@@ -114,11 +131,10 @@ double noiseOf(const Result& before, const Result& after) {
 int compareFiles(const ReportOptions& o) {
     if (o.files.size() != 2) throw Error("report --diff: give two files, the older one first");
     expectOutputs({o.html, o.json});
-    const auto read = [](const std::string& file) { return report::resultsIn(readJson(file), file); };
     const report::Noise noise = [&](const Result& before, const Result& after) {
         return o.noise < 0 ? noiseOf(before, after) : o.noise / 100;
     };
-    Result changes = report::difference(read(o.files[0]), read(o.files[1]), noise);
+    Result changes = report::difference(resultsOf(o.files[0]), resultsOf(o.files[1]), noise);
     changes.title = fmt::format("Changes from {} to {}", o.files[0], o.files[1]);
     changes.provenance = {commandLine(), "", std::nullopt, version(), currentDate()};
     if (!o.json.empty()) writeJson(o.json, report::fileJson(changes));

@@ -68,6 +68,44 @@ SliceLatencies readLatencies(const json& j, const std::string& where) {
     return latencies;
 }
 
+Value valueFrom(const json& j, const std::string& where) {
+    if (j.is_null()) return {};
+    if (j.is_boolean()) return j.get<bool>();
+    if (j.is_number_integer()) return jsonAs<std::int64_t>(j, where);
+    if (j.is_number()) return j.get<double>();
+    if (j.is_string()) return j.get<std::string>();
+    throw Error("{}: a value must be a number, text, true, false or null", where);
+}
+
+std::vector<Finding> readFindings(const json& list, const std::string& where) {
+    if (!list.is_array()) throw Error("{}: must be a list", where);
+    std::vector<Finding> findings;
+    for (const json& one : list) {
+        JsonObject o(one, where);
+        Finding f;
+        f.name = o.get<std::string>("name");
+        if (const json* value = o.find("value")) f.value = valueFrom(*value, where);
+        o.read("unit", f.unit);
+        o.read("confidence", f.confidence);
+        o.read("evidence", f.evidence);
+        findings.push_back(std::move(f));
+    }
+    return findings;
+}
+
+Result::Provenance readProvenance(const json& j, const std::string& where) {
+    JsonObject o(j, where);
+    Result::Provenance p;
+    o.read("command", p.command);
+    o.read("gpu", p.gpu);
+    std::int64_t seed = 0;
+    o.read("seed", seed);
+    p.seed = seed;
+    o.read("version", p.version);
+    o.read("date", p.date);
+    return p;
+}
+
 }  // namespace
 
 ordered_json toJson(const MapFile& file) {
@@ -113,6 +151,8 @@ MapFile mapFileFromJson(const json& j, const std::string& where) {
     file.confidence = o.get<double>("confidence");
     if (const json* form = o.find("form")) file.form = formFromJson(*form, where + ": form");
     if (const json* latencies = o.find("latencies")) file.latencies = readLatencies(*latencies, where + ": latencies");
+    if (const json* findings = o.find("findings")) file.findings = readFindings(*findings, where + ": findings");
+    if (const json* from = o.find("provenance")) file.provenance = readProvenance(*from, where + ": provenance");
     if (file.form && file.map.slices() != file.form->slices())
         throw Error("{}: the map has {} slices, its form {}", where, file.map.slices(), file.form->slices());
     if (file.latencies && file.map.slices() != file.latencies->slices())

@@ -157,18 +157,16 @@ std::optional<Result> latencyPlan(const SliceLatencies& latencies) {
                                    sliceGroups = groupsBy(ofSm.front(), fmt::format("SM {}", latencies.sms.front()));
     Result r;
     r.title = "Latency on the floor plan";
-    const std::string toFirst = "to slice 0", fromFirst = fmt::format("from SM {}", latencies.sms.front());
-    r.columns = {{"part", ""},       {"group", ""},       {"unit", ""},
-                 {"mean", "cycles"}, {toFirst, "cycles"}, {fromFirst, "cycles"}};
+    const std::string toFirst = fmt::format("to slice 0, from SM {}", latencies.sms.front());
+    r.columns = {{"part", ""}, {"group", ""}, {"unit", ""}, {toFirst, "cycles"}, {"mean", "cycles"}};
     for (std::size_t i = 0; i < sms; ++i)
-        r.add({"SM", smGroups[i], std::int64_t{latencies.sms[i]}, meanCycles(ofSm[i]), ofSm[i].front(), {}});
+        r.add({"SM", smGroups[i], std::int64_t{latencies.sms[i]}, ofSm[i].front(), meanCycles(ofSm[i])});
     for (std::size_t k = 0; k < slices; ++k)
-        r.add(
-            {"L2 slice", sliceGroups[k], static_cast<std::int64_t>(k), meanCycles(ofSlice[k]), {}, ofSlice[k].front()});
+        r.add({"L2 slice", sliceGroups[k], static_cast<std::int64_t>(k), ofSlice[k].front(), meanCycles(ofSlice[k])});
     r.charts = {{Chart::Kind::floorplan,
                  "Latency of atomics between SMs and L2 slices",
                  "unit",
-                 {"mean", toFirst, fromFirst},
+                 {toFirst, "mean"},
                  {"part", "group"},
                  {},
                  "",
@@ -181,7 +179,10 @@ std::optional<Result> latencyPlan(const SliceLatencies& latencies) {
         near > 0 ? fmt::format("{} of {} are near to slice 0 and {} far from it.", near, counted(sms, "SM"), sms - near)
                  : fmt::format("No gap parts near ones from far ones: atomics take {} to {} cycles.", brief(least),
                                brief(most));
-    r.reading = "mean: over all slices, of an SM; over all SMs that were asked, of a slice.";
+    r.reading =
+        "Of an SM, the latency to slice 0; of a slice, from the first SM; mean: over all slices, of an SM; over all "
+        "SMs "
+        "that were asked, of a slice.";
     return r;
 }
 

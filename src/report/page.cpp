@@ -211,7 +211,7 @@ std::string table(const Result& result, const std::string& labelledBy, bool fold
 
 /// `alone`: it is what the page is about, and there is no chart of it.
 std::string foldedTable(const Result& result, const std::string& labelledBy, bool alone) {
-    if (result.columns.empty()) return {};
+    if (result.columns.empty() || result.rows.empty()) return {};
     const bool folded = !alone && result.rows.size() > kLongTable;
     const std::string inner = table(result, labelledBy, folded);
     if (!folded) return inner;
@@ -403,26 +403,39 @@ std::string linkTo(const Kind& kind) {
                        escaped(common.empty() ? first.result->title : common), kind.members.size());
 }
 
-/// The first chart of any result, drawn a second time: what a page begins with whose first result has none and answers
-/// for all.
-std::string leadFigure(std::span<const Chapter> chapters) {
-    const bool summary =
-        !chapters.empty() && !chapters.front().results.empty() && !chapters.front().results.front().answer.empty();
-    if (!summary) return {};
+/// A chart by its place on the page.
+struct Placed {
+    const Result* result;
+    std::size_t number, chart;  ///< from 1
+};
+
+/// The GPU drawn as it is, else the first chart of any result.
+std::optional<Placed> leadOf(std::span<const Chapter> chapters) {
+    std::optional<Placed> first;
     std::size_t number = 0;
     for (const Chapter& chapter : chapters)
         for (const Result& r : chapter.results) {
             ++number;
             for (std::size_t i = 0; i < r.charts.size(); ++i) {
-                const Plot p = plot(r, r.charts[i]);
-                if (p.empty()) continue;
-                return fmt::format(
-                    "<div class=\"figures\"><figure class=\"chart\" data-of=\"r{}-f{}\">\n<figcaption>{}</figcaption>\n"
-                    "<div class=\"plot\" role=\"img\" tabindex=\"0\" aria-label=\"{}\"></div>\n</figure></div>\n",
-                    number, i + 1, escaped(r.charts[i].title), escaped(describe(p)));
+                const bool drawnGpu = r.charts[i].kind == Chart::Kind::floorplan;
+                if ((!first || drawnGpu) && !plot(r, r.charts[i]).empty()) first = {&r, number, i + 1};
+                if (first && drawnGpu) return first;
             }
         }
-    return {};
+    return first;
+}
+
+/// A chart of any result, drawn a second time: what a page begins with whose first result has none and answers for all.
+std::string leadFigure(std::span<const Chapter> chapters) {
+    const bool summary =
+        !chapters.empty() && !chapters.front().results.empty() && !chapters.front().results.front().answer.empty();
+    const std::optional<Placed> lead = summary ? leadOf(chapters) : std::nullopt;
+    if (!lead) return {};
+    const Chart& chart = lead->result->charts[lead->chart - 1];
+    return fmt::format(
+        "<div class=\"figures\"><figure class=\"chart\" data-of=\"r{}-f{}\">\n<figcaption>{}</figcaption>\n"
+        "<div class=\"plot\" role=\"img\" tabindex=\"0\" aria-label=\"{}\"></div>\n</figure></div>\n",
+        lead->number, lead->chart, escaped(chart.title), escaped(describe(plot(*lead->result, chart))));
 }
 
 /// What all results have in common, once.
@@ -492,7 +505,10 @@ std::string paletteCss() {
 }  // namespace
 
 std::string html(const std::string& title, std::span<const Result> results, const Trace& trace) {
-    const Chapter all{"", {results.begin(), results.end()}};
+    Chapter all{"", {results.begin(), results.end()}};
+    // What the page is about stands above all of them already.
+    for (Result& r : all.results)
+        if (r.title.starts_with(title + ": ")) r.title.erase(0, title.size() + 2);
     return html(title, std::span(&all, 1), trace);
 }
 

@@ -49,6 +49,14 @@ TEST(ReportVerb, PutsTwoGpusSideBySideFirst) {
     EXPECT_NE(o.out.find("<h3 id=\"r1-title\">Slowdown on cuda:0 and sim:tx2</h3>"), std::string::npos);
 }
 
+TEST(ReportVerb, ShowsAMapWithItsFindingsAndTheGpuDrawn) {
+    const Outcome o = run({"report", BULKHEAD_SOURCE_DIR "/results/h200/dissect.json", "-o", "-"});
+    ASSERT_EQ(o.exitCode, 0) << o.err;
+    EXPECT_NE(o.out.find("How does NVIDIA H200 map addresses to its caches and memory?"), std::string::npos);
+    EXPECT_NE(o.out.find("\"kind\":\"floorplan\""), std::string::npos);
+    EXPECT_NE(o.out.find("66 of 132 SMs are near to slice 0 and 66 far from it."), std::string::npos);
+}
+
 TEST(ReportVerb, LeavesOutWhatANewerRunReplaces) {
     const TemporaryDirectory folder;
     const std::string old = (folder / "old.json").string(), fresh = (folder / "new.json").string();
