@@ -9,6 +9,7 @@
 #include "arch/device_profile.h"
 #include "arch/profile_schema.h"
 #include "base/error.h"
+#include "base/phrases.h"
 #include "base/printable.h"
 #include "base/result.h"
 #include "base/schema.h"
@@ -16,6 +17,7 @@
 #include "cli/import_configuration.h"
 #include "cli/map_pictures.h"
 #include "cli/verbs.h"
+#include "gpu/capabilities.h"
 #include "gpu/device_info.h"
 #include "gpu/real_driver.h"
 #include "report/report.h"
@@ -141,11 +143,21 @@ std::string heading(const DeviceProfile& p) {
     return fmt::format("{}: {} ({:.1f} GB/s)", p.name, p.description, p.dramGBps());
 }
 
+/// "3 published, 4 measured, 5 assumed"
+std::string sourceCounts(const DeviceProfile& p) {
+    std::map<std::string, int, std::less<>> counts;
+    for (const auto& [key, from] : p.provenance) ++counts[std::string(arch::sourceKind(from))];
+    return fmt::format("{} published, {} measured, {} assumed", counts["published"], counts["measured"],
+                       counts["assumed"]);
+}
+
 Result parameterTable(const DeviceProfile& p) {
     Result r;
     r.title = heading(p);
     r.columns = {{"key", ""}, {"value", ""}, {"unit", ""}, {"meaning", ""}, {"source", ""}};
     for (const arch::Parameter& f : arch::parameters(p)) r.add({f.key, f.value, f.unit, f.meaning, f.provenance});
+    r.question = fmt::format("What is sim:{} simulated with, and where is that from?", p.name);
+    r.answer = fmt::format("{}: {}.", counted(r.rows.size(), "parameter"), sourceCounts(p));
     return r;
 }
 
@@ -168,15 +180,9 @@ Result narrowTable(const DeviceProfile& p, bool sources) {
     return r;
 }
 
-std::string sourceCounts(const DeviceProfile& p) {
-    std::map<std::string, int, std::less<>> counts;
-    for (const auto& [key, from] : p.provenance) ++counts[std::string(arch::sourceKind(from))];
-    return fmt::format("\nsources: {} published, {} measured, {} assumed; --sources shows them in full\n",
-                       counts["published"], counts["measured"], counts["assumed"]);
-}
-
 std::string shown(const DeviceProfile& p, bool sources) {
-    return printable(heading(p)) + "\n\n" + report::text(narrowTable(p, sources)) + (sources ? "" : sourceCounts(p)) +
+    return printable(heading(p)) + "\n\n" + report::text(narrowTable(p, sources)) +
+           (sources ? "" : fmt::format("\nsources: {}; --sources shows them in full\n", sourceCounts(p))) +
            mapText(p, sources);
 }
 
@@ -208,6 +214,9 @@ int show(const GpusOptions& options) {
         return kDone;
     }
     expectOutputs({options.json, options.html});
+    if (!options.html.empty() && !gpu::capabilitiesOf(options.name).settable)
+        throw Error("gpus: what lies where on a real GPU has to be measured: bulkhead dissect --gpu {} --html {}",
+                    options.name, options.html);
     DeviceProfile p = arch::findProfile(options.name);
     arch::applySettings(p, options.changes);
     if (options.json.empty() && options.html.empty()) writeOutput("-", shown(p, options.sources));

@@ -318,8 +318,8 @@ int evaluate(const EvaluateOptions& o) {
     const evaluation::Evaluation evaluation = evaluation::evaluate(spec, store, executorOf(o.batch));
     if (evaluation.runtimeTable().rows.empty() && !evaluation.failures().empty())
         throw Error("isolate: nothing could be measured: {}", evaluation.failures().front());
-    std::vector<Result> results = {evaluation.variationTable(spec), evaluation.runtimeTable(),
-                                   evaluation.overheadTable(spec)};
+    std::vector<Result> results = {evaluation.variationTable(spec), evaluation.runtimeTable()};
+    if (const Result overhead = evaluation.overheadTable(spec); !overhead.rows.empty()) results.push_back(overhead);
     if (spec.common.samples > 1) results.push_back(evaluation.spreadTable(spec));
     for (Result& result : results) {
         result.title += fmt::format(", size {}", o.size);

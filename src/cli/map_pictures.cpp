@@ -39,6 +39,10 @@ Result plan(const arch::DeviceProfile& p) {
     if (!p.cluster.gpcs.empty())
         r.caveats = {
             "Which SM belongs to which GPC is as clusters of blocks tell; where on the die it lies is not known."};
+    if (!p.cluster.gpcs.empty() && sides > 1)
+        r.caveats.emplace_back(
+            "The simulator gives the first half of the SMs to side 0; on a card a side has whole GPCs (bulkhead "
+            "dissect).");
     return r;
 }
 

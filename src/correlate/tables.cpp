@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -142,6 +143,12 @@ Result kernelTable(const Correlation& c, const Peaks& peaks, Order order) {
         r.columns.push_back({fmt::format("twin stalled: {}", group), "%"});
     }
     r.columns.push_back({"likely cause", ""});
+    // What answers stands in front; the rest explains it.
+    constexpr std::array<std::string_view, 9> kAnswer = {"suite",           "workload",        "kernel",
+                                                         "class",           "hardware cycles", "twin cycles",
+                                                         "twin / hardware", "error",           "likely cause"};
+    for (Result::Column& column : r.columns)
+        column.detail = std::find(kAnswer.begin(), kAnswer.end(), column.name) == kAnswer.end();
     const double difference = launchDifference(c.kernels);
     for (const std::size_t i : ordered(c, order)) {
         const KernelPair& k = c.kernels[i];

@@ -127,6 +127,8 @@ Result times(const std::vector<Cell>& cells) {
                  {"samples", ""}, {"min", "ms"},   {"max", "ms"}};
     for (const char* name : {"mean", "median", "p95", "p99", "SD"})
         for (const char* which : {"", " low", " high"}) r.columns.push_back({std::string(name) + which, "ms"});
+    r.setDetails({"samples", "min", "max", "median low", "median high", "p95", "p95 low", "p95 high", "p99", "p99 low",
+                  "p99 high", "SD", "SD low", "SD high"});
     const auto add = [&](const Cell& cell, const char* run, const std::vector<double>& seconds) {
         const Summary s = summarize(seconds);
         std::vector<Value> row = {
