@@ -5,6 +5,7 @@ import * as style from "./style.js";
 
 const kTallest = 520;
 const kLargestCell = 64;
+const kTurnedLine = 16; // from one line of words to the next at 45 degrees, along the edge
 const kTop = 6; // for the upper half of the first row's name
 
 /** A matrix of values as colors, with a scale above it. */
@@ -75,7 +76,7 @@ export class HeatMap extends ColoredChart {
   drawColumnNames(context) {
     const { left, cellWidth, cellHeight, turned, height } = this.place;
     const bottom = kTop + cellHeight * this.plot.rows.length;
-    const every = Math.ceil(13 / cellWidth);
+    const every = Math.ceil((turned ? kTurnedLine : 13) / cellWidth);
     context.fillStyle = style.faint();
     context.textBaseline = "top";
     this.plot.categories.forEach((name, column) => {
@@ -89,7 +90,17 @@ export class HeatMap extends ColoredChart {
     });
     context.textAlign = "left";
     context.textBaseline = "bottom";
-    context.fillText(shortened(`across: ${this.plot.xTitle}, down: ${this.plot.rowTitle}`, 80), left, height);
+    const axes = this.axesNames();
+    context.fillText(axes, this.axesFrom(context.measureText(axes).width), height);
+  }
+
+  axesNames() {
+    return shortened(`across: ${this.plot.xTitle}, down: ${this.plot.rowTitle}`, 80);
+  }
+
+  /** Below the first column, or as far before it as words so wide need. */
+  axesFrom(wide) {
+    return Math.max(0, Math.min(this.place.left, this.place.width - wide));
   }
 
   svg() {
@@ -104,7 +115,7 @@ export class HeatMap extends ColoredChart {
       parts.push(`<rect ${place} fill="rgb(${color(v).join(",")})"/>`);
     });
     const everyRow = Math.ceil(12 / cellHeight);
-    const everyColumn = Math.ceil(13 / cellWidth);
+    const everyColumn = Math.ceil((turned ? kTurnedLine : 13) / cellWidth);
     rows.forEach((name, row) => {
       if (row % everyRow === 0)
         parts.push(svgText(shortened(name), left - 6, kTop + (row + 0.5) * cellHeight + 4, 'text-anchor="end" font-size="11"'));
@@ -116,7 +127,10 @@ export class HeatMap extends ColoredChart {
       const how = turned ? `text-anchor="end" transform="rotate(-45 ${x.toFixed(1)} ${y.toFixed(1)})"` : 'text-anchor="middle"';
       parts.push(svgText(shortened(name), x, y, `${how} font-size="11"`));
     });
-    parts.push(svgText(`across: ${this.plot.xTitle}, down: ${this.plot.rowTitle}`, left, height, 'font-size="11"'));
+    const context = this.canvas.getContext("2d");
+    context.font = style.font(11);
+    const axes = this.axesNames();
+    parts.push(svgText(axes, this.axesFrom(context.measureText(axes).width), height, 'font-size="11"'));
     return parts.join("");
   }
 

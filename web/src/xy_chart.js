@@ -29,12 +29,14 @@ import { svgText } from "./pictures.js";
 import { Tip } from "./tip.js";
 
 const kMarkLine = 16; // that the name of a mark takes above a chart
+const kOverTick = 9; // what the upper half of the highest tick's number needs there
 const kHeight = 320;
 const kScatterHeight = 460;
 const kMostInTip = 10;
 const kFewPoints = 40;
 const kFewCategories = 4;
 const kWorthMagnifying = 0.1;
+const kTurnedLine = 17; // from one line of words to the next at 45 degrees, along the axis
 const kTickRoom = 52; // that a number below an axis needs
 
 /** Lines, bars, stacked bars, cumulative distributions, histograms and scatter plots. */
@@ -167,7 +169,7 @@ export class XyChart {
         drag: { setScale: false },
         points: { show: this.plot.kind === "line" },
       },
-      padding: [8 + kMarkLine * this.marks.length, 20, 0, this.roomBefore(width)],
+      padding: [(this.marks.length ? kOverTick : 8) + kMarkLine * this.marks.length, 20, 0, this.roomBefore(width)],
       scales: { x: this.xScale(), y: this.yScale() },
       axes: [this.xAxis(width), this.yAxis()],
       series: [{}, ...this.plot.series.map((s, i) => this.seriesOptions(s, i))],
@@ -257,7 +259,8 @@ export class XyChart {
     const { plot } = this;
     const axis = { ...this.axis(), label: shortened(plot.xTitle, 80), labelSize: 22, size: 34 };
     if (!this.categorical) return { ...axis, ...this.numbers(plot.logX, Math.floor((width - 70) / kTickRoom)) };
-    const every = Math.max(1, Math.ceil((14 * plot.categories.length) / (width - 70)));
+    const room = width - 70 - this.roomBefore(width);
+    const every = Math.max(1, Math.ceil((kTurnedLine * plot.categories.length) / room));
     return {
       ...axis,
       grid: { show: false },
@@ -375,7 +378,7 @@ export class XyChart {
 
   /** How far above the chart the name of a mark stands: where no curve passes. */
   markHeight(i) {
-    return 5 + kMarkLine * (this.marks.length - 1 - i);
+    return kOverTick + kMarkLine * (this.marks.length - 1 - i);
   }
 
   /** Lines down the chart, named above it. */
@@ -399,7 +402,8 @@ export class XyChart {
       const left = fits ? x + 6 * devicePixelRatio : x - 6 * devicePixelRatio - wide;
       ctx.fillStyle = style.ink();
       ctx.textAlign = "left";
-      ctx.fillText(name, left, base);
+      ctx.textBaseline = "alphabetic";
+      ctx.fillText(name, Math.max(0, left), base);
     });
     ctx.restore();
   }
