@@ -6,7 +6,8 @@ Commands are the lines that begin with "$ " in fenced blocks; a backslash at the
 the other, in a folder that looks like the source tree and is thrown away. Lines below a command are its output: each
 must be printed, but for numbers that depend on the machine. A command for a real GPU is left out where there is none,
 one for Slurm where that cannot run.
-One that would take long is ended after some seconds of work, and must not have failed until then.
+One that would take long is ended after some seconds of work, and must not have failed until then; one whose figures the
+text quotes (tests/docs/figures.py) is waited for.
 """
 import contextlib
 import os
@@ -19,8 +20,10 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "slurm"))
 from cluster import Cluster, NoCluster  # noqa: E402
+import figures  # noqa: E402
 
 PATIENCE_S = 10
+PATIENCE_FOR_FIGURES_S = 300
 OF_THE_MACHINE = re.compile(r"speed|GPU time|seconds|took|version")
 
 
@@ -109,8 +112,11 @@ def missing(shown, output):
 def main():
     page, source, program = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
     real = has_gpu(program)
-    failures = 0
     found = commands(page)
+    unknown = list(figures.check_commands(page, [command for command, _ in found]))
+    for problem in unknown:
+        print(problem)
+    failures = len(unknown)
     with scratch(source, program) as folder, slurm_for(found) as slurm:
         for command, shown in found:
             if "--on slurm" in command and not slurm:
@@ -119,8 +125,10 @@ def main():
             if "cuda:" in command and not real:
                 print(f"left out, there is no GPU: {command}")
                 continue
-            output, code = run(command, folder)
+            quoted = figures.quoted(page, command)
+            output, code = run(command, folder, PATIENCE_FOR_FIGURES_S if quoted else PATIENCE_S)
             problems = [] if code is None else [f"not printed: {line}" for line in missing(shown, output)]
+            problems += figures.check_output(page, command, output, source) if code is not None else []
             if code not in (0, None):
                 problems.append(f"exit code {code}")
             print(f"{'FAILED' if problems else 'ended after a while' if code is None else 'ok'}: {command}")
