@@ -38,14 +38,25 @@ void BlockStore::releaseAll() {
     settled_ = false;
 }
 
-void BlockStore::make(unsigned pagesPerBlock, unsigned skip, Bytes bytes) {
+void BlockStore::make(unsigned pagesPerBlock, walls::PagesLeftOut out, Bytes bytes) {
     if (inUse()) throw Error("memory of tenants that are inside cannot be taken anew");
     releaseAll();
     driver::CUmemGenericAllocationHandle handle = 0;
-    while (left_.size() < skip && create(dissect::kPageBytes, handle)) left_.push_back(handle);
     blockBytes_ = pagesPerBlock * dissect::kPageBytes;
-    while ((blocks_.size() + 1) * blockBytes_ <= bytes && create(blockBytes_, handle))
+    while ((blocks_.size() + 1) * blockBytes_ <= bytes) {
+        if (blocks_.size() == out.after) leaveOut(out);
+        if (!create(blockBytes_, handle)) break;
         blocks_.push_back({handle, {}, {}});
+    }
+}
+
+void BlockStore::leaveOut(walls::PagesLeftOut out) {
+    driver::CUmemGenericAllocationHandle handle = 0;
+    if (out.together && out.pages != 0) {
+        if (create(blockBytes_ + out.pages * dissect::kPageBytes, handle)) left_.push_back(handle);
+        return;
+    }
+    while (left_.size() < out.pages && create(dissect::kPageBytes, handle)) left_.push_back(handle);
 }
 
 bool BlockStore::Block::isFree() const {

@@ -9,6 +9,7 @@
 #include "dissect/residue_hash.h"
 #include "dissect/sides.h"
 #include "driver/driver_api.h"
+#include "walls/side_row.h"
 
 namespace bulkhead::isolate {
 
@@ -24,9 +25,9 @@ class BlockStore {
     BlockStore(const BlockStore&) = delete;
     BlockStore& operator=(const BlockStore&) = delete;
 
-    /// Takes so many bytes from the driver, or all there are, in blocks of so many pages, behind some single pages that
-    /// are left out. What it had is given back first. Throws Error while anybody has any of it.
-    void make(unsigned pagesPerBlock, unsigned skip, Bytes bytes);
+    /// Takes so many bytes from the driver, or all there are, in blocks of so many pages, some single pages among them
+    /// left out. What it had is given back first. Throws Error while anybody has any of it.
+    void make(unsigned pagesPerBlock, walls::PagesLeftOut, Bytes bytes);
     /// Of some blocks that follow each other. Throws Error if there are not so many.
     void label(std::size_t first, const Labels&);
     /// How blocks are divided: into so many colors, and into kinds by their labels. Those without a label are given
@@ -77,6 +78,7 @@ class BlockStore {
         bool isFree() const;
     };
     bool create(Bytes bytes, driver::CUmemGenericAllocationHandle&) const;
+    void leaveOut(walls::PagesLeftOut);
     void releaseAll();
 
     const driver::DriverApi& api_;

@@ -26,6 +26,12 @@ std::size_t numberIn(const json& request, const char* name) {
     return found->get<std::size_t>();
 }
 
+walls::PagesLeftOut leftOutIn(const json& request) {
+    constexpr std::size_t kMost = 1024;
+    return {numberIn(request, "skip_after"), static_cast<unsigned>(std::min(numberIn(request, "skip"), kMost + 1)),
+            request.value("skip_together", false)};
+}
+
 BlockStore::Labels labelsIn(const json& request) {
     const auto found = request.find("labels");
     if (found == request.end() || !found->is_array()) throw Error("a request without labels");
@@ -67,7 +73,7 @@ std::optional<Keeper::Remembered> Keeper::rememberedIn(const LeaseFolder& folder
         if (!file) return std::nullopt;
         const json text = json::parse(folder.read(*file, kSurvey, kMost));
         if (text.value("driver", "") != driverThatRuns()) return std::nullopt;
-        return Remembered{walls::Survey::fromJson(text.value("survey", json()), kSurvey), numberIn(text, "skip")};
+        return Remembered{walls::Survey::fromJson(text.value("survey", json()), kSurvey), leftOutIn(text)};
     } catch (const std::exception&) {
         return std::nullopt;  // then it is found again
     }
@@ -154,7 +160,9 @@ Keeper::Answer Keeper::state() const {
     a.body = {{"process", ::getpid()},
               {"survey", survey_ ? survey_->toJson() : json()},
               {"remembered", remembered_ ? remembered_->survey.toJson() : json()},
-              {"remembered_skip", remembered_ ? remembered_->skip : 0},
+              {"remembered_skip", remembered_ ? remembered_->leftOut.pages : 0},
+              {"remembered_skip_after", remembered_ ? remembered_->leftOut.after : 0},
+              {"remembered_skip_together", remembered_ && remembered_->leftOut.together},
               {"blocks", store_.blocks()},
               {"block_bytes", store_.blockBytes()},
               {"bytes", store_.settled() ? store_.bytes() : 0},
@@ -176,11 +184,12 @@ Keeper::Answer Keeper::make(const Client& client, const json& request) {
     expectOwner(client);
     if (releasedBytes() > 0)
         throw Error("a program without a memory wall has memory of this GPU: it can be taken anew when that has left");
-    const std::size_t pages = numberIn(request, "pages_per_block"), skip = numberIn(request, "skip");
+    const std::size_t pages = numberIn(request, "pages_per_block");
+    const walls::PagesLeftOut leaveOut = leftOutIn(request);
     constexpr std::size_t kMostPages = 1024;
-    if (pages == 0 || pages > kMostPages || skip > pages) throw Error("blocks of {} pages", pages);
-    store_.make(static_cast<unsigned>(pages), static_cast<unsigned>(skip), numberIn(request, "bytes"));
-    skip_ = skip;
+    if (pages == 0 || pages > kMostPages || leaveOut.pages > pages) throw Error("blocks of {} pages", pages);
+    store_.make(static_cast<unsigned>(pages), leaveOut, numberIn(request, "bytes"));
+    leftOut_ = leaveOut;
     survey_.reset();
     return state();
 }
@@ -203,7 +212,12 @@ Keeper::Answer Keeper::label(const Client& client, const json& request) {
 Keeper::Answer Keeper::settle(const Client& client, const json& request) {
     expectOwner(client);
     divide(walls::Survey::fromJson(request.value("survey", json()), "settle"), false);
-    folder_.replace(kSurvey, json{{"driver", driverThatRuns()}, {"survey", survey_->toJson()}, {"skip", skip_}}.dump());
+    folder_.replace(kSurvey, json{{"driver", driverThatRuns()},
+                                  {"survey", survey_->toJson()},
+                                  {"skip", leftOut_.pages},
+                                  {"skip_after", leftOut_.after},
+                                  {"skip_together", leftOut_.together}}
+                                 .dump());
     return state();
 }
 

@@ -74,11 +74,11 @@ class Keeper {
     Listener listener_;
     BlockStore store_;
     std::optional<walls::Survey> survey_;
-    std::size_t skip_ = 0;  ///< pages that are left out before its blocks
+    walls::PagesLeftOut leftOut_;
     /// What the keeper before this one knew.
     struct Remembered {
         walls::Survey survey;
-        std::size_t skip = 0;
+        walls::PagesLeftOut leftOut;
     };
     std::optional<Remembered> remembered_;
     static std::optional<Remembered> rememberedIn(const LeaseFolder&);

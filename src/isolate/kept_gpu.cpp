@@ -252,25 +252,31 @@ Bytes KeptGpu::steadyFreeBytes() const {
 }
 
 /// Has the keeper give back what it holds, and take up to so many bytes, or all but the reserve, once they are free.
-void KeptGpu::takeAnew(unsigned pagesPerBlock, unsigned skip, Bytes reserve, Bytes most) {
-    ask({{"do", "make"}, {"pages_per_block", kMostPages}, {"skip", 0}, {"bytes", 0}});
+void KeptGpu::takeAnew(unsigned pagesPerBlock, walls::PagesLeftOut leaveOut, Bytes reserve, Bytes most) {
+    ask({{"do", "make"}, {"pages_per_block", kMostPages}, {"skip", 0}, {"skip_after", 0}, {"bytes", 0}});
     const Bytes free = steadyFreeBytes();
     const Bytes wanted = std::min(free > reserve ? free - reserve : 0, most);
-    readState(ask({{"do", "make"}, {"pages_per_block", pagesPerBlock}, {"skip", skip}, {"bytes", wanted}}).body);
+    readState(ask({{"do", "make"},
+                   {"pages_per_block", pagesPerBlock},
+                   {"skip", leaveOut.pages},
+                   {"skip_after", leaveOut.after},
+                   {"skip_together", leaveOut.together},
+                   {"bytes", wanted}})
+                  .body);
 }
 
 /// How many pages to leave out before blocks of most pages, by the first pages that the driver gives. There are few of
 /// them: where it has just had much back, it gives that in another order each time.
-unsigned KeptGpu::firstSkip(walls::Sight& sight, Bytes reserve) {
+walls::PagesLeftOut KeptGpu::firstLeftOut(walls::Sight& sight, Bytes reserve) {
     constexpr Bytes kFirstPages = 128;
-    takeAnew(1, 0, reserve, kFirstPages * dissect::kPageBytes);
-    if (blocks_ < 2) return 0;
+    takeAnew(1, {}, reserve, kFirstPages * dissect::kPageBytes);
+    if (blocks_ < 2) return {};
     walls::PagePool pool(gpu_, walls::PagePool::Blocks{dissect::kPageBytes, blocks_ * dissect::kPageBytes});
     pool.append(importAll("show", blocks_));
     pool.clear();
     const dissect::Mask inPage = sight.sideMask(pool.base());
     const auto seen = walls::seeBlocks(inPage, sight.sidesOfPages(pool.base(), pool.pages(), inPage), kMostPages);
-    return seen ? seen->skip : 0;
+    return {0, seen ? seen->leaveOut.pages : 0};
 }
 
 /// Beside tenants of an earlier keeper nothing can be timed, and what that one knew is still true.
@@ -283,6 +289,8 @@ bool KeptGpu::recall(Bytes reserve, const dissect::MapFile* map) {
     ask({{"do", "make"},
          {"pages_per_block", known.row.pagesPerBlock},
          {"skip", state.at("remembered_skip")},
+         {"skip_after", state.at("remembered_skip_after")},
+         {"skip_together", state.at("remembered_skip_together")},
          {"bytes", free > reserve ? free - reserve : 0}});
     readState(ask({{"do", "recall"}}).body);
     return true;
@@ -297,19 +305,20 @@ void KeptGpu::look(Bytes reserve, const dissect::MapFile* map) {
     walls::Survey survey;
     survey.topology = sight.topology();
     if (!sight.sides()) throw Error("the L2 of {} has one side: its memory is kept by nobody", gpu_.name());
-    unsigned pages = kMostPages, skip = firstSkip(sight, reserve);
+    unsigned pages = kMostPages;
+    walls::PagesLeftOut leaveOut = firstLeftOut(sight, reserve);
     std::optional<dissect::Mask> inPage;
     // The largest blocks whose pages lie as a parity says. Some pages may have to be left out, so that they begin where
     // its blocks do.
     for (int attempt = 0; attempt < 10; ++attempt) {
-        takeAnew(pages, skip, reserve);
+        takeAnew(pages, leaveOut, reserve);
         const Bytes blockBytes = pages * dissect::kPageBytes;
         if (blocks_ < 2)
             throw Error("{} has {} MB of memory free: too little for walls", gpu_.name(), freeBytes() >> 20);
         // Blocks of a kind that run out end everybody's row.
         if (map != nullptr && pages > 1 && blocks_ < kLeastOfKind * walls::SliceLayout::kinds(*map->form)) {
             pages /= 2;
-            skip %= pages;
+            leaveOut = {};
             continue;
         }
         walls::PagePool pool(gpu_, walls::PagePool::Blocks{blockBytes, blocks_ * blockBytes});
@@ -320,11 +329,11 @@ void KeptGpu::look(Bytes reserve, const dissect::MapFile* map) {
         const auto seen = walls::seeBlocks(*inPage, sides, pages);
         if (!seen) {
             pages /= 2;
-            skip = 0;
+            leaveOut = {};
             continue;
         }
-        if (seen->skip != 0) {
-            skip = (skip + seen->skip) % pages;
+        if (seen->leaveOut.pages != 0) {
+            leaveOut = walls::leaveOutMore(leaveOut, seen->leaveOut, pages);
             continue;
         }
         survey.regionOfGroup = regionsOfGroups(gpu_, sight, addressesOnSides(pool.base(), sides, *inPage));

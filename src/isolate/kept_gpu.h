@@ -72,9 +72,9 @@ class KeptGpu final : public walls::BlockSource {
     bool recall(Bytes reserve, const dissect::MapFile*);
     Bytes freeBytes() const;
     Bytes steadyFreeBytes() const;
-    void takeAnew(unsigned pagesPerBlock, unsigned skip, Bytes reserve, Bytes most = ~Bytes{0});
-    unsigned firstSkip(walls::Sight&, Bytes reserve);
+    void takeAnew(unsigned pagesPerBlock, walls::PagesLeftOut leaveOut, Bytes reserve, Bytes most = ~Bytes{0});
     void label(const std::vector<std::optional<dissect::PageLabel>>&) const;
+    walls::PagesLeftOut firstLeftOut(walls::Sight&, Bytes reserve);
     driver::CUmemGenericAllocationHandle import(const OwnDescriptor&) const;
     std::vector<driver::CUmemGenericAllocationHandle> importAll(const char* request, std::size_t count) const;
 

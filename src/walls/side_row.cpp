@@ -45,12 +45,18 @@ std::optional<SeenBlocks> seeBlocks(dissect::Mask inPage, const std::vector<bool
     if (best == fits.end() || static_cast<double>(best->second) < kMost * static_cast<double>(blocks) - 1)
         return std::nullopt;
     const auto [skip, ofPages] = best->first;
+    const auto fitsAt = [&, mask = ofPages](std::size_t first) {
+        return parityOfPages(sideOfPage, first, pagesPerBlock) == mask;
+    };
     SeenBlocks seen;
-    seen.skip = skip;
+    seen.leaveOut.pages = skip;
+    // The last of the first tenth that does not fit, and all before it.
+    for (std::size_t i = 0; i < blocks / 10 && skip != 0; ++i)
+        if (!fitsAt(skip + i * pagesPerBlock)) seen.leaveOut.after = i + 1;
     seen.kinds.assign(blocks, SeenBlocks::kOdd);
     std::size_t ofKind[2] = {};
     for (std::size_t i = 0; i < blocks && skip == 0; ++i)
-        if (parityOfPages(sideOfPage, i * pagesPerBlock, pagesPerBlock) == ofPages) {
+        if (fitsAt(i * pagesPerBlock)) {
             seen.kinds[i] = sideOfPage[i * pagesPerBlock] ? 1 : 0;
             ++ofKind[seen.kinds[i]];
         }
@@ -59,6 +65,14 @@ std::optional<SeenBlocks> seeBlocks(dissect::Mask inPage, const std::vector<bool
     // Kinds take turns, as far as there are both.
     if (ofKind[1] > 0) seen.row.mask |= seen.row.blockBytes();
     return seen;
+}
+
+PagesLeftOut leaveOutMore(PagesLeftOut before, PagesLeftOut more, unsigned pagesPerBlock) {
+    constexpr std::size_t kSpare = 8;  // small pieces are not the same each time
+    const std::size_t behind = more.after == 0 ? 0 : 2 * more.after + kSpare;
+    if (before.pages == 0) return {behind, more.pages, false};
+    if (!before.together || more.after > before.after) return {std::max(before.after, behind), more.pages, true};
+    return {before.after, (before.pages + more.pages) % pagesPerBlock, true};
 }
 
 }  // namespace bulkhead::walls

@@ -182,7 +182,7 @@ TEST_F(Keepers, FourTenantsHaveSlicesOfTheirOwn) {
 
 TEST_F(Keepers, TenantsOfDifferentColorsHaveTheSameBlocks) {
     BlockStore store(driver::simulatedDriver(), deviceOf(gpu_));
-    store.make(1, 0, 12_MiB);
+    store.make(1, {}, 12_MiB);
     ASSERT_EQ(store.blocks(), 6u);
     using Label = dissect::PageLabel;
     store.label(0, {Label{0, 0, 0}, Label{0, 0, 1}, Label{0, 0, 2}});
@@ -303,7 +303,8 @@ TEST_F(Keepers, AnswerNonsenseWithOneLineAndGoOn) {
     };
     EXPECT_NE(answerTo({{"do", "dance"}}).find("no request dance"), std::string::npos);
     EXPECT_NE(answerTo({{"do", "make"}}).find("without a number"), std::string::npos);
-    EXPECT_NE(answerTo({{"do", "make"}, {"pages_per_block", 0}, {"skip", 0}, {"bytes", 1}}).find("0 pages"),
+    EXPECT_NE(answerTo({{"do", "make"}, {"pages_per_block", 0}, {"skip", 0}, {"skip_after", 0}, {"bytes", 1}})
+                  .find("0 pages"),
               std::string::npos);
     EXPECT_NE(answerTo({{"do", "settle"}, {"survey", {{"sms", "9"}}}}).find("no survey"), std::string::npos);
     EXPECT_NE(answerTo({{"do", 1}}), "");

@@ -23,7 +23,7 @@ std::vector<bool> sidesFrom(unsigned first, std::size_t count) {
 TEST(SideRows, LeaveOutPagesUntilBlocksBeginWhereTheParitysDo) {
     const auto seen = seeBlocks(kInPage, sidesFrom(kFirst, 4096), 16);
     ASSERT_TRUE(seen);
-    EXPECT_EQ((kFirst + seen->skip) % 16, 0u);
+    EXPECT_EQ((kFirst + seen->leaveOut.pages) % 16, 0u);
 }
 
 TEST(SideRows, AParityOfTheOffsetTellsTheSideInARowOfBlocks) {
@@ -33,7 +33,7 @@ TEST(SideRows, AParityOfTheOffsetTellsTheSideInARowOfBlocks) {
         const std::vector<bool> sides = sidesFrom(first, blocks * pages);
         const auto seen = seeBlocks(kInPage, sides, pages);
         ASSERT_TRUE(seen);
-        EXPECT_EQ(seen->skip, 0u);
+        EXPECT_EQ(seen->leaveOut.pages, 0u);
         std::vector<std::size_t> ofKind[2];
         for (std::size_t i = 0; i < blocks; ++i) ofKind[seen->kinds[i]].push_back(i);
         EXPECT_EQ(ofKind[0].size(), ofKind[1].size());
@@ -67,9 +67,62 @@ TEST(SideRows, ABlockAcrossAGapInMemoryFitsNowhere) {
     sides.insert(sides.end(), last.begin(), last.end());
     const auto seen = seeBlocks(kInPage, sides, 16);
     ASSERT_TRUE(seen);
-    EXPECT_EQ(seen->skip, 0u);
+    EXPECT_EQ(seen->leaveOut.pages, 0u);
     EXPECT_EQ(seen->kinds[10], SeenBlocks::kOdd);
     EXPECT_EQ(std::count(seen->kinds.begin(), seen->kinds.end(), SeenBlocks::kOdd), 1);
+}
+
+/// Memory as an H200 gave it after programs had left: pages of small pieces, then the rest in order.
+class PiecesThenTheRest {
+  public:
+    explicit PiecesThenTheRest(std::size_t inPieces) {
+        Random random(7);
+        while (pages_.size() < inPieces)
+            for (const bool side : sidesFrom(static_cast<unsigned>(random.below(60000)), 1 + random.below(40)))
+                pages_.push_back(side);
+        const std::vector<bool> rest = sidesFrom(kFirst, 32768);
+        pages_.insert(pages_.end(), rest.begin(), rest.end());
+        inPieces_ = pages_.size() - rest.size();
+    }
+    /// Blocks lie in one piece, so the first of the rest begins where that does, and single pages come from what is
+    /// left of the others.
+    std::vector<bool> taken(PagesLeftOut leaveOut, unsigned pagesPerBlock) const {
+        std::vector<bool> sides;
+        std::size_t next = 0;
+        const auto leave = [&] {
+            if (sides.size() / pagesPerBlock != leaveOut.after || leaveOut.pages == 0) return;
+            if (leaveOut.together && next < inPieces_ && next + pagesPerBlock + leaveOut.pages > inPieces_)
+                next = inPieces_;
+            if (leaveOut.together) next += pagesPerBlock + leaveOut.pages;
+            if (!leaveOut.together && inPieces_ == 0) next += leaveOut.pages;
+        };
+        for (leave(); next + pagesPerBlock <= pages_.size(); leave()) {
+            if (next < inPieces_ && next + pagesPerBlock > inPieces_) next = inPieces_;
+            for (unsigned i = 0; i < pagesPerBlock; ++i) sides.push_back(pages_[next++]);
+        }
+        return sides;
+    }
+
+  private:
+    std::vector<bool> pages_;
+    std::size_t inPieces_ = 0;
+};
+
+TEST(SideRows, PagesAreLeftOutBehindTheSmallPieces) {
+    for (const std::size_t inPieces : {0u, 50u, 250u, 450u}) {
+        const PiecesThenTheRest memory(inPieces);
+        PagesLeftOut leaveOut;
+        std::optional<SeenBlocks> seen;
+        int looks = 0;
+        do {
+            seen = seeBlocks(kInPage, memory.taken(leaveOut, 16), 16);
+            ASSERT_TRUE(seen);
+            if (seen->leaveOut.pages != 0) leaveOut = leaveOutMore(leaveOut, seen->leaveOut, 16);
+        } while (seen->leaveOut.pages != 0 && ++looks < 5);
+        EXPECT_LE(looks, inPieces == 0 ? 1 : 3);
+        const auto odd = std::count(seen->kinds.begin(), seen->kinds.end(), SeenBlocks::kOdd);
+        EXPECT_LE(odd, 2 * static_cast<std::ptrdiff_t>(inPieces) / 16 + 16) << inPieces;
+    }
 }
 
 TEST(SideRows, WhereAllBlocksAreOfOneKindTheRowHasNoTurns) {
