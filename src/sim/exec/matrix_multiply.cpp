@@ -200,15 +200,18 @@ void readC(Warp& w, const MatrixSite& site, Accumulators& c) {
         for (int row = 0; row < rows; ++row) std::fill_n(c.rows[row], site.n, 0);
         return;
     }
-    const MatrixType type = site.c;
-    const int elements = type == MatrixType::f16 ? 2 : 1;
     for (std::size_t r = 0; r < site.cRegisters.size(); ++r) {
         const std::uint32_t* const words = w.lanes<const std::uint32_t>(site.cRegisters[r]);
-        for (int lane = 0; lane < kLanes; ++lane)
-            for (int e = 0; e < elements; ++e) {
-                const MatrixPlace p = placeOfD(rows, type, lane, static_cast<int>(r), e);
-                c.rows[p.row][p.column] = elementOf(words[lane], type, e);
+        const MatrixPlace first = placeOfD(rows, site.c, 0, static_cast<int>(r), 0);
+        for (int lane = 0; lane < kLanes; ++lane) {
+            std::uint32_t* const at = c.rows[first.row + lane / 4] + first.column + lane % 4 * 2;
+            if (site.c == MatrixType::f16) {
+                at[0] = words[lane] & 0xffff;
+                at[1] = words[lane] >> 16;
+            } else {
+                at[0] = words[lane];
             }
+        }
     }
 }
 
@@ -216,9 +219,9 @@ void writeD(Warp& w, const MatrixSite& site, const Accumulators& d) {
     const int rows = rowsOf(site);
     for (std::size_t r = 0; r < site.dRegisters.size(); ++r) {
         std::uint32_t* const words = w.lanes<std::uint32_t>(site.dRegisters[r]);
+        const MatrixPlace first = placeOfD(rows, site.d, 0, static_cast<int>(r), 0);
         for (int lane = 0; lane < kLanes; ++lane) {
-            const MatrixPlace p = placeOfD(rows, site.d, lane, static_cast<int>(r), 0);
-            const std::uint32_t* const at = d.rows[p.row] + p.column;
+            const std::uint32_t* const at = d.rows[first.row + lane / 4] + first.column + lane % 4 * 2;
             words[lane] = site.d == MatrixType::f16 ? at[0] | at[1] << 16 : at[0];
         }
     }
@@ -255,10 +258,12 @@ void addProducts(const Instr& i, Warp& w, const MatrixSite& site, const Parts& p
     };
     product.resize(rows, site.n, site.k, stored / parts.count);
     if (!site.ofWarpgroup) known.forget();
-    if (!site.ofWarpgroup || !known.isSame(i, w, site, widens))
+    if (!site.ofWarpgroup || !known.isSame(i, w, site, widens)) {
         readB(i, w, site, [&](int depth, int column, std::uint32_t bits) {
             product.setB(depth, column, number(site.b, bits, site.negatesB));
         });
+        product.prepareB();
+    }
     const std::optional<Sparsity> sparsity = site.isSparse ? std::optional<Sparsity>({site, w}) : std::nullopt;
     for (int part = 0; part < parts.count; ++part) {
         readA(i, w, site, [&](int row, int column, std::uint32_t bits) {
@@ -266,7 +271,7 @@ void addProducts(const Instr& i, Warp& w, const MatrixSite& site, const Parts& p
             const int depth = sparsity ? sparsity->depthOf(row, column) : column;
             product.setA(row, parts.termOf(column, stored), number(site.a, bits, site.negatesA), depth);
         });
-        product.prepare();
+        product.prepareA();
         for (int row = 0; row < rows; ++row) product.multiplyRow(row, sums.rows[row], sums.rows[row], how, half);
     }
 }

@@ -47,6 +47,10 @@ float powerOfTwo(int exponent) {
     return floatOf(static_cast<std::uint32_t>(exponent + 127) << 23);
 }
 
+double doublePowerOfTwo(int exponent) {
+    return doubleOf(static_cast<std::uint64_t>(exponent + 1023) << 52);
+}
+
 /// Rounds to odd, which leaves the last bit to say whether anything is missing: what is then rounded to f16 is right.
 std::uint32_t halfOf(double value) {
     const std::uint64_t bits = bitsOf(value);
@@ -81,8 +85,11 @@ TensorNumber tensorNumber(MatrixType type, std::uint32_t bits) {
     }
     if (field == 0 && fraction == 0) return {negative ? -0.0f : 0.0f, kNoExponent};
     const int exponent = field == 0 ? 1 - bias : static_cast<int>(field) - bias;
+    // Of 8 bits of exponent, it is written as in f32.
+    if (format.exponentBits == 8)
+        return {floatOf(bits << (23 - format.fractionBits)), static_cast<std::int16_t>(exponent)};
     const auto significand = static_cast<float>(fraction | (field == 0 ? 0 : 1u << format.fractionBits));
-    const float magnitude = std::ldexp(significand, exponent - format.fractionBits);
+    const float magnitude = significand * powerOfTwo(exponent - format.fractionBits);
     return {negative ? -magnitude : magnitude, static_cast<std::int16_t>(exponent)};
 }
 
@@ -92,22 +99,31 @@ TensorNumber normalized(TensorNumber number) {
     return number;
 }
 
-void TensorProduct::prepare() {
-    const auto isTame = [](std::int16_t exponent) {
-        return exponent == kNoExponent || (exponent >= -kTame && exponent <= kTame);
-    };
-    bool tame = true;
+namespace {
+
+bool isTame(std::int16_t exponent) {
+    return exponent == kNoExponent || (exponent >= -kTame && exponent <= kTame);
+}
+
+}  // namespace
+
+void TensorProduct::prepareA() {
+    tameA_ = true;
     for (int row = 0; row < rows_; ++row)
-        for (int term = 0; term < terms_; ++term) tame &= isTame(aExponent_[row][term]);
+        for (int term = 0; term < terms_; ++term) tameA_ &= isTame(aExponent_[row][term]);
+}
+
+void TensorProduct::prepareB() {
+    tameB_ = true;
     for (int depth = 0; depth < depth_; ++depth)
-        for (int column = 0; column < columns_; ++column) tame &= isTame(bExponent_[depth][column]);
-    isTame_ = tame;
+        for (int column = 0; column < columns_; ++column) tameB_ &= isTame(bExponent_[depth][column]);
 }
 
 /// Eight elements of a row. Products of tame factors are exact in f32, and so is what is left of them when they are
 /// scaled to units of the last bit that is kept: what is less than one such bit is cut off by the conversion.
-void TensorProduct::fastBlock(int row, int column, const float* c, const std::int16_t* cExponent, std::int64_t* sum,
-                              std::int16_t* exponent, const TensorSum& how) const {
+[[gnu::always_inline]] inline void TensorProduct::fastBlock(int row, int column, const float* c,
+                                                            const std::int16_t* cExponent, std::int64_t* sum,
+                                                            std::int16_t* exponent, const TensorSum& how) const {
     std::int16_t largest[kBlock];
     for (int j = 0; j < kBlock; ++j) largest[j] = cExponent[j];
     for (int term = 0; term < terms_; ++term) {
@@ -139,12 +155,12 @@ void TensorProduct::fastBlock(int row, int column, const float* c, const std::in
         sum[j] = std::int64_t{even[j]} + odd[j] + static_cast<std::int32_t>(c[j] * scale[j]);
 }
 
-void TensorProduct::multiplyRow(int row, const std::uint32_t* c, std::uint32_t* d, const TensorSum& how,
-                                bool half) const {
+[[gnu::always_inline]] inline void TensorProduct::multiplyRowByBlocks(int row, const std::uint32_t* c, std::uint32_t* d,
+                                                                      const TensorSum& how, bool half) const {
     for (int column = 0; column < columns_; column += kBlock) {
         float value[kBlock];
         std::int16_t cExponent[kBlock];
-        bool tame = isTame_ && terms_ % 2 == 0;
+        bool tame = tameA_ && tameB_ && terms_ % 2 == 0;
         for (int j = 0; j < kBlock; ++j) {
             const std::uint32_t bits = c[column + j];
             if (half) {
@@ -166,11 +182,31 @@ void TensorProduct::multiplyRow(int row, const std::uint32_t* c, std::uint32_t* 
                 d[column + j] = slowElement(row, column + j, c[column + j], how, half);
                 continue;
             }
-            const double exact = static_cast<double>(sum[j]) * std::ldexp(1.0, exponent[j] - how.fractionBits);
+            const double exact = static_cast<double>(sum[j]) * doublePowerOfTwo(exponent[j] - how.fractionBits);
             d[column + j] = sum[j] == 0 ? 0 : half ? halfOf(exact) : cutOff(exact, how.resultBits);
         }
     }
 }
+
+#if defined(__x86_64__) && !defined(__AVX2__)
+/// Eight elements at once, in a program built for processors that have registers of four.
+__attribute__((target("avx2"))) void TensorProduct::multiplyRowWide(int row, const std::uint32_t* c, std::uint32_t* d,
+                                                                    const TensorSum& how, bool half) const {
+    multiplyRowByBlocks(row, c, d, how, half);
+}
+
+void TensorProduct::multiplyRow(int row, const std::uint32_t* c, std::uint32_t* d, const TensorSum& how,
+                                bool half) const {
+    static const bool isWide = __builtin_cpu_supports("avx2");
+    if (isWide) return multiplyRowWide(row, c, d, how, half);
+    multiplyRowByBlocks(row, c, d, how, half);
+}
+#else
+void TensorProduct::multiplyRow(int row, const std::uint32_t* c, std::uint32_t* d, const TensorSum& how,
+                                bool half) const {
+    multiplyRowByBlocks(row, c, d, how, half);
+}
+#endif
 
 namespace {
 

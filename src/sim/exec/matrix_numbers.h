@@ -48,19 +48,23 @@ class TensorProduct {
         bValue_[depth][column] = number.value;
         bExponent_[depth][column] = number.exponent;
     }
-    /// Once A and B are set, and before multiply.
-    void prepare();
+    /// Once A is set, and before multiply.
+    void prepareA();
+    /// The same of B.
+    void prepareB();
 
     /// Bits of f32 (or of f16, in 32-bit words) in and out: `of` the elements of a row, one after the other.
     void multiplyRow(int row, const std::uint32_t* c, std::uint32_t* d, const TensorSum&, bool half) const;
 
   private:
+    void multiplyRowByBlocks(int row, const std::uint32_t* c, std::uint32_t* d, const TensorSum&, bool half) const;
+    void multiplyRowWide(int row, const std::uint32_t* c, std::uint32_t* d, const TensorSum&, bool half) const;
     void fastBlock(int row, int column, const float* c, const std::int16_t* cExponent, std::int64_t* sum,
                    std::int16_t* exponent, const TensorSum&) const;
     std::uint32_t slowElement(int row, int column, std::uint32_t c, const TensorSum&, bool half) const;
 
     int rows_ = 0, columns_ = 0, depth_ = 0, terms_ = 0;
-    bool isTame_ = false;  ///< no infinities, no NaNs, and exponents whose sums f32 can scale by
+    bool tameA_ = false, tameB_ = false;  ///< no infinities, no NaNs, and exponents whose sums f32 can scale by
     alignas(64) float aValue_[kMostRows][kMostTerms];
     alignas(64) std::int16_t aExponent_[kMostRows][kMostTerms];
     std::uint8_t aDepth_[kMostRows][kMostTerms];
