@@ -117,6 +117,11 @@ def compare(program, unit, alone, beside):
             "loss in the worst second": round(100 * (1 - worst / usual if rate else worst / usual - 1), 2)}
 
 
+def spread(timeline_rows, program):
+    values = [row["value"] for row in timeline_rows if row["program"] == program]
+    return f"{min(values):.0f} to {max(values):.0f}"
+
+
 def column(name, unit=""):
     return {"name": name, "unit": unit}
 
@@ -190,15 +195,25 @@ def main():
                                  f"--seed {options.seed}",
                       "gpu": options.gpu, "version": re.search(r"[0-9.]+[0-9]", version).group(), "device": device(),
                       "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
-        victims_table = {"title": "Programs in one part of a GPU", "provenance": provenance,
+        worst = {row["program"]: row["loss in the worst second"] for row in rows if row["unit"] != "cycles"}
+        victims_table = {"title": "Programs in one part of a GPU",
+                         "question": "What do tenants that come and go cost programs in another part?",
+                         "answer": f"In its worst second a pointer chase is slower by {worst['latency']} % and a stream by "
+                                   f"{worst['stream']} %.", "provenance": provenance,
                          "columns": [column("program"), column("unit"), column("alone"), column("beside"),
                                      column("worst second"), column("seconds"),
                                      column("loss in the worst second", "%")], "rows": rows}
-        joins_table = {"title": "Tenants that came and went", "provenance": provenance,
+        joins_table = {"title": "Tenants that came and went", "question": "Do tenants join, and are their results right?",
+                       "answer": f"Of {counts['tenants']} tenants {counts['not right'] or 'none'} "
+                                 f"{'were' if counts['not right'] > 1 else 'was'} wrong; {counts['stopped']} were stopped "
+                                 f"in a kernel, and a join took {counts['median join']:.2f} s by the median and at most "
+                                 f"{counts['longest join']:.2f} s.", "provenance": provenance,
                        "columns": [column("tenants"), column("stopped"), column("not right"),
                                    column("median join", "s"), column("longest join", "s")], "rows": [counts]}
         seconds = timeline(began, [t for tenants in beside.values() for t in tenants], came)
-        seconds_table = {"title": "Second by second", "provenance": provenance,
+        seconds_table = {"title": "Second by second", "question": "What did the programs have in each second?",
+                         "answer": f"The pointer chase took {spread(seconds, 'latency')} ns an access, the stream moved "
+                                   f"{spread(seconds, 'stream')} GB/s.", "provenance": provenance,
                          "columns": [column("second"), column("program"), column("value", "ns or GB/s"),
                                      column("beside"), column("stopped before")], "rows": seconds}
         with open(options.json, "w", encoding="utf-8") as file:
