@@ -154,24 +154,46 @@ std::vector<Parameter> parameters(const DeviceProfile& p) {
     return all;
 }
 
+bool DeviceProfile::hasGpcs() const {
+    return !cluster.gpcs.empty() && (static_cast<std::size_t>(sm.count) + kTpcSms - 1) / kTpcSms == cluster.gpcs.size();
+}
+
+std::vector<std::uint32_t> DeviceProfile::gpcsOfSms() const {
+    std::vector<std::uint32_t> gpcs(static_cast<std::size_t>(sm.count));
+    if (!cluster.sms) return gpcs;
+    for (std::size_t i = 0; i < gpcs.size(); ++i)
+        gpcs[i] = static_cast<std::uint32_t>(hasGpcs() ? cluster.gpcs[i / kTpcSms]
+                                                       : static_cast<std::int64_t>(i) / cluster.sms);
+    return gpcs;
+}
+
 std::vector<std::vector<std::uint32_t>> DeviceProfile::clusterNeighbours() const {
-    constexpr std::int64_t kDealt = 2;  // SMs of a TPC
     std::vector<std::vector<std::uint32_t>> all;
     if (!cluster.sms) return all;
-    const auto count = static_cast<std::uint32_t>(sm.count);
-    if (cluster.gpcs.empty()) {
-        for (std::uint32_t i = 0; i < count; ++i) {
-            if (i % cluster.sms == 0) all.emplace_back();
-            all.back().push_back(i);
-        }
-        return all;
-    }
-    all.resize(cluster.gpcs.size());
-    for (std::uint32_t next = 0; next < count;)
-        for (std::size_t gpc = 0; gpc < all.size(); ++gpc)
-            for (std::int64_t i = 0; i < kDealt && next < count; ++i)
-                if (static_cast<std::int64_t>(all[gpc].size()) < cluster.gpcs[gpc]) all[gpc].push_back(next++);
+    const std::vector<std::uint32_t> gpcs = gpcsOfSms();
+    all.resize(*std::max_element(gpcs.begin(), gpcs.end()) + 1);
+    for (std::size_t i = 0; i < gpcs.size(); ++i) all[gpcs[i]].push_back(static_cast<std::uint32_t>(i));
     return all;
+}
+
+std::vector<DeviceProfile::Region> DeviceProfile::regionsOfSms() const {
+    std::vector<Region> regions(static_cast<std::size_t>(sm.count));
+    const std::vector<std::uint32_t> gpcs = gpcsOfSms();
+    const auto sides = static_cast<std::size_t>(l2.sides), count = regions.size(), ofSide = count / sides;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (l2.gpcSides.empty() || !hasGpcs())
+            regions[i] = {static_cast<std::uint32_t>(i / ofSide),
+                          static_cast<std::uint32_t>(i % ofSide / kTpcSms * 2 * kTpcSms / ofSide)};
+        else
+            regions[i] = {static_cast<std::uint32_t>(l2.gpcSides[gpcs[i]]),
+                          l2.gpcHalves.empty() ? 0 : static_cast<std::uint32_t>(l2.gpcHalves[gpcs[i]])};
+    }
+    return regions;
+}
+
+DeviceProfile::Region DeviceProfile::regionOfSlice(std::uint32_t slice) const {
+    const auto sides = static_cast<std::uint32_t>(l2.sides), ofSide = map.slices() / sides;
+    return {slice / ofSide, slice % ofSide * 2 / ofSide};
 }
 
 void applySettings(DeviceProfile& p, const std::vector<std::string>& settings) {

@@ -101,12 +101,13 @@ struct DeviceProfile {
     std::int64_t interval[kProfileOpClasses] = {};
     std::int64_t latency[kProfileOpClasses] = {};
 
+    static constexpr std::size_t kTpcSms = 2;  ///< SMs that follow each other and share a way out
     /// Blocks that reach each other's shared memory.
     struct Cluster {
         /// That a cluster can be spread over, neighbours by number unless gpcs says otherwise. 0: there are no
         /// clusters.
         std::int64_t sms = 0;
-        std::vector<std::int64_t> gpcs;   ///< SMs of each GPC, to which their numbers are dealt two at a time
+        std::vector<std::int64_t> gpcs;   ///< GPC of each TPC's SMs, in the order of their numbers
         std::int64_t latency = 0;         ///< cycles of a load from another SM's shared memory
         std::int64_t barrierLatency = 0;  ///< from the last arrival at a cluster's barrier until its warps leave it
     } cluster;
@@ -196,9 +197,12 @@ struct DeviceProfile {
         bool holdsCopies = false;              ///< copies leave lines in empty ways, fills as a kernel's writes do
         bool copiesFarLines = false;           ///< an access to the other side leaves a copy on its own
         std::int64_t fetchBytes = 32;          ///< brought by a miss, at the least
-        std::int64_t sides = 1;                ///< slices and SMs divide evenly over sides
-        std::int64_t farLatency = 0;           ///< core cycles that an atomic or a write to the other side adds
-        std::int64_t halfLatency = 0;          ///< the same for the other half of a side
+        std::int64_t joinedReads = 1;          ///< of a GPC, that one look-up answers at most
+        std::int64_t joinWindow = 0;           ///< core cycles after a read in which others may join it
+        std::int64_t sides = 1;                ///< slices divide evenly over sides; so do SMs, unless gpcSides says
+        std::vector<std::int64_t> gpcSides, gpcHalves;  ///< by GPC: its side, and the half of that
+        std::int64_t farLatency = 0;   ///< core cycles that an atomic or a write to the other side adds
+        std::int64_t halfLatency = 0;  ///< the same for the other half of a side
     } l2;
 
     enum class DramScheduler : std::uint8_t { frFcfs, fcfs, frFcfsCap, parBs };
@@ -247,6 +251,7 @@ struct DeviceProfile {
         std::int64_t setup = 0;                  ///< core cycles from there to the first block, and of its end
         std::int64_t blockInterval = 1'000'000;  ///< millionths of a core cycle between two blocks placed
         std::int64_t l2Reads = 0, l2Misses = 0;  ///< sectors that a launch itself reads
+        bool byGpcs = false;                     ///< blocks are placed GPC by GPC, not by number of SMs
     } launch;
 
     struct Compiler {
@@ -302,6 +307,18 @@ struct DeviceProfile {
     void validate() const;
 
     // Derived parameters.
+    /// Where an SM is: its side of L2, and the half of that.
+    struct Region {
+        std::uint32_t side = 0, half = 0;
+        bool operator==(const Region&) const = default;
+    };
+    /// Of each SM.
+    std::vector<Region> regionsOfSms() const;
+    Region regionOfSlice(std::uint32_t slice) const;
+    /// Whether cluster.gpcs is of so many SMs. Another number of SMs divides evenly, by number.
+    bool hasGpcs() const;
+    /// GPCs of the SMs; all 0 where there are no clusters.
+    std::vector<std::uint32_t> gpcsOfSms() const;
     /// The SMs, by number, among which a cluster must lie: those of each GPC. None where there are no clusters.
     std::vector<std::vector<std::uint32_t>> clusterNeighbours() const;
     int maxWarps() const { return static_cast<int>(sm.maxThreads / 32); }

@@ -18,15 +18,18 @@ std::string sideOf(const DeviceProfile& p, std::size_t number, std::size_t count
 
 void addSms(std::vector<PlacedUnit>& units, const DeviceProfile& p) {
     const auto count = static_cast<std::size_t>(p.sm.count);
-    if (p.cluster.gpcs.empty()) {
+    if (!p.hasGpcs()) {
         for (std::size_t sm = 0; sm < count; ++sm)
             units.push_back({PlacedUnit::Kind::sm, static_cast<unsigned>(sm), sideOf(p, sm, count)});
         return;
     }
+    // Those of one side beside each other.
     const std::vector<std::vector<std::uint32_t>> gpcs = p.clusterNeighbours();
-    for (std::size_t gpc = 0; gpc < gpcs.size(); ++gpc)
-        for (const std::uint32_t sm : gpcs[gpc])
-            units.push_back({PlacedUnit::Kind::sm, sm, fmt::format("GPC {}", gpc)});
+    const std::vector<DeviceProfile::Region> regions = p.regionsOfSms();
+    for (std::int64_t side = 0; side < p.l2.sides; ++side)
+        for (std::size_t gpc = 0; gpc < gpcs.size(); ++gpc)
+            for (const std::uint32_t sm : gpcs[gpc])
+                if (regions[sm].side == side) units.push_back({PlacedUnit::Kind::sm, sm, fmt::format("GPC {}", gpc)});
 }
 
 }  // namespace

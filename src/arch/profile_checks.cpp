@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <utility>
 
 #include "arch/parameter_table.h"
@@ -34,6 +33,25 @@ void checkRanges(const Profile& p) {
                               : d.get(p) >= d.least && d.get(p) <= d.most;
         if (!fits) refuse(p, d.key, "must be {}", wanted(d));
     }
+}
+
+void checkGpcs(const Profile& p) {
+    const auto& gpcs = p.cluster.gpcs;
+    if (gpcs.empty()) {
+        if (!p.l2.gpcSides.empty()) refuse(p, "l2.gpcSides", "must be empty where cluster.gpcs is");
+    } else {
+        if (!p.cluster.sms) refuse(p, "cluster.gpcs", "must be empty where cluster.sms is 0");
+        const auto count = static_cast<std::size_t>(*std::max_element(gpcs.begin(), gpcs.end()) + 1);
+        for (std::size_t gpc = 0; gpc < count; ++gpc)
+            if (std::find(gpcs.begin(), gpcs.end(), static_cast<std::int64_t>(gpc)) == gpcs.end())
+                refuse(p, "cluster.gpcs", "must number GPCs from 0 on: none of the SMs is of GPC {}", gpc);
+        if (!p.l2.gpcSides.empty() && p.l2.gpcSides.size() != count)
+            refuse(p, "l2.gpcSides", "must have a side for each of the {} GPCs of cluster.gpcs", count);
+    }
+    for (const std::int64_t side : p.l2.gpcSides)
+        if (side >= p.l2.sides) refuse(p, "l2.gpcSides", "must be below l2.sides = {}", p.l2.sides);
+    if (!p.l2.gpcHalves.empty() && p.l2.gpcHalves.size() != p.l2.gpcSides.size())
+        refuse(p, "l2.gpcHalves", "must have a half for each side of l2.gpcSides");
 }
 
 void checkInstructionCache(const Profile& p) {
@@ -89,10 +107,7 @@ void checkSm(const Profile& p) {
     if (!isPowerOfTwo(p.shared.banks)) refuse(p, "shared.banks", "must be a power of two");
     if (!isPowerOfTwo(p.shared.bankBytes)) refuse(p, "shared.bankBytes", "must be a power of two");
     if (sm.count % p.l2.sides != 0) refuse(p, "l2.sides", "must divide sm.count = {}", sm.count);
-    const auto& gpcs = p.cluster.gpcs;
-    if (!gpcs.empty() && std::accumulate(gpcs.begin(), gpcs.end(), std::int64_t{0}) < sm.count)
-        refuse(p, "cluster.gpcs", "must hold sm.count = {} SMs", sm.count);
-    if (!gpcs.empty() && !p.cluster.sms) refuse(p, "cluster.gpcs", "must be empty where cluster.sms is 0");
+    checkGpcs(p);
 
     const std::int64_t line = p.l1.lineBytes * p.l1.ways;
     const auto checkL1 = [&](std::string_view key, std::int64_t bytes) {

@@ -45,6 +45,7 @@ nlohmann::ordered_json countersJson(const sim::Counters& c, Cycles cycleCount, d
           {"misses", c.l2Misses},
           {"hit_rate", sim::ratio(c.l2Hits, c.l2Misses)},
           {"merges", c.l2Merges},
+          {"joined_reads", c.l2Joined},
           {"far_reads", c.l2FarReads},
           {"sectors", c.l2Sectors},
           {"sector_hits", c.l2SectorHits},

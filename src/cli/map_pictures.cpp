@@ -22,11 +22,11 @@ Result plan(const arch::DeviceProfile& p) {
                                                  return std::int64_t{slice ? u.number / perChannel : u.number};
                                              }}};
     const auto sides = static_cast<unsigned>(p.l2.sides);
-    const auto sideOf = [&](const arch::PlacedUnit& u) {
-        const unsigned of = u.kind == Kind::sm      ? static_cast<unsigned>(p.sm.count)
-                            : u.kind == Kind::slice ? p.map.slices()
-                                                    : p.map.channels();
-        return fmt::format("side {}", u.number * sides / of);
+    const auto sideOf = [&, regions = p.regionsOfSms()](const arch::PlacedUnit& u) {
+        const unsigned side = u.kind == Kind::sm
+                                  ? regions[u.number].side
+                                  : p.regionOfSlice(u.kind == Kind::slice ? u.number : u.number * perChannel).side;
+        return fmt::format("side {}", side);
     };
     if (sides > 1)
         layers.insert(layers.begin(), {"L2 side", "", [&](const arch::PlacedUnit& u) { return Value(sideOf(u)); }});
@@ -36,13 +36,9 @@ Result plan(const arch::DeviceProfile& p) {
                            counted(p.map.slices(), "L2 slice"), counted(sides, "side"),
                            counted(p.map.channels(), "DRAM channel"));
     r.reading = "Each box is a unit by its number. SMs share slices and channels: that is where programs meet.";
-    if (!p.cluster.gpcs.empty())
+    if (p.hasGpcs())
         r.caveats = {
             "Which SM belongs to which GPC is as clusters of blocks tell; where on the die it lies is not known."};
-    if (!p.cluster.gpcs.empty() && sides > 1)
-        r.caveats.emplace_back(
-            "The simulator gives the first half of the SMs to side 0; on a card a side has whole GPCs (bulkhead "
-            "dissect).");
     return r;
 }
 

@@ -21,12 +21,8 @@ BlockDispatcher::BlockDispatcher(const SimContext& sim, const TimeSlicer& slicer
       slicer_(slicer),
       launches_(launches),
       passStop_(std::move(passStop)),
-      interval_(sim.config.launch.blockInterval),
-      gpcOf_(sim.config.sm.count) {
-    const auto& gpcs = sim.config.cluster.neighbours;
-    for (std::uint32_t gpc = 0; gpc < gpcs.size(); ++gpc)
-        for (const std::uint32_t sm : gpcs[gpc]) gpcOf_[sm] = gpc;
-}
+      order_(sim.config),
+      interval_(sim.config.launch.blockInterval) {}
 
 void BlockDispatcher::dispatch(Cycles end) {
     SmGroup* group = slicer_.issuing();
@@ -49,6 +45,7 @@ bool BlockDispatcher::placeNext(SmGroup& group) {
         Launch& launch = launches_[id];
         if (launch.placed() && launch.holdsGpu) return false;
         if (launch.placed() || !withinThreadLimit(group, launch)) continue;
+        orderSms(group, launch);
         placed_ = launch.spec.cluster.count();
         if (placed_ == 1 ? placeBlock(group, launch, claimed) : placeCluster(group, launch, claimed)) return true;
         if (launch.spec.sms.empty()) return false;
@@ -56,6 +53,21 @@ bool BlockDispatcher::placeNext(SmGroup& group) {
         for (std::size_t i = 0; i < claimed.size(); ++i) claimed[i] = claimed[i] || launch.spec.sms[i];
     }
     return false;
+}
+
+/// A launch on an idle GPU begins anew, and so does one round after another of a block on each SM.
+void BlockDispatcher::orderSms(SmGroup& group, const Launch& launch) const {
+    if (group.order.empty()) group.order = order_.byNumber();
+    if (!order_.byGpcs()) return;
+    if (launch.nextBlock == 0 && group.running.size() == 1) {
+        group.nextPlace = 0;
+        group.nextOfGpc.clear();
+    }
+    if (group.nextPlace != 0) return;
+    const std::uint64_t left = launch.spec.grid.count() - launch.nextBlock;
+    if (left >= group.count() && group.orderIsWhole) return;
+    group.orderIsWhole = left >= group.count() && launch.spec.sms.empty();
+    group.order = order_.of(left, [&](std::uint32_t sm) { return launch.mayUse(sm); });
 }
 
 bool BlockDispatcher::withinThreadLimit(const SmGroup& group, const Launch& launch) const {
@@ -75,12 +87,12 @@ bool BlockDispatcher::placeBlock(SmGroup& group, Launch& launch, const std::vect
     const std::uint32_t count = group.count();
     const Occupancy& occupancy = launch.record.occupancy;
     for (std::uint32_t i = 0; i < count; ++i) {
-        const std::uint32_t sm = (group.nextSm + i) % count;
+        const std::uint32_t place = (group.nextPlace + i) % count, sm = group.order[place];
         if (!launch.mayUse(sm) || (!claimed.empty() && claimed[sm]) ||
             !group.fits(sm, occupancy.needs, occupancy.onChip))
             continue;
         if (launch.nextBlock == launch.stopAt && !passStop_(launch)) return false;
-        group.nextSm = (sm + 1) % count;
+        group.nextPlace = (place + 1) % count;
         put(group, launch, sm);
         return true;
     }
@@ -107,32 +119,36 @@ void BlockDispatcher::put(SmGroup& group, Launch& launch, std::uint32_t sm) {
 bool BlockDispatcher::placeCluster(SmGroup& group, Launch& launch, const std::vector<bool>& claimed) {
     const auto& gpcs = sim_.config.cluster.neighbours;
     for (std::size_t i = 0; i < gpcs.size(); ++i) {
-        const std::size_t gpc = (gpcOf_[group.nextSm] + i) % gpcs.size();
-        if (!findCluster(group, launch, claimed, gpcs[gpc])) continue;
+        const std::size_t gpc = (sim_.config.cluster.gpcs[group.order[group.nextPlace]] + i) % gpcs.size();
+        if (!findCluster(group, launch, claimed, gpc)) continue;
         if (launch.nextBlock == launch.stopAt && !passStop_(launch)) return false;
         for (const std::uint32_t sm : clusterSms_) put(group, launch, sm);
         // On hardware, work is spread over GPCs first.
-        group.nextSm = gpcs[(gpc + 1) % gpcs.size()].front();
+        const std::uint32_t next = gpcs[(gpc + 1) % gpcs.size()].front();
+        group.nextPlace = static_cast<std::uint32_t>(std::ranges::find(group.order, next) - group.order.begin());
         return true;
     }
     return false;
 }
 
-/// Fills clusterSms_: as many SMs of the GPC as there are blocks, each once before one is taken again.
-bool BlockDispatcher::findCluster(const SmGroup& group, const Launch& launch, const std::vector<bool>& claimed,
-                                  const std::vector<std::uint32_t>& gpc) {
+/// Fills clusterSms_: as many SMs of the GPC as there are blocks, beginning behind those of the cluster before.
+bool BlockDispatcher::findCluster(SmGroup& group, const Launch& launch, const std::vector<bool>& claimed,
+                                  std::size_t gpc) {
+    const std::vector<std::uint32_t>& sms = sim_.config.cluster.neighbours[gpc];
     const std::uint64_t wanted = launch.spec.cluster.count();
     const Occupancy& occupancy = launch.record.occupancy;
+    group.nextOfGpc.resize(sim_.config.cluster.neighbours.size());
+    const std::size_t first = group.nextOfGpc[gpc];
     clusterSms_.clear();
-    for (std::uint32_t each = 1; clusterSms_.size() < wanted; ++each) {
-        const std::size_t before = clusterSms_.size();
-        for (const std::uint32_t sm : gpc)
-            if (clusterSms_.size() < wanted && launch.mayUse(sm) && (claimed.empty() || !claimed[sm]) &&
-                group.fits(sm, occupancy.needs, occupancy.onChip, each))
-                clusterSms_.push_back(sm);
-        if (clusterSms_.size() == before) return false;
+    for (std::size_t i = 0; i < sms.size() && clusterSms_.size() < wanted; ++i) {
+        const std::size_t at = (first + i) % sms.size();
+        if (!launch.mayUse(sms[at]) || (!claimed.empty() && claimed[sms[at]]) ||
+            !group.fits(sms[at], occupancy.needs, occupancy.onChip))
+            continue;
+        clusterSms_.push_back(sms[at]);
+        if (clusterSms_.size() == wanted) group.nextOfGpc[gpc] = (at + 1) % sms.size();
     }
-    return true;
+    return clusterSms_.size() == wanted;
 }
 
 }  // namespace bulkhead::sim

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/block_order.h"
 #include "sim/launch.h"
 #include "sim/time_slicer.h"
 
@@ -36,11 +37,11 @@ class BlockDispatcher {
 
   private:
     bool placeNext(SmGroup&);
+    void orderSms(SmGroup&, const Launch&) const;
     bool withinThreadLimit(const SmGroup&, const Launch&) const;
     bool placeBlock(SmGroup&, Launch&, const std::vector<bool>& claimed);
     bool placeCluster(SmGroup&, Launch&, const std::vector<bool>& claimed);
-    bool findCluster(const SmGroup&, const Launch&, const std::vector<bool>& claimed,
-                     const std::vector<std::uint32_t>& gpc);
+    bool findCluster(SmGroup&, const Launch&, const std::vector<bool>& claimed, std::size_t gpc);
     void put(SmGroup&, Launch&, std::uint32_t sm);
 
     const SimContext& sim_;
@@ -48,11 +49,11 @@ class BlockDispatcher {
     std::deque<Launch>& launches_;
     std::function<bool(Launch&)> passStop_;
     std::unordered_map<ContextId, std::uint64_t> threadLimits_;
+    BlockOrder order_;
     std::uint64_t interval_;                 ///< between two blocks, in millionths of a cycle
     std::uint64_t owed_ = 0;                 ///< of them, since the last block
     Cycles next_ = kNever;                   ///< when the next block may start
     std::uint64_t placed_ = 0;               ///< blocks, by the last placeNext
-    std::vector<std::uint32_t> gpcOf_;       ///< by SM; all 0 where there are no clusters
     std::vector<std::uint32_t> clusterSms_;  ///< where the blocks of a cluster go, by rank
 };
 

@@ -58,6 +58,7 @@ constexpr std::array<std::string_view, kStalls> kStallNames = {"memory",    "dep
     X(l2Hits)                                                                              \
     X(l2Misses)                                                                            \
     X(l2Merges)                                                                            \
+    X(l2Joined)   /* reads that were answered with another of their GPC */                 \
     X(l2FarReads) /* of lines of the other side that had no copy on the reader's */        \
     X(l2Sectors)  /* of reads, launches' own too; one that crosses over, on both sides */  \
     X(l2SectorHits)                                                                        \

@@ -43,6 +43,12 @@ Cycles ofMicroseconds(std::int64_t microseconds, const arch::DeviceProfile& p) {
     return std::max<Cycles>(static_cast<Cycles>(microseconds * p.clock.coreMHz), 1);
 }
 
+std::vector<arch::DeviceProfile::Region> regionsOfSlices(const arch::DeviceProfile& p) {
+    std::vector<arch::DeviceProfile::Region> regions(p.map.slices());
+    for (std::uint32_t slice = 0; slice < regions.size(); ++slice) regions[slice] = p.regionOfSlice(slice);
+    return regions;
+}
+
 std::uint32_t setsOf(Bytes bytes, Bytes lineBytes, std::uint32_t ways) {
     return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(bytes / (lineBytes * ways)));
 }
@@ -66,6 +72,7 @@ MachineConfig::MachineConfig(const arch::DeviceProfile& p)
          .barrierInterval = of(p.sm.barrierInterval),
          .longestWait = of(p.sm.longestWait)},
       cluster{.neighbours = p.clusterNeighbours(),
+              .gpcs = p.gpcsOfSms(),
               .latency = of(p.cluster.latency),
               .barrierLatency = of(p.cluster.barrierLatency)},
       tensor{.rate = of(p.tensor.rate),
@@ -130,7 +137,11 @@ MachineConfig::MachineConfig(const arch::DeviceProfile& p)
          .holdsCopies = p.l2.holdsCopies,
          .copiesFarLines = p.l2.copiesFarLines && p.l2.sides > 1,
          .sectorsFetched = of(std::max<std::int64_t>(1, p.l2.fetchBytes / p.l2.sectorBytes)),
+         .joinedReads = of(p.l2.joinedReads),
+         .joinWindow = of(p.l2.joinWindow),
          .sides = of(p.l2.sides),
+         .regionsOfSms = p.regionsOfSms(),
+         .regionsOfSlices = regionsOfSlices(p),
          .farLatency = of(p.l2.farLatency),
          .halfLatency = of(p.l2.halfLatency)},
       dram{.bytes = of(p.dram.bytes),
@@ -151,6 +162,7 @@ MachineConfig::MachineConfig(const arch::DeviceProfile& p)
       launch{.latency = of(p.launch.latency),
              .setup = of(p.launch.setup),
              .blockInterval = of(p.launch.blockInterval),
+             .byGpcs = p.launch.byGpcs,
              .l2Reads = of(p.launch.l2Reads),
              .l2Hits = of(p.launch.l2Reads - std::min(p.launch.l2Misses, p.launch.l2Reads))},
       sharing{.quantum = ofMicroseconds(p.sharing.quantumUs, p), .switching = ofMicroseconds(p.sharing.switchUs, p)},

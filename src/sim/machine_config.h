@@ -24,6 +24,7 @@ struct MachineConfig {
     } sm;
     struct Cluster {
         std::vector<std::vector<std::uint32_t>> neighbours;  ///< SMs of each GPC
+        std::vector<std::uint32_t> gpcs;                     ///< of each SM
         Cycles latency, barrierLatency;
     } cluster;
     /// Work is counted in multiply-adds of 16-bit numbers.
@@ -70,8 +71,11 @@ struct MachineConfig {
         std::uint64_t responseQueue, atomicInterval, writeRetention, dirtyWays;
         std::uint64_t repeatInterval, floatRepeatInterval;  ///< millionths of an L2 cycle
         bool mergesWrites, holdsCopies, copiesFarLines;
-        unsigned sectorsFetched;  ///< at the least
-        std::uint64_t sides;
+        unsigned sectorsFetched;    ///< at the least
+        std::uint32_t joinedReads;  ///< of a GPC, that one look-up answers at most
+        Cycles joinWindow;
+        std::uint32_t sides;
+        std::vector<arch::DeviceProfile::Region> regionsOfSms, regionsOfSlices;
         Cycles farLatency, halfLatency;  ///< added to a request and its answer together
     } l2;
     struct Dram {
@@ -85,6 +89,7 @@ struct MachineConfig {
     struct Launch {
         Cycles latency, setup;
         std::uint64_t blockInterval;  ///< millionths of a cycle
+        bool byGpcs;
         std::uint64_t l2Reads, l2Hits;
     } launch;
     struct Sharing {

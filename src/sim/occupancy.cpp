@@ -82,9 +82,10 @@ std::uint64_t clustersFitting(const arch::DeviceProfile& profile, const Occupanc
                               const std::vector<bool>& sms) {
     std::uint64_t clusters = 0;
     for (const std::vector<std::uint32_t>& gpc : profile.clusterNeighbours()) {
-        std::uint64_t room = 0;
-        for (const std::uint32_t sm : gpc) room += sms.empty() || sms[sm] ? occupancy.blocksPerSm : 0;
-        clusters += room / blocks;
+        const auto usable = static_cast<std::uint64_t>(
+            std::count_if(gpc.begin(), gpc.end(), [&](std::uint32_t sm) { return sms.empty() || sms[sm]; }));
+        // Each block of a cluster has another SM.
+        if (usable >= blocks) clusters += usable * occupancy.blocksPerSm / blocks;
     }
     return clusters;
 }

@@ -18,9 +18,12 @@ class SmGroup {
     SmGroup(SimShared&, const CrossbarLatency&, const std::vector<ObserverLog*>& logs, std::uint32_t firstPort,
             const SchedulerChoice&);
 
-    std::vector<LaunchId> running;  ///< launches that have started, by priority, then oldest first
-    std::uint32_t expected = 0;     ///< launches that nothing but their own latency and set-up keeps from running
-    std::uint32_t nextSm = 0;       ///< the first to be tried for the next block
+    std::vector<LaunchId> running;       ///< launches that have started, by priority, then oldest first
+    std::uint32_t expected = 0;          ///< launches that nothing but their own latency and set-up keeps from running
+    std::vector<std::uint32_t> order;    ///< of SMs, for blocks
+    bool orderIsWhole = false;           ///< each was to have one
+    std::uint32_t nextPlace = 0;         ///< in it, that is tried first for the next block
+    std::vector<std::size_t> nextOfGpc;  ///< the same for clusters, of each GPC's SMs
 
     bool hasWork() const { return !running.empty(); }
     /// Nor will have some by itself.
@@ -32,11 +35,10 @@ class SmGroup {
     Sm& sm(std::uint32_t number, LaunchId launch) const {
         return *sms_[number + count_ * separation_.copyOf(Resource::sms, launch)];
     }
-    /// Whether an SM has room for so many such blocks.
-    bool fits(std::uint32_t number, const BlockNeeds& needs, const OnChipDivision& division,
-              std::uint32_t blocks = 1) const {
-        if (sms_.size() == count_) return sms_[number]->fits(needs, division, blocks);
-        return sms_[number]->fitsBeside(*sms_[number + count_], needs, division, blocks);
+    /// Whether an SM has room for such a block.
+    bool fits(std::uint32_t number, const BlockNeeds& needs, const OnChipDivision& division) const {
+        if (sms_.size() == count_) return sms_[number]->fits(needs, division);
+        return sms_[number]->fitsBeside(*sms_[number + count_], needs, division);
     }
 
   private:

@@ -117,12 +117,12 @@ TEST_F(Clusters, functionsTellWhatTheyRequire) {
 TEST_F(Clusters, occupancyCountsThoseThatFit) {
     constexpr int kMaxDynamic = 8, kNonPortable = 14;
     ASSERT_EQ(api.cuFuncSetAttribute(named("ranks"), kMaxDynamic, 200 << 10), CUDA_SUCCESS);
-    // One block an SM. Of an H200's GPCs five have 18 SMs, two 16 and one 10; it answers 15 and 7.
+    // One block an SM. Four GPCs have 18 SMs, three 16 and one 12; an H200 answers 15 and 7.
     EXPECT_EQ(active(200 << 10, 2), 66);
     EXPECT_EQ(active(200 << 10, 8), 15);
     EXPECT_EQ(active(200 << 10, 16, CUDA_ERROR_INVALID_CLUSTER_SIZE), -1);
     // Two blocks of 1024 threads an SM.
-    EXPECT_EQ(active(0, 8), 5 * (36 / 8) + 2 * (32 / 8) + 20 / 8);
+    EXPECT_EQ(active(0, 8), 2 * (36 / 8) + 5 * (32 / 8) + 16 / 8);
     CUlaunchAttribute attribute = {};
     const CUlaunchConfig config = configOf(64, 1024, 200 << 10, attribute, 0);
     int size = 0;

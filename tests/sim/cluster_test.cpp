@@ -41,7 +41,7 @@ Outcome run(const std::string& body, const Harness::Shape& shape, unsigned threa
 }
 
 TEST(ClusterPlaces, ABlockIsNextToItsNeighbours) {
-    // Blocks that fill an SM each. Numbers are dealt to GPCs in pairs: of the first 80, ten to each of the eight.
+    // Blocks that fill an SM each. Numbers are dealt to GPCs in pairs: of the first 64, eight to each of the eight.
     const Outcome r = run("mov.u32 %r4, %smid; @%p1 st.global.u32 [%rd4], %r4;",
                           {.grid = {64}, .block = {1024}, .shared = 200 << 10, .cluster = {8}});
     std::set<u32> used;
@@ -53,23 +53,26 @@ TEST(ClusterPlaces, ABlockIsNextToItsNeighbours) {
         }
 }
 
-TEST(ClusterPlaces, NumbersOfSmsAreDealtToGpcsInPairsAsLongAsTheyHaveRoom) {
+TEST(ClusterPlaces, GpcsAreThoseOfACard) {
+    // Of the GPCs of an H200: 15 clusters of 8 SMs at a time, and 7 of 16.
     const auto gpcs = arch::findProfile("h200").clusterNeighbours();
-    ASSERT_EQ(gpcs.size(), 8u);
-    const std::size_t sizes[] = {18, 18, 18, 18, 18, 16, 16, 10};
+    const std::size_t sizes[] = {8, 16, 16, 16, 16, 16, 18, 18, 2, 2, 2, 2};
+    ASSERT_EQ(gpcs.size(), std::size(sizes));
+    std::size_t ofEight = 0, ofSixteen = 0;
     std::set<u32> all;
-    for (std::size_t g = 0; g < 8; ++g) {
+    for (std::size_t g = 0; g < gpcs.size(); ++g) {
         EXPECT_EQ(gpcs[g].size(), sizes[g]);
+        ofEight += gpcs[g].size() / 8;
+        ofSixteen += gpcs[g].size() / 16;
         for (std::size_t i = 0; i + 1 < gpcs[g].size(); i += 2) EXPECT_EQ(gpcs[g][i] + 1, gpcs[g][i + 1]);
-        for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(gpcs[g][i], 2 * g + 16 * (i / 2) + i % 2);
+        // Numbers are dealt in pairs.
+        for (std::size_t i = 0; i < 8 && gpcs[g].size() > 2; ++i) EXPECT_EQ(gpcs[g][i], 2 * g + 16 * (i / 2) + i % 2);
         all.insert(gpcs[g].begin(), gpcs[g].end());
     }
+    EXPECT_EQ(ofEight, 15u);
+    EXPECT_EQ(ofSixteen, 7u);
     EXPECT_EQ(all.size(), 132u);
     EXPECT_EQ(*all.rbegin(), 131u);
-    // The last GPC is full after ten: from 80 on, pairs come to the first one every seven.
-    EXPECT_EQ(gpcs[0][10], 80u);
-    EXPECT_EQ(gpcs[0][12], 94u);
-    EXPECT_EQ(gpcs[7].back(), 79u);
 }
 
 TEST(ClusterPlaces, BlocksOfAClusterStartTogether) {

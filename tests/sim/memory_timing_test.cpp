@@ -517,7 +517,8 @@ TEST(Sides, aReadOfTheFarSideTakesLongerUntilThereIsACopyNearBy) {
     for (VirtualAddress at = area; at < area + 2_MiB; at += 4096)
         of[profile.map.locate(h.gpu.memory(h.context).space().physical(at)).slice / 47] = at;
     std::vector<bool> first(static_cast<std::size_t>(profile.sm.count), false), last = first;
-    first.front() = last.back() = true;
+    first.front() = last[2] = true;  // SM 2 is of GPC 1
+    ASSERT_NE(profile.regionsOfSms()[0].side, profile.regionsOfSms()[2].side);
     const Harness::Shape shape{{1}, {1}, 0, first, 0};
     const std::string load = kernelText("ld.global.cg.u32 %r1, [%rd1]; add.u32 %r2, %r1, 1;"),
                       store = kernelText(
@@ -539,6 +540,39 @@ TEST(Sides, aReadOfTheFarSideTakesLongerUntilThereIsACopyNearBy) {
     h.cycles(store, sector[0], {of[1]});  // what is written from afar leaves a copy too
     EXPECT_NEAR(static_cast<double>(h.cycles(load, shape, {of[1]})), static_cast<double>(near), 2.0);
     EXPECT_EQ(farReads(), 2u);
+}
+
+TEST(Sides, writesInPiecesUpdateTheCopyOfTheirSide) {
+    Harness h("h200");
+    const auto& profile = h.gpu.profile();
+    const VirtualAddress area = h.buffer(2_MiB);
+    VirtualAddress far = area;
+    while (profile.regionOfSlice(profile.map.locate(h.gpu.memory(h.context).space().physical(far)).slice).side == 0)
+        far += 4096;
+    std::vector<bool> near(static_cast<std::size_t>(profile.sm.count), false), home = near;
+    near[0] = home[2] = true;
+    // Every second word of a sector, from the first or the second one on.
+    const std::string pieces = kernelText(
+        "mov.u32 %r1, %tid.x; mul.wide.u32 %rd4, %r1, 8; add.u64 %rd4, %rd1, %rd4; st.global.u32 [%rd4], 1;");
+    const auto write = [&](const std::vector<bool>& sm, VirtualAddress from) {
+        h.cycles(pieces, {{1}, {4}, 0, sm, 0}, {from});
+    };
+    const auto crosses = [&] {
+        const std::uint64_t before = h.gpu.totals().l2FarReads;
+        h.cycles(kernelText("ld.global.cg.u32 %r1, [%rd1]; add.u32 %r2, %r1, 1;"), {{1}, {1}, 0, near, 0}, {far});
+        return h.gpu.totals().l2FarReads - before;
+    };
+    write(near, far);
+    EXPECT_EQ(crosses(), 1u) << "half of the sector is at home alone";
+    write(home, far);
+    write(near, far);
+    write(near, far + 4);
+    EXPECT_EQ(crosses(), 0u) << "both halves are here as well";
+    write(near, far);
+    EXPECT_EQ(crosses(), 0u);
+    write(home, far);
+    EXPECT_EQ(crosses(), 1u) << "it was written at home";
+    EXPECT_EQ(crosses(), 0u);
 }
 
 TEST(L2, aMissFetchesSoManyBytesAtTheLeast) {

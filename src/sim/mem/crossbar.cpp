@@ -18,14 +18,12 @@ std::uint32_t creditsOf(const SimContext& sim, const CrossbarLatency& latency) {
 
 CrossbarLatency::CrossbarLatency(const SimShared& shared)
     : config_(shared.config),
-      slices_(shared.profile.map.slices()),
       partitions_(shared.profile.map.channels()),
       slicesPerPartition_(shared.profile.map.slices() / partitions_),
       stages_(stageLatencies(shared.profile)) {}
 
 bool CrossbarLatency::apart(const Request& request) const {
-    const std::uint64_t sides = config_.l2.sides, sms = config_.sm.count;
-    return request.sm % sms * sides / sms != request.slice * sides / slices_;
+    return regionOfSm(request).side != config_.l2.regionsOfSlices[request.slice].side;
 }
 
 /// An atomic or a write goes to the line's home, which may be on the far side, or in the far half of a side. For reads,
@@ -33,15 +31,8 @@ bool CrossbarLatency::apart(const Request& request) const {
 Cycles CrossbarLatency::far(const Request& request) const {
     const auto& l2 = config_.l2;
     if (l2.sides == 1 || request.kind == RequestKind::read) return 0;
-    const std::uint64_t sides = l2.sides, sms = config_.sm.count;
-    const std::uint64_t sm = request.sm % sms;
-    const std::uint64_t smSide = sm * sides / sms, sliceSide = request.slice * sides / slices_;
     if (apart(request)) return l2.farLatency / 2;
-    if (l2.halfLatency == 0) return 0;
-    // Two SMs make a TPC, which is not divided.
-    const std::uint64_t smHalf = (sm - smSide * sms / sides) / 2 * 4 * sides / sms,
-                        sliceHalf = (request.slice - sliceSide * slices_ / sides) * 2 * sides / slices_;
-    return smHalf == sliceHalf ? 0 : l2.halfLatency / 2;
+    return regionOfSm(request).half == l2.regionsOfSlices[request.slice].half ? 0 : l2.halfLatency / 2;
 }
 
 SmPort::SmPort(SimContext& sim, const CrossbarLatency& latency, Requester& requester)

@@ -46,8 +46,11 @@ class CrossbarLatency {
   private:
     Cycles far(const Request&) const;
 
+    const arch::DeviceProfile::Region& regionOfSm(const Request& r) const {
+        return config_.l2.regionsOfSms[r.sm % config_.sm.count];
+    }
+
     const MachineConfig& config_;
-    std::uint64_t slices_;
     std::uint32_t partitions_, slicesPerPartition_;
     StageLatencies stages_;
 };

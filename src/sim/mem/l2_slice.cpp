@@ -48,6 +48,7 @@ L2Slice::L2Slice(SimContext& sim, std::uint32_t index, SlicePort& port, DramChan
       tags_(sets_ * sim.separation.copies(Resource::l2), sim.config.l2.ways, sim.profile.l2.replacement),
       serveWrite_(writePolicies()[static_cast<std::size_t>(sim.profile.l2.writePolicy)].serve),
       mshrs_(sim.config.l2.mshrs, sim.config.l2.mshrMerges, sim.separation.copiesOfQueues()),
+      joiner_(sim),
       wide_(wideSectors(sim.config.l2.lineBytes / sim.config.l2.sectorBytes, sim.config.l2.sectorsFetched)),
       ports_(sim.separation.copies(Resource::ports)),
       responseBacklog_(sim.config.l2.responseQueue *
@@ -58,6 +59,11 @@ L2Slice::L2Slice(SimContext& sim, std::uint32_t index, SlicePort& port, DramChan
 void L2Slice::arrive(RequestId id) {
     Request& request = sim_.requests[id];
     request.set += sets_ * sim_.separation.copyOf(Resource::l2, request.launch);
+    if (const ReadJoiner::Arrival arrival = joiner_.arrive(id); arrival != ReadJoiner::Arrival::first) {
+        port_.credit(id);
+        if (arrival == ReadJoiner::Arrival::answered) send(id, joiner_.answerTo(id));
+        return;
+    }
     const std::uint32_t index = portOf(request);
     append(ports_[index].queue, id);
     const Port& port = ports_[index];
@@ -206,8 +212,10 @@ L2Slice::Served L2Slice::serve(Port& port, RequestId id, std::uint64_t edge) {
     if (served != Served::yes) return served;
     port.busyUntil = edge + service;
     if (request.kind != RequestKind::read && sim_.config.l2.copiesFarLines) {
-        dropCopy(request.set, request.line);  // what was there is no longer the same
-        if (writes && request.complete && port_.apart(request)) leaveCopy(request, request.complete);
+        if (writes && port_.apart(request))
+            writeCopy(request);
+        else
+            dropCopy(request.set, request.line);  // what was there is no longer the same
     }
     return served;
 }
@@ -363,15 +371,31 @@ void L2Slice::expectCopy(const Request& request) {
     if (way != CacheTags::kNoWay) tags_.state(way).prefetched |= widen(request.sectors);
 }
 
-void L2Slice::leaveCopy(const Request& request, std::uint8_t sectors) {
+/// The way of the copy, which may be new and empty, or none if there is no room.
+std::uint32_t L2Slice::copyFor(const Request& request) {
     const std::uint32_t set = copySet(request.set);
     std::uint32_t way = tags_.find(set, request.line | kCopy);
-    if (way == CacheTags::kNoWay) {
-        way = tags_.victim(set);
-        if (way == CacheTags::kNoWay || (tags_.state(way).dirty && channel_.room(request.launch) == 0)) return;
-        evict(way, request);
-        tags_.place(set, way, request.line | kCopy, request.launch);
-    }
+    if (way != CacheTags::kNoWay) return way;
+    way = tags_.victim(set);
+    if (way == CacheTags::kNoWay || (tags_.state(way).dirty && channel_.room(request.launch) == 0))
+        return CacheTags::kNoWay;
+    evict(way, request);
+    tags_.place(set, way, request.line | kCopy, request.launch);
+    return way;
+}
+
+/// What is written from the other side is there too, and what was there stays.
+void L2Slice::writeCopy(const Request& request) {
+    const bool merges = sim_.config.l2.mergesWrites && request.words != 0;
+    if (!request.complete && !merges) return;
+    if (request.complete) leaveCopy(request, request.complete);
+    const std::uint32_t way = merges ? copyFor(request) : CacheTags::kNoWay;
+    if (way != CacheTags::kNoWay) mergeWords(tags_.state(way), request);
+}
+
+void L2Slice::leaveCopy(const Request& request, std::uint8_t sectors) {
+    const std::uint32_t way = copyFor(request);
+    if (way == CacheTags::kNoWay) return;
     const std::uint32_t home = tags_.find(request.set, request.line);
     tags_.state(way).valid |= sectors;
     if (home != CacheTags::kNoWay) tags_.state(way).valid |= widen(sectors) & tags_.state(home).valid;
@@ -451,14 +475,21 @@ void L2Slice::finish(RequestId id) {
 
 void L2Slice::respond(RequestId id) {
     const Request& request = sim_.requests[id];
-    const std::uint64_t bytes = bytesOf(request.sectors);
-    const std::uint64_t edges = portEdges(bytes, sim_.config.crossbar.responseBytesPerCycle);
+    const std::uint64_t edges = portEdges(bytesOf(request.sectors), sim_.config.crossbar.responseBytesPerCycle);
     std::uint64_t& responseFree = ports_[portOf(request)].responseFree;
     responseFree = std::max(sim_.l2Clock.edgeAt(sim_.now()), responseFree) + edges;
     if (request.crosses) leaveCopy(request, request.sectors);
-    sim_.counters(request.launch).bytesL2 += bytes;
-    sim_.l2Answered(bytes);
-    port_.send(id, sim_.l2Clock.coreAt(responseFree));
+    const ReadJoiner::Answer answer{.leaves = sim_.l2Clock.coreAt(responseFree), .crosses = request.crosses};
+    joiner_.answer(id, answer, [&](RequestId with) { send(with, answer); });
+    send(id, answer);
+}
+
+void L2Slice::send(RequestId id, const ReadJoiner::Answer& answer) {
+    Request& request = sim_.requests[id];
+    request.crosses = answer.crosses;
+    sim_.counters(request.launch).bytesL2 += bytesOf(request.sectors);
+    sim_.l2Answered(bytesOf(request.sectors));
+    port_.send(id, std::max(sim_.now(), answer.leaves));
 }
 
 std::uint16_t L2Slice::bytesOf(std::uint8_t sectors) const {

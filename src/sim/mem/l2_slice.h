@@ -8,6 +8,7 @@
 
 #include "sim/mem/cache_tags.h"
 #include "sim/mem/mshr.h"
+#include "sim/mem/read_joiner.h"
 #include "sim/mem/wide_sectors.h"
 #include "sim/sim_context.h"
 
@@ -78,7 +79,9 @@ class L2Slice {
     Served writeThrough(RequestId, std::uint32_t way);
     Served writeBackFetch(RequestId, std::uint32_t way);
     bool findCopy(RequestId);
+    std::uint32_t copyFor(const Request&);
     void leaveCopy(const Request&, std::uint8_t sectors);
+    void writeCopy(const Request&);
     void expectCopy(const Request&);
     void dropCopy(std::uint32_t set, std::uint64_t line);
     void mergeWords(LineState&, const Request&) const;
@@ -102,6 +105,7 @@ class L2Slice {
     void noteStall(const Port&, std::uint32_t launch);
     void finish(RequestId);
     void respond(RequestId);
+    void send(RequestId, const ReadJoiner::Answer&);
     void evict(std::uint32_t way, const Request& by);
     /// `copied`: the copy's request that waits for it, if it is not for the tags.
     void sendFill(const Request& by, std::uint8_t sectors, RequestId copied = kNoRequest);
@@ -132,6 +136,7 @@ class L2Slice {
     CacheTags tags_;
     Served (L2Slice::*serveWrite_)(RequestId, std::uint32_t way);
     MshrFile mshrs_;
+    ReadJoiner joiner_;
     WideSectors wide_;  ///< what a miss fetches
     std::vector<Port> ports_;
     std::uint32_t turn_ = 0;  ///< the port that is tried first

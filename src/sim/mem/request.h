@@ -35,10 +35,11 @@ struct Request {
     std::uint32_t token = 0;   ///< the asker's: which miss or load it answers
     std::uint32_t words = 0;   ///< write: words written whole
     RequestId next = kNoRequest;
-    std::uint16_t bytes = 0;    ///< payload
-    std::uint16_t turns = 0;    ///< atomic: L2 cycles of lanes that meet at one address
-    std::uint8_t sectors = 0;   ///< wanted or written
-    std::uint8_t complete = 0;  ///< write: sectors written whole
+    RequestId with = kNoRequest;  ///< read: another that waits for the same answer
+    std::uint16_t bytes = 0;      ///< payload
+    std::uint16_t turns = 0;      ///< atomic: L2 cycles of lanes that meet at one address
+    std::uint8_t sectors = 0;     ///< wanted or written
+    std::uint8_t complete = 0;    ///< write: sectors written whole
     std::uint8_t warp = 0;
     bool isBulk = false;                      ///< read: of a bulk copy
     bool crosses = false;                     ///< read: its answer comes from the other side

@@ -64,23 +64,21 @@ Sm::Sm(SimShared& shared, const CrossbarLatency& latency, Observer* observer, st
     }
 }
 
-bool Sm::fits(const BlockNeeds& needs, const OnChipDivision& division, std::uint32_t count) const {
-    return residentBlocks_ + count <= residents_.size() && needs.warps * count <= freeWarps_ &&
-           needs.registers * count <= freeRegisters_ &&
-           needs.shared * count <= (empty() ? sharedWith(division) : freeShared_);
+bool Sm::fits(const BlockNeeds& needs, const OnChipDivision& division) const {
+    return residentBlocks_ < residents_.size() && needs.warps <= freeWarps_ && needs.registers <= freeRegisters_ &&
+           needs.shared <= (empty() ? sharedWith(division) : freeShared_);
 }
 
-bool Sm::fitsBeside(const Sm& twin, const BlockNeeds& needs, const OnChipDivision& division,
-                    std::uint32_t count) const {
+bool Sm::fitsBeside(const Sm& twin, const BlockNeeds& needs, const OnChipDivision& division) const {
     const MachineConfig& config = sim_.config;
     const auto left = [](Bytes free, Bytes taken) { return free > taken ? free - taken : 0; };
     // Whoever came first has divided the memory.
     const Bytes undivided = twin.empty() ? sharedWith(division) : twin.sharedBytes_;
     const Bytes takenByTwin = twin.empty() ? 0 : twin.sharedBytes_ - twin.freeShared_;
-    return residentBlocks_ + twin.residentBlocks_ + count <= residents_.size() &&
-           needs.warps * count <= left(freeWarps_, config.sm.warps - twin.freeWarps_) &&
-           needs.registers * count <= left(freeRegisters_, config.sm.registers - twin.freeRegisters_) &&
-           needs.shared * count <= left(empty() ? undivided : freeShared_, takenByTwin);
+    return residentBlocks_ + twin.residentBlocks_ < residents_.size() &&
+           needs.warps <= left(freeWarps_, config.sm.warps - twin.freeWarps_) &&
+           needs.registers <= left(freeRegisters_, config.sm.registers - twin.freeRegisters_) &&
+           needs.shared <= left(empty() ? undivided : freeShared_, takenByTwin);
 }
 
 void Sm::divide(const OnChipDivision& division) {

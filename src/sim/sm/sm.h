@@ -73,10 +73,10 @@ class Sm final : public Requester {
     /// A window has ended, and what others did shows.
     void meetOthers();
 
-    /// So many such blocks.
-    bool fits(const BlockNeeds&, const OnChipDivision&, std::uint32_t count = 1) const;
+    /// Such a block.
+    bool fits(const BlockNeeds&, const OnChipDivision&) const;
     /// The same where blocks of the twin take of the same room (Separation).
-    bool fitsBeside(const Sm& twin, const BlockNeeds&, const OnChipDivision&, std::uint32_t count) const;
+    bool fitsBeside(const Sm& twin, const BlockNeeds&, const OnChipDivision&) const;
     bool empty() const { return residentBlocks_ == 0; }
     /// Takes a place for the block, which starts then; the first one on an SM divides its memory. `name`: what %smid
     /// says to it.
