@@ -26,12 +26,7 @@ endfunction()
 # Several sources of a library are compiled as one: templates that they have in common are compiled once. Who works on one
 # library turns it off (-DBULKHEAD_TOGETHER=OFF) and waits for one source only. Names of anonymous namespaces must differ
 # within a library.
-if(BULKHEAD_SANITIZE)
-    set(together OFF)  # the objects of tests and fuzzers are few of each library's
-else()
-    set(together ON)
-endif()
-option(BULKHEAD_TOGETHER "Compile several sources of a library as one" ${together})
+option(BULKHEAD_TOGETHER "Compile several sources of a library as one" ON)
 
 function(bulkhead_compile_together target)
     if(BULKHEAD_TOGETHER)
