@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "sim/exec/compute_float.h"
 
@@ -47,10 +48,6 @@ float powerOfTwo(int exponent) {
     return floatOf(static_cast<std::uint32_t>(exponent + 127) << 23);
 }
 
-double doublePowerOfTwo(int exponent) {
-    return doubleOf(static_cast<std::uint64_t>(exponent + 1023) << 52);
-}
-
 /// Rounds to odd, which leaves the last bit to say whether anything is missing: what is then rounded to f16 is right.
 std::uint32_t halfOf(double value) {
     const std::uint64_t bits = bitsOf(value);
@@ -60,12 +57,6 @@ std::uint32_t halfOf(double value) {
     return half == 0x8000 ? 0 : half;  // what is too small becomes +0
 }
 
-std::uint32_t cutOff(double value, int resultBits) {
-    const std::uint64_t dropped = (std::uint64_t{1} << (52 - resultBits)) - 1;
-    return bitsOf(static_cast<float>(doubleOf(bitsOf(value) & ~dropped)));
-}
-
-constexpr int kBlock = 8;
 constexpr int kTame = 50;  ///< exponents of factors, at most
 
 }  // namespace
@@ -119,72 +110,91 @@ void TensorProduct::prepareB() {
         for (int column = 0; column < columns_; ++column) tameB_ &= isTame(bExponent_[depth][column]);
 }
 
-/// Eight elements of a row. Products of tame factors are exact in f32, and so is what is left of them when they are
-/// scaled to units of the last bit that is kept: what is less than one such bit is cut off by the conversion.
-[[gnu::always_inline]] inline void TensorProduct::fastBlock(int row, int column, const float* c,
-                                                            const std::int16_t* cExponent, std::int64_t* sum,
-                                                            std::int16_t* exponent, const TensorSum& how) const {
-    std::int16_t largest[kBlock];
-    for (int j = 0; j < kBlock; ++j) largest[j] = cExponent[j];
-    for (int term = 0; term < terms_; ++term) {
-        const std::int16_t* const b = bExponent_[aDepth_[row][term]] + column;
-        const std::int16_t a = aExponent_[row][term];
+namespace {
+
+// Eight columns at once, in whatever registers the processor has.
+constexpr int kBlock = 8;
+using Floats = float __attribute__((vector_size(kBlock * sizeof(float))));
+using Words = std::int32_t __attribute__((vector_size(kBlock * sizeof(std::int32_t))));
+using Exponents = std::int16_t __attribute__((vector_size(kBlock * sizeof(std::int16_t))));
+using Doubles = double __attribute__((vector_size(kBlock * sizeof(double))));
+using Longs = std::int64_t __attribute__((vector_size(kBlock * sizeof(std::int64_t))));
+
+/// exponentOf of each.
+[[gnu::always_inline]] inline void exponentsOf(const Words& bits, Exponents& exponents) {
+    const Words field = bits >> 23 & 0xff, fraction = bits & 0x7fffff;
+    const Words small = fraction == 0 ? Words{} + kNoExponent : Words{} - 126;
+    const Words finite = field == 0 ? small : field - 127;
+    exponents = __builtin_convertvector(field == 0xff ? Words{} + kSpecialExponent : finite, Exponents);
+}
+
+}  // namespace
+
+/// Elements of a row from a column on; false if some are too large or too small for it. Products of tame factors are
+/// exact in f32, and so is what is left of them when they are scaled to units of the last bit that is kept: what is
+/// less than one such bit is cut off by the conversion.
+[[gnu::always_inline]] inline bool TensorProduct::multiplyBlock(int row, int column, const std::uint32_t* c,
+                                                                std::uint32_t* d, const TensorSum& how,
+                                                                bool half) const {
+    Words bits;
+    std::memcpy(&bits, c, sizeof bits);
+    Floats value;
+    Exponents largest;
+    if (half) {
         for (int j = 0; j < kBlock; ++j) {
-            const auto e = static_cast<std::int16_t>(a + b[j]);
-            largest[j] = largest[j] > e ? largest[j] : e;
+            const TensorNumber number = tensorNumber(MatrixType::f16, c[j]);
+            value[j] = number.value;
+            largest[j] = number.exponent;
         }
-    }
-    float scale[kBlock];
-    for (int j = 0; j < kBlock; ++j) {
-        exponent[j] = largest[j];
-        const int bounded = largest[j] < -2 * kTame ? -2 * kTame : largest[j];
-        scale[j] = powerOfTwo(how.fractionBits - bounded);
-    }
-    // Two sums: one alone could overflow.
-    std::int32_t even[kBlock] = {}, odd[kBlock] = {};
-    for (int term = 0; term + 1 < terms_; term += 2) {
-        const float *const b0 = bValue_[aDepth_[row][term]] + column, *const b1 =
-                                                                          bValue_[aDepth_[row][term + 1]] + column;
-        const float a0 = aValue_[row][term], a1 = aValue_[row][term + 1];
-        for (int j = 0; j < kBlock; ++j) {
-            even[j] += static_cast<std::int32_t>(a0 * b0[j] * scale[j]);
-            odd[j] += static_cast<std::int32_t>(a1 * b1[j] * scale[j]);
-        }
+    } else {
+        std::memcpy(&value, c, sizeof value);
+        exponentsOf(bits, largest);
     }
     for (int j = 0; j < kBlock; ++j)
-        sum[j] = std::int64_t{even[j]} + odd[j] + static_cast<std::int32_t>(c[j] * scale[j]);
+        if (largest[j] > 2 * kTame) return false;
+    for (int term = 0; term < terms_; ++term) {
+        Exponents b;
+        std::memcpy(&b, bExponent_[aDepth_[row][term]] + column, sizeof b);
+        const Exponents e = b + aExponent_[row][term];
+        largest = largest > e ? largest : e;
+    }
+    // Results far below 1 may be subnormal. With a zero in every product and sum, they are zero.
+    for (int j = 0; j < kBlock; ++j)
+        if (largest[j] < -2 * kTame && largest[j] > kNoExponent / 2) return false;
+    const Exponents bounded = largest < -2 * kTame ? Exponents{} - 2 * kTame : largest;
+    const Floats scale =
+        reinterpret_cast<Floats>((how.fractionBits + 127 - __builtin_convertvector(bounded, Words)) << 23);
+    // Two sums: one alone could overflow.
+    Words even = {}, odd = {};
+    for (int term = 0; term + 1 < terms_; term += 2) {
+        Floats b0, b1;
+        std::memcpy(&b0, bValue_[aDepth_[row][term]] + column, sizeof b0);
+        std::memcpy(&b1, bValue_[aDepth_[row][term + 1]] + column, sizeof b1);
+        even += __builtin_convertvector(aValue_[row][term] * b0 * scale, Words);
+        odd += __builtin_convertvector(aValue_[row][term + 1] * b1 * scale, Words);
+    }
+    const Words accumulator = __builtin_convertvector(value * scale, Words);
+    const Doubles sum = __builtin_convertvector(even, Doubles) + __builtin_convertvector(odd, Doubles) +
+                        __builtin_convertvector(accumulator, Doubles);
+    const Longs unit = (__builtin_convertvector(bounded, Longs) - how.fractionBits + 1023) << 52;
+    const Doubles exact = sum * reinterpret_cast<Doubles>(unit);
+    if (half) {
+        for (int j = 0; j < kBlock; ++j) d[j] = sum[j] == 0 ? 0 : halfOf(exact[j]);
+        return true;
+    }
+    const std::int64_t kept = ~((std::int64_t{1} << (52 - how.resultBits)) - 1);
+    const Floats result =
+        __builtin_convertvector(reinterpret_cast<Doubles>(reinterpret_cast<Longs>(exact) & kept), Floats);
+    std::memcpy(d, &result, sizeof result);
+    return true;
 }
 
 [[gnu::always_inline]] inline void TensorProduct::multiplyRowByBlocks(int row, const std::uint32_t* c, std::uint32_t* d,
                                                                       const TensorSum& how, bool half) const {
+    const bool tame = tameA_ && tameB_ && terms_ % 2 == 0;
     for (int column = 0; column < columns_; column += kBlock) {
-        float value[kBlock];
-        std::int16_t cExponent[kBlock];
-        bool tame = tameA_ && tameB_ && terms_ % 2 == 0;
-        for (int j = 0; j < kBlock; ++j) {
-            const std::uint32_t bits = c[column + j];
-            if (half) {
-                const TensorNumber number = tensorNumber(MatrixType::f16, bits);
-                value[j] = number.value;
-                cExponent[j] = number.exponent;
-            } else {
-                value[j] = floatOf(bits);
-                cExponent[j] = exponentOf(bits);
-            }
-            tame &= cExponent[j] <= 2 * kTame;
-        }
-        std::int64_t sum[kBlock];
-        std::int16_t exponent[kBlock];
-        if (tame) fastBlock(row, column, value, cExponent, sum, exponent, how);
-        for (int j = 0; j < kBlock; ++j) {
-            // Results far below 1 may be subnormal.
-            if (!tame || exponent[j] < -2 * kTame) {
-                d[column + j] = slowElement(row, column + j, c[column + j], how, half);
-                continue;
-            }
-            const double exact = static_cast<double>(sum[j]) * doublePowerOfTwo(exponent[j] - how.fractionBits);
-            d[column + j] = sum[j] == 0 ? 0 : half ? halfOf(exact) : cutOff(exact, how.resultBits);
-        }
+        if (tame && multiplyBlock(row, column, c + column, d + column, how, half)) continue;
+        for (int j = column; j < column + kBlock; ++j) d[j] = slowElement(row, j, c[j], how, half);
     }
 }
 

@@ -59,8 +59,8 @@ class TensorProduct {
   private:
     void multiplyRowByBlocks(int row, const std::uint32_t* c, std::uint32_t* d, const TensorSum&, bool half) const;
     void multiplyRowWide(int row, const std::uint32_t* c, std::uint32_t* d, const TensorSum&, bool half) const;
-    void fastBlock(int row, int column, const float* c, const std::int16_t* cExponent, std::int64_t* sum,
-                   std::int16_t* exponent, const TensorSum&) const;
+    bool multiplyBlock(int row, int column, const std::uint32_t* c, std::uint32_t* d, const TensorSum&,
+                       bool half) const;
     std::uint32_t slowElement(int row, int column, std::uint32_t c, const TensorSum&, bool half) const;
 
     int rows_ = 0, columns_ = 0, depth_ = 0, terms_ = 0;
