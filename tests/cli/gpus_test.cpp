@@ -87,9 +87,11 @@ TEST(Gpus, DrawsTheGpuAsItIs) {
         sizes[group["part"]].push_back(group["units"].size());
         units.insert(group["units"].begin(), group["units"].end());
     }
-    // An H200 has 132 SMs, in GPCs of different sizes, and two sides of 47 slices.
+    // An H200 has 132 SMs, in GPCs of different sizes and TPCs that share clusters with nobody, and two sides of 47
+    // slices.
     EXPECT_EQ(std::accumulate(sizes["SM"].begin(), sizes["SM"].end(), std::size_t{0}), 132u);
-    EXPECT_EQ(sizes["SM"].size(), 8u);
+    EXPECT_EQ(sizes["SM"].size(), 12u);
+    EXPECT_EQ(std::count(sizes["SM"].begin(), sizes["SM"].end(), 2u), 4);
     EXPECT_EQ(sizes["L2 slice"], (std::vector<std::size_t>{47, 47}));
     EXPECT_EQ(units.size(), plan["units"].size());
     EXPECT_EQ(plan["layers"][0]["names"], nlohmann::json({"side 0", "side 1"}));
