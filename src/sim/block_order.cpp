@@ -32,7 +32,7 @@ BlockOrder::BlockOrder(const MachineConfig& config) : byNumber_(config.sm.count)
     if (!config.launch.byGpcs || config.cluster.neighbours.empty()) return;
     gpcs_ = config.cluster.neighbours;
     const auto more =
-        std::ranges::stable_partition(gpcs_, [](const auto& gpc) { return gpc.size() <= kTpcSms; }).begin();
+        std::stable_partition(gpcs_.begin(), gpcs_.end(), [](const auto& gpc) { return gpc.size() <= kTpcSms; });
     singles_ = static_cast<std::size_t>(more - gpcs_.begin());
     if (more != gpcs_.end()) std::rotate(more, gpcs_.end() - 1, gpcs_.end());
 }
