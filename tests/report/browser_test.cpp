@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "report/gallery.h"
@@ -170,6 +172,24 @@ TEST_F(Page, SavesTablesAndPictures) {
                                                 " return new DOMParser().parseFromString(made[0], "
                                                 "'image/svg+xml').querySelector('parsererror') ? i : -1 })"))
         EXPECT_EQ(drawn, -1);
+}
+
+TEST_F(Page, TellsTicksApart) {
+    Result near;
+    near.title = "Run times that hardly differ";
+    near.columns = {{"run time", "ms"}, {"share", "%"}};
+    for (int i = 0; i <= 10; ++i) near.add({4.9680 + 0.0001 * i, 10.0 * i});
+    near.charts = {{Chart::Kind::line, "Run times", "run time", {"share"}, {}, {}, "share", false, false}};
+    writeFile(folder_ / "near.html", html("Near", std::vector{near}));
+    browser_->open(folder_ / "near.html");
+    const nlohmann::json ticks = browser_->evaluate(
+        "(() => { const made = []; const blob = window.Blob;"
+        " window.Blob = class extends blob { constructor(parts, how) { super(parts, how); made.push(parts[0]); } };"
+        " document.querySelector('figure.chart .tool').click(); window.Blob = blob;"
+        " return [...new DOMParser().parseFromString(made[0], 'image/svg+xml').querySelectorAll('text')]"
+        ".map((text) => text.textContent).filter((text) => /^4\\.9/.test(text)); })()");
+    EXPECT_GE(ticks.size(), 4u);
+    EXPECT_EQ(std::set<std::string>(ticks.begin(), ticks.end()).size(), ticks.size()) << ticks;
 }
 
 TEST_F(Page, OffersAChoiceOfResultsOfOneKind) {

@@ -10,6 +10,15 @@ export function logTicks(low, high, most = 11) {
   return ticks.filter((tick) => tick >= low && tick <= high);
 }
 
+/** What the ticks of an axis say: rounded, with more digits where that says the same of two of them. */
+export function tickTexts(ticks) {
+  const shown = ticks.filter((tick) => tick !== null);
+  const areApart = (say) => new Set(shown.map(say)).size === shown.length;
+  let say = rounded;
+  for (let digits = 5; digits <= 15 && !areApart(say); ++digits) say = (tick) => String(Number(tick.toPrecision(digits)));
+  return ticks.map((tick) => (tick === null ? "" : say(tick)));
+}
+
 /** Four significant digits, as the tables have them. */
 export function rounded(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";

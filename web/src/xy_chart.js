@@ -23,7 +23,7 @@
  * THE SOFTWARE.
  */
 import uPlot from "uplot";
-import { logTicks, rounded, shortened } from "./numbers.js";
+import { logTicks, rounded, shortened, tickTexts } from "./numbers.js";
 import * as style from "./style.js";
 import { svgText } from "./pictures.js";
 import { Tip } from "./tip.js";
@@ -290,7 +290,7 @@ export class XyChart {
 
   /** Where an axis of numbers has its ticks, and what they say. */
   numbers(logarithmic, most) {
-    const values = (u, splits) => splits.map((v) => (v === null ? "" : rounded(v)));
+    const values = (u, splits) => tickTexts(splits);
     if (!logarithmic) return { values };
     return { values, splits: (u, axis, low, high) => logTicks(low, high, most), filter: (u, splits) => splits };
   }
