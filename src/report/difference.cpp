@@ -26,20 +26,30 @@ std::optional<std::size_t> columnNamed(const Result& r, const std::string& name)
     return std::nullopt;
 }
 
-/// Columns that say what a row is about.
-std::set<std::string> keysOf(const Result& r) {
-    std::set<std::string> keys;
-    for (std::size_t c = 0; c < r.columns.size(); ++c) {
+/// Columns of words from one on, up to the next that has none.
+std::set<std::string> wordsFrom(const Result& r, std::size_t c) {
+    std::set<std::string> names;
+    for (; c < r.columns.size(); ++c) {
         const auto isWord = [&](const auto& row) { return std::holds_alternative<std::string>(row[c]); };
         if (r.rows.empty() || !std::all_of(r.rows.begin(), r.rows.end(), isWord)) break;
-        keys.insert(r.columns[c].name);
+        names.insert(r.columns[c].name);
     }
+    return names;
+}
+
+/// Columns that say what a row is about: words that it begins with and what charts tell apart, else its first number
+/// and words behind that.
+std::set<std::string> keysOf(const Result& r) {
+    std::set<std::string> keys = wordsFrom(r, 0);
     for (const Chart& chart : r.charts) {
         keys.insert(chart.series.begin(), chart.series.end());
         if (!chart.label.empty()) keys.insert(chart.label);
         if (!chart.x.empty() && chart.kind != Chart::Kind::scatter) keys.insert(chart.x);
     }
-    if (keys.empty() && !r.columns.empty()) keys.insert(r.columns.front().name);
+    if (keys.empty() && !r.columns.empty()) {
+        keys = wordsFrom(r, 1);
+        keys.insert(r.columns.front().name);
+    }
     return keys;
 }
 

@@ -445,6 +445,19 @@ TEST(Difference, IsWhatChangedByMoreThanNoise) {
     EXPECT_EQ(difference(before, before, fivePercent).answer, "Nothing: none of 4 numbers changed beyond noise.");
 }
 
+TEST(Difference, NeverPairsRowsOfOneNumberThatAreOfDifferentThings) {
+    Result r;
+    r.title = "t";
+    r.columns = {{"second", ""}, {"program", ""}, {"value", ""}};
+    r.add({36, "chase", 150.0});
+    r.add({36, "stream", 1080.0});
+    Result after = r;
+    after.rows = {{36, "stream", 1080.0}, {36, "chase", 180.0}, {37, "stream", 540.0}};
+    const Result changes = difference(std::vector{r}, std::vector{after}, fivePercent);
+    ASSERT_EQ(changes.rows.size(), 1u);
+    EXPECT_EQ(changes.rows[0][0], Value("36 / chase: value"));
+}
+
 TEST(Difference, OfNumbersWithLimitsIsWhereThoseDoNotOverlap) {
     Result r;
     r.title = "t";
