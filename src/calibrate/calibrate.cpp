@@ -4,8 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <limits>
+#include <optional>
 #include <tuple>
 
 #include "arch/nearest_profile.h"
@@ -59,7 +62,23 @@ void runOne(Session& session, const Measurement& m) {
 }
 
 std::string shownValue(const Figure& f) {
-    return f.text.empty() ? fmt::format("{:.6g}", f.value) : f.text;
+    if (!f.text.empty()) return f.text;
+    return f.value == std::floor(f.value) ? fmt::format("{:.0f}", f.value) : fmt::format("{:.6g}", f.value);
+}
+
+std::optional<double> numberIn(const std::string& text) {
+    double number = 0;
+    const char* end = text.data() + text.size();
+    const auto [read, error] = std::from_chars(text.data(), end, number);
+    return error == std::errc() && read == end ? std::optional(number) : std::nullopt;
+}
+
+/// By how much the new profile differs from the old one: 0 where it does not, infinite where either is no number.
+double change(const Figure& f) {
+    if (f.written.empty() || f.written == f.was) return 0;
+    const std::optional<double> was = numberIn(f.was), written = numberIn(f.written);
+    if (!was || !written || *was == 0) return std::numeric_limits<double>::infinity();
+    return std::abs(*written / *was - 1);
 }
 
 }  // namespace
@@ -107,16 +126,23 @@ Result figureTable(const Calibration& c) {
     Result r;
     r.columns = {{"figure", ""}, {"was", ""}, {"measured", ""}, {"written", ""},
                  {"unit", ""},   {"by", ""},  {"note", ""}};
-    for (const Figure& f : c.figures)
+    std::vector<Figure> figures = c.figures;
+    std::stable_sort(figures.begin(), figures.end(),
+                     [](const Figure& a, const Figure& b) { return change(a) > change(b); });
+    for (const Figure& f : figures)
         r.add({f.key.empty() ? f.name : f.key, f.was, shownValue(f), f.written, f.unit, f.measurement,
                f.refused.empty() ? f.note : "not written: " + f.refused});
     const auto written =
-        std::count_if(c.figures.begin(), c.figures.end(), [](const Figure& f) { return !f.written.empty(); });
-    const auto changed = std::count_if(c.figures.begin(), c.figures.end(),
-                                       [](const Figure& f) { return !f.written.empty() && f.written != f.was; });
+        std::count_if(figures.begin(), figures.end(), [](const Figure& f) { return !f.written.empty(); });
+    const auto changed = std::count_if(figures.begin(), figures.end(), [](const Figure& f) { return change(f) > 0; });
     r.question = fmt::format("In which parameters does this GPU differ from {}?", c.base);
-    r.answer = fmt::format("In {} of {} that were measured.", changed, written);
-    r.reading = "was is the value of the profile that it began with, written that of the new one.";
+    r.answer = fmt::format("In {} of {} that were measured{}.", changed, written,
+                           changed == 0 ? ""
+                                        : fmt::format(", most in {}: {}, not {}", figures.front().key,
+                                                      figures.front().written, figures.front().was));
+    r.reading =
+        "was is the value of the profile that it began with, written that of the new one. What differs most comes "
+        "first.";
     if (!c.undecided.empty()) {
         std::vector<std::string> names;
         for (const Undecided& u : c.undecided) names.push_back(u.measurement);

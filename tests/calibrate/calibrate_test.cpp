@@ -226,6 +226,28 @@ TEST(Calibrate, FiguresThatNeedEachOtherGoInTogether) {
     EXPECT_EQ(p.sm.sharedBytes, 98304);
 }
 
+TEST(Calibrate, AnswersWithWhatDiffersMost) {
+    Calibration c;
+    c.base = "h200";
+    const auto add = [&c](const char* key, double value, const char* was, const char* written) {
+        Figure f;
+        f.key = key, f.value = value, f.was = was, f.written = written;
+        c.figures.push_back(f);
+    };
+    add("sm.count", 132, "132", "132");
+    add("l2.hitLatency", 308, "280", "308");  // a tenth more
+    add("op.fp64.interval", 1, "4", "1");     // three quarters less
+    add("launch.blockInterval", 1.19, "1.190", "1.19");
+    add("l2.bytes", 62914560, "1", "");  // measured, and not written
+    const Result table = figureTable(c);
+    EXPECT_EQ(table.answer, "In 2 of 4 that were measured, most in op.fp64.interval: 1, not 4.");
+    std::vector<Value> keys;
+    for (const auto& row : table.rows) keys.push_back(row[0]);
+    EXPECT_EQ(keys, (std::vector<Value>{"op.fp64.interval", "l2.hitLatency", "sm.count", "launch.blockInterval",
+                                        "l2.bytes"}));
+    EXPECT_EQ(table.rows[4][2], Value("62914560"));
+}
+
 TEST(Calibrate, StartsFromTheNearestComputeCapability) {
     gpu::DeviceInfo info;
     info.computeMajor = 9;
