@@ -18,10 +18,10 @@ const Finding* find(const WayFindings& way, const std::string& what) {
     return nullptr;
 }
 
-/// To hundredths: nobody could measure less again.
+/// To hundredths, of which none is -0: nobody could measure less again.
 Value rounded(const Value& value) {
     const auto* number = std::get_if<double>(&value);
-    return number ? Value(std::round(*number * 100) / 100) : value;
+    return number ? Value(std::round(*number * 100) / 100 + 0.0) : value;
 }
 
 /// Every figure that some way has, measurement by measurement, in the order in which they were found.
