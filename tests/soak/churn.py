@@ -96,17 +96,25 @@ def victim(options, mode, seconds, megabytes):
     return Tenant(options, "A", mode, seconds, megabytes, 7).wait()
 
 
-def timeline(began, victims, neighbours):
-    """Each second of a program that was timed, and who worked beside it all the while."""
+def by_second(mode, unit, began, victims, neighbours):
+    """What each second of a program that was timed gave, and who worked beside it all the while, as a result."""
+    says = {"latency": ("A pointer chase, second by second", "How long does an access take in each second?", "time",
+                        "An access took {:.0f} to {:.0f} ns."),
+            "stream": ("A stream, second by second", "How fast is the stream in each second?", "rate",
+                       "It moved {:.0f} to {:.0f} GB/s.")}
+    title, question, name, answer = says[mode]
     rows = []
     for tenant in victims:
         for end, sample in zip(tenant.times, tenant.samples):
             inside = [f"{n.mode}, {n.megabytes} MB" for n in neighbours if n.works(end - 1, end)]
             beside = "; ".join(inside) or "who comes or goes"
             stopped = sum(n.end == "stopped" and n.left <= end for n in neighbours)
-            rows.append({"second": round(end - began), "program": tenant.mode, "value": sample, "beside": beside,
-                         "stopped before": stopped})
-    return rows
+            rows.append({"second": round(end - began), name: sample, "beside": beside, "stopped before": stopped})
+    values = [row[name] for row in rows]
+    return {"title": title, "question": question, "answer": answer.format(min(values), max(values)),
+            "columns": [column("second", "s"), column(name, unit), column("beside"), column("stopped before")],
+            "charts": [{"kind": "scatter", "title": title, "x": "second", "y": [name], "label": "beside"}],
+            "rows": rows}
 
 
 def compare(program, unit, alone, beside):
@@ -115,11 +123,6 @@ def compare(program, unit, alone, beside):
     return {"program": program, "unit": unit, "alone": round(usual, 2), "beside": round(statistics.median(beside), 2),
             "worst second": worst, "seconds": len(beside),
             "loss in the worst second": round(100 * (1 - worst / usual if rate else worst / usual - 1), 2)}
-
-
-def spread(timeline_rows, program):
-    values = [row["value"] for row in timeline_rows if row["program"] == program]
-    return f"{min(values):.0f} to {max(values):.0f}"
 
 
 def column(name, unit=""):
@@ -210,15 +213,11 @@ def main():
                                  f"{counts['longest join']:.2f} s.", "provenance": provenance,
                        "columns": [column("tenants"), column("stopped"), column("not right"),
                                    column("median join", "s"), column("longest join", "s")], "rows": [counts]}
-        seconds = timeline(began, [t for tenants in beside.values() for t in tenants], came)
-        seconds_table = {"title": "Second by second", "question": "What did the programs have in each second?",
-                         "answer": f"The pointer chase took {spread(seconds, 'latency')} ns an access, the stream moved "
-                                   f"{spread(seconds, 'stream')} GB/s.", "provenance": provenance,
-                         "columns": [column("second"), column("program"), column("value", "ns or GB/s"),
-                                     column("beside"), column("stopped before")], "rows": seconds}
+        seconds = [by_second(mode, unit, began, beside[mode], came) | {"provenance": provenance}
+                   for mode, _, unit in victims]
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump({"schema": "bulkhead.result/1", "title": "Tenants come and go in parts of a GPU while programs in "
-                       "another part are timed", "results": [victims_table, joins_table, seconds_table]}, file, indent=2)
+                       "another part are timed", "results": [victims_table, joins_table, *seconds]}, file, indent=2)
             file.write("\n")
     return 1 if wrong else 0
 
