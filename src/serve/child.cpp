@@ -26,8 +26,26 @@ constexpr auto kPatience = std::chrono::seconds(5);
 constexpr std::size_t kLongestLine = 4096;
 constexpr int kFiles = 4096;  // more than a server with its few connections opens
 
+/// No signal comes while it lives. A child begins with its parent's handlers, and with them would tell the parent of
+/// signals of its own.
+class SignalsHeld {
+  public:
+    SignalsHeld() {
+        sigset_t all;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~SignalsHeld() { release(); }
+    SignalsHeld(const SignalsHeld&) = delete;
+    SignalsHeld& operator=(const SignalsHeld&) = delete;
+    void release() const { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+  private:
+    sigset_t before_;
+};
+
 /// In the child: never returns.
-[[noreturn]] void become(const std::vector<std::string>& command, int output, int errors) {
+[[noreturn]] void become(const std::vector<std::string>& command, int output, int errors, const SignalsHeld& held) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     const int nothing = ::open("/dev/null", O_RDONLY);
@@ -38,6 +56,7 @@ constexpr int kFiles = 4096;  // more than a server with its few connections ope
     if (::close_range(STDERR_FILENO + 1, ~0u, 0) != 0)
         for (int file = STDERR_FILENO + 1; file < kFiles; ++file) ::close(file);
     for (const int signal : {SIGINT, SIGTERM, SIGCHLD, SIGPIPE}) std::signal(signal, SIG_DFL);
+    held.release();
     ::setenv("BULKHEAD_PROGRESS", "json", 1);
     ::setenv("NO_COLOR", "1", 1);
     std::vector<char*> words;
@@ -66,8 +85,9 @@ void Child::start(const std::vector<std::string>& command) {
         throw Error("cannot start a process: {}", std::strerror(errno));
     }
     errors_.assign(err[0]);
+    const SignalsHeld held;
     process_ = ::fork();
-    if (process_ == 0) become(command, out[1], err[1]);
+    if (process_ == 0) become(command, out[1], err[1], held);
     const int reason = errno;
     ::close(out[1]);
     ::close(err[1]);

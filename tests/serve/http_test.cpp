@@ -310,6 +310,15 @@ TEST_F(Serve, CancelsAndResumesWithWhatIsKept) {
     EXPECT_LT(samples(part), 24u);
 }
 
+// The signal may come before its process is the command.
+TEST_F(Serve, LivesOnWhenAQuestionIsCanceledAtOnce) {
+    for (int i = 0; i < 10; ++i) {
+        const unsigned id = server_->ask("cause", kLong);
+        EXPECT_EQ(server_->post("cancel", {{"id", id}}).status, 200);
+        server_->waitFor(id, "canceled");
+    }
+}
+
 TEST_F(Serve, RunsOneSimulationAfterTheOther) {
     const unsigned first = server_->ask("cause", kLong), second = server_->ask("cause", kShort);
     waitForRuns(1);
