@@ -2,8 +2,10 @@
 #include "report/browser.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/error.h"
@@ -174,6 +176,22 @@ TEST_F(Page, SavesTablesAndPictures) {
         EXPECT_EQ(drawn, -1);
 }
 
+/// What the first chart of the open page says when it is saved as SVG.
+std::vector<std::string> textsOfPicture(Browser& browser) {
+    const nlohmann::json texts = browser.evaluate(
+        "(() => { const made = []; const blob = window.Blob;"
+        " window.Blob = class extends blob { constructor(parts, how) { super(parts, how); made.push(parts[0]); } };"
+        " document.querySelector('figure.chart .tool').click(); window.Blob = blob;"
+        " return [...new DOMParser().parseFromString(made[0], 'image/svg+xml').querySelectorAll('text')]"
+        ".map((text) => text.textContent); })()");
+    return texts.get<std::vector<std::string>>();
+}
+
+std::size_t countWith(const std::vector<std::string>& texts, const std::string& beginning) {
+    return static_cast<std::size_t>(
+        std::count_if(texts.begin(), texts.end(), [&](const auto& text) { return text.starts_with(beginning); }));
+}
+
 TEST_F(Page, TellsTicksApart) {
     Result near;
     near.title = "Run times that hardly differ";
@@ -182,14 +200,25 @@ TEST_F(Page, TellsTicksApart) {
     near.charts = {{Chart::Kind::line, "Run times", "run time", {"share"}, {}, {}, "share", false, false}};
     writeFile(folder_ / "near.html", html("Near", std::vector{near}));
     browser_->open(folder_ / "near.html");
-    const nlohmann::json ticks = browser_->evaluate(
-        "(() => { const made = []; const blob = window.Blob;"
-        " window.Blob = class extends blob { constructor(parts, how) { super(parts, how); made.push(parts[0]); } };"
-        " document.querySelector('figure.chart .tool').click(); window.Blob = blob;"
-        " return [...new DOMParser().parseFromString(made[0], 'image/svg+xml').querySelectorAll('text')]"
-        ".map((text) => text.textContent).filter((text) => /^4\\.9/.test(text)); })()");
-    EXPECT_GE(ticks.size(), 4u);
-    EXPECT_EQ(std::set<std::string>(ticks.begin(), ticks.end()).size(), ticks.size()) << ticks;
+    const std::vector<std::string> texts = textsOfPicture(*browser_);
+    const std::set<std::string> apart(texts.begin(), texts.end());
+    EXPECT_GE(countWith(texts, "4.9"), 4u);
+    EXPECT_EQ(countWith({apart.begin(), apart.end()}, "4.9"), countWith(texts, "4.9"))
+        << fmt::format("{}", fmt::join(texts, ", "));
+}
+
+TEST_F(Page, TellsLongNamesApartByTheirEnds) {
+    Result tenants;
+    tenants.title = "Tenants";
+    tenants.columns = {{"tenant", ""}, {"slower", "%"}};
+    tenants.add({"bandwidth-bound beside stream within L2", 1.3});
+    tenants.add({"bandwidth-bound beside stream through DRAM", 4.6});
+    tenants.charts = {{Chart::Kind::bar, "Tenants", "tenant", {"slower"}, {}, {}, "", false, false}};
+    writeFile(folder_ / "long.html", html("Long", std::vector{tenants}));
+    browser_->open(folder_ / "long.html");
+    const std::vector<std::string> texts = textsOfPicture(*browser_);
+    for (const char* name : {"bandwidth-boun…eam within L2", "bandwidth-boun… through DRAM"})
+        EXPECT_EQ(countWith(texts, name), 1u) << fmt::format("{}", fmt::join(texts, ", "));
 }
 
 TEST_F(Page, OffersAChoiceOfResultsOfOneKind) {

@@ -1,5 +1,9 @@
-/** Room on an axis is short; the table has the whole name. */
-export const shortened = (name, most = 28) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
+/** Without its middle, where room on an axis is short; the table has the whole name. */
+export function shortened(name, most = 28) {
+  if (name.length <= most) return name;
+  const behind = Math.floor((most - 1) / 2);
+  return `${name.slice(0, most - 1 - behind)}…${name.slice(-behind)}`;
+}
 
 /** Ticks of a logarithmic axis: 1, 2 and 5 times powers of ten, or those alone where there would be more than `most`. */
 export function logTicks(low, high, most = 11) {
