@@ -1,7 +1,7 @@
 // What --sample estimates, beside what the whole simulation says: cycles of each workload, the estimate and its
-// interval, whether the truth lies in it, and the host's processor time of both. Arguments: [--gpu sim:NAME] [--size
-// SIZE]
-// [--repeat N] [--estimate-only] [WORKLOAD...]. With --repeat, each workload runs so often on the same GPU.
+// interval, whether the truth lies in it, and the host's processor time of both and of --functional, which times
+// nothing. Arguments: [--gpu sim:NAME] [--size SIZE] [--repeat N] [--estimate-only] [WORKLOAD...]. With --repeat, each
+// workload runs so often on the same GPU.
 
 #include <fmt/format.h>
 #include <time.h>
@@ -63,12 +63,13 @@ double processorSeconds() {
 struct Run {
     Cycles cycles = 0;
     gpu::Sampled sampled;
+    std::uint64_t instructions = 0;  ///< of warps
     double seconds = 0;
 };
 
-Run run(const Options& o, const std::string& name, bool sample) {
+Run run(const Options& o, const std::string& name, sim::Timing timing) {
     gpu::SimulationOptions options;
-    options.sample = sample;
+    options.timing = timing;
     gpu::Gpu gpu = gpu::Gpu::open(o.gpu, options);
     gpu::Stream stream = gpu.context().createStream();
     const auto instance = workloads::find(name).create(gpu.context(), workloads::parseSize(o.size), 1);
@@ -81,6 +82,7 @@ Run run(const Options& o, const std::string& name, bool sample) {
     for (const gpu::Launch& launch : log.launches()) {
         run.cycles += launch.cycles();
         run.sampled += launch;
+        run.instructions += launch.counters.warpInstructions;
     }
     instance->check();
     return run;
@@ -95,27 +97,32 @@ double percent(double part, Cycles whole) {
 
 int main(int count, char** arguments) try {
     const Options o = parse(count, arguments);
-    fmt::print("{:10}{:>10}{:>12}{:>12}{:>8}{:>8}{:>8}{:>9}{:>11}{:>9}{:>9}{:>7}\n", o.gpu, "launches", "cycles",
-               "estimate", "+- %", "error %", "inside", "timed", "of blocks", "full s", "sample s", "ratio");
+    fmt::print("{:10}{:>10}{:>12}{:>12}{:>8}{:>8}{:>8}{:>9}{:>11}{:>9}{:>9}{:>7}{:>13}{:>7}{:>16}\n", o.gpu, "launches",
+               "cycles", "estimate", "+- %", "error %", "inside", "timed", "of blocks", "full s", "sample s", "ratio",
+               "functional s", "ratio", "ns/instruction");
     unsigned inside = 0, all = 0;
-    double logs = 0;
+    double logs = 0, functionalLogs = 0;
     for (const std::string& name : o.workloads) {
-        const Run sample = run(o, name, true), full = o.estimateOnly ? sample : run(o, name, false);
+        const Run sample = run(o, name, sim::Timing::sampled), functional = run(o, name, sim::Timing::functional),
+                  full = o.estimateOnly ? sample : run(o, name, sim::Timing::whole);
         const gpu::Sampled& s = sample.sampled;
         const double error = static_cast<double>(sample.cycles) - static_cast<double>(full.cycles);
         const bool in = std::abs(error) <= s.halfWidth;
         ++all;
         inside += in;
         logs += std::log(full.seconds / sample.seconds);
-        fmt::print("{:10}{:10}{:12}{:12}{:8.2f}{:8.2f}{:>8}{:9}{:10.1f}%{:9.1f}{:9.1f}{:7.1f}\n", name, s.launches,
-                   full.cycles, sample.cycles, percent(s.halfWidth, sample.cycles), percent(error, full.cycles),
-                   in ? "yes" : "NO", s.timedLaunches,
+        functionalLogs += std::log(full.seconds / functional.seconds);
+        fmt::print("{:10}{:10}{:12}{:12}{:8.2f}{:8.2f}{:>8}{:9}{:10.1f}%{:9.1f}{:9.1f}{:7.1f}{:13.1f}{:7.1f}{:16.1f}\n",
+                   name, s.launches, full.cycles, sample.cycles, percent(s.halfWidth, sample.cycles),
+                   percent(error, full.cycles), in ? "yes" : "NO", s.timedLaunches,
                    100 * static_cast<double>(s.timedBlocks) / static_cast<double>(s.blocks), full.seconds,
-                   sample.seconds, full.seconds / sample.seconds);
+                   sample.seconds, full.seconds / sample.seconds, functional.seconds, full.seconds / functional.seconds,
+                   functional.seconds * 1e9 / static_cast<double>(functional.instructions));
         std::fflush(stdout);
     }
-    fmt::print("inside: {} of {}; geometric mean of the ratio: {:.2f}\n", inside, all,
-               std::exp(logs / static_cast<double>(all)));
+    const auto mean = [&](double sum) { return std::exp(sum / static_cast<double>(all)); };
+    fmt::print("inside: {} of {}; geometric means of the ratios: {:.2f}, {:.2f}\n", inside, all, mean(logs),
+               mean(functionalLogs));
     return 0;
 } catch (const std::exception& e) {
     fmt::print(stderr, "bulkhead_sampling: {}\n", e.what());

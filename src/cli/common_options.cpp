@@ -9,6 +9,7 @@
 #include "cli/verbs.h"
 #include "gpu/capabilities.h"
 #include "sim/host_threads.h"
+#include "sim/sampler.h"
 #include "sim/sm/warp_scheduler.h"
 
 namespace bulkhead::cli {
@@ -50,9 +51,30 @@ void addThreadsOption(CommandLine line) {
         .check(positive());
 }
 
-void addSampleOption(CommandLine line, bool& sample) {
-    line.flag("--sample", sample,
+sim::Timing TimingOptions::timing() const {
+    return sample ? sim::Timing::sampled : functional ? sim::Timing::functional : sim::Timing::whole;
+}
+
+void TimingOptions::check(const std::string& gpu, const std::string& scheduler, const std::string& timeline,
+                          const std::string& observe, const std::string& metrics) const {
+    if (!sample && !functional) return;
+    if (sample && functional) throw Error("--sample and --functional: give one, not both");
+    const char* const option = sample ? "--sample" : "--functional";
+    if (!gpu::capabilitiesOf(gpu).settable)
+        throw Error("{}: is for simulated GPUs (--gpu sim:NAME); {} takes no time of the host", option, gpu);
+    if (!timeline.empty()) throw Error("{}: leaves out most of a timeline; give one of them, not both", option);
+    if (!observe.empty()) throw Error("{}: leaves out most of what --observe sees; give one, not both", option);
+    if (sample) return sim::expectSampling(scheduler);
+    if (!metrics.empty()) throw Error("--functional: leaves out what --metrics counts; give one, not both");
+    if (scheduler != "gto")
+        throw Error("--functional: leaves out warp schedulers; --scheduler {} has no effect", scheduler);
+}
+
+void addTimingOptions(CommandLine line, TimingOptions& options) {
+    line.flag("--sample", options.sample,
               "time some launches and blocks only, and estimate the others: cycles with an interval of 95 %, sooner");
+    line.flag("--functional", options.functional,
+              "time nothing: what kernels compute, print and do wrong, as soon as possible");
 }
 
 void addSettings(CommandLine line, std::vector<std::string>& settings) {

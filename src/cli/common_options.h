@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/command_line.h"
+#include "sim/timing.h"
 
 namespace bulkhead::cli {
 
@@ -19,8 +20,16 @@ void addGpgpusimOption(CommandLine, bool& wanted);
 std::string gpgpusimVariant(const std::string& gpu, bool wanted);
 /// --threads N, of a simulated GPU.
 void addThreadsOption(CommandLine);
-/// --sample, of a simulated GPU.
-void addSampleOption(CommandLine, bool& sample);
+/// --sample and --functional, of a simulated GPU.
+struct TimingOptions {
+    bool sample = false, functional = false;
+
+    sim::Timing timing() const;
+    /// Throws Error where they do not go with each other, or with what else was asked for.
+    void check(const std::string& gpu, const std::string& scheduler, const std::string& timeline,
+               const std::string& observe, const std::string& metrics) const;
+};
+void addTimingOptions(CommandLine, TimingOptions&);
 /// --set KEY=VALUE.
 void addSettings(CommandLine, std::vector<std::string>& settings);
 Option addSizeOption(CommandLine, std::string& size);

@@ -25,7 +25,6 @@
 #include "gpu/capabilities.h"
 #include "gpu/gpu.h"
 #include "metrics/output.h"
-#include "sim/sampler.h"
 #include "sim/sm/warp_scheduler.h"
 #include "static_runtime/static_runtime.h"
 
@@ -39,7 +38,8 @@ constexpr Bytes kMostProgramBytes = 4_GiB;
 struct ExecOptions {
     std::string gpu = "sim:gtx1080", scheduler = "gto", stats, timed, metrics, timeline, observe, bounds = "relaxed";
     std::vector<std::string> settings, command;
-    bool quiet = false, sample = false, gpgpusim = false;
+    TimingOptions timing;
+    bool quiet = false, gpgpusim = false;
 };
 
 /// The file that the system would start: a name without a slash is looked for along PATH.
@@ -172,7 +172,8 @@ void prepareEnvironment(const ExecOptions& options) {
     set("BULKHEAD_GPU", options.gpu);
     set("BULKHEAD_SCHEDULER", options.scheduler);
     set("BULKHEAD_SET", fmt::format("{}", fmt::join(options.settings, " ")));
-    set("BULKHEAD_SAMPLE", options.sample ? "1" : "");
+    set("BULKHEAD_SAMPLE", options.timing.sample ? "1" : "");
+    set("BULKHEAD_FUNCTIONAL", options.timing.functional ? "1" : "");
     set("BULKHEAD_STATS", options.stats.empty() ? "" : fs::absolute(options.stats).string());
     set("BULKHEAD_TIMELINE", options.timeline.empty() ? "" : fs::absolute(options.timeline).string());
     set("BULKHEAD_OBSERVE", options.observe.empty() ? "" : fs::absolute(options.observe).string());
@@ -211,9 +212,7 @@ int exec(const ExecOptions& options) {
     sim::findScheduler(options.scheduler);
     if (options.bounds != "relaxed" && options.bounds != "strict")
         throw Error("--bounds {}: give relaxed or strict", options.bounds);
-    if (options.sample) sim::expectSampling(options.scheduler);
-    if (options.sample && (!options.timeline.empty() || !options.observe.empty()))
-        throw Error("--sample: leaves out most of what --timeline and --observe see; give one, not both");
+    options.timing.check(options.gpu, options.scheduler, options.timeline, options.observe, options.metrics);
     expectOutputs({options.timeline, options.observe});
     for (const std::string& gpu : split(options.gpu, ',')) noteIneffective(gpu, options.settings, options.scheduler);
     if (!options.stats.empty()) expectWritable(options.stats);
@@ -266,7 +265,7 @@ Action setUpExec(CommandLine line) {
     addGpgpusimOption(line, o->gpgpusim);
     addSettings(line, o->settings);
     addThreadsOption(line);
-    addSampleOption(line, o->sample);
+    addTimingOptions(line, o->timing);
     line.option("--bounds", o->bounds, "reads beside allocations: relaxed warns, strict ends the kernel")
         .typeName("HOW")
         .showDefault();

@@ -9,7 +9,6 @@
 #include "cli/common_options.h"
 #include "cli/verbs.h"
 #include "gpu/capabilities.h"
-#include "sim/sampler.h"
 
 namespace bulkhead::cli {
 namespace {
@@ -30,15 +29,6 @@ void readFolder(const CommandLine& line, RunOptions& options) {
     options.shared = options.triton.sharedBytes;
 }
 
-/// Refuses what does not go together with it.
-void expectSampling(const RunOptions& options) {
-    if (!gpu::capabilitiesOf(options.gpu).settable)
-        throw Error("--sample: is for simulated GPUs (--gpu sim:NAME); {} takes no time of the host", options.gpu);
-    if (!options.timeline.empty()) throw Error("--sample: leaves out most of a timeline; give one of them, not both");
-    if (!options.observe.empty()) throw Error("--sample: leaves out most of what --observe sees; give one, not both");
-    sim::expectSampling(options.scheduler);
-}
-
 }  // namespace
 
 Action setUpRun(CommandLine line) {
@@ -51,7 +41,7 @@ Action setUpRun(CommandLine line) {
     addGpgpusimOption(line, o->gpgpusim);
     addSettings(line, o->settings);
     addThreadsOption(line);
-    addSampleOption(line, o->sample);
+    addTimingOptions(line, o->timing);
     addJsonOption(line, o->json);
     addMetricsOption(line, o->metrics);
     addWatchOptions(line, o->timeline, o->observe);
@@ -94,7 +84,7 @@ Action setUpRun(CommandLine line) {
                         file ? "workload" : "PTX file");
         std::error_code unknown;
         if (file && std::filesystem::is_directory(o->what, unknown)) readFolder(line, *o);
-        if (o->sample) expectSampling(*o);
+        o->timing.check(o->gpu, o->scheduler, o->timeline, o->observe, o->metrics);
         const bool simulated = gpu::capabilitiesOf(o->gpu).settable;
         if (!simulated)
             refuseGiven(line, {"--scheduler", "--timeline", "--observe"}, fmt::format("run --gpu {}", o->gpu));

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/common_options.h"
 #include "cli/kernel_arguments.h"
 #include "cli/triton_folder.h"
 #include "metrics/watching.h"
@@ -15,7 +16,8 @@ struct RunOptions {
     std::string gpu = "sim:gtx480", scheduler = "gto", json, metrics;
     std::vector<std::string> settings;
     std::string timeline, observe;
-    bool sample = false, gpgpusim = false;
+    TimingOptions timing;
+    bool gpgpusim = false;
     // A workload's:
     std::string size = "default";
     std::uint64_t seed = 1;

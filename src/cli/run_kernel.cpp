@@ -20,6 +20,7 @@
 #include "cli/show.h"
 #include "cli/verbs.h"
 #include "gpu/sampled.h"
+#include "metrics/executed.h"
 #include "metrics/metric_table.h"
 #include "metrics/output.h"
 #include "metrics/watching.h"
@@ -92,6 +93,11 @@ gpu::Sampled sampledOf(const sim::LaunchRecord& record) {
             record.sample->halfWidth};
 }
 
+/// Whether it was not timed, nor estimated.
+bool isExecutedOnly(const sim::Machine& machine, const sim::LaunchRecord& record) {
+    return machine.timing() == sim::Timing::functional && record.sample;
+}
+
 nlohmann::ordered_json toJson(const RunOptions& options, const sim::Machine& machine, sim::ContextId context,
                               const sim::LaunchRecord& record, double wall) {
     using json = nlohmann::ordered_json;
@@ -120,10 +126,15 @@ nlohmann::ordered_json toJson(const RunOptions& options, const sim::Machine& mac
         {"blocks_per_sm", record.occupancy.blocksPerSm},
         {"occupancy_limit", record.occupancy.limit},
     });
-    if (options.sample) out["sample"] = sampledOf(record).json();
-    out.update(countersJson(c, cycles, machine.seconds(cycles)));
+    if (options.timing.sample) out["sample"] = sampledOf(record).json();
+    if (isExecutedOnly(machine, record)) {
+        out["functional"] = true;
+        out.update(metrics::executedJson({.launches = 1}, c));
+    } else {
+        out.update(countersJson(c, cycles, machine.seconds(cycles)));
+        out["warps"] = warps;
+    }
     out.update({
-        {"warps", warps},
         {"wall_seconds", wall},
         {"warp_instructions_per_second", static_cast<double>(c.warpInstructions) / wall},
         {"command", commandLine()},
@@ -142,6 +153,9 @@ metrics::LaunchRow rowOf(const sim::Machine& machine, const sim::LaunchRecord& r
 }
 
 std::string answerOf(const nlohmann::ordered_json& json) {
+    if (json.contains("functional"))
+        return fmt::format("{} ends, after {} warp instructions; how long it takes was not asked.",
+                           json["kernel"].get<std::string>(), json["warp_instructions"].get<std::uint64_t>());
     return fmt::format("{} takes {} on {}, at {} instructions per cycle; {} % of its accesses to the L2 hit.",
                        json["kernel"].get<std::string>(), duration(json["microseconds"].get<double>() * 1e-6),
                        json["gpu"].get<std::string>(), brief(json["ipc"].get<double>()),
@@ -150,8 +164,9 @@ std::string answerOf(const nlohmann::ordered_json& json) {
 
 std::string toText(const nlohmann::ordered_json& json, const std::optional<gpu::Sampled>& sampled) {
     Result r;
-    r.title = fmt::format("{} on {}, {} scheduler", json["kernel"].get<std::string>(), json["gpu"].get<std::string>(),
-                          json["scheduler"].get<std::string>());
+    const bool timed = !json.contains("functional");
+    r.title = fmt::format("{} on {}, {}", json["kernel"].get<std::string>(), json["gpu"].get<std::string>(),
+                          timed ? json["scheduler"].get<std::string>() + " scheduler" : "executed without time");
     r.columns = {{"quantity", ""}, {"value", ""}, {"unit", ""}};
     const auto add = [&](const char* what, const nlohmann::ordered_json& value, const char* unit) {
         if (value.is_number_float()) {
@@ -163,19 +178,23 @@ std::string toText(const nlohmann::ordered_json& json, const std::optional<gpu::
     if (sampled)
         r.add({std::string("simulated time"), sampled->cycles(json["cycles"].get<Cycles>()),
                std::string("cycles (95 %)")});
-    else
+    else if (timed)
         add("simulated time", json["cycles"], "cycles");
-    add("", json["microseconds"], "us");
+    if (timed) add("", json["microseconds"], "us");
     add("warp instructions", json["warp_instructions"], "");
     add("thread instructions", json["thread_instructions"], "");
-    add("IPC", json["ipc"], "thread instructions/cycle");
+    if (timed) add("IPC", json["ipc"], "thread instructions/cycle");
     add("blocks per SM", json["blocks_per_sm"], "");
-    add("L1D hit rate", json["l1"]["hit_rate"], "");
-    add("L2 hit rate", json["l2"]["hit_rate"], "");
-    add("DRAM traffic", json["dram"]["bytes"], "bytes");
-    add("", json["dram"]["gb_per_s"], "GB/s");
-    add("DRAM row hits", json["dram"]["row_hits"], "");
-    add("DRAM row misses", json["dram"]["row_misses"], "");
+    if (timed) {
+        add("L1D hit rate", json["l1"]["hit_rate"], "");
+        add("L2 hit rate", json["l2"]["hit_rate"], "");
+        add("DRAM traffic", json["dram"]["bytes"], "bytes");
+        add("", json["dram"]["gb_per_s"], "GB/s");
+        add("DRAM row hits", json["dram"]["row_hits"], "");
+        add("DRAM row misses", json["dram"]["row_misses"], "");
+    } else {
+        add("memory instructions", json["memory_instructions"], "");
+    }
     add("simulation speed", json["warp_instructions_per_second"], "warp instructions/s");
     r.answer = json["answer"];
     return tableText(r) + (sampled ? fmt::format("sampled: {}\n", sampled->summary()) : "") + answerText(r);
@@ -253,7 +272,7 @@ int runKernel(const RunOptions& options) {
     sim::LaunchId launch = 0;
     sim::Machine::Options machineOptions;
     machineOptions.scheduler = options.scheduler;
-    machineOptions.sample = options.sample;
+    machineOptions.timing = options.timing.timing();
     machineOptions.observer = watched ? &watching.observer() : nullptr;
     machineOptions.heartbeat = [&](const sim::Machine& m) {
         progress.update(m.now(), m.counters(launch).warpInstructions, m.fractionDone(launch));
@@ -283,7 +302,7 @@ int runKernel(const RunOptions& options) {
                  fmt::format("{} on {}, {} scheduler", record.kernel, options.gpu, options.scheduler));
     if (options.json.empty() && run.counters.takesStandardOutput()) return kDone;
     if (options.json.empty()) {
-        writeOutput("-", toText(json, options.sample ? std::optional(sampledOf(record)) : std::nullopt));
+        writeOutput("-", toText(json, options.timing.sample ? std::optional(sampledOf(record)) : std::nullopt));
     } else {
         writeJson(options.json, json);
     }

@@ -16,6 +16,7 @@
 #include "cli/verbs.h"
 #include "corun/corun.h"
 #include "gpu/launch_timer.h"
+#include "metrics/executed.h"
 #include "metrics/output.h"
 #include "metrics/simulated_launch.h"
 #include "metrics/watching.h"
@@ -58,6 +59,22 @@ Result kernelTable(const std::string& title, const workloads::Measurement& m, bo
     return r;
 }
 
+Result executedTable(const std::string& title, const workloads::Measurement& m) {
+    Result r = metrics::executedTable(title);
+    for (const workloads::KernelMeasurement& k : m.kernels) metrics::addExecuted(r, k.kernel, k.sampled, k.counters);
+    metrics::addExecuted(r, "all", m.sampled, m.counters);
+    return r;
+}
+
+void addExecuted(nlohmann::ordered_json& json, const workloads::Measurement& m) {
+    json["functional"] = true;
+    json["total"] = metrics::executedJson(m.sampled, m.counters);
+    for (const workloads::KernelMeasurement& k : m.kernels) {
+        json["kernels"].push_back({{"kernel", k.kernel}, {"launches", k.launches}});
+        json["kernels"].back().update(metrics::executedJson(k.sampled, k.counters));
+    }
+}
+
 std::vector<metrics::LaunchRow> countedRows(const workloads::Measurement& m, const gpu::Gpu& gpu) {
     std::vector<metrics::LaunchRow> rows;
     for (const gpu::Launch& launch : m.launches) rows.push_back(metrics::rowOf(launch, *gpu.profile()));
@@ -93,7 +110,7 @@ int runWorkload(const RunOptions& given) {
     gpu::SimulationOptions simulation;
     simulation.scheduler = options.scheduler;
     simulation.settings = options.settings;
-    simulation.sample = options.sample;
+    simulation.timing = options.timing.timing();
     std::optional<metrics::Watching> watching;
     if (!options.timeline.empty() || !options.observe.empty()) {
         arch::DeviceProfile profile = arch::findProfile(options.gpu);
@@ -122,17 +139,26 @@ int runWorkload(const RunOptions& given) {
     const bool counted = gpu.capabilities().launchCounters;
     if (counters.wanted) metrics::write(counters, timer ? metrics::timedRows(*timer, gpu.info()) : countedRows(m, gpu));
     if (options.json.empty() && counters.takesStandardOutput()) return kDone;
-    const std::string answer = fmt::format("{} takes {:.3f} us on {}, with a result equal to the CPU's.", workload.name,
-                                           m.seconds * 1e6, gpu.info().name);
+    const bool sampled = options.timing.sample, executed = options.timing.functional;
+    const std::string answer =
+        executed ? fmt::format("{} has a result equal to the CPU's, after {} warp instructions on {}.", workload.name,
+                               m.counters.warpInstructions, gpu.info().name)
+                 : fmt::format("{} takes {:.3f} us on {}, with a result equal to the CPU's.", workload.name,
+                               m.seconds * 1e6, gpu.info().name);
     if (options.json.empty()) {
         std::string out;
-        if (counted)
+        if (executed)
+            out = tableText(executedTable(fmt::format("{}, size {}, on {}, executed without time", workload.name,
+                                                      options.size, options.gpu),
+                                          m)) +
+                  fmt::format("executed in {:.2f} s\n", wall);
+        else if (counted)
             out = tableText(kernelTable(fmt::format("{}, size {}, on {}, {} scheduler", workload.name, options.size,
                                                     options.gpu, options.scheduler),
-                                        m, options.sample)) +
+                                        m, sampled)) +
                   fmt::format("APKI {:.3g}, shared memory used {:.0f} %, simulated in {:.2f} s\n", m.apki(),
                               100 * m.sharedMemoryShare(), wall);
-        if (options.sample) out += fmt::format("sampled: {}\n", m.sampled.summary());
+        if (sampled) out += fmt::format("sampled: {}\n", m.sampled.summary());
         out += "Answer: " + answer + "\n";
         writeOutput("-", out);
         return kDone;
@@ -143,23 +169,25 @@ int runWorkload(const RunOptions& given) {
                  {"seed", options.seed},
                  {"gpu", options.gpu},
                  {"device", gpu.info().name},
-                 {"footprint_bytes", instance->footprint()},
-                 {"seconds", m.seconds},
-                 {"correct", true}});
-    if (counted) {
+                 {"footprint_bytes", instance->footprint()}});
+    if (!executed) json["seconds"] = m.seconds;
+    json["correct"] = true;
+    if (executed) {
+        addExecuted(json, m);
+    } else if (counted) {
         json["scheduler"] = options.scheduler;
         json["apki"] = m.apki();
         json["shared_memory_share"] = m.sharedMemoryShare();
-        if (options.sample) json["sample"] = m.sampled.json();
+        if (sampled) json["sample"] = m.sampled.json();
         json["total"] = countersJson(m.counters, m.cycles, gpu.info().seconds(m.cycles));
         for (const workloads::KernelMeasurement& k : m.kernels) {
             nlohmann::ordered_json kernel = {{"kernel", k.kernel}, {"launches", k.launches}};
-            if (options.sample) kernel["sample"] = k.sampled.json();
+            if (sampled) kernel["sample"] = k.sampled.json();
             kernel.update(countersJson(k.counters, k.cycles, gpu.info().seconds(k.cycles)));
             json["kernels"].push_back(kernel);
         }
-        json["wall_seconds"] = wall;
     }
+    if (counted) json["wall_seconds"] = wall;
     json["answer"] = answer;
     json["command"] = commandLine();
     json["version"] = version();

@@ -103,7 +103,7 @@ driver::CUdevice addSimulated(const std::string& name, const SimulationOptions& 
     sim::Machine::Options simulation;
     simulation.scheduler = options.scheduler;
     simulation.observer = options.observer;
-    simulation.sample = options.sample;
+    simulation.timing = options.timing;
     simulation.separate = options.separate;
     simulation.heartbeat = std::move(heartbeat);
     const driver::CUdevice ordinal = driver::simulatorApi().addDevice(std::move(profile), std::move(simulation));

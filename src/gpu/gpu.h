@@ -14,6 +14,7 @@
 #include "gpu/capabilities.h"
 #include "gpu/device_info.h"
 #include "sim/separation.h"
+#include "sim/timing.h"
 
 namespace bulkhead::arch {
 struct DeviceProfile;
@@ -243,7 +244,7 @@ struct SimulationOptions {
     std::string scheduler = "gto";
     std::vector<std::string> settings;  ///< KEY=VALUE, parameters of its profile
     sim::Observer* observer = nullptr;
-    bool sample = false;  ///< times some launches and blocks only, and estimates the others
+    sim::Timing timing = sim::Timing::whole;
     std::function<void(const class LaunchCounters&)>
         heartbeat;  ///< addDevice(): called now and then while it simulates
     /// Contexts that are made by CUDA's own calls, the primary one included, run side by side as under MPS.

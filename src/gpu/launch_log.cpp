@@ -8,6 +8,9 @@ namespace bulkhead::gpu {
 const arch::DeviceProfile& LaunchCounters::profile() const {
     return machine_->profile();
 }
+sim::Timing LaunchCounters::timing() const {
+    return machine_->timing();
+}
 Cycles LaunchCounters::now() const {
     return machine_->now();
 }

@@ -29,6 +29,7 @@ struct Launch {
 class LaunchCounters {
   public:
     const arch::DeviceProfile& profile() const;
+    sim::Timing timing() const;
     Cycles now() const;
     double seconds(Cycles) const;
     /// Of any context.

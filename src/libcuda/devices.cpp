@@ -20,11 +20,18 @@
 namespace bulkhead::libcuda {
 namespace {
 
-bool wantsSampling() {
-    const std::string text = environment("BULKHEAD_SAMPLE");
+bool isOn(const char* variable, const char* what) {
+    const std::string text = environment(variable);
     if (!text.empty() && text != "0" && text != "1")
-        throw Error("BULKHEAD_SAMPLE is '{}': give 1 to time some launches and blocks only, or 0", text);
+        throw Error("{} is '{}': give 1 to {}, or 0", variable, text, what);
     return text == "1";
+}
+
+sim::Timing wantedTiming() {
+    const bool sample = isOn("BULKHEAD_SAMPLE", "time some launches and blocks only"),
+               functional = isOn("BULKHEAD_FUNCTIONAL", "time nothing");
+    if (sample && functional) throw Error("BULKHEAD_SAMPLE and BULKHEAD_FUNCTIONAL are both 1: give one of them");
+    return sample ? sim::Timing::sampled : functional ? sim::Timing::functional : sim::Timing::whole;
 }
 
 bool hasStrictBounds() {
@@ -43,8 +50,8 @@ void addDevice(const std::string& name, const std::string& scheduler, const std:
     gpu::SimulationOptions options;
     options.scheduler = scheduler;
     options.settings = settings;
-    options.sample = wantsSampling();
-    options.observer = &Statistics::instance().watch(profileOf(name, settings), scheduler, options.sample);
+    options.timing = wantedTiming();
+    options.observer = &Statistics::instance().watch(profileOf(name, settings), scheduler);
     options.heartbeat = [](const gpu::LaunchCounters& gpu) {
         Progress::instance().look(gpu);
         endIfInterrupted();
@@ -108,7 +115,7 @@ gpu::Gpu openChosenGpu() {
     const bool counts = gpu::capabilitiesOf(choice.name).launchCounters;
     if (counts)
         options.observer =
-            &Statistics::instance().watch(profileOf(choice.name, choice.settings), choice.scheduler, false);
+            &Statistics::instance().watch(profileOf(choice.name, choice.settings), choice.scheduler);
     gpu::Gpu gpu = gpu::Gpu::open(choice.name, options);
     if (counts) Statistics::instance().began(gpu.launchCounters());
     return gpu;

@@ -48,9 +48,10 @@ void Progress::launchEnded(std::uint32_t launch) {
 
 /// "bulkhead: after 10 s, 2 kernels done and 1.25 ms simulated; matMul: 30 % of 4096 blocks, about 23 s left"
 std::string Progress::line(const gpu::LaunchCounters& gpu) const {
-    std::string text =
-        fmt::format("bulkhead: after {}, {} kernel{} done and {:.3g} ms simulated", timeText(secondsSince(begun_)),
-                    ended_, ended_ == 1 ? "" : "s", gpu.seconds(gpu.now()) * 1e3);
+    std::string text = fmt::format("bulkhead: after {}, {} kernel{} done", timeText(secondsSince(begun_)), ended_,
+                                   ended_ == 1 ? "" : "s");
+    if (gpu.timing() != sim::Timing::functional)
+        text += fmt::format(" and {:.3g} ms simulated", gpu.seconds(gpu.now()) * 1e3);
     if (running_.empty()) return text;
     const auto& [launch, since] = *running_.begin();
     const double done = gpu.fractionDone(launch);

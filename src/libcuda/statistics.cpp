@@ -20,6 +20,7 @@
 #include "gpu/simulated_device.h"
 #include "libcuda/kernel_name.h"
 #include "libcuda/progress.h"
+#include "metrics/executed.h"
 #include "metrics/output.h"
 #include "metrics/simulated_launch.h"
 #include "metrics/watching.h"
@@ -50,21 +51,51 @@ double gigabytesPerSecond(std::uint64_t bytes, double seconds) {
 nlohmann::ordered_json toJson(const gpu::LaunchCounters& gpu, const std::string& kernel, const KernelSum& sum) {
     const sim::Counters& c = sum.counters;
     const double seconds = gpu.seconds(sum.cycles);
-    return {
-        {"kernel", kernel},
-        {"signature", signatureOf(kernel)},
-        {"launches", sum.launches},
-        {"failed", sum.failed},
-        {"cycles", sum.cycles},
-        {"microseconds", seconds * 1e6},
-        {"warp_instructions", c.warpInstructions},
-        {"thread_instructions", c.threadInstructions},
-        {"ipc", perCycle(c.threadInstructions, sum.cycles)},
-        {"l1_hit_rate", sim::ratio(c.l1Hits, c.l1Misses)},
-        {"l2_hit_rate", sim::ratio(c.l2Hits, c.l2Misses)},
-        {"dram_bytes", c.bytesDram},
-        {"dram_gb_per_s", gigabytesPerSecond(c.bytesDram, seconds)},
-    };
+    nlohmann::ordered_json json = {
+        {"kernel", kernel}, {"signature", signatureOf(kernel)}, {"launches", sum.launches}, {"failed", sum.failed}};
+    if (gpu.timing() == sim::Timing::functional) {
+        json.update(metrics::executedJson(sum.sampled, c));
+        return json;
+    }
+    json.update({{"cycles", sum.cycles},
+                 {"microseconds", seconds * 1e6},
+                 {"warp_instructions", c.warpInstructions},
+                 {"thread_instructions", c.threadInstructions},
+                 {"ipc", perCycle(c.threadInstructions, sum.cycles)},
+                 {"l1_hit_rate", sim::ratio(c.l1Hits, c.l1Misses)},
+                 {"l2_hit_rate", sim::ratio(c.l2Hits, c.l2Misses)},
+                 {"dram_bytes", c.bytesDram},
+                 {"dram_gb_per_s", gigabytesPerSecond(c.bytesDram, seconds)}});
+    if (gpu.timing() == sim::Timing::sampled) json["sample"] = sum.sampled.json();
+    return json;
+}
+
+using Amount = std::uint64_t (*)(const KernelSum&);
+
+struct Largest {
+    const std::string* kernel = nullptr;
+    std::uint64_t of = 0, all = 0;
+};
+
+/// The kernel that has most of it.
+Largest largest(const std::map<std::string, KernelSum>& kernels, Amount amount) {
+    Largest found;
+    for (const auto& [kernel, sum] : kernels) {
+        const std::uint64_t its = amount(sum);
+        found.all += its;
+        if (found.kernel && its <= found.of) continue;
+        found.kernel = &kernel;
+        found.of = its;
+    }
+    return found;
+}
+
+/// ", 80 % of it VecAdd."
+std::string shareOf(const Largest& most, std::size_t kernels) {
+    const std::string name = shortName(*most.kernel);
+    if (kernels == 1) return fmt::format(", all of it {}.", name);
+    return fmt::format(", {:.0f} % of it {}.", 100 * static_cast<double>(most.of) / static_cast<double>(most.all),
+                       name);
 }
 
 }  // namespace
@@ -72,9 +103,8 @@ nlohmann::ordered_json toJson(const gpu::LaunchCounters& gpu, const std::string&
 /// Adds up the launches of one GPU as they end. Called by the simulation, one call at a time.
 class Statistics::Watcher final : public sim::Observer {
   public:
-    Watcher(const arch::DeviceProfile& profile, std::string scheduler, bool sampled)
+    Watcher(const arch::DeviceProfile& profile, std::string scheduler)
         : scheduler(std::move(scheduler)),
-          sampled(sampled),
           watching(profile, !environment("BULKHEAD_TIMELINE").empty(), !environment("BULKHEAD_OBSERVE").empty()) {
         watching.add(*this);
     }
@@ -94,7 +124,6 @@ class Statistics::Watcher final : public sim::Observer {
 
     const std::string scheduler;
     const bool keepsLaunches = !environment("BULKHEAD_METRICS").empty();
-    const bool sampled;  ///< the GPU times some launches and blocks only
     metrics::Watching watching;
     std::optional<gpu::LaunchCounters> gpu;
     std::map<std::string, KernelSum> kernels;
@@ -106,9 +135,9 @@ Statistics& Statistics::instance() {
     return *statistics;
 }
 
-sim::Observer& Statistics::watch(const arch::DeviceProfile& profile, std::string scheduler, bool sampled) {
+sim::Observer& Statistics::watch(const arch::DeviceProfile& profile, std::string scheduler) {
     process_ = ::getpid();
-    watchers_.push_back(std::make_unique<Watcher>(profile, std::move(scheduler), sampled));
+    watchers_.push_back(std::make_unique<Watcher>(profile, std::move(scheduler)));
     return watchers_.back()->watching.observer();
 }
 
@@ -130,15 +159,17 @@ nlohmann::ordered_json Statistics::json() const {
         if (!watcher->gpu) continue;
         const gpu::LaunchCounters& gpu = *watcher->gpu;
         json kernels = json::array();
-        for (const auto& [kernel, sum] : watcher->kernels) {
-            kernels.push_back(toJson(gpu, kernel, sum));
-            if (watcher->sampled) kernels.back()["sample"] = sum.sampled.json();
-        }
-        devices.push_back({{"gpu", "sim:" + gpu.profile().name},
-                           {"scheduler", watcher->scheduler},
+        for (const auto& [kernel, sum] : watcher->kernels) kernels.push_back(toJson(gpu, kernel, sum));
+        json device = {{"gpu", "sim:" + gpu.profile().name}};
+        if (gpu.timing() == sim::Timing::functional) {
+            device["functional"] = true;
+        } else {
+            device.update({{"scheduler", watcher->scheduler},
                            {"cycles", gpu.now()},
-                           {"microseconds", gpu.seconds(gpu.now()) * 1e6},
-                           {"kernels", kernels}});
+                           {"microseconds", gpu.seconds(gpu.now()) * 1e6}});
+        }
+        device["kernels"] = kernels;
+        devices.push_back(device);
     }
     json transfers;
     for (std::size_t i = 0; i < transfers_.size(); ++i)
@@ -153,51 +184,56 @@ nlohmann::ordered_json Statistics::json() const {
 }
 
 /// How long the kernels took, and which took most of it.
-void Statistics::answer(Result& r, const Watcher& watcher) {
-    const std::string* longest = nullptr;
-    Cycles all = 0, most = 0;
+Result Statistics::timedTable(const Watcher& watcher) {
+    const gpu::LaunchCounters& gpu = *watcher.gpu;
+    const bool sampled = gpu.timing() == sim::Timing::sampled;
+    Result r;
+    r.title = fmt::format("kernels on sim:{}, {} scheduler", gpu.profile().name, watcher.scheduler);
+    r.columns = {{"kernel", ""},      {"launches", ""},    {"time", "us"},  {"IPC", ""},
+                 {"L1 hit rate", ""}, {"L2 hit rate", ""}, {"DRAM", "GB/s"}};
+    if (sampled) r.columns.insert(r.columns.begin() + 2, {{"timed", ""}, {"timed blocks", ""}, {"cycles", "95 %"}});
     for (const auto& [kernel, sum] : watcher.kernels) {
-        all += sum.cycles;
-        if (longest != nullptr && sum.cycles <= most) continue;
-        longest = &kernel;
-        most = sum.cycles;
+        const sim::Counters& c = sum.counters;
+        const double seconds = gpu.seconds(sum.cycles);
+        std::vector<Value> row = {shortName(kernel),
+                                  static_cast<std::int64_t>(sum.launches),
+                                  seconds * 1e6,
+                                  perCycle(c.threadInstructions, sum.cycles),
+                                  sim::ratio(c.l1Hits, c.l1Misses),
+                                  sim::ratio(c.l2Hits, c.l2Misses),
+                                  gigabytesPerSecond(c.bytesDram, seconds)};
+        if (sampled)
+            row.insert(row.begin() + 2, {static_cast<std::int64_t>(sum.sampled.timedLaunches),
+                                         fmt::format("{} of {}", sum.sampled.timedBlocks, sum.sampled.blocks),
+                                         sum.sampled.cycles(sum.cycles)});
+        r.add(std::move(row));
     }
-    if (longest == nullptr || all == 0) return;
-    r.answer = fmt::format("Kernels took {}", duration(watcher.gpu->seconds(all)));
-    r.answer += watcher.kernels.size() == 1
-                    ? fmt::format(", all of it {}.", shortName(*longest))
-                    : fmt::format(", {:.0f} % of it {}.", 100 * static_cast<double>(most) / static_cast<double>(all),
-                                  shortName(*longest));
+    const Largest longest = largest(watcher.kernels, [](const KernelSum& sum) -> std::uint64_t { return sum.cycles; });
+    if (longest.all)
+        r.answer = fmt::format("Kernels took {}", duration(gpu.seconds(longest.all))) +
+                   shareOf(longest, watcher.kernels.size());
+    return r;
+}
+
+/// What the kernels executed, and which executed most of it.
+Result Statistics::functionalTable(const Watcher& watcher) {
+    Result r =
+        metrics::executedTable(fmt::format("kernels on sim:{}, executed without time", watcher.gpu->profile().name));
+    for (const auto& [kernel, sum] : watcher.kernels)
+        metrics::addExecuted(r, shortName(kernel), sum.sampled, sum.counters);
+    const Largest most = largest(watcher.kernels, [](const KernelSum& sum) { return sum.counters.warpInstructions; });
+    if (most.all)
+        r.answer =
+            fmt::format("Kernels executed {} warp instructions", most.all) + shareOf(most, watcher.kernels.size());
+    return r;
 }
 
 std::string Statistics::table() const {
     std::string text;
     for (const auto& watcher : watchers_) {
         if (!watcher->gpu) continue;
-        const gpu::LaunchCounters& gpu = *watcher->gpu;
-        Result r;
-        r.title = fmt::format("kernels on sim:{}, {} scheduler", gpu.profile().name, watcher->scheduler);
-        r.columns = {{"kernel", ""},      {"launches", ""},    {"time", "us"},  {"IPC", ""},
-                     {"L1 hit rate", ""}, {"L2 hit rate", ""}, {"DRAM", "GB/s"}};
-        if (watcher->sampled)
-            r.columns.insert(r.columns.begin() + 2, {{"timed", ""}, {"timed blocks", ""}, {"cycles", "95 %"}});
-        for (const auto& [kernel, sum] : watcher->kernels) {
-            const sim::Counters& c = sum.counters;
-            const double seconds = gpu.seconds(sum.cycles);
-            std::vector<Value> row = {shortName(kernel),
-                                      static_cast<std::int64_t>(sum.launches),
-                                      seconds * 1e6,
-                                      perCycle(c.threadInstructions, sum.cycles),
-                                      sim::ratio(c.l1Hits, c.l1Misses),
-                                      sim::ratio(c.l2Hits, c.l2Misses),
-                                      gigabytesPerSecond(c.bytesDram, seconds)};
-            if (watcher->sampled)
-                row.insert(row.begin() + 2, {static_cast<std::int64_t>(sum.sampled.timedLaunches),
-                                             fmt::format("{} of {}", sum.sampled.timedBlocks, sum.sampled.blocks),
-                                             sum.sampled.cycles(sum.cycles)});
-            r.add(std::move(row));
-        }
-        answer(r, *watcher);
+        const bool functional = watcher->gpu->timing() == sim::Timing::functional;
+        const Result r = functional ? functionalTable(*watcher) : timedTable(*watcher);
         text += report::text(r) + report::conclusion(r);
     }
     return text;

@@ -36,7 +36,7 @@ class Statistics {
     static Statistics& instance();  ///< never destroyed
 
     /// The observer for a GPU about to be made; began() tells which it became.
-    sim::Observer& watch(const arch::DeviceProfile&, std::string scheduler, bool sampled);
+    sim::Observer& watch(const arch::DeviceProfile&, std::string scheduler);
     void began(const gpu::LaunchCounters&);
     void transferred(Transfer, std::size_t bytes);
 
@@ -47,7 +47,8 @@ class Statistics {
 
   private:
     class Watcher;
-    static void answer(Result&, const Watcher&);
+    static Result timedTable(const Watcher&);
+    static Result functionalTable(const Watcher&);
     void writeWatched() const;
     struct TransferSum {
         std::uint64_t calls = 0, bytes = 0;

@@ -14,6 +14,8 @@ namespace {
 
 /// Sooner than ProgressWatch takes timed blocks for stuck that wait for untimed ones.
 constexpr Cycles kRetryInterval = 20'000;
+/// Warp instructions of a launch without time until somebody else has a turn: some milliseconds of the host.
+constexpr std::uint64_t kFunctionalTurn = 1 << 18;
 
 /// Code lies beyond what can be allocated, and beyond local memory.
 constexpr std::uint64_t kFirstCode = std::uint64_t{1} << 46;
@@ -44,7 +46,11 @@ Machine::Machine(arch::DeviceProfile profile, Options options)
       nextCode_(kFirstCode) {
     launches_.emplace_back();
     if (sim_.observer && sim_.observer->sampleInterval()) nextSample_ = sim_.observer->sampleInterval();
-    if (!options_.sample) return;
+    if (options_.timing == Timing::whole) return;
+    if (options_.timing == Timing::functional) {
+        functional_ = std::make_unique<FunctionalLaunches>(shared_, units_, sim_.now());
+        return;
+    }
     expectSampling(options_.scheduler);
     if (nextSample_ != kNever)
         throw Error("--sample: an observer that looks on over time would see the timed part only");
@@ -267,10 +273,15 @@ void Machine::startBlocks(LaunchId id) {
         return launches_[other].spec.priority <= launch.spec.priority || launches_[other].holdsGpu;
     });
     group.running.insert(before.base(), id);
+    if (limits_.instructionsReached()) return launchFailed(id, limits_.outOfInstructions(launch), sim_.now());
+    if (functional_ && FunctionalLaunches::takes(launch)) {
+        functional_->begin(launch);
+        launch.nextBlock = launch.spec.grid.count();  // nobody else is to place them
+        return slicer_.consider();
+    }
     for (std::uint32_t i = 0; i < group.count(); ++i)
         if (launch.mayUse(i)) group.sm(i, id).beginLaunch();
     bringCode(launch);
-    if (limits_.instructionsReached()) return launchFailed(id, limits_.outOfInstructions(launch), sim_.now());
     slicer_.consider();
     dispatcher_.schedule();
     if (!sampler_) return;
@@ -320,6 +331,31 @@ void Machine::executeUntimed(Launch& launch) {
     if (!launch.blocksLeft) endBlocks(launch, sim_.now());
 }
 
+/// To the next of the launches without time. False if none is due. Those that wait are woken now and then.
+bool Machine::giveFunctionalTurn() {
+    if (functional_->waiting() && sim_.now() >= wakeFunctional_) {
+        functional_->wake();
+        wakeFunctional_ = sim_.now() + kRetryInterval;
+    }
+    if (functional_->due() > sim_.now()) return false;
+    const std::uint64_t most = std::min(kFunctionalTurn, limits_.instructionsLeft());
+    const FunctionalLaunches::Turn turn = functional_->giveTurn(most);
+    sim_.noteEffect();
+    Launch& launch = launches_[turn.launch];
+    launch.blocksLeft = turn.blocksLeft;
+    if (turn.error) {
+        launchFailed(turn.launch, *turn.error, sim_.now());
+    } else if (turn.done) {
+        functional_->forget(turn.launch);
+        launch.record.sample = LaunchSample{};
+        launch.estimated = units_.counters(turn.launch);
+        streams_.endLaunchAt(launch.stream, std::max(turn.until, sim_.now()));
+    }
+    if (!limits_.instructionsLeft()) fail(limits_.checkInstructions());
+    if (options_.heartbeat) options_.heartbeat(*this);
+    return true;
+}
+
 /// Lets a launch go on at the block where it was to stop, or behind those that are not timed.
 bool Machine::passStop(Launch& launch) {
     if (!untimedFailures_.empty()) return false;
@@ -362,6 +398,7 @@ void Machine::endLaunch(Launch& launch, LaunchRecord::State state, Cycles when) 
     if (launch.estimated) units_.setCounters(launch.record.id, *launch.estimated);
     if (launch.holdsGpu) retryUntimed_ = kNever;
     if (sampler_) sampler_->forget(launch);
+    if (functional_) functional_->forget(launch.record.id);
     limits_.ended(launch);
     shared_.windows.close(launch.record.id);
     if (sim_.observer) sim_.observer->launchEnded(when, launch.record.id);
@@ -502,6 +539,7 @@ bool Machine::fail(const std::vector<FailedLaunch>& launches) {
 /// Until `done`, or until nothing can happen any more. Time does not pass over `until`.
 template <class Done>
 void Machine::run(Done&& done, Cycles until) {
+    wakeFunctional_ = sim_.now();  // the host may have done something
     for (std::uint32_t beats = 1;; ++beats) {
         if (sim_.now() >= nextSample_) sample(sim_.now());
         if (sim_.now() >= watch_.due()) {
@@ -514,8 +552,9 @@ void Machine::run(Done&& done, Cycles until) {
         if (done() || std::exchange(interrupted_, false) || (pause_ && pause_())) return;
         if (slicer_.draining() && units_.requests(slicer_.active()) == 0) slicer_.leave();
 
+        if (functional_ && giveFunctionalTurn()) continue;
         transfers_.compete(slicer_.issuing() && slicer_.issuing()->hasWork());
-        const Cycles event = std::min(sim_.nextEvent(), until);
+        const Cycles event = std::min({sim_.nextEvent(), until, functional_ ? functional_->due() : kNever});
         if (event <= sim_.now()) continue;
         const Cycles end = std::min(sim_.now() + units_.longestWindow(), event);
         if (sim_.now() >= retryUntimed_) dispatcher_.schedule();
@@ -531,6 +570,9 @@ void Machine::run(Done&& done, Cycles until) {
             sim_.advanceTo(idle);
         } else if (retryUntimed_ != kNever) {
             retryUntimed_ = sim_.now();  // nobody is left that they could wait for
+        } else if (functional_ && functional_->waiting()) {
+            if (hostExpected_) return;
+            functional_->wakeInVain();
         } else if (hostExpected_ || !fail(watch_.stuck())) {
             return;
         }

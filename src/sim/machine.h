@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/block_dispatcher.h"
+#include "sim/functional_launches.h"
 #include "sim/l2_copies.h"
 #include "sim/launch.h"
 #include "sim/launch_limits.h"
@@ -20,6 +21,7 @@
 #include "sim/sm/sm.h"
 #include "sim/streams.h"
 #include "sim/time_slicer.h"
+#include "sim/timing.h"
 #include "sim/transfers.h"
 #include "sim/units.h"
 
@@ -45,7 +47,7 @@ class Machine final {
         std::string scheduler = "gto";
         Observer* observer = nullptr;
         unsigned threads = 0;  ///< of the host; 0 = hostThreads()
-        bool sample = false;   ///< times some launches and blocks only, and estimates the others
+        Timing timing = Timing::whole;
         std::function<void(const Machine&)> heartbeat;  ///< called now and then during long runs
         std::uint32_t place = 0;                        ///< among GPUs whose memory is to have addresses of its own
         ResourceSet separate = {};                      ///< of which a neighbour has copies of its own (Separation)
@@ -55,6 +57,7 @@ class Machine final {
     ~Machine();
 
     const arch::DeviceProfile& profile() const { return profile_; }
+    Timing timing() const { return options_.timing; }
     Cycles now() const { return sim_.now(); }
     double seconds(Cycles c) const {
         return static_cast<double>(c) / (static_cast<double>(profile_.clock.coreMHz) * 1e6);
@@ -149,6 +152,7 @@ class Machine final {
     void blockLetsDependents(Launch&, Cycles when);
     void releaseLater(LaunchId ended);
     void executeUntimed(Launch&);
+    bool giveFunctionalTurn();
     bool passStop(Launch&);
     bool alone(const Launch&) const;
     void endBlocks(Launch&, Cycles when);
@@ -187,12 +191,14 @@ class Machine final {
     BlockDispatcher dispatcher_;
     LaunchLimits limits_;
     ProgressWatch watch_;
-    std::vector<LaunchId> followers_;            ///< started while launches that they depend on run
-    std::set<std::uint64_t> knownKernels_;       ///< that have been launched, by the address of their code
-    std::uint64_t nextCode_;                     ///< physical address of the next module's
-    std::unique_ptr<Sampler> sampler_;           ///< null: everything is timed
-    std::vector<FailedLaunch> untimedFailures_;  ///< of blocks that were executed without time
-    Cycles retryUntimed_ = kNever;               ///< when blocks that wait for timed ones are looked at again
+    std::vector<LaunchId> followers_;                 ///< started while launches that they depend on run
+    std::set<std::uint64_t> knownKernels_;            ///< that have been launched, by the address of their code
+    std::uint64_t nextCode_;                          ///< physical address of the next module's
+    std::unique_ptr<Sampler> sampler_;                ///< where the machine samples
+    std::unique_ptr<FunctionalLaunches> functional_;  ///< where it does without time
+    Cycles wakeFunctional_ = 0;                       ///< when launches that wait are looked at again
+    std::vector<FailedLaunch> untimedFailures_;       ///< of blocks that were executed without time
+    Cycles retryUntimed_ = kNever;                    ///< when blocks that wait for timed ones are looked at again
     Cycles nextSample_ = kNever;
     std::function<bool()> pause_;
     std::uint64_t failures_ = 0;

@@ -24,6 +24,7 @@ void UntimedBlocks::start(Resident& r) {
     if (at.rank == 0) cluster_ = Cluster::wanted(launch_) ? std::make_shared<Cluster>(launch_) : nullptr;
     r.block.emplace(launch_, at.index, 0, &now_, &effects_, cluster_.get(), at.rank);
     r.cluster = cluster_;
+    r.spun = false;
     r.waiting = 0;
     if (r.warps.size() != r.block->warps) r.warps = std::vector<Warp>(r.block->warps);
     for (std::uint32_t w = 0; w < r.block->warps; ++w) r.warps[w].start(*r.block, w, w);
@@ -34,19 +35,20 @@ void UntimedBlocks::start(Resident& r) {
 UntimedBlocks::Outcome UntimedBlocks::run(std::uint64_t mostInstructions, bool others) {
     most_ = mostInstructions;
     for (;;) {
-        const std::uint64_t before = changes_;
         if (round()) return Outcome::done;
         if (overLimit()) return Outcome::limited;
-        if (changes_ != before) continue;
+        if (changes_ != roundBegan_) continue;
         if (others) return Outcome::waiting;
         expectProgress();
     }
 }
 
-/// Every block has its turn, and those have their first that find room. True if all have ended.
+/// Every block has its turn, and those have their first that find room. Goes on with the round that a limit has ended.
+/// True if all have ended.
 bool UntimedBlocks::round() {
-    for (const auto& resident : residents_) {
-        giveTurn(*resident);
+    if (turn_ == 0) roundBegan_ = changes_;
+    while (turn_ < residents_.size()) {
+        giveTurn(*residents_[turn_++]);
         if (overLimit()) return false;
     }
     const auto runs = [](const auto& resident) { return resident->block->liveWarps > 0; };
@@ -68,20 +70,23 @@ bool UntimedBlocks::round() {
         } else if (Cluster* cluster = resident.block->cluster) {
             cluster->end(resident.block->rank);
         }
+        turn_ = residents_.size();
         if (overLimit()) return false;
     }
+    turn_ = 0;
     return residents_.empty() && next_ == end_;
 }
 
 void UntimedBlocks::giveTurn(Resident& r) {
     const std::uint64_t begin = counted_.warpInstructions;
-    std::uint64_t changes = changes_, changedAt = begin;
+    std::uint64_t changes = changes_, changedAt = begin, patience = r.spun ? kLeastPatience : kFirstPatience;
+    r.spun = false;
     while (r.block->liveWarps > 0) {
         bool moved = false;
         for (std::uint32_t w = 0; w < r.warps.size(); ++w) {
             if (!r.canMove(w)) continue;
             moved = true;
-            runWarp(r, w);
+            runWarp(r, w, std::min(patience, kStretch));
         }
         const std::uint64_t steps = counted_.warpInstructions;
         if (changes_ != changes) {
@@ -89,9 +94,11 @@ void UntimedBlocks::giveTurn(Resident& r) {
             changedAt = steps;
         }
         if (!moved || overLimit() || steps - begin > kTurn) return;
-        if (steps - changedAt < kPatience) continue;
-        if (spins(r)) return;
+        if (steps - changedAt < patience) continue;
+        r.spun = spins(r);
+        if (r.spun) return;
         changedAt = counted_.warpInstructions;
+        patience = std::min(2 * patience, kPatience);
     }
 }
 
@@ -113,9 +120,9 @@ void UntimedBlocks::takeSnapshots(Resident& r) {
         if (r.canMove(w)) r.warps[w].snapshot(r.snapshots[w]);
 }
 
-void UntimedBlocks::runWarp(Resident& r, std::uint32_t warp) {
+void UntimedBlocks::runWarp(Resident& r, std::uint32_t warp, std::uint64_t steps) {
     Warp& w = r.warps[warp];
-    for (std::uint64_t left = kStretch; left; --left) {
+    for (; steps; --steps) {
         const unsigned slots = w.next().slots;
         const Step step = w.step();
         counted_.warpInstructions += slots;

@@ -44,11 +44,16 @@ class UntimedBlocks {
 
     /// What has been executed so far: instructions and blocks.
     const Counters& counted() const { return counted_; }
+    /// Blocks that have not ended.
+    std::uint64_t left() const { return end_ - next_ + residents_.size(); }
+    /// Changes with whatever has been done that another launch could wait for.
+    std::uint64_t changes() const { return changes_; }
 
   private:
     static constexpr std::uint64_t kStretch = 4'096;  ///< steps of a warp until the next one has its turn
-    static constexpr std::uint64_t kPatience =
-        1 << 16;  ///< steps of a block without a change until it is asked whether it spins
+    /// Steps of a block without a change until it is asked whether it spins: fewer where it did so in its last turn,
+    /// and twice as many each time that it does not.
+    static constexpr std::uint64_t kLeastPatience = 64, kFirstPatience = 4'096, kPatience = 1 << 16;
     static constexpr std::uint64_t kTurn = 1 << 22;  ///< steps of a block until its turn is over in any case
 
     struct Resident {
@@ -58,6 +63,7 @@ class UntimedBlocks {
         std::vector<bool> loops;
         std::uint64_t waiting = 0;         ///< at barriers: bit per warp
         std::shared_ptr<Cluster> cluster;  ///< null: the block is alone
+        bool spun = false;                 ///< in its last turn
 
         bool canMove(std::uint32_t warp) const {
             return !warps[warp].finished() && !(waiting >> warp & 1) && !warps[warp].waitsForCluster();
@@ -68,7 +74,7 @@ class UntimedBlocks {
     void giveTurn(Resident&);
     bool spins(Resident&);
     static void takeSnapshots(Resident&);
-    void runWarp(Resident&, std::uint32_t warp);
+    void runWarp(Resident&, std::uint32_t warp, std::uint64_t steps);
     void note(Resident&, std::uint32_t warp, const Step&);
     bool round();
     void expectProgress();
@@ -86,6 +92,8 @@ class UntimedBlocks {
     std::uint64_t next_ = 0, end_ = 0;
     std::shared_ptr<Cluster> cluster_;  ///< of the block that was started last
     std::vector<std::unique_ptr<Resident>> residents_, spare_;
+    std::size_t turn_ = 0;          ///< of which resident is next, in a round that a limit has ended
+    std::uint64_t roundBegan_ = 0;  ///< with so many changes
     Counters counted_;
     std::uint64_t most_ = 0;
     /// What a spinning warp could be waiting for: stores, atomics that changed memory, barriers, ends of warps.

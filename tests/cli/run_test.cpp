@@ -268,6 +268,45 @@ TEST_F(Run, RefusesToSampleWhatCannotBe) {
     expectNothingLeft(vectorAdd(1024, 64) + Words{"--sample"}, "--sample: leaves out most of a timeline");
 }
 
+TEST_F(Run, WithoutTimeGivesTheSameResultsAndNoTime) {
+    const Words words = vectorAdd(1024 * 64, 64) + Words{"--functional"};
+    const json timed = done(vectorAdd(1024 * 64, 64) + Words{"--dump", "2=" + file("timed")});
+    const json executed = done(words + Words{"--dump", "2=" + file("executed")});
+    EXPECT_EQ(readFile(file("executed")), readFile(file("timed")));
+    EXPECT_EQ(executed["functional"], true);
+    EXPECT_EQ(executed["warp_instructions"], timed["warp_instructions"]);
+    EXPECT_EQ(executed["thread_instructions"], timed["thread_instructions"]);
+    EXPECT_EQ(executed["memory_instructions"], (3 + 4) * 1024 * 64 / 32);  // three of global memory, four of parameters
+    for (const char* of_time : {"cycles", "microseconds", "ipc", "l1", "dram", "warps"})
+        EXPECT_FALSE(executed.contains(of_time)) << of_time;
+    const Outcome text = run(Words{"run"} + words);
+    for (const char* part : {"vadd on sim:gtx480, executed without time", "memory instructions"})
+        EXPECT_NE(text.out.find(part), std::string::npos) << part << "\n" << text.out;
+    EXPECT_EQ(text.out.find("cycles"), std::string::npos) << text.out;
+}
+
+TEST_F(Run, AWorkloadWithoutTimeIsCheckedAllTheSame) {
+    const json result = done({"VA", "--size", "test", "--functional"});
+    EXPECT_EQ(result["correct"], true);
+    EXPECT_EQ(result["functional"], true);
+    EXPECT_EQ(result["total"]["timed_launches"], 0);
+    EXPECT_GT(result["kernels"][0]["warp_instructions"], 0);
+    EXPECT_FALSE(result.contains("seconds"));
+    EXPECT_FALSE(result["kernels"][0].contains("cycles"));
+    const Outcome text = run({"run", "VA", "--size", "test", "--functional"});
+    EXPECT_NE(text.out.find("Answer: VA has a result equal to the CPU's"), std::string::npos) << text.out;
+}
+
+TEST_F(Run, RefusesToLeaveOutTimeAndToAskForIt) {
+    const Words run = {"run", "VA", "--size", "test", "--functional"};
+    expectRefused(run + Words{"--gpu", "cuda:0"}, "--functional: is for simulated GPUs");
+    expectRefused(run + Words{"--sample"}, "--sample and --functional: give one, not both");
+    expectRefused(run + Words{"--scheduler", "lrr"}, "--functional: leaves out warp schedulers");
+    expectRefused(run + Words{"--metrics", "ncu"}, "--functional: leaves out what --metrics counts");
+    expectRefused(run + Words{"--timeline", file("timeline")}, "--functional: leaves out most of a timeline");
+    EXPECT_FALSE(std::filesystem::exists(file("timeline")));
+}
+
 TEST_F(Run, ExtentsHaveUpToThreeNumbers) {
     const std::string ptx = write("nothing.ptx", kNothing);
     const json j = done({ptx, "--grid", "2x3x4", "--block", "8,2", "--arg", "u8[1]"});

@@ -124,6 +124,9 @@ TEST(Exec, RefusesOptionsThatNoGpuTakes) {
     expectRefused({"exec", "--stats", "/no/such/folder/file", "--", "true"}, "/no/such/folder");
     expectRefused({"exec", "--sample", "--scheduler", "ccws", "--", "true"},
                   "--sample: the scheduler must be gto or lrr");
+    expectRefused({"exec", "--functional", "--scheduler", "ccws", "--", "true"},
+                  "--functional: leaves out warp schedulers");
+    expectRefused({"exec", "--functional", "--sample", "--", "true"}, "--sample and --functional: give one, not both");
 }
 
 TEST(Exec, PassesTheExitCodeThrough) {
@@ -175,6 +178,13 @@ TEST_F(NvccProgram, CapturesLaunchesAndChangesGraphs) {
     const Outcome o = run({"exec", "--quiet", "--", fixture("graphs")});
     EXPECT_EQ(o.out, expected("graphs")) << o.err;
     EXPECT_EQ(run({"exec", "--quiet", "--", fixture("graphs_per_thread")}).out, expected("graphs"));
+}
+
+TEST_F(NvccProgram, BehavesTheSameWithoutTime) {
+    for (const char* program : {"behaviour", "graphs", "errors"}) {
+        const Outcome o = run({"exec", "--quiet", "--functional", "--", fixture(program)});
+        EXPECT_EQ(o.out, expected(program)) << o.err;
+    }
 }
 
 TEST_F(NvccProgram, FailsAsOnARealGpu) {

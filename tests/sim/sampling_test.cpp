@@ -16,7 +16,7 @@ using test::kernelText;
 
 Harness sampling(unsigned threads = 0) {
     Machine::Options options;
-    options.sample = true;
+    options.timing = Timing::sampled;
     options.threads = threads;
     return Harness("gtx480", {}, options);
 }
@@ -281,7 +281,7 @@ TEST(Sampling, ADeadlineHoldsForWhatIsEstimated) {
 
 TEST(Sampling, SchedulersThatLearnAreRefused) {
     Machine::Options options;
-    options.sample = true;
+    options.timing = Timing::sampled;
     options.scheduler = "ccws";
     EXPECT_THROW(Harness("gtx480", {}, options), Error);
 }

@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(, EveryWorkload, ::testing::ValuesIn(cases()),
 std::pair<std::uint64_t, std::uint64_t> runSampled(const std::string& workload) {
     gpu::SimulationOptions options;
     options.settings = {"sm.count=1", "sm.maxBlocks=1"};
-    options.sample = true;
+    options.timing = sim::Timing::sampled;
     gpu::Gpu gpu = gpu::Gpu::open("sim:gtx480", options);
     gpu::Stream stream = gpu.context().createStream();
     const auto instance = find(workload).create(gpu.context(), Size::test, 7);
@@ -97,6 +97,18 @@ std::pair<std::uint64_t, std::uint64_t> runSampled(const std::string& workload) 
 TEST_P(Repeated, EqualsItsReferenceWhereSomeBlocksAreNotTimed) {
     const auto [timed, blocks] = runSampled(GetParam());
     EXPECT_LE(timed, blocks);
+}
+
+TEST_P(Repeated, EqualsItsReferenceWhereNothingIsTimed) {
+    gpu::SimulationOptions options;
+    options.timing = sim::Timing::functional;
+    gpu::Gpu gpu = gpu::Gpu::open("sim:h200", options);
+    gpu::Stream stream = gpu.context().createStream();
+    const auto instance = find(GetParam()).create(gpu.context(), Size::test, 7);
+    const Measurement m = measure(gpu, stream, *instance);
+    EXPECT_NO_THROW(instance->check());
+    EXPECT_EQ(m.sampled.timedBlocks, 0u);
+    EXPECT_GT(m.counters.warpInstructions, 0u);
 }
 
 TEST(Workloads, OfLargeGridsMostBlocksAreNotTimed) {

@@ -207,7 +207,7 @@ class Warp {
         const LaneMask mask = guarded(i);
         if (mask) i.run(i, *this, mask);
         advance();
-        return {StepKind::compute, static_cast<std::uint8_t>(std::popcount(mask))};
+        return {StepKind::compute, static_cast<std::uint8_t>(mask == kAllLanes ? kLanes : std::popcount(mask))};
     }
 
     /// Whether it waits at its cluster's barrier, whose phase is not over.
