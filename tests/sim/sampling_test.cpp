@@ -87,6 +87,32 @@ TEST(Sampling, InstructionsAreCountedInEveryBlock) {
     EXPECT_NEAR(static_cast<double>(sampled.counters.l1Misses), 4.0 * kBlocks, 0.05 * 4 * kBlocks);
 }
 
+TEST(Sampling, WritesOfBlocksWithoutTimeLeaveL2AsItsPolicySays) {
+    // Each warp loads a line and stores another, in 15 times what L2 holds: every line is written to DRAM once.
+    const std::string text = kernelText(kNumbers +
+                                        "add.u64 %rd6, %rd2, %rd4; mov.u32 %r6, 0;\n"
+                                        "L: add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 40; @%p1 bra L;\n"
+                                        "ld.global.u32 %r9, [%rd5]; st.global.u32 [%rd6], %r9;");
+    for (const char* policy : {"write-back", "write-through", "write-back-fetch"}) {
+        std::vector<Outcome> both;
+        for (const Timing timing : {Timing::whole, Timing::sampled}) {
+            Machine::Options options;
+            options.timing = timing;
+            Harness h("gtx480", {std::string("l2.writePolicy=") + policy}, options);
+            const VirtualAddress a = h.buffer(4 * kBlocks * 128), b = h.buffer(4 * kBlocks * 128);
+            both.push_back(outcome(h, h.run(text, {{kBlocks}, {128}}, {a, b})));
+        }
+        const auto &full = both[0], &sampled = both[1];
+        EXPECT_LT(sampled.timedBlocks, kBlocks / 2) << policy;
+        const auto lines = static_cast<double>(kBlocks * 4);
+        EXPECT_NEAR(static_cast<double>(full.counters.dramWrites), lines, 0.2 * lines) << policy;
+        EXPECT_NEAR(static_cast<double>(sampled.counters.dramWrites), static_cast<double>(full.counters.dramWrites),
+                    0.1 * lines)
+            << policy;
+        EXPECT_LE(sampled.apart(full), sampled.halfWidth) << policy;
+    }
+}
+
 TEST(Sampling, WorkThatGrowsOverTheGridIsEstimated) {
     // From 40 rounds to 130: instructions of a block tell its time.
     const auto [full, sampled] = fullAndSampled(loop("div.u32 %r8, %r2, 100; add.u32 %r8, %r8, 40;"));

@@ -499,8 +499,10 @@ std::uint16_t L2Slice::bytesOf(std::uint8_t sectors) const {
 void L2Slice::touch(RequestKind kind, std::uint32_t set, std::uint64_t line, std::uint8_t sectors,
                     std::uint8_t complete, std::uint32_t launch, Retention retention) {
     const bool writes = kind == RequestKind::write;
-    const bool through = writes && sim_.profile.l2.writePolicy == arch::DeviceProfile::L2Write::through;
+    const auto policy = sim_.profile.l2.writePolicy;
+    const bool through = writes && policy == arch::DeviceProfile::L2Write::through;
     std::uint32_t way = tags_.find(set, line);
+    const bool fetched = writes && policy == arch::DeviceProfile::L2Write::fetch && way == CacheTags::kNoWay;
     if (way != CacheTags::kNoWay) {
         tags_.use(set, way);
     } else {
@@ -510,8 +512,8 @@ void L2Slice::touch(RequestKind kind, std::uint32_t set, std::uint64_t line, std
         tags_.place(set, way, line, launch, writes ? sim_.config.l2.writeRetention : 0);
     }
     retain(set, way, retention);
-    tags_.state(way).valid |= writes ? complete : sectors;
-    if (kind != RequestKind::read && !through) tags_.state(way).dirty |= sectors;
+    tags_.state(way).valid |= writes && !fetched ? complete : sectors;
+    if (kind != RequestKind::read && !through && !fetched) tags_.state(way).dirty |= sectors;
     if (kind != RequestKind::read && sim_.config.l2.copiesFarLines) dropCopy(set, line);
 }
 
