@@ -114,8 +114,7 @@ gpu::Gpu openChosenGpu() {
     options.settings = choice.settings;
     const bool counts = gpu::capabilitiesOf(choice.name).launchCounters;
     if (counts)
-        options.observer =
-            &Statistics::instance().watch(profileOf(choice.name, choice.settings), choice.scheduler);
+        options.observer = &Statistics::instance().watch(profileOf(choice.name, choice.settings), choice.scheduler);
     gpu::Gpu gpu = gpu::Gpu::open(choice.name, options);
     if (counts) Statistics::instance().began(gpu.launchCounters());
     return gpu;

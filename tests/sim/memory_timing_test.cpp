@@ -644,25 +644,29 @@ TEST(L2, keepsWhatWasCopiedIfItHoldsCopies) {
 }
 
 TEST(L2, copiesTakeEmptyWaysOnlyAndAreNotDirtyFillsAreAsAKernelsWrites) {
-    Harness h("gtx480", {"l2.holdsCopies=true"});
-    const auto bytes = static_cast<Bytes>(h.gpu.profile().l2.bytes);
-    const VirtualAddress a = h.buffer(bytes), b = h.buffer(bytes);
-    const auto blocks = static_cast<std::uint32_t>(bytes / 1024);
-    const std::string read = kernelText(
-        "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 256, %r1; mul.wide.u32 %rd4, %r3, 4;\n"
-        "add.u64 %rd5, %rd1, %rd4; ld.global.cg.u32 %r4, [%rd5]; add.u32 %r4, %r4, 1;\n");
-    const auto counted = [&](VirtualAddress at) { return h.gpu.counters(h.run(read, {{blocks}, {256}}, {at})); };
-    h.gpu.copiedTo(h.context, a, bytes);
-    EXPECT_EQ(counted(a).dramReads, 0u);
-    h.gpu.copiedTo(h.context, b, bytes);  // L2 is full: it goes past
-    EXPECT_EQ(counted(a).dramReads, 0u);
-    Counters c = counted(b);
-    EXPECT_EQ(c.bytesDram, bytes);  // and nothing of a was newer than in DRAM
-    EXPECT_EQ(c.bytesDramWritten, 0u);
-    h.gpu.filled(h.context, a, bytes);
-    EXPECT_EQ(counted(a).dramReads, 0u);
-    EXPECT_NEAR(static_cast<double>(counted(b).bytesDramWritten), static_cast<double>(bytes),
-                static_cast<double>(bytes) * 0.02);
+    for (const char* policy : {"write-back", "write-back-fetch"}) {
+        Harness h("gtx480", {"l2.holdsCopies=true", std::string("l2.writePolicy=") + policy});
+        const auto bytes = static_cast<Bytes>(h.gpu.profile().l2.bytes);
+        const VirtualAddress a = h.buffer(bytes), b = h.buffer(bytes);
+        const auto blocks = static_cast<std::uint32_t>(bytes / 1024);
+        const std::string read = kernelText(
+            "mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 256, %r1; mul.wide.u32 %rd4, %r3, 4;\n"
+            "add.u64 %rd5, %rd1, %rd4; ld.global.cg.u32 %r4, [%rd5]; add.u32 %r4, %r4, 1;\n");
+        const auto counted = [&](VirtualAddress at) { return h.gpu.counters(h.run(read, {{blocks}, {256}}, {at})); };
+        h.gpu.copiedTo(h.context, a, bytes);
+        EXPECT_EQ(counted(a).dramReads, 0u);
+        h.gpu.copiedTo(h.context, b, bytes);  // L2 is full: it goes past
+        EXPECT_EQ(counted(a).dramReads, 0u);
+        Counters c = counted(b);
+        EXPECT_EQ(c.bytesDram, bytes);  // and nothing of a was newer than in DRAM
+        EXPECT_EQ(c.bytesDramWritten, 0u);
+        h.gpu.filled(h.context, a, bytes);
+        EXPECT_EQ(counted(a).dramReads, 0u);
+        // A write that misses goes to DRAM at once under write-back-fetch, and leaves a clean line.
+        const double dirty = policy == std::string("write-back") ? static_cast<double>(bytes) : 0;
+        EXPECT_NEAR(static_cast<double>(counted(b).bytesDramWritten), dirty, static_cast<double>(bytes) * 0.02)
+            << policy;
+    }
 }
 
 /// L2 cycles that a slice is busy with an atomic of a warp, where many warps have one.
