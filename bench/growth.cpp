@@ -17,17 +17,22 @@ namespace {
 
 using namespace bulkhead;
 
+int measureAndPrint(const std::string& what, const Shape& shape, const arch::DeviceProfile& profile) try {
+    const Measured m = measure(shape, profile, "gto", 3);
+    fmt::print("{:>24}{:>12}{:>14}{:>16.0f}{:>14.0f}", what, m.cycles, m.instructions, 1e9 / m.speed(),
+               static_cast<double>(m.cycles) / m.seconds / 1e3);
+    std::fflush(stdout);
+    return 0;
+} catch (const std::exception& e) {
+    fmt::print(stderr, "bulkhead_growth: {}\n", e.what());
+    return 2;
+}
+
 /// A row of a table, by a process of its own, which alone can say how much memory it needed.
 void row(const std::string& what, const Shape& shape, const arch::DeviceProfile& profile) {
     std::fflush(stdout);
     const pid_t child = fork();
-    if (child == 0) {
-        const Measured m = measure(shape, profile, "gto", 3);
-        fmt::print("{:>24}{:>12}{:>14}{:>16.0f}{:>14.0f}", what, m.cycles, m.instructions, 1e9 / m.speed(),
-                   static_cast<double>(m.cycles) / m.seconds / 1e3);
-        std::fflush(stdout);
-        _exit(0);
-    }
+    if (child == 0) _exit(measureAndPrint(what, shape, profile));
     int status = 0;
     rusage usage{};
     if (child < 0 || wait4(child, &status, 0, &usage) != child || status != 0)
@@ -42,7 +47,7 @@ void title(const char* what) {
 
 void bySms(const arch::DeviceProfile& gpu) {
     title("SMs, 8 blocks each");
-    for (std::int64_t sms = 1;; sms = std::min(2 * sms, gpu.sm.count)) {
+    for (std::int64_t sms = gpu.l2.sides;; sms = std::min(2 * sms, gpu.sm.count)) {
         arch::DeviceProfile profile = gpu;
         profile.set("sm.count", std::to_string(sms));
         const auto blocks = static_cast<std::uint32_t>(8 * sms);

@@ -33,16 +33,11 @@ class MshrFile {
     MshrFile(std::uint32_t entries, std::uint32_t merges, std::uint32_t copies = 1)
         : merges_(merges),
           entries_(std::size_t{entries} * copies),
-          waiters_(entries_.size() * merges),
           heads_(std::bit_ceil(entries_.size() * 2), kNone),
           unused_(copies, entries) {
         for (std::uint32_t i = entries * copies; i-- > 0;) {
             entries_[i].chain = free_;
             free_ = i;
-        }
-        for (std::uint32_t i = static_cast<std::uint32_t>(waiters_.size()); i-- > 0;) {
-            waiters_[i].next = freeWaiter_;
-            freeWaiter_ = i;
         }
     }
 
@@ -72,8 +67,13 @@ class MshrFile {
     }
 
     void wait(std::uint32_t entry, std::uint32_t token, std::uint8_t sectors) {
-        const std::uint32_t w = freeWaiter_;
-        freeWaiter_ = waiters_[w].next;
+        std::uint32_t w = freeWaiter_;
+        if (w == kNone) {
+            w = static_cast<std::uint32_t>(waiters_.size());
+            waiters_.emplace_back();
+        } else {
+            freeWaiter_ = waiters_[w].next;
+        }
         waiters_[w] = {token, kNone, sectors};
         Entry& e = entries_[entry];
         if (e.last == kNone) {
@@ -133,7 +133,7 @@ class MshrFile {
 
     std::uint32_t merges_;
     std::vector<Entry> entries_;
-    std::vector<Waiter> waiters_;
+    std::vector<Waiter> waiters_;  ///< as many as have waited at once, which is far fewer than may
     std::vector<std::uint32_t> heads_;
     std::uint32_t free_ = kNone, freeWaiter_ = kNone;
     std::vector<std::uint32_t> unused_;  ///< by copy
