@@ -134,9 +134,6 @@ template <class Op, class R, class... A>
 __attribute__((target("avx2,fma"))) void lanewiseFused(const Instr& instr, Warp& warp, LaneMask mask) {
     applyLanewise<Op, R, A...>(instr, warp, mask, std::index_sequence_for<A...>{});
 }
-bool hasFused() {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
 #endif
 
 template <bool kFlush, bool kSaturate, Round kRound>

@@ -16,13 +16,28 @@ unsigned firstLane(LaneMask m) {
     return static_cast<unsigned>(std::countr_zero(m));
 }
 
-const Texture& textureOf(const Instr& i, Warp& w, unsigned lane, std::uint64_t handle) {
-    const auto& textures = w.launch().memory->images.textures;
-    const auto found = textures.find(handle);
-    if (found == textures.end())
-        w.fail(LaunchError::Cause::illegalAddress, i, lane, fmt::format("{:#x} is no texture object", handle));
-    return found->second;
-}
+/// Textures by their handles, of which the lanes of a warp mostly have the same.
+class Textures {
+  public:
+    Textures(const Instr& i, Warp& w) : i_(i), w_(w), textures_(w.launch().memory->images.textures) {}
+
+    const Texture& of(unsigned lane, std::uint64_t handle) {
+        if (last_ && handle == handle_) return *last_;
+        const auto found = textures_.find(handle);
+        if (found == textures_.end())
+            w_.fail(LaunchError::Cause::illegalAddress, i_, lane, fmt::format("{:#x} is no texture object", handle));
+        handle_ = handle;
+        last_ = &found->second;
+        return *last_;
+    }
+
+  private:
+    const Instr& i_;
+    Warp& w_;
+    const std::unordered_map<std::uint64_t, Texture>& textures_;
+    const Texture* last_ = nullptr;
+    std::uint64_t handle_ = 0;
+};
 
 const Image& surfaceOf(const Instr& i, Warp& w, unsigned lane, std::uint64_t handle) {
     const auto& surfaces = w.launch().memory->images.surfaces;
@@ -109,15 +124,16 @@ void filterTaps(const Instr& i, Warp& w, unsigned lane, const Texture& texture, 
     if (taps.count == 0) return;
     if (taps.count == 1 && !isFiltered(texture))
         return bitsOfTap(i, w, lane, texture, taps.items[0], accesses, channels);
+    const unsigned count = texture.image.format.channels;
     double sum[4] = {};
     for (unsigned n = 0; n < taps.count; ++n) {
         std::uint8_t texel[16];
         bytesOfTap(i, w, lane, texture, taps.items[n], accesses, texel);
         double values[4];
         filterChannels(texture, texel, values);
-        for (unsigned c = 0; c < 4; ++c) sum[c] += taps.items[n].weight * values[c];
+        for (unsigned c = 0; c < count; ++c) sum[c] += taps.items[n].weight * values[c];
     }
-    for (unsigned c = 0; c < 4; ++c) channels[c] = filteredChannel(texture, sum[c] / kWholeWeight);
+    for (unsigned c = 0; c < count; ++c) channels[c] = filteredChannel(texture, sum[c] / kWholeWeight);
 }
 
 /// An instruction's operands of one lane.
@@ -294,12 +310,13 @@ void encodeChannels(const Instr& i, Warp& w, unsigned lane, const TexelFormat& f
 
 void runTexture(const Instr& i, Warp& w, LaneMask mask) {
     const ImageSite& site = w.code().imageSites[i.extra];
+    Textures textures(i, w);
     TexelAccesses accesses;
     std::uint32_t results[kLanes][4];
     for (LaneMask m = mask; m; m &= m - 1) {
         const unsigned lane = firstLane(m);
         const LaneOperands o{w, lane};
-        const Texture& texture = textureOf(i, w, lane, o.handle(site));
+        const Texture& texture = textures.of(lane, o.handle(site));
         filterTaps(i, w, lane, texture, tapsOfLane(texture, site, o), accesses, results[lane]);
     }
     // Results may be written to the registers of coordinates: all lanes have read theirs.
@@ -310,18 +327,19 @@ void runTexture(const Instr& i, Warp& w, LaneMask mask) {
 
 void runTextureGather(const Instr& i, Warp& w, LaneMask mask) {
     const ImageSite& site = w.code().imageSites[i.extra];
+    Textures textures(i, w);
     TexelAccesses accesses;
     std::uint32_t results[kLanes][4];
     for (LaneMask m = mask; m; m &= m - 1) {
         const unsigned lane = firstLane(m);
         const LaneOperands o{w, lane};
-        const Texture& texture = textureOf(i, w, lane, o.handle(site));
+        const Texture& texture = textures.of(lane, o.handle(site));
         const Taps taps = gatherTaps(texture, placeOf(texture, site, o));
         for (unsigned n = 0; n < 4; ++n) {
             // Each texel goes through the filter by itself.
             std::uint8_t texel[16];
             bytesOfTap(i, w, lane, texture, taps.items[n], accesses, texel);
-            double values[4];
+            double values[4] = {};
             filterChannels(texture, texel, values);
             results[lane][n] = filteredChannel(texture, values[site.which]);
         }
@@ -333,6 +351,7 @@ void runTextureGather(const Instr& i, Warp& w, LaneMask mask) {
 
 void runImageQuery(const Instr& i, Warp& w, LaneMask mask) {
     const ImageSite& site = w.code().imageSites[i.extra];
+    Textures textures(i, w);
     for (LaneMask m = mask; m; m &= m - 1) {
         const unsigned lane = firstLane(m);
         const LaneOperands o{w, lane};
@@ -341,7 +360,7 @@ void runImageQuery(const Instr& i, Warp& w, LaneMask mask) {
         if (site.ofSurface) {
             answer = answerTo(site, surfaceOf(i, w, lane, o.handle(site)), nullptr, level);
         } else {
-            const Texture& texture = textureOf(i, w, lane, o.handle(site));
+            const Texture& texture = textures.of(lane, o.handle(site));
             answer = answerTo(site, texture.image, &texture.sampler, level);
         }
         w.lanes<std::uint32_t>(i.dst[0])[lane] = answer;
@@ -361,7 +380,7 @@ Access& locateSurface(const Instr& i, Warp& w, LaneMask mask, AccessKind kind, P
     }
     Access& a = w.beginAccess(ptx::Space::global, kind, i.cacheOp, bytes, 0);
     a.texture = kind == AccessKind::load;
-    places.linear = 0;
+    places.linear = false;
     for (LaneMask m = mask; m; m &= m - 1) {
         const unsigned lane = firstLane(m);
         const Image& image = surfaceOf(i, w, lane, LaneOperands{w, lane}.handle(site));

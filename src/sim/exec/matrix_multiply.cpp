@@ -34,15 +34,18 @@ int rowsOf(const MatrixSite& site) {
     return site.ofWarpgroup ? 16 : site.m;
 }
 
-/// Fragments may hold every element twice (wmma in f16).
-template <class Place, class Take>
-void readFragment(Warp& w, const std::vector<Slot>& registers, MatrixType type, int distinct, Place place, Take take) {
+/// Fragments of A and B: calls take(first, across, along, pattern), where first(register) is the place of the
+/// register's first element, and the others' are so far from it, across and along the depth. Fragments may hold every
+/// element twice (wmma in f16).
+template <class First, class Take>
+void readFragment(Warp& w, const std::vector<Slot>& registers, MatrixType type, int distinct, First first, Take take) {
     const int elements = packed(type);
-    for (std::size_t r = 0; r < static_cast<std::size_t>(distinct); ++r) {
-        const std::uint32_t* const words = w.lanes<const std::uint32_t>(registers[r]);
+    for (int r = 0; r < distinct; ++r) {
+        const std::uint32_t* const words = w.lanes<const std::uint32_t>(registers[static_cast<std::size_t>(r)]);
+        const MatrixPlace at = first(r);
         for (int lane = 0; lane < kLanes; ++lane)
             for (int e = 0; e < elements; ++e)
-                take(place(lane, static_cast<int>(r), e), elementOf(words[lane], type, e));
+                take(at, lane / 4, lane % 4 * elements + e, elementOf(words[lane], type, e));
     }
 }
 
@@ -161,8 +164,10 @@ void readA(const Instr& i, Warp& w, const MatrixSite& site, Take take) {
     if (!site.aRegisters.empty()) {
         readFragment(
             w, site.aRegisters, site.a, distinctRegisters(rows * stored, site.a),
-            [&](int lane, int reg, int e) { return placeOfA(rows, site.a, lane, reg, e); },
-            [&](MatrixPlace p, std::uint32_t bits) { take(p.row, p.column, bits); });
+            [&](int reg) { return placeOfA(rows, site.a, 0, reg, 0); },
+            [&](MatrixPlace first, int across, int along, std::uint32_t bits) {
+                take(first.row + across, first.column + along, bits);
+            });
         return;
     }
     readOperand(i, w, site.aDescriptor, site.aTransposed, site.a, w.indexInBlock() % 4 * 16, 16,
@@ -183,8 +188,10 @@ void readB(const Instr& i, Warp& w, const MatrixSite& site, Take take) {
     }
     readFragment(
         w, site.bRegisters, site.b, distinctRegisters(site.k * site.n, site.b),
-        [&](int lane, int reg, int e) { return placeOfB(site.k, site.b, lane, reg, e); },
-        [&](MatrixPlace p, std::uint32_t bits) { take(p.row, p.column, bits); });
+        [&](int reg) { return placeOfB(site.k, site.b, 0, reg, 0); },
+        [&](MatrixPlace first, int across, int along, std::uint32_t bits) {
+            take(first.row + along, first.column + across, bits);
+        });
 }
 
 bool accumulates(Warp& w, const MatrixSite& site) {
@@ -366,35 +373,56 @@ void multiplyOctets(Warp& w, const MatrixSite& site) {
     }
 }
 
-double fusedDouble(double a, double b, double c) {
-    return orNan(std::fma(a, b, c), b, c, a);
-}
+struct DoubleMatrices {
+    double a[16][16], b[16][8], d[16][8];
+};
 
 /// One fused multiplication and addition after the other.
+[[gnu::always_inline]] inline void multiplyAndAdd(DoubleMatrices& m, const MatrixSite& site) {
+    for (int row = 0; row < site.m; ++row)
+        for (int k = 0; k < site.k; ++k)
+            for (int column = 0; column < site.n; ++column) {
+                double& d = m.d[row][column];
+                d = orNan(__builtin_fma(m.a[row][k], m.b[k][column], d), m.b[k][column], d, m.a[row][k]);
+            }
+}
+
+#if defined(__x86_64__) && !defined(__FMA__)
+__attribute__((target("avx2,fma"))) void multiplyAndAddWide(DoubleMatrices& m, const MatrixSite& site) {
+    multiplyAndAdd(m, site);
+}
+
+void sumUp(DoubleMatrices& m, const MatrixSite& site) {
+    hasFused() ? multiplyAndAddWide(m, site) : multiplyAndAdd(m, site);
+}
+#else
+void sumUp(DoubleMatrices& m, const MatrixSite& site) {
+    multiplyAndAdd(m, site);
+}
+#endif
+
 void multiplyDoubles(Warp& w, const MatrixSite& site) {
-    double a[16][16], b[16][8], d[16][8];
+    DoubleMatrices m;
     for (std::size_t r = 0; r < site.aRegisters.size(); ++r)
         for (int lane = 0; lane < kLanes; ++lane) {
             const MatrixPlace p = placeOfA(site.m, site.a, lane, static_cast<int>(r), 0);
-            a[p.row][p.column] = w.lanes<const double>(site.aRegisters[r])[lane];
+            m.a[p.row][p.column] = w.lanes<const double>(site.aRegisters[r])[lane];
         }
     for (std::size_t r = 0; r < site.bRegisters.size(); ++r)
         for (int lane = 0; lane < kLanes; ++lane) {
             const MatrixPlace p = placeOfB(site.k, site.b, lane, static_cast<int>(r), 0);
-            b[p.row][p.column] = w.lanes<const double>(site.bRegisters[r])[lane];
+            m.b[p.row][p.column] = w.lanes<const double>(site.bRegisters[r])[lane];
         }
     for (std::size_t r = 0; r < site.cRegisters.size(); ++r)
         for (int lane = 0; lane < kLanes; ++lane) {
             const MatrixPlace p = placeOfD(site.m, site.c, lane, static_cast<int>(r), 0);
-            d[p.row][p.column] = w.lanes<const double>(site.cRegisters[r])[lane];
+            m.d[p.row][p.column] = w.lanes<const double>(site.cRegisters[r])[lane];
         }
-    for (int row = 0; row < site.m; ++row)
-        for (int column = 0; column < site.n; ++column)
-            for (int k = 0; k < site.k; ++k) d[row][column] = fusedDouble(a[row][k], b[k][column], d[row][column]);
+    sumUp(m, site);
     for (std::size_t r = 0; r < site.dRegisters.size(); ++r)
         for (int lane = 0; lane < kLanes; ++lane) {
             const MatrixPlace p = placeOfD(site.m, site.d, lane, static_cast<int>(r), 0);
-            w.lanes<double>(site.dRegisters[r])[lane] = d[p.row][p.column];
+            w.lanes<double>(site.dRegisters[r])[lane] = m.d[p.row][p.column];
         }
 }
 

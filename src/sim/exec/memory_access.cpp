@@ -27,7 +27,7 @@ constexpr std::uint64_t select(LaneMask m, unsigned lane) {
 /// Two lanes' addresses: every host has registers for that. Left to themselves compilers do the 64-bit loops below one
 /// lane at a time.
 using Pair __attribute__((vector_size(16))) = std::uint64_t;
-using Pair32 __attribute__((vector_size(8))) = std::uint32_t;
+using Quad __attribute__((vector_size(16))) = std::uint32_t;
 
 /// 0, or the window's number; windows are 2^40 bytes apart.
 constexpr unsigned kWindowShift = 40;
@@ -77,7 +77,7 @@ std::uint8_t* locateGlobalLane(const Instr& i, Warp& w, unsigned lane, std::uint
 
 /// Each lane on its own: lanes may be in different mappings, and the first one that is wrong is named.
 void locateGlobalLanes(const Instr& i, Warp& w, Access& a, Places& p, bool writes) {
-    p.linear = 0;
+    p.linear = false;
     for (LaneMask m = a.lanes; m; m &= m - 1) {
         const unsigned lane = firstOf(m);
         p.lane[lane] = locateGlobalLane(i, w, lane, a.address[lane], a.bytes, a.bytes, writes);
@@ -127,10 +127,7 @@ void locateGlobal(const Instr& i, Warp& w, Access& a, Places& p, bool writes) {
     if (!mapping || !mapping->contains(low, bytes) || (all & (a.bytes - 1u)) || (writes && !mapping->writable))
         [[unlikely]]
         return locateGlobalLanes(i, w, a, p, writes);
-    p.linear = reinterpret_cast<std::uintptr_t>(mapping->host) - mapping->base;
-    // Memory shared with the host lies at its own address, and no distance stands for lanes of their own.
-    if (p.linear == 0) [[unlikely]]
-        locateGlobalLanes(i, w, a, p, writes);
+    p.layLinear(reinterpret_cast<std::uintptr_t>(mapping->host) - mapping->base);
 }
 
 /// Of an address of an SM's own memory, hardware takes 32 bits: `shared[threadIdx.x - 1]` may add 2^34 - 4 in a 64-bit
@@ -167,13 +164,13 @@ void locateFlat(const Instr& i, Warp& w, Access& a, Places& p, std::uint8_t* byt
                               fmt::format("outside the {} bytes of {}", size, what));
         }
     }
-    p.linear = reinterpret_cast<std::uintptr_t>(bytes);
+    p.layLinear(reinterpret_cast<std::uintptr_t>(bytes));
 }
 
 /// The lanes' own memory: local memory and the parameter areas of calls.
 template <class Place>
 void locatePrivate(const Instr& i, Warp& w, Access& a, Places& p, std::uint64_t size, const char* what, Place place) {
-    p.linear = 0;
+    p.linear = false;
     for (LaneMask m = a.lanes; m; m &= m - 1) {
         const unsigned lane = firstOf(m);
         if (a.address[lane] >= size) [[unlikely]]
@@ -190,7 +187,7 @@ void locatePrivate(const Instr& i, Warp& w, Access& a, Places& p, std::uint64_t 
 /// Shared memory of other blocks of the cluster.
 void locateRemote(const Instr& i, Warp& w, const Access& a, Places& p) {
     Cluster& cluster = *w.block().cluster;
-    p.linear = 0;
+    p.linear = false;
     for (LaneMask m = a.lanes; m; m &= m - 1) {
         const unsigned lane = firstOf(m);
         const std::uint64_t address = a.address[lane];
@@ -285,8 +282,12 @@ void fillAddresses(const Instr& i, Warp& w, Slot slot, bool addressIs32, std::in
     } else if (addressIs32) {
         const std::uint32_t* r = w.lanes<std::uint32_t>(slot);
         const auto offset32 = static_cast<std::uint32_t>(offset);
-        const Pair32 add = {offset32, offset32};
-        fillMasked(a, [=](unsigned lane) { return __builtin_convertvector(readAs<Pair32>(r + lane) + add, Pair); });
+        const Quad add = {offset32, offset32, 0, 0};
+        // Spelled out: what compilers make of a conversion of two words goes by way of memory, and waits for it.
+        fillMasked(a, [=](unsigned lane) {
+            const auto sum = std::bit_cast<Quad>(Pair{readAs<std::uint64_t>(r + lane), 0}) + add;
+            return std::bit_cast<Pair>(__builtin_shufflevector(sum, Quad{}, 0, 4, 1, 5));
+        });
     } else {
         const std::uint64_t* r = w.lanes<std::uint64_t>(slot);
         const Pair add = {offset, offset};
@@ -431,10 +432,10 @@ void loadElement(const Access& a, const Places& p, unsigned offset, Register* d)
         }
     } else if (a.lanes == kAllLanes) {
         for (unsigned lane = 0; lane < kLanes; ++lane)
-            d[lane] = value(reinterpret_cast<const std::uint8_t*>(p.linear + a.address[lane]));
+            d[lane] = value(reinterpret_cast<const std::uint8_t*>(p.distance + a.address[lane]));
     } else {
         for (unsigned lane = 0; lane < kLanes; ++lane) {
-            const Register v = value(reinterpret_cast<const std::uint8_t*>(p.linear + a.address[lane]));
+            const Register v = value(reinterpret_cast<const std::uint8_t*>(p.distance + a.address[lane]));
             d[lane] ^= (d[lane] ^ v) & static_cast<Mask>(select(a.lanes, lane));
         }
     }

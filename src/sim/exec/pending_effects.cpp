@@ -119,7 +119,7 @@ Places PendingEffects::store(const Access& a, const Places& p) {
     std::uint8_t* const first = data_.get() + data;
     Places places;
     if (p.linear && a.pattern != AccessPattern::scattered) {
-        places.linear = reinterpret_cast<std::uintptr_t>(first) - a.address[0];
+        places.layLinear(reinterpret_cast<std::uintptr_t>(first) - a.address[0]);
     } else {
         for (unsigned lane = 0; lane < kLanes; ++lane) places.lane[lane] = first + std::size_t{lane} * a.bytes;
     }

@@ -119,6 +119,13 @@ void addLevel(const Texture& texture, const TexturePlace& place, std::uint32_t l
 
 /// To the nearest number of so many binary digits; halves away from zero, as the texture units round.
 double roundedTo(double value, int digits, int leastExponent) {
+    constexpr int kDigits = 53, kBias = 1022, kExponents = 2047;  // of a double: as std::frexp counts
+    const std::uint64_t bits = bitsOf(value);
+    const int biased = static_cast<int>(bits >> (kDigits - 1)) & kExponents;
+    if (biased != 0 && biased != kExponents && biased - kBias - digits >= leastExponent) {
+        const std::uint64_t unit = std::uint64_t{1} << (kDigits - digits);
+        return doubleOf((bits + unit / 2) & ~(unit - 1));  // a carry goes into the exponent
+    }
     if (value == 0 || !std::isfinite(value)) return value;
     int exponent = 0;
     (void)std::frexp(value, &exponent);
@@ -288,7 +295,7 @@ void filterChannels(const Texture& texture, const std::uint8_t* bytes, double (&
     if (returnsBits(texture)) {
         std::uint32_t bits[4];
         decodeTexelBits(f, bytes, bits);
-        for (unsigned c = 0; c < 4; ++c) {
+        for (unsigned c = 0; c < f.channels; ++c) {
             if (f.kind == TexelFormat::Kind::signedInteger)
                 channels[c] = static_cast<std::int32_t>(bits[c]);
             else
@@ -298,10 +305,10 @@ void filterChannels(const Texture& texture, const std::uint8_t* bytes, double (&
     }
     float decoded[4];
     decodeTexel(texture, bytes, decoded);
-    for (unsigned c = 0; c < 4; ++c) {
+    for (unsigned c = 0; c < f.channels; ++c) {
         channels[c] = static_cast<double>(decoded[c]);
         if (f.kind == TexelFormat::Kind::real) continue;
-        if (f.kind == TexelFormat::Kind::signedInteger && f.channelBytes == 1 && c < f.channels) {
+        if (f.kind == TexelFormat::Kind::signedInteger && f.channelBytes == 1) {
             // The least byte is less than -1 here.
             channels[c] = std::floor(static_cast<std::int8_t>(bytes[c]) * 32767.0 / 127 + 0.5);
             continue;

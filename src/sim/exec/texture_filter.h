@@ -57,8 +57,7 @@ CubePlace cubePlaceOf(double x, double y, double z);
 double levelOf(double texels);
 
 /// Channels as a filter adds them up: floats and integers as they are, integers that become floats as multiples of
-/// 1/65535 or 1/32767.
-/// Channels that the format lacks are zero.
+/// 1/65535 or 1/32767. Those that the format lacks are left alone: a fetch returns zero for them.
 void filterChannels(const Texture&, const std::uint8_t* bytes, double (&channels)[4]);
 /// The bits of what a fetch returns for a sum of shares of such channels, rounded as the format has it.
 std::uint32_t filteredChannel(const Texture&, double sum);

@@ -185,7 +185,7 @@ bool Warp::tryAgain() {
 /// What does more than to compute registers from registers.
 Step Warp::stepBeyondRegisters(const Instr& i) {
     const LaneMask mask = guarded(i);
-    const auto lanes = static_cast<std::uint8_t>(std::popcount(mask));
+    const std::uint8_t lanes = countOf(mask);
     switch (i.kind) {
         case Kind::compute:
             break;

@@ -207,7 +207,7 @@ class Warp {
         const LaneMask mask = guarded(i);
         if (mask) i.run(i, *this, mask);
         advance();
-        return {StepKind::compute, static_cast<std::uint8_t>(mask == kAllLanes ? kLanes : std::popcount(mask))};
+        return {StepKind::compute, countOf(mask)};
     }
 
     /// Whether it waits at its cluster's barrier, whose phase is not over.
@@ -340,6 +340,10 @@ class Warp {
         std::vector<std::uint8_t> registers, params;
     };
 
+    /// Mostly all, and not every host has an instruction for the rest.
+    static std::uint8_t countOf(LaneMask mask) {
+        return static_cast<std::uint8_t>(mask == kAllLanes ? kLanes : std::popcount(mask));
+    }
     /// The active lanes that the instruction's guard lets execute it.
     LaneMask guarded(const Instr& i) const {
         if (i.guard < 0) return active_;
