@@ -73,7 +73,7 @@ ProgramRun runUnder(const std::string& scheduler, const ProgramPlan& plan, const
     for (const std::string& setting : plan.settings) command.insert(command.end(), {"--set", setting});
     command.emplace_back("--");
     command.insert(command.end(), words.begin(), words.end());
-    experiment::ChildProcess child(command, {}, true);
+    experiment::ChildProcess child(command, {}, experiment::ChildProcess::Says::nothing);
     child.closeInput();
     constexpr double kPauseS = 0.05;
     while (!child.ended()) {

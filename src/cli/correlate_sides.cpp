@@ -167,7 +167,7 @@ std::vector<LaunchRow> countersOf(Words command, const fs::path& file) {
     command.insert(command.begin() + 2, {"--metrics", "ncu:" + file.string()});
     std::error_code ignored;
     fs::remove(file, ignored);
-    experiment::ChildProcess child(command, {}, true);
+    experiment::ChildProcess child(command, {}, experiment::ChildProcess::Says::nothing);
     const int status = child.wait(kNoLimit);
     command[0] = "bulkhead";
     if (status != 0 || !fs::exists(file, ignored))

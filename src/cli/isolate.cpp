@@ -371,7 +371,7 @@ void showOnly(const std::string& gpu) {
 int runInside(const InsideOptions& o) {
     if (o.walls != "both" && o.walls != "compute") throw Error("--walls {}: give both or compute", o.walls);
     const bool shared = gpu::capabilitiesOf(o.gpu.gpu).sharedByProcesses, placed = shared && o.walls == "compute";
-    isolate::waitForServer(o.gpu.gpu);
+    isolate::waitForServer(o.gpu.gpu, shared && isolate::LeaseBook::hasAbandoned(folderOf(o.gpu)));
     {
         const isolate::LeaseBook book = openBook(o.gpu);
         std::vector<isolate::Partition> partitions = book.partitions();

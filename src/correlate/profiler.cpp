@@ -51,7 +51,7 @@ std::vector<std::vector<metrics::LaunchRow>> profileGroup(const fs::path& profil
                                       "--metrics",
                                       fmt::format("{}", fmt::join(group.metrics, ","))};
     words.insert(words.end(), p.command.begin(), p.command.end());
-    experiment::ChildProcess child(words, p.environment, true);
+    experiment::ChildProcess child(words, p.environment, experiment::ChildProcess::Says::nothing);
     const int status = child.wait(p.limitSeconds);
     std::error_code unknown;
     const std::string text = fs::exists(file, unknown) ? readFile(file) : std::string();

@@ -33,7 +33,7 @@ Clock::time_point after(double seconds) {
 
 /// In the child: never returns.
 [[noreturn]] void become(const std::vector<std::string>& command, const ChildProcess::Environment& environment,
-                         int input, int output, bool quiet, ChildProcess::Dies dies) {
+                         int input, int output, ChildProcess::Says says, ChildProcess::Dies dies) {
     if (dies == ChildProcess::Dies::withUs) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
     } else {
@@ -41,13 +41,9 @@ Clock::time_point after(double seconds) {
     }
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     dup2(input, 0);
-    if (quiet) {
-        const int nowhere = open("/dev/null", O_WRONLY);
-        dup2(nowhere, 1);
-        dup2(nowhere, 2);
-    } else {
-        dup2(output, 1);
-    }
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(says == ChildProcess::Says::nothing ? nowhere : output, 1);
+    if (says != ChildProcess::Says::all) dup2(nowhere, 2);
     std::vector<char*> arguments;
     arguments.reserve(command.size() + 1);
     for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -56,18 +52,33 @@ Clock::time_point after(double seconds) {
     _exit(127);
 }
 
+/// write, where a reader that has gone shows in the result and in no signal. SIGPIPE stays as it is otherwise: a
+/// program that this one becomes has it from here.
+ssize_t writeWithoutSignal(int to, const char* bytes, std::size_t count) {
+    sigset_t broken, before;
+    sigemptyset(&broken);
+    sigaddset(&broken, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &broken, &before);
+    const ssize_t written = write(to, bytes, count);
+    const int error = errno;
+    const timespec now{};
+    if (written < 0 && error == EPIPE) sigtimedwait(&broken, nullptr, &now);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    errno = error;
+    return written;
+}
+
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& command, const Environment& environment, bool quiet,
+ChildProcess::ChildProcess(const std::vector<std::string>& command, const Environment& environment, Says says,
                            Dies dies)
     : name_(command.front()) {
-    std::signal(SIGPIPE, SIG_IGN);  // a child that has died shows in the result of write
     int in[2], out[2];
     if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0)
         throw Error("cannot start {}: {}", name_, std::strerror(errno));
     pid_ = fork();
     if (pid_ < 0) throw Error("cannot start {}: {}", name_, std::strerror(errno));
-    if (pid_ == 0) become(command, environment, in[0], out[1], quiet, dies);
+    if (pid_ == 0) become(command, environment, in[0], out[1], says, dies);
     close(in[0]);
     close(out[1]);
     input_ = in[1];
@@ -112,7 +123,7 @@ int ChildProcess::wait(double limitSeconds) {
 void ChildProcess::writeLine(const std::string& line) {
     const std::string bytes = line + "\n";
     for (std::size_t done = 0; done < bytes.size();) {
-        const ssize_t n = write(input_, bytes.data() + done, bytes.size() - done);
+        const ssize_t n = writeWithoutSignal(input_, bytes.data() + done, bytes.size() - done);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) throw Error("{} has ended", name_);
         done += static_cast<std::size_t>(n);

@@ -19,8 +19,13 @@ class ChildProcess {
         withUs,
         whenItsInputEnds,  ///< which is when we are gone: no signal reaches it before, whatever ended us
     };
-    /// `quiet`: what it prints is thrown away.
-    explicit ChildProcess(const std::vector<std::string>& command, const Environment& = {}, bool quiet = false,
+    /// What becomes of what it prints.
+    enum class Says : std::uint8_t {
+        all,      ///< its errors go where ours do
+        answers,  ///< its errors are thrown away
+        nothing,
+    };
+    explicit ChildProcess(const std::vector<std::string>& command, const Environment& = {}, Says = Says::all,
                           Dies = Dies::withUs);
     ~ChildProcess();
     ChildProcess(const ChildProcess&) = delete;

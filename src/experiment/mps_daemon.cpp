@@ -106,7 +106,7 @@ ChildProcess::Environment environmentIn(const std::filesystem::path& folder) {
 
 void endDaemonOf(const std::filesystem::path& folder) {
     ChildProcess(std::vector<std::string>{"/bin/sh", "-c", std::string(kEnd) + "end", folder.string()},
-                 environmentIn(folder), true)
+                 environmentIn(folder), ChildProcess::Says::nothing)
         .wait(kQuitSeconds);
 }
 
@@ -132,8 +132,8 @@ MpsDaemon::MpsDaemon() {
     if (!owner->lock(LOCK_SH)) throw Error("cannot create a folder for the MPS daemon");
     owner_ = owner;
     guard_ = std::make_unique<ChildProcess>(
-        std::vector<std::string>{"/bin/sh", "-c", std::string(kEnd) + kGuard, folder_.string()}, environment(), false,
-        ChildProcess::Dies::whenItsInputEnds);
+        std::vector<std::string>{"/bin/sh", "-c", std::string(kEnd) + kGuard, folder_.string()}, environment(),
+        ChildProcess::Says::all, ChildProcess::Dies::whenItsInputEnds);
     try {
         guard_->readLine(kStartSeconds);
     } catch (...) {

@@ -174,17 +174,22 @@ void expectRoom(const Share& wanted, const std::vector<Holder>& holders) {
                     wanted.partition.tenants, describe(*last));
 }
 
+/// Whether a file is there that nobody holds.
+bool isAbandoned(const LeaseFolder& folder, const std::string& name) {
+    try {
+        const std::optional<LeaseFolder::File> file = folder.open(name);
+        return file && !isHeld(*file, name);
+    } catch (const Error&) {
+        return false;  // no file of ours; who looks next says so
+    }
+}
+
 /// Takes away what is nobody's, while the book is locked: nothing is being made then. Of other users it stays where it
 /// is theirs to remove, and means nothing.
 void sweep(const LeaseFolder& folder) {
     for (const std::string& name : folder.names()) {
         if (!name.ends_with(kSuffix) && !name.starts_with(LeaseFolder::kUnfinished)) continue;
-        try {
-            const std::optional<LeaseFolder::File> file = folder.open(name);
-            if (file && !isHeld(*file, name)) folder.remove(name);
-        } catch (const Error&) {
-            // No file of ours; who looks next says so.
-        }
+        if (isAbandoned(folder, name)) folder.remove(name);
     }
 }
 
@@ -310,6 +315,28 @@ Occupancy LeaseBook::look(const LeaseFolder* folder, const std::string& own) con
         strangers.insert(strangers.end(), others.begin(), others.end());
         return std::move(reading.occupancy);
     }
+}
+
+bool LeaseBook::hasAbandoned(const path& base) {
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(base, none)) {
+        try {
+            const std::optional<LeaseFolder> folder = LeaseFolder::find(base, entry.path().filename().string());
+            if (!folder) continue;
+            for (const std::string& name : folder->names())
+                if (name.ends_with(kSuffix) && isAbandoned(*folder, name)) return true;
+        } catch (const Error&) {
+            // No folder of ours; who joins says so.
+        }
+    }
+    return false;
+}
+
+void LeaseBook::forgetAbandoned() const {
+    const std::optional<LeaseFolder> folder = findFolder();
+    if (!folder) return;
+    const LeaseFolder::File book = lockBook(*folder);
+    sweep(*folder);
 }
 
 Lease LeaseBook::enter(LeaseFolder folder, const Share& share) const {

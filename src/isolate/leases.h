@@ -100,6 +100,12 @@ class LeaseBook {
     /// Those alive. Changes nothing, and waits for nobody.
     Occupancy occupancy() const;
 
+    /// Whether somebody in a partition of any GPU has ended without leaving, in the middle of a kernel, say. That is
+    /// seen until the next process joins.
+    static bool hasAbandoned(const std::filesystem::path& folder);
+    /// Takes away what those have left whose end did no harm.
+    void forgetAbandoned() const;
+
     const std::filesystem::path& folder() const { return base_; }
     /// That of this GPU. Nothing where there is none; `openFolder` makes it.
     std::optional<LeaseFolder> findFolder() const;

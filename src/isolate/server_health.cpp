@@ -40,10 +40,21 @@ std::string faultAfter(const std::string& name, std::chrono::milliseconds patien
     return fault;
 }
 
+/// Whether the server itself says that it takes clients in, which is known in a tenth of the time that a process takes
+/// to try. Where there is none yet, the daemon starts one with the first client.
+bool saysItWorks() {
+    try {
+        const experiment::MpsServer server = experiment::askMpsServer();
+        return server.process.empty() || server.status == "ACTIVE";
+    } catch (const Error&) {
+        return false;  // nobody answers: a process that tries gets to know why
+    }
+}
+
 }  // namespace
 
-void waitForServer(const std::string& gpu, std::chrono::milliseconds patience) {
-    if (!gpu::capabilitiesOf(gpu).sharedByProcesses || !gpu::underMps()) return;
+void waitForServer(const std::string& gpu, bool suspect, std::chrono::milliseconds patience) {
+    if (!gpu::capabilitiesOf(gpu).sharedByProcesses || !gpu::underMps() || (!suspect && saysItWorks())) return;
     std::string fault = faultAfter(gpu, patience);
     if (fault.empty()) return;
     const experiment::MpsServer server = experiment::askMpsServer();

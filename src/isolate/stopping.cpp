@@ -59,6 +59,7 @@ std::vector<Holder> stopHolders(const LeaseBook& book, const std::string& partit
         for (const Holder& holder : holdersOf(book, partition)) send(holder, SIGKILL);
         if (!leave(book, partition, 10s)) throw Error("partition {} is still held after SIGKILL", partition);
     }
+    book.forgetAbandoned();
     return holders;
 }
 

@@ -36,11 +36,12 @@ class ServerHealth : public testing::Test {
     void fail(int times) { std::ofstream(folder_ / "faults") << times; }
     std::string left() { return readFile(folder_ / "faults"); }
     /// The control program, with these processes as the server's clients. To end the server ends the fault.
-    void answerWith(const std::string& clients) {
+    void answerWith(const std::string& clients, const std::string& status = "FAULT",
+                    const std::string& server = "4711") {
         const std::filesystem::path program = folder_ / "nvidia-cuda-mps-control";
         std::ofstream(program) << "#!/bin/sh\nread -r what which how\ncase $what in\n"
-                                  "get_server_list) echo 4711;;\nget_server_status) echo FAULT;;\n"
-                                  "get_client_list) printf '"
+                                  "get_server_list) echo "
+                               << server << ";;\nget_server_status) echo " << status << ";;\nget_client_list) printf '"
                                << clients << "';;\nshutdown_server) echo \"$which $how\" > \""
                                << (folder_ / "ended").string() << "\"; echo 0 > \"$FAULTS\";;\nesac\n";
         std::filesystem::permissions(program, std::filesystem::perms::owner_all);
@@ -58,20 +59,59 @@ class ServerHealth : public testing::Test {
 
 TEST_F(ServerHealth, AServerThatIsWellIsNotWaitedFor) {
     fail(0);
-    EXPECT_NO_THROW(waitForServer("cuda:0", 0ms));
+    EXPECT_NO_THROW(waitForServer("cuda:0", false, 0ms));
+}
+
+TEST_F(ServerHealth, OneThatSaysThatItIsActiveIsNotTried) {
+    fail(5);
+    answerWith("12\\n", "ACTIVE");
+    EXPECT_NO_THROW(waitForServer("cuda:0", false, 0ms));
+    EXPECT_EQ(left(), "5");
+}
+
+TEST_F(ServerHealth, OneThatIsSuspectIsTriedWhateverItSays) {
+    fail(3);
+    answerWith("12\\n", "ACTIVE");
+    EXPECT_NO_THROW(waitForServer("cuda:0", true));
+    EXPECT_EQ(left(), "0");
+}
+
+TEST_F(ServerHealth, ADaemonThatAnswersSomebodyElseJustNowIsAskedAgain) {
+    fail(5);
+    const std::filesystem::path program = folder_ / "nvidia-cuda-mps-control", busy = folder_ / "busy";
+    std::ofstream(busy) << 2;
+    std::ofstream(program) << "#!/bin/sh\nread -r n < " << busy.string() << "\nif [ $n -gt 0 ]; then echo $((n - 1)) > "
+                           << busy.string()
+                           << "; echo Cannot send command >&2; exit 1; fi\nread -r what\n"
+                              "case $what in get_server_list) echo 4711;; get_server_status*) echo ACTIVE;; esac\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    testing::internal::CaptureStderr();
+    EXPECT_NO_THROW(waitForServer("cuda:0", false, 0ms));
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    EXPECT_EQ(left(), "5");
+}
+
+TEST_F(ServerHealth, OneThatIsYetToBeStartedIsNotTried) {
+    fail(5);
+    answerWith("", "ACTIVE", "");
+    EXPECT_NO_THROW(waitForServer("cuda:0", false, 0ms));
+    EXPECT_EQ(left(), "5");
 }
 
 TEST_F(ServerHealth, OneThatRecoversIsWaitedFor) {
-    fail(3);
-    EXPECT_NO_THROW(waitForServer("cuda:0"));
-    EXPECT_EQ(left(), "0");
+    for (const bool answers : {false, true}) {
+        if (answers) answerWith("12\\n");
+        fail(3);
+        EXPECT_NO_THROW(waitForServer("cuda:0", false));
+        EXPECT_EQ(left(), "0");
+    }
 }
 
 TEST_F(ServerHealth, WhoKeepsItFromRecoveringIsNamed) {
     fail(1'000'000);
     answerWith("12\\n34\\n");
     try {
-        waitForServer("cuda:0", 50ms);
+        waitForServer("cuda:0", false, 50ms);
         FAIL() << "the server is well";
     } catch (const Error& error) {
         EXPECT_NE(std::string(error.what()).find("this one or another, ended in the middle of a kernel"),
@@ -86,14 +126,14 @@ TEST_F(ServerHealth, WhoKeepsItFromRecoveringIsNamed) {
 TEST_F(ServerHealth, OneThatHasNoClientsAndDoesNotRecoverIsReplaced) {
     fail(1'000'000);
     answerWith("");
-    EXPECT_NO_THROW(waitForServer("cuda:0", 50ms));
+    EXPECT_NO_THROW(waitForServer("cuda:0", false, 50ms));
     EXPECT_EQ(readFile(folder_ / "ended"), "4711 -f\n");
 }
 
 TEST_F(ServerHealth, WithoutADaemonNothingIsTried) {
     fail(5);
     std::filesystem::remove(folder_ / "control");
-    EXPECT_NO_THROW(waitForServer("cuda:0", 0ms));
+    EXPECT_NO_THROW(waitForServer("cuda:0", false, 0ms));
     EXPECT_EQ(left(), "5");
 }
 

@@ -72,6 +72,20 @@ TEST_F(Stopping, EndsWhoeverIsInThatPartitionAndNobodyElse) {
     EXPECT_THROW(stopHolders(book, "A"), Error);
 }
 
+TEST_F(Stopping, WhoWasStoppedHasNotAbandonedItsPlaceAndWhoWasKilledHas) {
+    const LeaseBook book(folder_ / "leases", {"test"});
+    EXPECT_FALSE(LeaseBook::hasAbandoned(folder_ / "leases"));
+    {
+        const Tenant stopped(book, "A", 0, true), other(book, "B", 1, true);
+        EXPECT_FALSE(LeaseBook::hasAbandoned(folder_ / "leases"));
+        stopHolders(book, "A");
+        EXPECT_FALSE(LeaseBook::hasAbandoned(folder_ / "leases"));
+    }
+    EXPECT_TRUE(LeaseBook::hasAbandoned(folder_ / "leases"));  // the other one was killed
+    const Tenant next(book, "A", 0, true);
+    EXPECT_FALSE(LeaseBook::hasAbandoned(folder_ / "leases"));
+}
+
 TEST_F(Stopping, EndsWhoDoesNotObey) {
     const LeaseBook book(folder_ / "leases", {"test"});
     Tenant stubborn(book, "A", 0, false);

@@ -1,5 +1,6 @@
-// A program for tests/soak/churn.py: churn MODE SECONDS MEGABYTES SEED. Says when it is in, then a figure a second, and
-// in the end whether its memory was clean when it got it and still its own when it left.
+// A program for tests/soak/churn.py: churn MODE SECONDS MEGABYTES SEED. Says when it has joined, when it has filled its
+// memory, then a figure a second, and in the end whether its memory was clean when it got it and still its own when it
+// left.
 
 #include <cuda_runtime.h>
 
@@ -92,6 +93,9 @@ int main(int argc, char** argv) {
     int sms = 0;
     check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0), "counting SMs");
     const unsigned blocks = 8 * static_cast<unsigned>(sms), threads = 256;
+    check(cudaFree(nullptr), "joining");
+    std::puts("joined");
+    std::fflush(stdout);
     unsigned *words = nullptr, *ring = nullptr;
     unsigned long long *found = nullptr, others = 0, wrong = 0;
     check(cudaMalloc(&words, bytes), "taking memory");

@@ -25,7 +25,7 @@ class Program final : public Actor {
         const auto taken = [&] {
             return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         };
-        experiment::ChildProcess process(command_, environment_, true);
+        experiment::ChildProcess process(command_, environment_, experiment::ChildProcess::Says::nothing);
         process.closeInput();
         while (!process.ended() && !experiment::isInterrupted() && taken() < limit_)
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
