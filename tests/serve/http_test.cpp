@@ -58,21 +58,28 @@ class Serve : public testing::Test {
         EXPECT_EQ(answer.body.find('\n'), std::string::npos) << answer.body;
     }
 
-    /// Waits until runs were kept, and so some of the question is done.
-    void waitForRuns(std::size_t count) const {
-        for (int i = 0; i < 600; ++i) {
-            if (server_->get("runs").json()["count"] >= count) return;
-            std::this_thread::sleep_for(std::chrono::milliseconds(50));
-        }
-        FAIL() << "no run is kept";
-    }
-
-    static bool isGone(pid_t process) {
-        for (int i = 0; i < 200; ++i) {
-            if (::kill(process, 0) != 0) return true;
+    /// Whether it comes to be so within so many times 50 ms.
+    template <class Condition>
+    static bool eventually(int times, Condition condition) {
+        for (; times > 0; --times) {
+            if (condition()) return true;
             std::this_thread::sleep_for(std::chrono::milliseconds(50));
         }
         return false;
+    }
+
+    /// Waits until runs were kept, and so some of the question is done.
+    void waitForRuns(std::size_t count) const {
+        if (!eventually(600, [&] { return server_->get("runs").json()["count"] >= count; })) FAIL() << "no run is kept";
+    }
+
+    /// ... and until the command has said so, which it does a little later.
+    void waitForProgress(unsigned id) const {
+        if (!eventually(600, [&] { return server_->job(id)["progress"] > 0; })) FAIL() << "there is no progress";
+    }
+
+    static bool isGone(pid_t process) {
+        return eventually(200, [&] { return ::kill(process, 0) != 0; });
     }
 
     TemporaryDirectory outside_;
@@ -324,7 +331,7 @@ TEST_F(Serve, RunsOneSimulationAfterTheOther) {
     waitForRuns(1);
     EXPECT_EQ(server_->job(first)["state"], "running");
     EXPECT_EQ(server_->job(second)["state"], "waiting");
-    EXPECT_GT(server_->job(first)["progress"], 0);
+    waitForProgress(first);
     EXPECT_NE(server_->job(first)["doing"].get<std::string>().find("of 300 runs"), std::string::npos);
     server_->post("cancel", {{"id", first}});
     server_->waitFor(second, "done");
