@@ -1,6 +1,6 @@
 // How fast workloads are simulated, by the number of host threads: warp instructions a second, what they gain over one
 // thread, and whether cycles are the same. Arguments: [--gpu sim:NAME] [--threads 1,2,...] [--size SIZE]
-// [--limit WARP-INSTRUCTIONS] [WORKLOAD...].
+// [--limit WARP-INSTRUCTIONS] [--functional] [WORKLOAD...].
 
 #include <fmt/format.h>
 
@@ -26,6 +26,7 @@ struct Options {
     std::string gpu = "sim:h200", size = "large";
     std::vector<unsigned> threads;
     std::uint64_t limit = 12'000'000;
+    bool functional = false;
     std::vector<std::string> workloads;
 };
 
@@ -55,8 +56,10 @@ Options parse(int count, char** arguments) {
             o.threads = numbers(value());
         else if (word == "--limit")
             o.limit = std::stoull(value());
+        else if (word == "--functional")
+            o.functional = true;
         else if (word.starts_with("--"))
-            throw Error("no option {}: there are --gpu, --size, --threads and --limit", word);
+            throw Error("no option {}: there are --gpu, --size, --threads, --limit and --functional", word);
         else
             o.workloads.push_back(word);
     }
@@ -74,7 +77,9 @@ struct Run {
 
 Run run(const Options& o, const std::string& name, unsigned threads) {
     sim::useHostThreads(threads);
-    gpu::Gpu gpu = gpu::Gpu::open(o.gpu);
+    gpu::SimulationOptions options;
+    if (o.functional) options.timing = sim::Timing::functional;
+    gpu::Gpu gpu = gpu::Gpu::open(o.gpu, options);
     gpu::Stream stream = gpu.context().createStream();
     const auto instance = workloads::find(name).create(gpu.context(), workloads::parseSize(o.size), 1);
     const auto begin = std::chrono::steady_clock::now();

@@ -75,7 +75,7 @@ test_under_threads() {
 
 test_windows() {
     # a child process has threads of its own: one of the tests
-    build_sanitized windows test_sim && TSAN_OPTIONS=die_after_fork=0 run_tests windows windows -R '^sim\.(Windows|ThreadTeam)'
+    build_sanitized windows test_sim && TSAN_OPTIONS=die_after_fork=0 run_tests windows windows -R '^sim\.(Windows|ThreadTeam|Functional\.)'
 }
 
 prepare() {

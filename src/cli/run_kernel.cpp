@@ -98,13 +98,9 @@ bool isExecutedOnly(const sim::Machine& machine, const sim::LaunchRecord& record
     return machine.timing() == sim::Timing::functional && record.sample;
 }
 
-nlohmann::ordered_json toJson(const RunOptions& options, const sim::Machine& machine, sim::ContextId context,
-                              const sim::LaunchRecord& record, double wall) {
-    using json = nlohmann::ordered_json;
-    const sim::Counters& c = machine.counters(record.id);
-    const Cycles cycles = record.ended - record.started;
-    const auto dims = [](const sim::Dim3& d) { return json{d.x, d.y, d.z}; };
-    json warps = json::array();
+/// What the warps in each slot did, on all SMs together.
+nlohmann::ordered_json warpsJson(const sim::Machine& machine, sim::ContextId context) {
+    auto warps = nlohmann::ordered_json::array();
     for (std::uint32_t slot = 0; slot < static_cast<std::uint32_t>(machine.profile().maxWarps()); ++slot) {
         sim::WarpCounters sum;
         for (std::uint32_t sm = 0; sm < static_cast<std::uint32_t>(machine.profile().sm.count); ++sm)
@@ -115,6 +111,15 @@ nlohmann::ordered_json toJson(const RunOptions& options, const sim::Machine& mac
                              {"l1_hits", sum.l1Hits},
                              {"l1_misses", sum.l1Misses}});
     }
+    return warps;
+}
+
+nlohmann::ordered_json toJson(const RunOptions& options, const sim::Machine& machine, sim::ContextId context,
+                              const sim::LaunchRecord& record, double wall) {
+    using json = nlohmann::ordered_json;
+    const sim::Counters& c = machine.counters(record.id);
+    const Cycles cycles = record.ended - record.started;
+    const auto dims = [](const sim::Dim3& d) { return json{d.x, d.y, d.z}; };
     json out = schemas::kRun.begin();
     out.update({
         {"gpu", "sim:" + machine.profile().name},
@@ -132,7 +137,7 @@ nlohmann::ordered_json toJson(const RunOptions& options, const sim::Machine& mac
         out.update(metrics::executedJson({.launches = 1}, c));
     } else {
         out.update(countersJson(c, cycles, machine.seconds(cycles)));
-        out["warps"] = warps;
+        out["warps"] = warpsJson(machine, context);
     }
     out.update({
         {"wall_seconds", wall},

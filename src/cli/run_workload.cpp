@@ -129,17 +129,17 @@ int runWorkload(const RunOptions& given) {
     const workloads::Measurement m = workloads::measure(gpu, stream, *instance);
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     instance->check();
+    const bool sampled = options.timing.sample, executed = options.timing.functional;
+    const std::string title = fmt::format("{}, size {}, on {}, {}", workload.name, options.size, options.gpu,
+                                          executed ? "executed without time" : options.scheduler + " scheduler");
     if (watching) {
         for (const gpu::Launch& launch : m.launches) watching->nameLaunch(launch.id, launch.kernel);
-        writeWatched(options, *watching,
-                     fmt::format("{}, size {}, on {}, {} scheduler", workload.name, options.size, options.gpu,
-                                 options.scheduler));
+        writeWatched(options, *watching, title);
     }
 
     const bool counted = gpu.capabilities().launchCounters;
     if (counters.wanted) metrics::write(counters, timer ? metrics::timedRows(*timer, gpu.info()) : countedRows(m, gpu));
     if (options.json.empty() && counters.takesStandardOutput()) return kDone;
-    const bool sampled = options.timing.sample, executed = options.timing.functional;
     const std::string answer =
         executed ? fmt::format("{} has a result equal to the CPU's, after {} warp instructions on {}.", workload.name,
                                m.counters.warpInstructions, gpu.info().name)
@@ -148,14 +148,9 @@ int runWorkload(const RunOptions& given) {
     if (options.json.empty()) {
         std::string out;
         if (executed)
-            out = tableText(executedTable(fmt::format("{}, size {}, on {}, executed without time", workload.name,
-                                                      options.size, options.gpu),
-                                          m)) +
-                  fmt::format("executed in {:.2f} s\n", wall);
+            out = tableText(executedTable(title, m)) + fmt::format("executed in {:.2f} s\n", wall);
         else if (counted)
-            out = tableText(kernelTable(fmt::format("{}, size {}, on {}, {} scheduler", workload.name, options.size,
-                                                    options.gpu, options.scheduler),
-                                        m, sampled)) +
+            out = tableText(kernelTable(title, m, sampled)) +
                   fmt::format("APKI {:.3g}, shared memory used {:.0f} %, simulated in {:.2f} s\n", m.apki(),
                               100 * m.sharedMemoryShare(), wall);
         if (sampled) out += fmt::format("sampled: {}\n", m.sampled.summary());

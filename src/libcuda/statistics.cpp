@@ -225,6 +225,7 @@ Result Statistics::functionalTable(const Watcher& watcher) {
     if (most.all)
         r.answer =
             fmt::format("Kernels executed {} warp instructions", most.all) + shareOf(most, watcher.kernels.size());
+    r.caveats = {"Times that the program measures are less than any GPU takes, and no estimates."};
     return r;
 }
 

@@ -15,12 +15,9 @@ void FunctionalLaunches::begin(const Launch& launch) {
     const std::uint64_t sms = launch.spec.sms.empty()
                                   ? shared_.config.sm.count
                                   : static_cast<std::uint64_t>(std::ranges::count(launch.spec.sms, true));
-    Running& running =
-        launches_
-            .try_emplace(launch.record.id,
-                         Running{UntimedBlocks(launch.context, launch.record.occupancy.blocksPerSm * sms, now_), now_})
-            .first->second;
-    running.blocks.add(0, launch.spec.grid.count());
+    launches_.try_emplace(
+        launch.record.id,
+        Running{UntimedGrid(launch.context, launch.record.occupancy.blocksPerSm * sms, now_, units_.team()), now_});
 }
 
 void FunctionalLaunches::forget(LaunchId launch) {
@@ -28,9 +25,8 @@ void FunctionalLaunches::forget(LaunchId launch) {
 }
 
 Cycles FunctionalLaunches::untilOf(const Running& r) const {
-    const auto& sm = shared_.config.sm;
-    const std::uint64_t rate = std::uint64_t{sm.count} * sm.schedulers * sm.issueWidth;
-    return r.begun + (r.blocks.counted().warpInstructions + rate - 1) / rate;
+    const std::uint64_t rate = shared_.config.sm.issuesPerCycle();
+    return r.begun + (r.grid.counted().warpInstructions + rate - 1) / rate;
 }
 
 Cycles FunctionalLaunches::due() const {
@@ -57,21 +53,21 @@ FunctionalLaunches::Turn FunctionalLaunches::giveTurn(std::uint64_t instructions
     last_ = id;
     Turn turn;
     turn.launch = id;
-    UntimedBlocks& blocks = running.blocks;
-    const Counters before = blocks.counted();
-    const std::uint64_t changes = blocks.changes();
-    auto outcome = UntimedBlocks::Outcome::limited;
+    UntimedGrid& grid = running.grid;
+    const Counters before = grid.counted();
+    const std::uint64_t changes = grid.changes();
+    auto outcome = UntimedGrid::Outcome::limited;
     try {
-        outcome = blocks.run(before.warpInstructions + instructions, !inVain_);
+        outcome = grid.run(instructions, !inVain_);
     } catch (const LaunchError& error) {
         turn.error = error;
     }
     inVain_ = false;
-    units_.count(id, blocks.counted() - before);
-    if (blocks.changes() != changes) wake();
-    if (outcome == UntimedBlocks::Outcome::waiting) running.waitsWith = news_;
-    turn.done = outcome == UntimedBlocks::Outcome::done;
-    turn.blocksLeft = blocks.left();
+    units_.count(id, grid.counted() - before);
+    if (grid.changes() != changes) wake();
+    if (outcome == UntimedGrid::Outcome::waiting) running.waitsWith = news_;
+    turn.done = outcome == UntimedGrid::Outcome::done;
+    turn.blocksLeft = grid.left();
     turn.until = untilOf(running);
     return turn;
 }

@@ -6,12 +6,12 @@
 
 #include "sim/launch.h"
 #include "sim/units.h"
-#include "sim/untimed_blocks.h"
+#include "sim/untimed_grid.h"
 
 namespace bulkhead::sim {
 
-/// Executes launches for what they do alone: no SM, no cache, no DRAM. They run beside each other, and time passes as
-/// if every scheduler of every SM issued all the time: less than a GPU takes, and no estimate of it.
+/// Executes launches for what they do alone: no SM, no cache, no DRAM. They take turns, and time passes as if every
+/// scheduler of every SM issued all the time: less than a GPU takes, and no estimate of it.
 ///
 /// A launch that waits for something (another one, a copy, the host) is left alone until there may be something new.
 class FunctionalLaunches {
@@ -45,7 +45,7 @@ class FunctionalLaunches {
 
   private:
     struct Running {
-        UntimedBlocks blocks;
+        UntimedGrid grid;
         Cycles begun;
         std::optional<std::uint64_t> waitsWith{};  ///< the news when it found nothing to do
     };

@@ -304,8 +304,7 @@ void Machine::executeUntimed(Launch& launch) {
     const bool others = std::ranges::any_of(groupOf(launch).sms(), [](const auto& sm) { return !sm->empty(); });
     std::uint64_t most = limits_.instructionsLeft();
     // More than the GPU could issue in the launch's time.
-    const std::uint64_t rate =
-        std::uint64_t{sim_.config.sm.count} * sim_.config.sm.schedulers * sim_.config.sm.issueWidth;
+    const std::uint64_t rate = sim_.config.sm.issuesPerCycle();
     if (launch.spec.maxCycles && launch.spec.maxCycles < most / rate) most = launch.spec.maxCycles * rate;
     try {
         switch (sampler_->execute(most, others)) {

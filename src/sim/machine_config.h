@@ -21,6 +21,9 @@ struct MachineConfig {
         std::array<Cycles, arch::kOpClasses> interval;  ///< an instance is busy with an instruction
         std::array<Cycles, arch::kOpClasses> latency;   ///< until a dependent instruction may issue
         Cycles guardLatency, meetLatency, barrierLatency, barrierInterval, longestWait;
+
+        /// Warp instructions that all schedulers of the GPU together issue at most.
+        std::uint64_t issuesPerCycle() const { return std::uint64_t{count} * schedulers * issueWidth; }
     } sm;
     struct Cluster {
         std::vector<std::vector<std::uint32_t>> neighbours;  ///< SMs of each GPC

@@ -24,6 +24,7 @@ class Units {
     ~Units();
 
     Cycles longestWindow() const { return latency_.shortest(); }
+    ThreadTeam& team() { return team_; }
 
     std::unique_ptr<SmGroup> makeGroup(const SchedulerChoice&);
     void addLaunch() { counted_.emplace_back(); }

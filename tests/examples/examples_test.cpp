@@ -51,6 +51,7 @@ TEST_P(Example, PassesWhenBuiltByBulkheadCc) {
     build({BULKHEAD_PROGRAM, "cc", "-O2", source(), "-o", program()});
     expectPasses({BULKHEAD_PROGRAM, "exec", "--quiet", "--", program()});
     expectPasses({BULKHEAD_PROGRAM, "exec", "--quiet", "--sample", "--", program()});
+    expectPasses({BULKHEAD_PROGRAM, "exec", "--quiet", "--functional", "--", program()});
 }
 
 TEST_P(Example, PassesWhenBuiltByNvcc) {

@@ -49,6 +49,25 @@ TEST_F(LongProgram, TellsHowFarItIsAndLeavesItsStatisticsWhenInterrupted) {
     expectOneLaunch();
 }
 
+TEST_F(LongProgram, WithoutTimeSaysWhatItExecutedAndNotForHowLong) {
+    const std::string program = build("1e6", "return 0;");
+    const Outcome o = run({BULKHEAD_PROGRAM, "exec", "--functional", "--stats", stats, "--", program});
+    EXPECT_EQ(o.exitCode, 0) << o.output;
+    for (const char* part : {"kernels on sim:gtx1080, executed without time", "Answer: Kernels executed ",
+                             "Times that the program measures are less than any GPU takes"})
+        EXPECT_NE(o.output.find(part), std::string::npos) << part << "\n" << o.output;
+    expectOneLaunch();
+    const auto device = nlohmann::json::parse(readFile(stats)).at("devices").at(0);
+    const auto& kernel = device.at("kernels").at(0);
+    EXPECT_EQ(device.at("functional"), true);
+    EXPECT_EQ(kernel.at("timed_launches"), 0);
+    EXPECT_GT(kernel.at("warp_instructions"), 3 * 2 * 10);  // blocks, warps, rounds
+    for (const char* of_time : {"cycles", "microseconds", "ipc"}) {
+        EXPECT_FALSE(kernel.contains(of_time)) << of_time;
+        EXPECT_FALSE(device.contains(of_time)) << of_time;
+    }
+}
+
 TEST_F(LongProgram, LeavesItsStatisticsWhenInterruptedInItsOwnCode) {
     const std::string program = build("0.2", "for (;;) {}");
     const Outcome o = run({BULKHEAD_PROGRAM, "exec", "--quiet", "--stats", stats, "--", program});

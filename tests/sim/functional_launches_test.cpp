@@ -10,9 +10,10 @@ namespace {
 using test::Harness;
 using test::kernelText;
 
-Harness functional(const std::string& gpu = "gtx480") {
+Harness functional(const std::string& gpu = "gtx480", unsigned threads = 1) {
     Machine::Options options;
     options.timing = Timing::functional;
+    options.threads = threads;
     return Harness(gpu, {}, options);
 }
 
@@ -26,6 +27,12 @@ const std::string kSums =
                "mov.u32 %r6, 0; mov.u32 %r7, 0;\n"
                "L: mad.lo.u32 %r7, %r6, %r3, %r7; add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, 10; @%p1 bra L;\n"
                "st.global.u32 [%rd5], %r7; red.global.add.u32 [%rd2], 1;");
+/// The thread's word of the first buffer is made itself plus 3, as often as the lower bits of the block's number say,
+/// and once more: some blocks take fifty times as long as others.
+const std::string kUneven = kernelText(kNumbers +
+                                       "and.b32 %r6, %r2, 63; mad.lo.u32 %r6, %r6, 4, 1;\n"
+                                       "L: ld.global.u32 %r7, [%rd5]; add.u32 %r7, %r7, 3; st.global.u32 [%rd5], %r7;\n"
+                                       "sub.u32 %r6, %r6, 1; setp.ne.u32 %p1, %r6, 0; @%p1 bra L;");
 /// Waits until the first word of the first buffer is the second buffer's address, low word; then makes it the third's.
 const std::string kTurn = kernelText(
     "cvt.u32.u64 %r1, %rd2; cvt.u32.u64 %r2, %rd3;\n"
@@ -60,6 +67,69 @@ TEST(Functional, ComputesAndCountsWhatATimedRunDoes) {
     EXPECT_EQ(counted.blocks, kBlocks);
     ASSERT_TRUE(h.gpu.record(1).sample);
     EXPECT_EQ(h.gpu.record(1).sample->timedBlocks, 0u);
+}
+
+TEST(Functional, BlocksAreSharedOutAmongThreadsThatChangeNothing) {
+    constexpr std::uint32_t kBlocks = 1000, kThreads = 64;
+    Cycles ended = 0;
+    for (const unsigned threads : {1u, 2u, 5u}) {
+        Harness h = functional("gtx480", threads);
+        const VirtualAddress words = h.buffer(4 * kBlocks * kThreads);
+        // One on another stream is in between.
+        const StreamId other = h.newStream(h.context);
+        const VirtualAddress sums = h.buffer(4 * 960), count = h.buffer(4);
+        const LaunchId launch = h.start(kUneven, {{kBlocks}, {kThreads}}, {words});
+        const LaunchId beside = h.start(kSums, {{10}, {96}}, {sums, count}, other);
+        h.finishAll();
+        ASSERT_TRUE(succeeded(h, launch) && succeeded(h, beside));
+        std::uint64_t rounds = 0;
+        for (std::uint32_t i = 0; i < kBlocks * kThreads; ++i) {
+            const std::uint32_t expected = 4 * (i / kThreads & 63) + 1;
+            ASSERT_EQ(h.data<std::uint32_t>(words, kBlocks * kThreads)[i], 3 * expected);
+            rounds += expected;
+        }
+        EXPECT_EQ(h.gpu.counters(launch).blocks, kBlocks);
+        EXPECT_EQ(h.gpu.counters(launch).memoryInstructions,
+                  2 * rounds / 32 + 3 * kBlocks * kThreads / 32);  // ld.param
+        if (ended) {
+            EXPECT_EQ(h.gpu.now(), ended) << threads;
+        }
+        ended = h.gpu.now();
+    }
+}
+
+TEST(Functional, OfSeveralErrorsThatOfTheFirstBlockIsToldWithAnyNumberOfThreads) {
+    const std::string text = kernelText(
+        "mov.u32 %r2, %ctaid.x; rem.u32 %r3, %r2, 10; setp.ne.u32 %p1, %r3, 7; @%p1 bra D; mov.u64 %rd9, 16;\n"
+        "st.global.u32 [%rd9], 1; D:");
+    for (const unsigned threads : {1u, 4u}) {
+        Harness h = functional("gtx480", threads);
+        const LaunchId wrong = h.run(text, {{100}, {32}});
+        ASSERT_EQ(causeOf(h, wrong), LaunchError::Cause::illegalAddress);
+        EXPECT_NE(std::string(h.gpu.record(wrong).error->what()).find("block (7,0,0)"), std::string::npos)
+            << h.gpu.record(wrong).error->what();
+    }
+}
+
+TEST(Functional, ClustersStayTogetherWhenBlocksAreSharedOut) {
+    // Each block takes the number that the other of its cluster has left in its shared memory.
+    Harness h = functional("h200", 3);
+    constexpr std::uint32_t kBlocks = 202;
+    const VirtualAddress words = h.buffer(4 * kBlocks);
+    const std::string text = kernelText(
+        "mov.u32 %r1, %ctaid.x; st.shared.u32 [s], %r1;\n"
+        "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
+        "mov.u32 %r2, %cluster_ctarank; xor.b32 %r3, %r2, 1; mov.u32 %r4, s; mapa.shared::cluster.u32 %r5, %r4, %r3;\n"
+        "ld.shared::cluster.u32 %r6, [%r5]; mul.wide.u32 %rd4, %r1, 4; add.u64 %rd5, %rd1, %rd4;\n"
+        "st.global.u32 [%rd5], %r6;\n"
+        "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;",
+        ".shared .u32 s;");
+    std::string hopper = text;
+    hopper.replace(hopper.find(".version 7.0"), 12, ".version 7.8").replace(hopper.find("sm_80"), 5, "sm_90");
+    Harness::Shape shape{{kBlocks}, {32}};
+    shape.cluster = {2, 1, 1};
+    ASSERT_TRUE(succeeded(h, h.run(hopper, shape, {words})));
+    for (std::uint32_t b = 0; b < kBlocks; ++b) EXPECT_EQ(h.data<std::uint32_t>(words, kBlocks)[b], b ^ 1);
 }
 
 TEST(Functional, TimePassesAsIfEverySchedulerIssuedAllTheTime) {
@@ -130,14 +200,21 @@ TEST(Functional, ALaunchWaitsForSomethingThatTakesTime) {
 }
 
 TEST(Functional, ALaunchWaitsForTheHost) {
-    Harness h = functional();
-    const VirtualAddress turn = h.buffer(4);
-    const LaunchId launch = h.start(kTurn, {{1}, {1}}, {turn, 1, 2});
-    EXPECT_EQ(h.gpu.work([] { return false; }), Machine::Left::waiting);
-    EXPECT_FALSE(h.gpu.record(launch).over());
-    *h.data<std::uint32_t>(turn) = 1;
-    EXPECT_EQ(h.gpu.work([] { return false; }), Machine::Left::nothing);
-    EXPECT_TRUE(succeeded(h, launch));
+    // By volatile loads, and by plain ones, which are no reason to keep blocks from being shared out.
+    for (const std::string& load : {std::string("ld.volatile.global.u32"), std::string("ld.global.u32")}) {
+        Harness h = functional("gtx480", 2);
+        const VirtualAddress flag = h.buffer(4), words = h.buffer(4 * 500);
+        const LaunchId launch = h.start(kernelText(kNumbers + "W: " + load +
+                                                   " %r6, [%rd2]; setp.eq.u32 %p1, %r6, 0; @%p1 bra W;\n"
+                                                   "st.global.u32 [%rd5], %r6;"),
+                                        {{500}, {1}}, {words, flag});
+        EXPECT_EQ(h.gpu.work([] { return false; }), Machine::Left::waiting);
+        EXPECT_FALSE(h.gpu.record(launch).over());
+        *h.data<std::uint32_t>(flag) = 9;
+        EXPECT_EQ(h.gpu.work([] { return false; }), Machine::Left::nothing);
+        EXPECT_TRUE(succeeded(h, launch));
+        for (std::uint32_t b = 0; b < 500; ++b) EXPECT_EQ(h.data<std::uint32_t>(words, 500)[b], 9u);
+    }
 }
 
 TEST(Functional, ContextsRunBesideEachOther) {
@@ -169,6 +246,11 @@ TEST(Functional, ALaunchMayBeCutShort) {
 TEST(Functional, WhatNeverEndsIsAnError) {
     Harness loop = functional();
     EXPECT_EQ(causeOf(loop, loop.run(kTurn, {{1}, {1}}, {loop.buffer(4), 1, 2})), LaunchError::Cause::noProgress);
+    // Nothing but its own registers decides whether one of its blocks ends.
+    Harness circle = functional("gtx480", 2);
+    EXPECT_EQ(causeOf(circle, circle.run(kernelText("mov.u32 %r2, %ctaid.x; W: setp.eq.u32 %p1, %r2, 40; @%p1 bra W;"),
+                                         {{100}, {32}})),
+              LaunchError::Cause::noProgress);
     // One warp of two is at the barrier, the other at another one.
     Harness barrier = functional();
     const std::string text = kernelText(
@@ -194,6 +276,13 @@ TEST(Functional, LimitsHold) {
     EXPECT_EQ(causeOf(h, launch), LaunchError::Cause::timeout);
     EXPECT_TRUE(h.gpu.instructionLimitReached());
     EXPECT_LT(h.gpu.counters(launch).warpInstructions, 60'000u);
+
+    Harness shared = functional();
+    shared.gpu.limitInstructions(50'000);
+    const LaunchId apart = shared.run(kUneven, {{3000}, {64}}, {shared.buffer(4 * 3000 * 64)});
+    EXPECT_EQ(causeOf(shared, apart), LaunchError::Cause::timeout);
+    EXPECT_GE(shared.gpu.counters(apart).warpInstructions, 50'000u);
+    EXPECT_LT(shared.gpu.counters(apart).warpInstructions, 100'000u);
 
     Harness late = functional();
     Harness::Shape shape{{3000}, {96}};

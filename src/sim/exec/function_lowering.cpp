@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "sim/exec/communication.h"
 #include "sim/exec/instruction_details.h"
 #include "sim/exec/special_registers.h"
 #include "sim/exec/warp.h"
@@ -290,6 +291,7 @@ void FunctionLowering::lowerInstruction(int index) {
     reads_.clear();
     temporaries_ = 0;
     consumed_ = false;
+    code_.blocksCommunicate |= communicates(instruction);
     Instr i = begin(instruction);
     if (!lowerAddress(i) && !lowerMemory(i) && !lowerImage(i) && !lowerMatrix(i) && !lowerCluster(i) && !lowerBulk(i) &&
         !lowerControl(i) && !lowerStack(i) && !lowerCompute(instruction, *this, i))

@@ -257,11 +257,12 @@ class ModuleLowering {
 
     void addUp() {
         std::vector<std::uint32_t> own;
-        std::vector<bool> readsTimeOrPlace, changesRegisters;
+        std::vector<bool> readsTimeOrPlace, blocksCommunicate, changesRegisters;
         for (const Code& c : program_->codes) {
             changesRegisters.push_back(c.changesRegisters);
             own.push_back(c.registersPerThread);
             readsTimeOrPlace.push_back(c.readsTimeOrPlace);
+            blocksCommunicate.push_back(c.blocksCommunicate);
         }
         for (std::uint32_t k = 0; k < defined_.size(); ++k) {
             Code& code = program_->codes[k];
@@ -269,6 +270,7 @@ class ModuleLowering {
             for (const std::uint32_t callee : reachable(k)) {
                 code.registersPerThread = std::max(code.registersPerThread, own[callee]);
                 code.readsTimeOrPlace = code.readsTimeOrPlace || readsTimeOrPlace[callee];
+                code.blocksCommunicate = code.blocksCommunicate || blocksCommunicate[callee];
                 code.changesRegisters = code.changesRegisters || changesRegisters[callee];
             }
             if (f.maxRegisters) code.registersPerThread = std::min(code.registersPerThread, f.maxRegisters);

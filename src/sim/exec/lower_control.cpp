@@ -250,6 +250,7 @@ FunctionLowering::Signature FunctionLowering::callByName(Instr& i, const std::st
     i.kind = Kind::call;
     i.target = known->second.index;
     site.builtin = known->second.builtin;
+    code_.blocksCommunicate |= site.builtin == Builtin::vprintf;
     const ptx::Function& target = *module_.find(name);
     Signature signature = signatureOf(target.results, target.params);
     signature.formals = known->second.formals;

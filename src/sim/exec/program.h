@@ -256,6 +256,7 @@ struct Code {
     bool changesRegisters = false;          ///< it, or a function that it can call, has setmaxnreg
     bool hasRegisterPool = false;           ///< and registersPerThread is what its directives say
     bool readsTimeOrPlace = false;          ///< it, or a function that it can call, reads %clock, %smid or the like
+    bool blocksCommunicate = false;         ///< by it, or a function that it can call; or they print
     std::vector<Formal> formals;            ///< device functions: results, then parameters
     std::vector<CallSite> callSites;
     std::vector<ImageSite> imageSites;    ///< of texture and surface instructions, by Instr::extra
