@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sim/exec/compute_exact.h"
+#include "sim/exec/wide_registers.h"
 
 namespace bulkhead::sim {
 namespace {
@@ -128,7 +129,7 @@ struct Root {
     }
 };
 
-#if defined(__x86_64__) && !defined(__FMA__)
+#if defined(__x86_64__) && !defined(__AVX2__)
 /// fma on an x86-64 processor that has it, in a program built for those that have not.
 template <class Op, class R, class... A>
 __attribute__((target("avx2,fma"))) void lanewiseFused(const Instr& instr, Warp& warp, LaneMask mask) {
@@ -142,11 +143,11 @@ template <bool kFlush, bool kSaturate, Round kRound>
         return Fused<kRound>::template f32<kFlush, kSaturate>(a, b, c);
     };
     Form& form = forms.def<float, float, float, float>(name, OpClass::fp32, op);
-#if defined(__x86_64__) && !defined(__FMA__)
+#if defined(__x86_64__) && !defined(__AVX2__)
     constexpr auto fast = [](float a, float b, float c) {
         return Fused<kRound, true>::template f32<kFlush, kSaturate>(a, b, c);
     };
-    if (kRound == Round::nearest && hasFused()) form.run = &lanewiseFused<decltype(fast), float, float, float, float>;
+    if (kRound == Round::nearest && hasWideRegisters()) form.run = &lanewiseFused<decltype(fast), float, float, float, float>;
 #endif
     (void)form;
 }
@@ -155,8 +156,8 @@ template <Round kRound>
 [[gnu::cold]] void addFused64(Forms& forms, const std::string& name) {
     constexpr auto op = [](double a, double b, double c) { return Fused<kRound>::f64(a, b, c); };
     Form& form = forms.def<double, double, double, double>(name, OpClass::fp64, op);
-#if defined(__x86_64__) && !defined(__FMA__)
-    if (kRound == Round::nearest && hasFused()) form.run = &lanewiseFused<decltype(op), double, double, double, double>;
+#if defined(__x86_64__) && !defined(__AVX2__)
+    if (kRound == Round::nearest && hasWideRegisters()) form.run = &lanewiseFused<decltype(op), double, double, double, double>;
 #endif
     (void)form;
 }

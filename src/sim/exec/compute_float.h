@@ -144,13 +144,6 @@ inline float narrowToOdd(double value) {
     return floatOf(inexact && !(bits & 1) ? bits + outward : bits);
 }
 
-#if defined(__x86_64__) && !defined(__FMA__)
-/// Whether this processor has what functions for target("avx2,fma") need, in a program built for those that have not.
-inline bool hasFused() {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-#endif
-
 /// a * b + c with one rounding.
 inline float fusedMultiplyAdd(float a, float b, float c) {
 #if defined(__aarch64__) || defined(__FMA__)

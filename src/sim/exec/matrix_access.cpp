@@ -1,5 +1,8 @@
 #include "sim/exec/matrix_access.h"
 
+#include <bit>
+#include <utility>
+
 #include "sim/exec/matrix_fragment.h"
 #include "sim/exec/memory_access.h"
 
@@ -92,56 +95,138 @@ namespace {
 /// Where the elements of the part lie in the matrix, from the address that the operand gives.
 void addOffsets(const Instr& i, Warp& w, const MatrixSite& site, Access& a) {
     const std::uint32_t* const stride = w.lanes<const std::uint32_t>(site.stride);
-    for (int lane = 0; lane < kLanes; ++lane) {
-        const MatrixPlace p = placeInFragment(site, lane, static_cast<int>(i.target), static_cast<int>(i.reconverge));
-        const auto major = static_cast<std::uint64_t>(site.byColumn ? p.column : p.row);
-        const auto minor = static_cast<std::uint64_t>(site.byColumn ? p.row : p.column);
-        a.address[lane] += (major * stride[lane] + minor) * bitsOf(site.d) / 8;
+    // Four lanes share a row, or of B a column, and the others follow at equal distances.
+    const auto placeOf = [&](int lane) {
+        return placeInFragment(site, lane, static_cast<int>(i.target), static_cast<int>(i.reconverge));
+    };
+    const MatrixPlace first = placeOf(0), next = placeOf(1), below = placeOf(4);
+    const auto wayOf = [&](int rows, int columns) {
+        return std::pair(static_cast<std::uint32_t>(site.byColumn ? columns : rows),
+                         static_cast<std::uint32_t>(site.byColumn ? rows : columns));
+    };
+    const auto [major, minor] = wayOf(first.row, first.column);
+    const auto [majorAlong, minorAlong] = wayOf(next.row - first.row, next.column - first.column);
+    const auto [majorAcross, minorAcross] = wayOf(below.row - first.row, below.column - first.column);
+    const int shift = std::countr_zero(bitsOf(site.d));
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+        const std::uint32_t across = lane / 4, along = lane % 4;
+        const std::uint32_t lines = major + across * majorAcross + along * majorAlong;
+        const std::uint32_t elements = minor + across * minorAcross + along * minorAlong;
+        a.address[lane] += (std::uint64_t{lines} * stride[lane] + elements) << shift >> 3;
     }
     a.pattern = AccessPattern::scattered;
 }
 
-std::uint64_t maskOf(unsigned bytes) {
-    return bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * bytes)) - 1;
-}
-
+/// Calls body(access, places): of an element, or of several that lie side by side.
 template <class Body>
 void accessFragment(const Instr& i, Warp& w, LaneMask mask, AccessKind kind, Body body) {
     expectWholeWarp(i, w, mask);
     const MatrixSite& site = w.code().matrixSites[i.extra];
     accessMemoryAt(
-        i, w, mask, kind, [&](Access& a) { addOffsets(i, w, site, a); },
-        [&](const Access& a, const Places& p) {
-            for (LaneMask m = a.lanes; m; m &= m - 1) {
-                const auto lane = static_cast<unsigned>(std::countr_zero(m));
-                body(lane, p.of(a, lane), static_cast<unsigned>(i.reconverge * bitsOf(site.d)));
-            }
-        });
+        i, w, mask, kind, [&](Access& a) { addOffsets(i, w, site, a); }, body);
+}
+
+template <class Visit>
+void eachLane(LaneMask lanes, Visit visit) {
+    for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
+/// An element in the register that it is a part of, or that it is.
+template <class Part, class Register>
+struct PlaceInRegister {
+    Register* lanes;
+    unsigned shift;
+
+    PlaceInRegister(const Instr& i, Warp& w, Slot slot)
+        : lanes(w.lanes<Register>(slot)),
+          shift(sizeof(Part) == sizeof(Register)
+                    ? 0
+                    : static_cast<unsigned>(i.reconverge * bitsOf(w.code().matrixSites[i.extra].d))) {}
+    void set(unsigned lane, Part value) const {
+        constexpr auto kAll = static_cast<Part>(~Part{0});
+        lanes[lane] = (lanes[lane] & ~(Register{kAll} << shift)) | Register{value} << shift;
+    }
+    Part get(unsigned lane) const { return static_cast<Part>(lanes[lane] >> shift); }
+};
+
+/// A load of what an atomic of its own SM is about to change, or of another block of the cluster.
+template <class Part, class Register>
+struct LaterFragment {
+    PlaceInRegister<Part, Register> to;
+    LaneMask lanes;
+    const std::uint8_t* from[kLanes];
+    const Warp* warp;
+    std::uint32_t starts;
+
+    static bool run(void* what) {
+        const auto& load = *static_cast<const LaterFragment*>(what);
+        if (load.warp->starts() == load.starts)
+            eachLane(load.lanes, [&](unsigned lane) { load.to.set(lane, readAs<Part>(load.from[lane])); });
+        return false;
+    }
+};
+
+template <class Part, class Register>
+void loadFragment(const Instr& i, Warp& w, LaneMask mask) {
+    const PlaceInRegister<Part, Register> to(i, w, i.dst[0]);
+    accessFragment(i, w, mask, AccessKind::load, [&](const Access& a, const Places& p) {
+        using Seen = PendingEffects::Seen;
+        const Seen seen = !isShownLater(a, w) ? Seen::memory : a.remote ? Seen::atomics : w.effects().seenBy(a, p);
+        if (seen == Seen::memory) {
+            eachLane(a.lanes, [&](unsigned lane) { to.set(lane, readAs<Part>(p.of(a, lane))); });
+        } else if (seen == Seen::stores) {
+            eachLane(a.lanes, [&](unsigned lane) {
+                std::uint8_t bytes[sizeof(Part)];
+                w.effects().read(a.address[lane], p.of(a, lane), sizeof bytes, bytes);
+                to.set(lane, readAs<Part>(bytes));
+            });
+        } else {
+            using Later = LaterFragment<Part, Register>;
+            auto& load = w.effects().defer<Later>(a, Later::run);
+            load = {to, a.lanes, {}, &w, w.starts()};
+            eachLane(a.lanes, [&](unsigned lane) { load.from[lane] = p.of(a, lane); });
+            w.deferLoad();
+        }
+    });
+}
+
+template <class Part, class Register>
+void storeFragment(const Instr& i, Warp& w, LaneMask mask) {
+    const PlaceInRegister<Part, Register> from(i, w, i.src[1]);
+    accessFragment(i, w, mask, AccessKind::store, [&](const Access& a, const Places& p) {
+        const auto write = [&](const Places& to) {
+            eachLane(a.lanes, [&](unsigned lane) { writeAs(to.of(a, lane), from.get(lane)); });
+        };
+        isShownLater(a, w) ? write(placesUntilShown(w, a, p)) : write(p);
+    });
 }
 
 }  // namespace
 
 void runLoadFragment(const Instr& i, Warp& w, LaneMask mask) {
-    const unsigned bytes = i.elementBytes;
-    accessFragment(i, w, mask, AccessKind::load, [&](unsigned lane, const std::uint8_t* at, unsigned shift) {
-        std::uint64_t value = 0;
-        std::memcpy(&value, at, bytes);
-        if (bytes == 8) {
-            w.lanes<std::uint64_t>(i.dst[0])[lane] = value;
-            return;
-        }
-        std::uint32_t& word = w.lanes<std::uint32_t>(i.dst[0])[lane];
-        word = static_cast<std::uint32_t>((word & ~(maskOf(bytes) << shift)) | value << shift);
-    });
+    switch (i.elementBytes) {
+        case 1:
+            return loadFragment<std::uint8_t, std::uint32_t>(i, w, mask);
+        case 2:
+            return loadFragment<std::uint16_t, std::uint32_t>(i, w, mask);
+        case 4:
+            return loadFragment<std::uint32_t, std::uint32_t>(i, w, mask);
+        default:
+            return loadFragment<std::uint64_t, std::uint64_t>(i, w, mask);
+    }
 }
 
 void runStoreFragment(const Instr& i, Warp& w, LaneMask mask) {
-    const unsigned bytes = i.elementBytes;
-    accessFragment(i, w, mask, AccessKind::store, [&](unsigned lane, std::uint8_t* at, unsigned shift) {
-        const std::uint64_t value = bytes == 8 ? w.lanes<const std::uint64_t>(i.src[1])[lane]
-                                               : w.lanes<const std::uint32_t>(i.src[1])[lane] >> shift;
-        std::memcpy(at, &value, bytes);
-    });
+    switch (i.elementBytes) {
+        case 1:
+            return storeFragment<std::uint8_t, std::uint32_t>(i, w, mask);
+        case 2:
+            return storeFragment<std::uint16_t, std::uint32_t>(i, w, mask);
+        case 4:
+            return storeFragment<std::uint32_t, std::uint32_t>(i, w, mask);
+        default:
+            return storeFragment<std::uint64_t, std::uint64_t>(i, w, mask);
+    }
 }
 
 }  // namespace bulkhead::sim

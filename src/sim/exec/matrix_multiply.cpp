@@ -4,125 +4,43 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "sim/exec/compute_float.h"
 #include "sim/exec/matrix_access.h"
+#include "sim/exec/matrix_elements.h"
 #include "sim/exec/matrix_fragment.h"
 #include "sim/exec/matrix_numbers.h"
-#include "sim/exec/matrix_operand.h"
 #include "sim/exec/warp.h"
+#include "sim/exec/wide_registers.h"
 
 namespace bulkhead::sim {
 
 namespace {
 
-constexpr int kMostIntegerTerms = 128;
-
-/// Elements of the matrices of one instruction, as patterns.
+/// Elements of D and C, as patterns.
 struct Accumulators {
     alignas(64) std::uint32_t rows[kMostRows][kMostColumns];
 };
+
+/// What a host thread works in.
+struct Scratch {
+    MatrixElements factors;
+    Accumulators sums, products;
+    TensorProduct product;
+    KnownB known;  ///< what is set in the product
+    std::int16_t a[kMostRows][kMostDepth], b[kMostDepth][kMostColumns];
+    std::uint8_t depths[kMostRows][kMostDepth];
+};
+[[gnu::noinline]] Scratch& scratch() {
+    static thread_local Scratch scratch;
+    return scratch;
+}
 
 std::uint32_t elementOf(std::uint32_t word, MatrixType type, int index) {
     const unsigned bits = bitsOf(type);
     return bits == 32 ? word : word >> (bits * static_cast<unsigned>(index)) & ((1u << bits) - 1);
 }
-
-int rowsOf(const MatrixSite& site) {
-    return site.ofWarpgroup ? 16 : site.m;
-}
-
-/// Fragments of A and B: calls take(first, across, along, pattern), where first(register) is the place of the
-/// register's first element, and the others' are so far from it, across and along the depth. Fragments may hold every
-/// element twice (wmma in f16).
-template <class First, class Take>
-void readFragment(Warp& w, const std::vector<Slot>& registers, MatrixType type, int distinct, First first, Take take) {
-    const int elements = packed(type);
-    for (int r = 0; r < distinct; ++r) {
-        const std::uint32_t* const words = w.lanes<const std::uint32_t>(registers[static_cast<std::size_t>(r)]);
-        const MatrixPlace at = first(r);
-        for (int lane = 0; lane < kLanes; ++lane)
-            for (int e = 0; e < elements; ++e)
-                take(at, lane / 4, lane % 4 * elements + e, elementOf(words[lane], type, e));
-    }
-}
-
-const std::uint8_t* sharedPiece(const Instr& i, Warp& w, std::uint32_t address) {
-    const auto& shared = w.block().shared;
-    if (std::size_t{address} + 16 > shared.size())
-        w.failAddress(LaunchError::Cause::illegalAddress, i, 0, address, "a matrix reaches beyond shared memory");
-    return shared.data() + address;
-}
-
-std::uint32_t elementAt(const std::uint8_t* piece, MatrixType type, unsigned index) {
-    const unsigned bits = bitsOf(type), at = index * bits;
-    std::uint32_t word;
-    std::memcpy(&word, piece + at / 32 * 4, sizeof word);
-    return elementOf(word, type, static_cast<int>(at % 32 / bits));
-}
-
-/// Visits the pieces of 16 bytes that hold elements [from, from + count) across and all of the depth: visit(piece,
-/// across, depth), of its first element.
-template <class Visit>
-void eachPiece(const Instr& i, Warp& w, Slot descriptor, bool isTransposed, MatrixType type, unsigned from,
-               unsigned count, unsigned depth, Visit visit) {
-    const MatrixOperand operand(w.lanes<const std::uint64_t>(descriptor)[0]);
-    const unsigned inPiece = 128 / bitsOf(type);
-    if (isTransposed) {
-        for (unsigned d = 0; d < depth; ++d)
-            for (unsigned across = from; across < from + count; across += inPiece)
-                visit(sharedPiece(i, w, operand.acrossDepth(d, across / inPiece)), across - from, d);
-        return;
-    }
-    for (unsigned across = from; across < from + count; ++across)
-        for (unsigned p = 0; p < depth / inPiece; ++p)
-            visit(sharedPiece(i, w, operand.alongDepth(across, p)), across - from, p * inPiece);
-}
-
-/// Calls take(across, depth, pattern) for elements [from, from + count) across and all of the depth.
-template <class Take>
-void readOperand(const Instr& i, Warp& w, Slot descriptor, bool isTransposed, MatrixType type, unsigned from,
-                 unsigned count, unsigned depth, Take take) {
-    const unsigned inPiece = 128 / bitsOf(type);
-    eachPiece(i, w, descriptor, isTransposed, type, from, count, depth,
-              [&](const std::uint8_t* piece, unsigned across, unsigned d) {
-                  for (unsigned e = 0; e < inPiece; ++e)
-                      take(isTransposed ? across + e : across, isTransposed ? d : d + e, elementAt(piece, type, e));
-              });
-}
-
-/// What B of the last product was. The four warps of a warpgroup come one after the other and have the same: it need
-/// not be taken apart again.
-class KnownB {
-  public:
-    void forget() { isKnown_ = false; }
-    /// Whether it is that of the product before; it is this from now on.
-    bool isSame(const Instr& i, Warp& w, const MatrixSite& site, bool widens) {
-        const Form form{site.b, site.n, site.k, site.bTransposed, site.negatesB, widens};
-        const bool wasKnown = std::exchange(isKnown_, false);
-        next_.clear();
-        eachPiece(i, w, site.bDescriptor, site.bTransposed, site.b, 0, site.n, site.k,
-                  [&](const std::uint8_t* piece, unsigned, unsigned) { next_.insert(next_.end(), piece, piece + 16); });
-        const bool isSame = wasKnown && form == form_ && next_ == bytes_;
-        form_ = form;
-        next_.swap(bytes_);
-        isKnown_ = true;
-        return isSame;
-    }
-
-  private:
-    struct Form {
-        MatrixType type;
-        std::uint16_t columns, depth;
-        bool isTransposed, negates, widens;
-        bool operator==(const Form&) const = default;
-    };
-    bool isKnown_ = false;
-    Form form_{};
-    std::vector<std::uint8_t> bytes_, next_;
-};
 
 /// Which of B's rows the stored elements of a row of a sparse A multiply: of each four elements two are stored, of two
 /// of tf32 one, of eight of 4 bits two pairs.
@@ -156,43 +74,6 @@ class Sparsity {
     const MatrixSite& site_;
     const std::uint32_t* words_;
 };
-
-/// Calls take(row, stored, pattern) for A, stored elements being all of them or half of a sparse row.
-template <class Take>
-void readA(const Instr& i, Warp& w, const MatrixSite& site, Take take) {
-    const int rows = rowsOf(site), stored = storedDepth(site);
-    if (!site.aRegisters.empty()) {
-        readFragment(
-            w, site.aRegisters, site.a, distinctRegisters(rows * stored, site.a),
-            [&](int reg) { return placeOfA(rows, site.a, 0, reg, 0); },
-            [&](MatrixPlace first, int across, int along, std::uint32_t bits) {
-                take(first.row + across, first.column + along, bits);
-            });
-        return;
-    }
-    readOperand(i, w, site.aDescriptor, site.aTransposed, site.a, w.indexInBlock() % 4 * 16, 16,
-                static_cast<unsigned>(stored), [&](unsigned row, unsigned depth, std::uint32_t bits) {
-                    take(static_cast<int>(row), static_cast<int>(depth), bits);
-                });
-}
-
-/// Calls take(depth, column, pattern).
-template <class Take>
-void readB(const Instr& i, Warp& w, const MatrixSite& site, Take take) {
-    if (site.ofWarpgroup) {
-        readOperand(i, w, site.bDescriptor, site.bTransposed, site.b, 0, site.n, site.k,
-                    [&](unsigned column, unsigned depth, std::uint32_t bits) {
-                        take(static_cast<int>(depth), static_cast<int>(column), bits);
-                    });
-        return;
-    }
-    readFragment(
-        w, site.bRegisters, site.b, distinctRegisters(site.k * site.n, site.b),
-        [&](int reg) { return placeOfB(site.k, site.b, 0, reg, 0); },
-        [&](MatrixPlace first, int across, int along, std::uint32_t bits) {
-            take(first.row + along, first.column + across, bits);
-        });
-}
 
 bool accumulates(Warp& w, const MatrixSite& site) {
     using Accumulation = MatrixSite::Accumulation;
@@ -234,57 +115,44 @@ void writeD(Warp& w, const MatrixSite& site, const Accumulators& d) {
     }
 }
 
-/// Scratch of a host thread.
-Accumulators& accumulators() {
-    static thread_local Accumulators matrix;
-    return matrix;
-}
-
 /// Which products are summed up together. Most instructions form one sum; some are two, one after the other.
 struct Parts {
     int count = 1;
     bool byPairs = false;  ///< the first part has the first two of every four stored elements
 
-    int of(int stored, int all) const { return count == 1 ? 0 : byPairs ? stored % 4 / 2 : stored / (all / 2); }
-    int termOf(int stored, int all) const {
-        return count == 1 ? stored : byPairs ? stored / 4 * 2 + stored % 2 : stored % (all / 2);
+    bool has(int part, int element, int all) const {
+        return count == 1 || (byPairs ? element % 4 / 2 : element / (all / 2)) == part;
     }
 };
 
-/// sums = A B + sums, rows of them. `widens`: 8-bit floats are converted to f16 first, where none of them is subnormal.
+/// sums = A B + sums. `widens`: 8-bit floats are converted to f16 first, where none of them is subnormal.
 void addProducts(const Instr& i, Warp& w, const MatrixSite& site, const Parts& parts, const TensorSum& how, bool half,
                  bool widens, Accumulators& sums) {
-    static thread_local TensorProduct product;
-    static thread_local KnownB known;  // what is set in the product
+    Scratch& s = scratch();
     const int rows = rowsOf(site), stored = storedDepth(site);
-    const auto number = [&](MatrixType type, std::uint32_t bits, bool negates) {
-        TensorNumber n = tensorNumber(type, bits);
-        if (widens) n = normalized(n);
-        if (negates) n.value = -n.value;
-        return n;
-    };
-    product.resize(rows, site.n, site.k, stored / parts.count);
-    if (!site.ofWarpgroup) known.forget();
-    if (!site.ofWarpgroup || !known.isSame(i, w, site, widens)) {
-        readB(i, w, site, [&](int depth, int column, std::uint32_t bits) {
-            product.setB(depth, column, number(site.b, bits, site.negatesB));
-        });
-        product.prepareB();
+    s.product.resize(rows, stored, site.n, site.k);
+    if (!site.ofWarpgroup) s.known.forget();
+    if (!site.ofWarpgroup || !s.known.isSame(i, w, site, widens)) {
+        readB(i, w, site, s.factors);
+        s.product.setB(s.factors, {site.b, site.negatesB, widens});
     }
+    readA(i, w, site, s.factors);
+    s.product.setA(s.factors, {site.a, site.negatesA, widens});
     const std::optional<Sparsity> sparsity = site.isSparse ? std::optional<Sparsity>({site, w}) : std::nullopt;
+    for (int row = 0; row < rows; ++row)
+        for (int element = 0; element < stored; ++element)
+            s.product.setDepth(row, element, sparsity ? sparsity->depthOf(row, element) : element);
     for (int part = 0; part < parts.count; ++part) {
-        readA(i, w, site, [&](int row, int column, std::uint32_t bits) {
-            if (parts.of(column, stored) != part) return;
-            const int depth = sparsity ? sparsity->depthOf(row, column) : column;
-            product.setA(row, parts.termOf(column, stored), number(site.a, bits, site.negatesA), depth);
-        });
-        product.prepareA();
-        for (int row = 0; row < rows; ++row) product.multiplyRow(row, sums.rows[row], sums.rows[row], how, half);
+        std::uint8_t terms[kMostTerms];
+        std::size_t count = 0;
+        for (int element = 0; element < stored; ++element)
+            if (parts.has(part, element, stored)) terms[count++] = static_cast<std::uint8_t>(element);
+        s.product.multiply({terms, count}, sums.rows, how, half);
     }
 }
 
 void multiplyFloats(const Instr& i, Warp& w, const MatrixSite& site) {
-    Accumulators& c = accumulators();
+    Accumulators& c = scratch().sums;
     readC(w, site, c);
     const int rows = rowsOf(site);
     const bool half = site.d == MatrixType::f16, isWmma = site.n > 8 && !site.ofWarpgroup;
@@ -306,11 +174,11 @@ void multiplyFloats(const Instr& i, Warp& w, const MatrixSite& site) {
 /// mma of 8-bit floats: they are converted to f16 and multiplied in two parts, and the accumulators are added at the
 /// end, rounded as any addition.
 void multiplyQuarters(const Instr& i, Warp& w, const MatrixSite& site) {
-    static thread_local Accumulators products;
+    Accumulators& products = scratch().products;
     const bool half = site.d == MatrixType::f16;
     for (int row = 0; row < site.m; ++row) std::fill_n(products.rows[row], site.n, 0);
     addProducts(i, w, site, {2, true}, {}, half, true, products);
-    Accumulators& c = accumulators();
+    Accumulators& c = scratch().sums;
     readC(w, site, c);
     for (int row = 0; row < site.m; ++row)
         for (int column = 0; column < site.n; ++column) {
@@ -387,43 +255,32 @@ struct DoubleMatrices {
             }
 }
 
-#if defined(__x86_64__) && !defined(__FMA__)
-__attribute__((target("avx2,fma"))) void multiplyAndAddWide(DoubleMatrices& m, const MatrixSite& site) {
-    multiplyAndAdd(m, site);
+/// Calls visit(register, lane, value) for registers of 64 bits.
+template <class Visit>
+void eachDouble(Warp& w, const std::vector<Slot>& registers, Visit visit) {
+    for (std::size_t r = 0; r < registers.size(); ++r) {
+        double* const lanes = w.lanes<double>(registers[r]);
+        for (int lane = 0; lane < kLanes; ++lane) visit(static_cast<int>(r), lane, lanes[lane]);
+    }
 }
-
-void sumUp(DoubleMatrices& m, const MatrixSite& site) {
-    hasFused() ? multiplyAndAddWide(m, site) : multiplyAndAdd(m, site);
-}
-#else
-void sumUp(DoubleMatrices& m, const MatrixSite& site) {
-    multiplyAndAdd(m, site);
-}
-#endif
 
 void multiplyDoubles(Warp& w, const MatrixSite& site) {
     DoubleMatrices m;
-    for (std::size_t r = 0; r < site.aRegisters.size(); ++r)
-        for (int lane = 0; lane < kLanes; ++lane) {
-            const MatrixPlace p = placeOfA(site.m, site.a, lane, static_cast<int>(r), 0);
-            m.a[p.row][p.column] = w.lanes<const double>(site.aRegisters[r])[lane];
-        }
-    for (std::size_t r = 0; r < site.bRegisters.size(); ++r)
-        for (int lane = 0; lane < kLanes; ++lane) {
-            const MatrixPlace p = placeOfB(site.k, site.b, lane, static_cast<int>(r), 0);
-            m.b[p.row][p.column] = w.lanes<const double>(site.bRegisters[r])[lane];
-        }
-    for (std::size_t r = 0; r < site.cRegisters.size(); ++r)
-        for (int lane = 0; lane < kLanes; ++lane) {
-            const MatrixPlace p = placeOfD(site.m, site.c, lane, static_cast<int>(r), 0);
-            m.d[p.row][p.column] = w.lanes<const double>(site.cRegisters[r])[lane];
-        }
-    sumUp(m, site);
-    for (std::size_t r = 0; r < site.dRegisters.size(); ++r)
-        for (int lane = 0; lane < kLanes; ++lane) {
-            const MatrixPlace p = placeOfD(site.m, site.d, lane, static_cast<int>(r), 0);
-            w.lanes<double>(site.dRegisters[r])[lane] = m.d[p.row][p.column];
-        }
+    eachDouble(w, site.aRegisters, [&](int reg, int lane, double value) {
+        const MatrixPlace p = placeOfA(site.m, site.a, lane, reg, 0);
+        m.a[p.row][p.column] = value;
+    });
+    eachDouble(w, site.bRegisters, [&](int reg, int lane, double value) {
+        const MatrixPlace p = placeOfB(site.k, site.b, lane, reg, 0);
+        m.b[p.row][p.column] = value;
+    });
+    const auto atD = [&](int reg, int lane) -> double& {
+        const MatrixPlace p = placeOfD(site.m, site.c, lane, reg, 0);
+        return m.d[p.row][p.column];
+    };
+    eachDouble(w, site.cRegisters, [&](int reg, int lane, double value) { atD(reg, lane) = value; });
+    widely([&]() __attribute__((always_inline)) { multiplyAndAdd(m, site); });
+    eachDouble(w, site.dRegisters, [&](int reg, int lane, double& value) { value = atD(reg, lane); });
 }
 
 std::int16_t integerOf(MatrixType type, std::uint32_t bits) {
@@ -445,56 +302,57 @@ std::uint32_t accumulate(const MatrixSite& site, std::uint32_t c, std::int64_t s
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(exact, Limits::min(), Limits::max()));
 }
 
+void toIntegers(MatrixType type, const std::uint32_t* elements, int count, std::int16_t* integers) {
+    for (int e = 0; e < count; ++e) integers[e] = integerOf(type, elements[e]);
+}
+
 void multiplyIntegers(const Instr& i, Warp& w, const MatrixSite& site) {
-    static thread_local std::int16_t a[kMostRows][kMostIntegerTerms], b[kMostIntegerTerms][kMostColumns];
-    static thread_local std::uint8_t depths[kMostRows][kMostIntegerTerms];
-    Accumulators& c = accumulators();
+    Scratch& s = scratch();
     const int rows = rowsOf(site), stored = storedDepth(site);
-    readA(i, w, site, [&](int row, int term, std::uint32_t bits) {
-        a[row][term] = integerOf(site.a, bits);
-        depths[row][term] = static_cast<std::uint8_t>(term);
-    });
-    if (site.isSparse) {
-        const Sparsity sparsity(site, w);
-        for (int row = 0; row < rows; ++row)
-            for (int term = 0; term < stored; ++term)
-                depths[row][term] = static_cast<std::uint8_t>(sparsity.depthOf(row, term));
-    }
-    readB(i, w, site, [&](int depth, int column, std::uint32_t bits) { b[depth][column] = integerOf(site.b, bits); });
-    readC(w, site, c);
-    for (int row = 0; row < rows; ++row) {
-        std::int32_t sums[kMostColumns] = {};
-        for (int term = 0; term < stored; ++term) {
-            const std::int16_t left = a[row][term];
-            const std::int16_t* const right = b[depths[row][term]];
-            for (int column = 0; column < site.n; ++column) sums[column] += left * right[column];
+    readA(i, w, site, s.factors);
+    for (int row = 0; row < rows; ++row) toIntegers(site.a, s.factors.a[row], stored, s.a[row]);
+    readB(i, w, site, s.factors);
+    for (int depth = 0; depth < site.k; ++depth) toIntegers(site.b, s.factors.b[depth], site.n, s.b[depth]);
+    const std::optional<Sparsity> sparsity = site.isSparse ? std::optional<Sparsity>({site, w}) : std::nullopt;
+    for (int row = 0; row < rows; ++row)
+        for (int term = 0; term < stored; ++term)
+            s.depths[row][term] = static_cast<std::uint8_t>(sparsity ? sparsity->depthOf(row, term) : term);
+    readC(w, site, s.sums);
+    widely([&]() __attribute__((always_inline)) {
+        for (int row = 0; row < rows; ++row) {
+            std::int32_t sums[kMostColumns];
+            std::fill_n(sums, site.n, 0);
+            for (int term = 0; term < stored; ++term) {
+                const std::int16_t left = s.a[row][term];
+                const std::int16_t* const right = s.b[s.depths[row][term]];
+                for (int column = 0; column < site.n; ++column) sums[column] += left * right[column];
+            }
+            for (int column = 0; column < site.n; ++column)
+                s.sums.rows[row][column] = accumulate(site, s.sums.rows[row][column], sums[column]);
         }
-        for (int column = 0; column < site.n; ++column)
-            c.rows[row][column] = accumulate(site, c.rows[row][column], sums[column]);
-    }
-    writeD(w, site, c);
+    });
+    writeD(w, site, s.sums);
 }
 
 /// Bits, as words of 32: a matrix of words whose depth is a 32nd.
 void multiplyBits(const Instr& i, Warp& w, const MatrixSite& site) {
-    static thread_local std::uint32_t a[kMostRows][8], b[8][kMostColumns];
-    Accumulators& c = accumulators();
+    Scratch& s = scratch();
     MatrixSite words = site;
     words.a = words.b = MatrixType::s32;
     words.k = static_cast<std::uint16_t>(site.k / 32);
-    readA(i, w, words, [&](int row, int word, std::uint32_t bits) { a[row][word] = bits; });
-    readB(i, w, words, [&](int word, int column, std::uint32_t bits) { b[word][column] = bits; });
-    readC(w, site, c);
+    readA(i, w, words, s.factors);
+    readB(i, w, words, s.factors);
+    readC(w, site, s.sums);
     for (int row = 0; row < rowsOf(site); ++row)
         for (int column = 0; column < site.n; ++column) {
             int sum = 0;
             for (int word = 0; word < words.k; ++word) {
-                const std::uint32_t left = a[row][word], right = b[word][column];
+                const std::uint32_t left = s.factors.a[row][word], right = s.factors.b[word][column];
                 sum += std::popcount(site.intersects ? left & right : left ^ right);
             }
-            c.rows[row][column] = accumulate(site, c.rows[row][column], sum);
+            s.sums.rows[row][column] = accumulate(site, s.sums.rows[row][column], sum);
         }
-    writeD(w, site, c);
+    writeD(w, site, s.sums);
 }
 
 }  // namespace

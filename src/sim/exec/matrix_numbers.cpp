@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "sim/exec/compute_float.h"
+#include "sim/exec/wide_registers.h"
 
 // The arithmetic of tensor cores, as experiments on an H200 showed it (docs/ptx.md) and as Xie et al., "MMA-Sim"
 // (arXiv 2511.10909), and Khattak and Mikaitis, "Accurate Models of NVIDIA Tensor Cores" (arXiv 2512.07004), describe
@@ -34,19 +35,10 @@ constexpr Format formatOf(MatrixType type) {
     }
 }
 
-/// The exponent of an f32 as written, told apart from zero and from what is no number.
-std::int16_t exponentOf(std::uint32_t bits) {
-    const std::uint32_t field = bits >> 23 & 0xff;
-    if (field == 0xff) return kSpecialExponent;
-    if (field == 0) return (bits & 0x7fffff) != 0 ? std::int16_t{-126} : kNoExponent;
-    return static_cast<std::int16_t>(static_cast<int>(field) - 127);
-}
+constexpr std::int16_t kNoExponent = -10000;      ///< of zero
+constexpr std::int16_t kSpecialExponent = 10000;  ///< of infinities and NaNs
 
 constexpr std::uint32_t kFloatNan = 0x7fffffff, kHalfNan = 0x7fff;
-
-float powerOfTwo(int exponent) {
-    return floatOf(static_cast<std::uint32_t>(exponent + 127) << 23);
-}
 
 /// Rounds to odd, which leaves the last bit to say whether anything is missing: what is then rounded to f16 is right.
 std::uint32_t halfOf(double value) {
@@ -57,62 +49,9 @@ std::uint32_t halfOf(double value) {
     return half == 0x8000 ? 0 : half;  // what is too small becomes +0
 }
 
-constexpr int kTame = 50;  ///< exponents of factors, at most
+constexpr int kTame = 50;  ///< exponents of tame factors, at most
 
-}  // namespace
-
-TensorNumber tensorNumber(MatrixType type, std::uint32_t bits) {
-    const Format format = formatOf(type);
-    if (type == MatrixType::tf32) bits >>= 13;
-    const std::uint32_t ones = (1u << format.exponentBits) - 1;
-    const std::uint32_t fraction = bits & ((1u << format.fractionBits) - 1);
-    const std::uint32_t field = bits >> format.fractionBits & ones;
-    const bool negative = (bits >> (format.exponentBits + format.fractionBits) & 1) != 0;
-    const int bias = static_cast<int>(ones >> 1);
-    const bool isSpecial = type == MatrixType::e4m3 ? field == ones && fraction == 7 : field == ones;
-    if (isSpecial) {
-        const bool isInfinity = fraction == 0;
-        return {isInfinity ? (negative ? -INFINITY : INFINITY) : NAN, kSpecialExponent};
-    }
-    if (field == 0 && fraction == 0) return {negative ? -0.0f : 0.0f, kNoExponent};
-    const int exponent = field == 0 ? 1 - bias : static_cast<int>(field) - bias;
-    // Of 8 bits of exponent, it is written as in f32.
-    if (format.exponentBits == 8)
-        return {floatOf(bits << (23 - format.fractionBits)), static_cast<std::int16_t>(exponent)};
-    const auto significand = static_cast<float>(fraction | (field == 0 ? 0 : 1u << format.fractionBits));
-    const float magnitude = significand * powerOfTwo(exponent - format.fractionBits);
-    return {negative ? -magnitude : magnitude, static_cast<std::int16_t>(exponent)};
-}
-
-TensorNumber normalized(TensorNumber number) {
-    if (number.exponent != kNoExponent && number.exponent != kSpecialExponent)
-        number.exponent = static_cast<std::int16_t>(std::ilogb(number.value));
-    return number;
-}
-
-namespace {
-
-bool isTame(std::int16_t exponent) {
-    return exponent == kNoExponent || (exponent >= -kTame && exponent <= kTame);
-}
-
-}  // namespace
-
-void TensorProduct::prepareA() {
-    tameA_ = true;
-    for (int row = 0; row < rows_; ++row)
-        for (int term = 0; term < terms_; ++term) tameA_ &= isTame(aExponent_[row][term]);
-}
-
-void TensorProduct::prepareB() {
-    tameB_ = true;
-    for (int depth = 0; depth < depth_; ++depth)
-        for (int column = 0; column < columns_; ++column) tameB_ &= isTame(bExponent_[depth][column]);
-}
-
-namespace {
-
-// Eight columns at once, in whatever registers the processor has.
+// Eight elements at once, in whatever registers the processor has.
 constexpr int kBlock = 8;
 using Floats = float __attribute__((vector_size(kBlock * sizeof(float))));
 using Words = std::int32_t __attribute__((vector_size(kBlock * sizeof(std::int32_t))));
@@ -120,58 +59,131 @@ using Exponents = std::int16_t __attribute__((vector_size(kBlock * sizeof(std::i
 using Doubles = double __attribute__((vector_size(kBlock * sizeof(double))));
 using Longs = std::int64_t __attribute__((vector_size(kBlock * sizeof(std::int64_t))));
 
-/// exponentOf of each.
-[[gnu::always_inline]] inline void exponentsOf(const Words& bits, Exponents& exponents) {
-    const Words field = bits >> 23 & 0xff, fraction = bits & 0x7fffff;
-    const Words small = fraction == 0 ? Words{} + kNoExponent : Words{} - 126;
-    const Words finite = field == 0 ? small : field - 127;
-    exponents = __builtin_convertvector(field == 0xff ? Words{} + kSpecialExponent : finite, Exponents);
+/// Whether a comparison holds for any of them.
+template <class Mask>
+[[gnu::always_inline]] inline bool any(const Mask& mask) {
+    std::uint64_t words[sizeof(Mask) / sizeof(std::uint64_t)], all = 0;
+    std::memcpy(words, &mask, sizeof words);
+    for (const std::uint64_t word : words) all |= word;
+    return all != 0;
+}
+
+/// What elements stand for, and their exponents as written.
+template <MatrixType kType>
+[[gnu::always_inline]] inline void numbersOf(const Words& bits, Floats& values, Words& exponents) {
+    constexpr Format kFormat = formatOf(kType);
+    constexpr int kBits = kFormat.exponentBits + kFormat.fractionBits, kOnes = (1 << kFormat.exponentBits) - 1;
+    constexpr int kBias = kOnes >> 1, kShift = 23 - kFormat.fractionBits;
+    const Words pattern = kType == MatrixType::tf32 ? bits >> 13 : bits;
+    const Words magnitude = pattern & static_cast<std::int32_t>((1u << kBits) - 1);
+    const Words fraction = pattern & ((1 << kFormat.fractionBits) - 1);
+    const Words field = pattern >> kFormat.fractionBits & kOnes;
+    Words isSpecial = field == kOnes;
+    if constexpr (kType == MatrixType::e4m3) isSpecial &= fraction == 7;
+    Words number;
+    if constexpr (kFormat.exponentBits == 8) {
+        number = magnitude << kShift;  // as in f32
+    } else {
+        constexpr std::uint32_t kScale = (127u + 127u - kBias) << 23;
+        const Floats scaled = reinterpret_cast<Floats>(magnitude << kShift) * floatOf(kScale);
+        number = isSpecial ? fraction << kShift | 0x7f800000 : reinterpret_cast<Words>(scaled);
+    }
+    values = reinterpret_cast<Floats>(number | ((pattern >> kBits & 1) << 31));
+    const Words small = fraction == 0 ? Words{} + kNoExponent : Words{} + (1 - kBias);
+    exponents = isSpecial ? Words{} + kSpecialExponent : field == 0 ? small : field - kBias;
+}
+
+/// So many elements, block by block. True if all are tame.
+template <MatrixType kType>
+[[gnu::always_inline]] inline bool readNumbers(const std::uint32_t* bits, int count, const TensorFactor& how,
+                                               float* values, std::int16_t* exponents) {
+    Words wild = {};
+    const Words sign = Words{} + static_cast<std::int32_t>(how.negates ? 0x80000000 : 0);
+    for (int first = 0; first < count; first += kBlock) {
+        Words block, exponent;
+        Floats value;
+        std::memcpy(&block, bits + first, sizeof block);
+        numbersOf<kType>(block, value, exponent);
+        if (how.widens) {
+            const Words has = (exponent != kNoExponent) & (exponent != kSpecialExponent);
+            exponent = has ? (reinterpret_cast<Words>(value) >> 23 & 0xff) - 127 : exponent;
+        }
+        wild |= (exponent != kNoExponent) & ((exponent < -kTame) | (exponent > kTame));
+        value = reinterpret_cast<Floats>(reinterpret_cast<Words>(value) ^ sign);
+        std::memcpy(values + first, &value, sizeof value);
+        const Exponents narrow = __builtin_convertvector(exponent, Exponents);
+        std::memcpy(exponents + first, &narrow, sizeof narrow);
+    }
+    return !any(wild);
+}
+
+[[gnu::always_inline]] inline bool readNumbersOf(const std::uint32_t* bits, int count, const TensorFactor& how,
+                                                 float* values, std::int16_t* exponents) {
+    switch (how.type) {
+        case MatrixType::f16:
+            return readNumbers<MatrixType::f16>(bits, count, how, values, exponents);
+        case MatrixType::bf16:
+            return readNumbers<MatrixType::bf16>(bits, count, how, values, exponents);
+        case MatrixType::tf32:
+            return readNumbers<MatrixType::tf32>(bits, count, how, values, exponents);
+        case MatrixType::e4m3:
+            return readNumbers<MatrixType::e4m3>(bits, count, how, values, exponents);
+        default:
+            return readNumbers<MatrixType::e5m2>(bits, count, how, values, exponents);
+    }
 }
 
 }  // namespace
 
+void TensorProduct::setA(MatrixElements& elements, const TensorFactor& how) {
+    widely([&]() __attribute__((always_inline)) {
+        tameA_ = true;
+        for (int row = 0; row < rows_; ++row) {
+            std::uint32_t* const bits = elements.a[row];
+            for (int behind = stored_; behind % kBlock != 0; ++behind) bits[behind] = 0;
+            tameA_ &= readNumbersOf(bits, stored_, how, aValue_[row], aExponent_[row]);
+        }
+    });
+}
+
+void TensorProduct::setB(const MatrixElements& elements, const TensorFactor& how) {
+    widely([&]() __attribute__((always_inline)) {
+        tameB_ = true;
+        for (int depth = 0; depth < depth_; ++depth)
+            tameB_ &= readNumbersOf(elements.b[depth], columns_, how, bValue_[depth], bExponent_[depth]);
+    });
+}
+
 /// Elements of a row from a column on; false if some are too large or too small for it. Products of tame factors are
 /// exact in f32, and so is what is left of them when they are scaled to units of the last bit that is kept: what is
 /// less than one such bit is cut off by the conversion.
-[[gnu::always_inline]] inline bool TensorProduct::multiplyBlock(int row, int column, const std::uint32_t* c,
-                                                                std::uint32_t* d, const TensorSum& how,
-                                                                bool half) const {
-    Words bits;
-    std::memcpy(&bits, c, sizeof bits);
+[[gnu::always_inline]] inline bool TensorProduct::multiplyBlock(int row, Terms terms, int column, std::uint32_t* sums,
+                                                                const TensorSum& how, bool half) const {
+    Words bits, exponents;
     Floats value;
-    Exponents largest;
-    if (half) {
-        for (int j = 0; j < kBlock; ++j) {
-            const TensorNumber number = tensorNumber(MatrixType::f16, c[j]);
-            value[j] = number.value;
-            largest[j] = number.exponent;
-        }
-    } else {
-        std::memcpy(&value, c, sizeof value);
-        exponentsOf(bits, largest);
-    }
-    for (int j = 0; j < kBlock; ++j)
-        if (largest[j] > 2 * kTame) return false;
-    for (int term = 0; term < terms_; ++term) {
+    std::memcpy(&bits, sums, sizeof bits);
+    half ? numbersOf<MatrixType::f16>(bits, value, exponents) : numbersOf<MatrixType::f32>(bits, value, exponents);
+    Exponents largest = __builtin_convertvector(exponents, Exponents);
+    if (any(largest > 2 * kTame)) return false;
+    for (const std::uint8_t term : terms) {
         Exponents b;
         std::memcpy(&b, bExponent_[aDepth_[row][term]] + column, sizeof b);
         const Exponents e = b + aExponent_[row][term];
         largest = largest > e ? largest : e;
     }
     // Results far below 1 may be subnormal. With a zero in every product and sum, they are zero.
-    for (int j = 0; j < kBlock; ++j)
-        if (largest[j] < -2 * kTame && largest[j] > kNoExponent / 2) return false;
+    if (any((largest < -2 * kTame) & (largest > kNoExponent / 2))) return false;
     const Exponents bounded = largest < -2 * kTame ? Exponents{} - 2 * kTame : largest;
     const Floats scale =
         reinterpret_cast<Floats>((how.fractionBits + 127 - __builtin_convertvector(bounded, Words)) << 23);
     // Two sums: one alone could overflow.
     Words even = {}, odd = {};
-    for (int term = 0; term + 1 < terms_; term += 2) {
+    for (std::size_t t = 0; t + 1 < terms.size(); t += 2) {
         Floats b0, b1;
-        std::memcpy(&b0, bValue_[aDepth_[row][term]] + column, sizeof b0);
-        std::memcpy(&b1, bValue_[aDepth_[row][term + 1]] + column, sizeof b1);
-        even += __builtin_convertvector(aValue_[row][term] * b0 * scale, Words);
-        odd += __builtin_convertvector(aValue_[row][term + 1] * b1 * scale, Words);
+        std::memcpy(&b0, bValue_[aDepth_[row][terms[t]]] + column, sizeof b0);
+        std::memcpy(&b1, bValue_[aDepth_[row][terms[t + 1]]] + column, sizeof b1);
+        even += __builtin_convertvector(aValue_[row][terms[t]] * b0 * scale, Words);
+        odd += __builtin_convertvector(aValue_[row][terms[t + 1]] * b1 * scale, Words);
     }
     const Words accumulator = __builtin_convertvector(value * scale, Words);
     const Doubles sum = __builtin_convertvector(even, Doubles) + __builtin_convertvector(odd, Doubles) +
@@ -179,44 +191,27 @@ using Longs = std::int64_t __attribute__((vector_size(kBlock * sizeof(std::int64
     const Longs unit = (__builtin_convertvector(bounded, Longs) - how.fractionBits + 1023) << 52;
     const Doubles exact = sum * reinterpret_cast<Doubles>(unit);
     if (half) {
-        for (int j = 0; j < kBlock; ++j) d[j] = sum[j] == 0 ? 0 : halfOf(exact[j]);
+        for (int j = 0; j < kBlock; ++j) sums[j] = sum[j] == 0 ? 0 : halfOf(exact[j]);
         return true;
     }
     const std::int64_t kept = ~((std::int64_t{1} << (52 - how.resultBits)) - 1);
     const Floats result =
         __builtin_convertvector(reinterpret_cast<Doubles>(reinterpret_cast<Longs>(exact) & kept), Floats);
-    std::memcpy(d, &result, sizeof result);
+    std::memcpy(sums, &result, sizeof result);
     return true;
 }
 
-[[gnu::always_inline]] inline void TensorProduct::multiplyRowByBlocks(int row, const std::uint32_t* c, std::uint32_t* d,
-                                                                      const TensorSum& how, bool half) const {
-    const bool tame = tameA_ && tameB_ && terms_ % 2 == 0;
-    for (int column = 0; column < columns_; column += kBlock) {
-        if (tame && multiplyBlock(row, column, c + column, d + column, how, half)) continue;
-        for (int j = column; j < column + kBlock; ++j) d[j] = slowElement(row, j, c[j], how, half);
-    }
+void TensorProduct::multiply(Terms terms, std::uint32_t (*sums)[kMostColumns], const TensorSum& how, bool half) const {
+    widely([&]() __attribute__((always_inline)) {
+        const bool tame = tameA_ && tameB_ && terms.size() % 2 == 0;
+        for (int row = 0; row < rows_; ++row)
+            for (int column = 0; column < columns_; column += kBlock) {
+                std::uint32_t* const block = sums[row] + column;
+                if (tame && multiplyBlock(row, terms, column, block, how, half)) continue;
+                for (int j = 0; j < kBlock; ++j) block[j] = slowElement(row, terms, column + j, block[j], how, half);
+            }
+    });
 }
-
-#if defined(__x86_64__) && !defined(__AVX2__)
-/// Eight elements at once, in a program built for processors that have registers of four.
-__attribute__((target("avx2"))) void TensorProduct::multiplyRowWide(int row, const std::uint32_t* c, std::uint32_t* d,
-                                                                    const TensorSum& how, bool half) const {
-    multiplyRowByBlocks(row, c, d, how, half);
-}
-
-void TensorProduct::multiplyRow(int row, const std::uint32_t* c, std::uint32_t* d, const TensorSum& how,
-                                bool half) const {
-    static const bool isWide = __builtin_cpu_supports("avx2");
-    if (isWide) return multiplyRowWide(row, c, d, how, half);
-    multiplyRowByBlocks(row, c, d, how, half);
-}
-#else
-void TensorProduct::multiplyRow(int row, const std::uint32_t* c, std::uint32_t* d, const TensorSum& how,
-                                bool half) const {
-    multiplyRowByBlocks(row, c, d, how, half);
-}
-#endif
 
 namespace {
 
@@ -247,22 +242,28 @@ std::uint32_t cutOffFloat(std::int64_t sum, int exponent, int resultBits) {
 
 }  // namespace
 
-std::uint32_t TensorProduct::slowElement(int row, int column, std::uint32_t c, const TensorSum& how, bool half) const {
+std::uint32_t TensorProduct::slowElement(int row, Terms terms, int column, std::uint32_t c, const TensorSum& how,
+                                         bool half) const {
     const std::uint32_t nan = half ? kHalfNan : kFloatNan;
-    TensorNumber accumulator = half ? tensorNumber(MatrixType::f16, c) : TensorNumber{floatOf(c), exponentOf(c)};
+    const Words bits = Words{} + static_cast<std::int32_t>(c);
+    Floats values;
+    Words exponents;
+    half ? numbersOf<MatrixType::f16>(bits, values, exponents) : numbersOf<MatrixType::f32>(bits, values, exponents);
+    const float value = values[0];
+    const std::int32_t exponent = exponents[0];
     Aligned parts[kMostTerms + 1];
     int count = 0, largest = kNoExponent * 3;
     // Infinities and NaNs add as they do in f32, and what is finite does not count beside them.
     float special = 0;
     bool isSpecial = false;
-    if (accumulator.exponent == kSpecialExponent) {
-        special += accumulator.value;
+    if (exponent == kSpecialExponent) {
+        special += value;
         isSpecial = true;
-    } else if (accumulator.exponent != kNoExponent) {
-        parts[count++] = alignedOf(accumulator.value, accumulator.exponent, 23);
-        largest = accumulator.exponent;
+    } else if (exponent != kNoExponent) {
+        parts[count++] = alignedOf(value, exponent, 23);
+        largest = exponent;
     }
-    for (int term = 0; term < terms_; ++term) {
+    for (const std::uint8_t term : terms) {
         const int depth = aDepth_[row][term];
         const std::int16_t a = aExponent_[row][term], b = bExponent_[depth][column];
         const float x = aValue_[row][term], y = bValue_[depth][column];

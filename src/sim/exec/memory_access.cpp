@@ -344,11 +344,14 @@ LaneMask takeOneSpace(const Instr& i, Warp& w, const std::uint64_t* generic, Lan
     };
     const unsigned first = firstOf(lanes);
     const std::uint64_t window = windowOf(generic[first]), base = window << kWindowShift;
-    LaneMask taken = 0;
-    for (LaneMask m = lanes; m; m &= m - 1) {
-        const unsigned lane = firstOf(m);
-        if (windowOf(generic[lane]) == window) taken |= bit(lane);
-    }
+    // Mostly all in one: of windows they differ above its bits.
+    std::uint64_t difference = 0;
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+        difference |= (generic[lane] ^ generic[first]) & select(lanes, lane);
+    LaneMask taken = lanes;
+    if (difference >> kWindowShift)
+        for (LaneMask m = lanes; m; m &= m - 1)
+            if (windowOf(generic[firstOf(m)]) != window) taken &= ~bit(firstOf(m));
     switch (window) {
         case 0:
             a.space = Space::global;
@@ -395,6 +398,42 @@ std::string readGenericString(const Instr& i, Warp& w, unsigned lane, std::uint6
     std::string s;
     while (const std::uint8_t c = readGenericByte(i, w, lane, address++)) s += static_cast<char>(c);
     return s;
+}
+
+namespace {
+
+/// Stores to other blocks of the cluster, until they show.
+struct RemoteStore {
+    LaneMask lanes;
+    unsigned bytes;
+    std::uint8_t* to[kLanes];
+    std::uint8_t data[kLanes][16];
+
+    /// Where the bytes go until then.
+    static Places of(Warp& w, const Access& a, const Places& p) {
+        auto& store = w.effects().defer<RemoteStore>(RemoteStore::run);
+        Places places;
+        store.lanes = a.lanes;
+        store.bytes = a.bytes;
+        for (LaneMask m = a.lanes; m; m &= m - 1) {
+            const unsigned lane = firstOf(m);
+            store.to[lane] = p.of(a, lane);
+            places.lane[lane] = store.data[lane];
+        }
+        return places;
+    }
+    static bool run(void* what) {
+        const auto& store = *static_cast<const RemoteStore*>(what);
+        for (LaneMask m = store.lanes; m; m &= m - 1)
+            std::memcpy(store.to[firstOf(m)], store.data[firstOf(m)], store.bytes);
+        return true;
+    }
+};
+
+}  // namespace
+
+Places placesUntilShown(Warp& w, const Access& a, const Places& p) {
+    return a.remote ? RemoteStore::of(w, a, p) : w.effects().store(a, p);
 }
 
 namespace {
@@ -527,34 +566,6 @@ void storeElement(const Access& a, const Places& p, unsigned offset, const Regis
     }
 }
 
-/// Stores to other blocks of the cluster, until they show.
-struct RemoteStore {
-    LaneMask lanes;
-    unsigned bytes;
-    std::uint8_t* to[kLanes];
-    std::uint8_t data[kLanes][16];
-
-    /// Where the bytes go until then.
-    static Places of(Warp& w, const Access& a, const Places& p) {
-        auto& store = w.effects().defer<RemoteStore>(RemoteStore::run);
-        Places places;
-        store.lanes = a.lanes;
-        store.bytes = a.bytes;
-        for (LaneMask m = a.lanes; m; m &= m - 1) {
-            const unsigned lane = firstOf(m);
-            store.to[lane] = p.of(a, lane);
-            places.lane[lane] = store.data[lane];
-        }
-        return places;
-    }
-    static bool run(void* what) {
-        const auto& store = *static_cast<const RemoteStore*>(what);
-        for (LaneMask m = store.lanes; m; m &= m - 1)
-            std::memcpy(store.to[firstOf(m)], store.data[firstOf(m)], store.bytes);
-        return true;
-    }
-};
-
 template <class Memory, class Register>
 void runStore(const Instr& i, Warp& w, LaneMask mask) {
     accessMemory(i, w, mask, AccessKind::store, [&](const Access& a, const Places& p) {
@@ -562,12 +573,7 @@ void runStore(const Instr& i, Warp& w, LaneMask mask) {
             for (unsigned e = 0; e < i.elements; ++e)
                 storeElement<Memory, Register>(a, to, e * sizeof(Memory), w.lanes<Register>(i.src[1 + e]));
         };
-        if (!isShownLater(a, w))
-            write(p);
-        else if (a.remote) [[unlikely]]
-            write(RemoteStore::of(w, a, p));
-        else
-            write(w.effects().store(a, p));
+        isShownLater(a, w) ? write(placesUntilShown(w, a, p)) : write(p);
     });
 }
 

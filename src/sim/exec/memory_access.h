@@ -82,6 +82,9 @@ inline void accessMemoryAt(const Instr& i, Warp& w, LaneMask mask, AccessKind ki
 inline bool isShownLater(const Access& a, const Warp& w) {
     return (a.space == ptx::Space::global || a.remote) && !w.effects().showAtOnce();
 }
+/// Where such a store's bytes wait until then.
+Places placesUntilShown(Warp&, const Access&, const Places&);
+
 template <class Body>
 inline void accessMemory(const Instr& i, Warp& w, LaneMask mask, AccessKind kind, Body body) {
     accessMemoryAt(
