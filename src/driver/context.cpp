@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "driver/access_policy.h"
 #include "driver/shared_machine.h"
@@ -23,6 +24,16 @@ void forgetStream(const std::unique_ptr<CUstream_st>& stream) {
 /// Runs what is left of its work to the end, whatever became of it.
 void drain(CUcontext context) {
     for (const sim::StreamId id : streamsOf(context)) finishStream(*context->device, id);
+}
+
+void forgetLaunchesOf(CUcontext root) {
+    sim::Machine& gpu = gpuOf(root);
+    std::vector<sim::LaunchId> ids;
+    std::ranges::set_union(root->launches, root->unchecked, std::back_inserter(ids));
+    for (const sim::LaunchId id : ids)
+        if (gpu.record(id).over()) gpu.forget(id);
+    root->launches.clear();
+    root->unchecked.clear();
 }
 
 void forgetEverything(CUcontext context) {
@@ -101,6 +112,7 @@ void destroyContext(CUcontext context) {
     if (context->root == context) {
         forgetPeersOf(context);
         dropHostRangesOf(context);
+        forgetLaunchesOf(context);
         gpuOf(context).destroyContext(context->id);
     }
     // Stale handles must still be told apart, so the context itself stays, empty.

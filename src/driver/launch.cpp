@@ -294,7 +294,7 @@ void enqueueKernel(CUstream on, const KernelWork& work, int priority) {
     if (work.cooperative()) spec.gridWorkspace = gridWorkspace(root);
     const CUdeviceptr workspace = spec.gridWorkspace;
     const sim::LaunchId id = gpuOf(root).launch(on->id, std::move(spec));
-    root->launches.push_back(id);
+    if (root->launchLogs) root->launches.push_back(id);
     root->unchecked.push_back(id);
     if (workspace) enqueue(on, 0, [root, workspace] { memoryOf(root).free(workspace); });
 }

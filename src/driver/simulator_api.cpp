@@ -106,6 +106,22 @@ CUresult limitThreads(double share) {
     });
 }
 
+CUresult keepLaunches(bool on) {
+    return call([&] {
+        CUcontext root = currentContext()->root;
+        if (on) {
+            ++root->launchLogs;
+            return;
+        }
+        require(root->launchLogs > 0, CUDA_ERROR_INVALID_VALUE, "nobody keeps the context's launches");
+        if (--root->launchLogs > 0) return;
+        sim::Machine& gpu = gpuOf(root);
+        for (const sim::LaunchId id : root->launches)
+            if (gpu.record(id).over() && !std::ranges::binary_search(root->unchecked, id)) gpu.forget(id);
+        root->launches.clear();
+    });
+}
+
 CUresult launches(std::vector<sim::LaunchId>* ids) {
     return call([&] {
         requireOutput(ids);
@@ -125,10 +141,10 @@ std::string lastError() {
 }  // namespace
 
 const SimulatorApi& simulatorApi() {
-    static const SimulatorApi api = {addDevice,         removeDevice,       discardWork,  machine,
-                                     newSharingContext, setSharing,         setNumbering, setAllocation,
-                                     physicalAddress,   pageColor,          limitThreads, launches,
-                                     relaxBounds,       workWhileHostWaits, lastError};
+    static const SimulatorApi api = {addDevice,         removeDevice, discardWork,        machine,
+                                     newSharingContext, setSharing,   setNumbering,       setAllocation,
+                                     physicalAddress,   pageColor,    limitThreads,       keepLaunches,
+                                     launches,          relaxBounds,  workWhileHostWaits, lastError};
     return api;
 }
 

@@ -35,7 +35,9 @@ struct SimulatorApi {
     /// The share of the GPU's threads, from 0 to 1, that the current context may have at once, as MPS limits its
     /// clients.
     CUresult (*limitThreads)(double share) = nullptr;
-    /// Every launch of the current context so far, in order.
+    /// Launches of the current context are remembered from now on, until as many calls say that they need not be.
+    CUresult (*keepLaunches)(bool) = nullptr;
+    /// Those that are, in order.
     CUresult (*launches)(std::vector<sim::LaunchId>*) = nullptr;
     /// Lets kernels read beside allocations where hardware would not notice, and tells of each instruction that does.
     void (*relaxBounds)(std::function<void(const std::string&)> tell) = nullptr;

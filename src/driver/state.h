@@ -149,8 +149,9 @@ struct CUctx_st {
     CUdeviceptr heap = 0;  ///< of device code's malloc; 0: nobody has used it yet
     CUfunc_cache cacheConfig = 0;
     CUsharedconfig sharedConfig = 0;
-    std::vector<sim::LaunchId> launches;   ///< all so far
-    std::vector<sim::LaunchId> unchecked;  ///< launches whose end nobody has looked at yet
+    unsigned launchLogs = 0;               ///< that want to know its launches; where there are none, they are forgotten
+    std::vector<sim::LaunchId> launches;   ///< in order, since somebody wants to know
+    std::vector<sim::LaunchId> unchecked;  ///< launches whose end nobody has looked at yet, in order
     CUresult failed = CUDA_SUCCESS;        ///< a kernel's fault stays with its context
     std::string why;
 

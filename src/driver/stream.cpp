@@ -53,10 +53,13 @@ void markFailed(CUcontext context, CUresult code, std::string why) {
 
 void checkLaunches(CUcontext context) {
     CUcontext root = context->root;
+    sim::Machine& gpu = gpuOf(root);
     std::erase_if(root->unchecked, [&](sim::LaunchId id) {
-        const sim::LaunchRecord& record = gpuOf(root).record(id);
+        const sim::LaunchRecord& record = gpu.record(id);
         if (record.error) markFailed(root, codeOf(record.error->cause), record.error->what());
-        return record.over();
+        const bool over = record.over();
+        if (over && !std::ranges::binary_search(root->launches, id)) gpu.forget(id);
+        return over;
     });
     if (root->failed) throw Failure{root->failed, root->why};
 }

@@ -1,5 +1,6 @@
 #include "gpu/launch_log.h"
 
+#include "base/error.h"
 #include "driver/simulator_api.h"
 #include "sim/machine.h"
 
@@ -41,8 +42,20 @@ Launch LaunchCounters::launch(std::uint32_t id) const {
             {record.block.x, record.block.y, record.block.z}};
 }
 
-LaunchLog::LaunchLog(Gpu& gpu, const Context& context)
-    : counters_(gpu.launchCounters()), context_(context), before_(idsOfContext().size()) {}
+LaunchLog::LaunchLog(Gpu& gpu, const Context& context) : counters_(gpu.launchCounters()), context_(context) {
+    context_.makeCurrent();
+    driver::simulatorApi().keepLaunches(true);
+    before_ = idsOfContext().size();
+}
+
+LaunchLog::~LaunchLog() {
+    try {
+        context_.makeCurrent();
+    } catch (const Error&) {
+        return;  // it is gone, and what it launched with it
+    }
+    driver::simulatorApi().keepLaunches(false);
+}
 
 std::vector<Launch> LaunchLog::launches() {
     const std::vector<std::uint32_t> ids = idsOfContext();

@@ -49,6 +49,9 @@ class LaunchLog {
   public:
     /// Begins now. Throws Error where the GPU counts none.
     LaunchLog(Gpu&, const Context&);
+    ~LaunchLog();
+    LaunchLog(const LaunchLog&) = delete;
+    LaunchLog& operator=(const LaunchLog&) = delete;
     /// All so far, in order.
     std::vector<Launch> launches();
 
@@ -56,7 +59,7 @@ class LaunchLog {
     std::vector<std::uint32_t> idsOfContext();
     LaunchCounters counters_;
     Context context_;
-    std::size_t before_;
+    std::size_t before_ = 0;
 };
 
 }  // namespace bulkhead::gpu

@@ -15,7 +15,7 @@ std::uint32_t nameOf(std::uint32_t sm, const LaunchSpec& spec) {
 
 }  // namespace
 
-BlockDispatcher::BlockDispatcher(const SimContext& sim, const TimeSlicer& slicer, std::deque<Launch>& launches,
+BlockDispatcher::BlockDispatcher(const SimContext& sim, const TimeSlicer& slicer, Numbered<Launch>& launches,
                                  std::function<bool(Launch&)> passStop)
     : sim_(sim),
       slicer_(slicer),

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/block_order.h"
 #include "sim/launch.h"
+#include "sim/numbered.h"
 #include "sim/time_slicer.h"
 
 namespace bulkhead::sim {
@@ -19,7 +19,7 @@ class BlockDispatcher {
   public:
     /// `passStop` is asked when there is room for a launch's block Launch::stopAt: false if it cannot be placed yet. It
     /// may let the launch go on with another block.
-    BlockDispatcher(const SimContext&, const TimeSlicer&, std::deque<Launch>&, std::function<bool(Launch&)> passStop);
+    BlockDispatcher(const SimContext&, const TimeSlicer&, Numbered<Launch>&, std::function<bool(Launch&)> passStop);
 
     /// Something may fit from now on.
     void schedule() { next_ = std::max(next_ == kNever ? 0 : next_, sim_.now()); }
@@ -46,7 +46,7 @@ class BlockDispatcher {
 
     const SimContext& sim_;
     const TimeSlicer& slicer_;
-    std::deque<Launch>& launches_;
+    Numbered<Launch>& launches_;
     std::function<bool(Launch&)> passStop_;
     std::unordered_map<ContextId, std::uint64_t> threadLimits_;
     BlockOrder order_;

@@ -7,7 +7,7 @@
 namespace bulkhead::sim {
 
 LaunchLimits::LaunchLimits(const SimContext& sim, const Units& units, const TimeSlicer& slicer,
-                           std::deque<Launch>& launches)
+                           Numbered<Launch>& launches)
     : sim_(sim), units_(units), slicer_(slicer), launches_(launches) {}
 
 template <class Visit>

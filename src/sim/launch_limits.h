@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "sim/launch.h"
+#include "sim/numbered.h"
 #include "sim/time_slicer.h"
 #include "sim/units.h"
 
@@ -13,7 +13,7 @@ namespace bulkhead::sim {
 /// Ends launches after the time that each was given, and all after a number of instructions.
 class LaunchLimits {
   public:
-    LaunchLimits(const SimContext&, const Units&, const TimeSlicer&, std::deque<Launch>&);
+    LaunchLimits(const SimContext&, const Units&, const TimeSlicer&, Numbered<Launch>&);
 
     void limitInstructions(std::uint64_t warpInstructions);
     bool instructionsReached() const { return reached_; }
@@ -43,7 +43,7 @@ class LaunchLimits {
     const SimContext& sim_;
     const Units& units_;
     const TimeSlicer& slicer_;
-    std::deque<Launch>& launches_;
+    Numbered<Launch>& launches_;
     Cycles due_ = kNever;  ///< the earlier of the two below
     Cycles earliestDeadline_ = kNever, nextCount_ = kNever;
     std::uint64_t instructionLimit_ = 0;   ///< of warps

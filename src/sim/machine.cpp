@@ -44,7 +44,6 @@ Machine::Machine(arch::DeviceProfile profile, Options options)
       limits_(sim_, units_, slicer_, launches_),
       watch_(sim_, units_, slicer_, streams_, dispatcher_, launches_),
       nextCode_(kFirstCode) {
-    launches_.emplace_back();
     if (sim_.observer && sim_.observer->sampleInterval()) nextSample_ = sim_.observer->sampleInterval();
     if (options_.timing == Timing::whole) return;
     if (options_.timing == Timing::functional) {
@@ -190,7 +189,7 @@ Launch Machine::makeLaunch(StreamId stream, LaunchSpec spec) const {
 
     LaunchRecord& record = launch.record;
     record.occupancy = occupancyOf(profile_, *spec.code, spec.block, spec.dynamicShared, spec.carveoutPercent);
-    record.id = static_cast<LaunchId>(launches_.size());
+    record.id = launches_.next();
     record.kernel = spec.code->name;
     record.grid = spec.grid;
     record.block = spec.block;
@@ -221,11 +220,11 @@ Launch Machine::makeLaunch(StreamId stream, LaunchSpec spec) const {
 
 LaunchId Machine::launch(StreamId stream, LaunchSpec spec) {
     check(spec);
-    launches_.push_back(makeLaunch(stream, std::move(spec)));
+    const Launch& launch = launches_.add(makeLaunch(stream, std::move(spec)));
+    const LaunchId id = launch.record.id;
     units_.addLaunch();
-    const LaunchId id = launches_.back().record.id;
     if (asNeighbour_) shared_.separation.addNeighbour(id);
-    streams_.launch(stream, id, launches_.back().spec);
+    streams_.launch(stream, id, launch.spec);
     return id;
 }
 
@@ -241,7 +240,8 @@ void Machine::startLaunch(LaunchId id) {
     launch.record.state = LaunchRecord::State::running;
     launch.record.started = sim_.now();
     launch.earlier = streams_.earlierThan(launch.stream, id);
-    std::erase_if(launch.earlier, [&](LaunchId other) { return launches_[other].record.over(); });
+    std::erase_if(launch.earlier,
+                  [&](LaunchId other) { return !launches_.has(other) || launches_[other].record.over(); });
     launch.context.followsRunning = !launch.earlier.empty();
     if (launch.context.followsRunning) followers_.push_back(id);
     // What a launch reads by itself is counted, as hardware's counters do; it takes no part in the kernel's time.
@@ -450,6 +450,7 @@ void Machine::readNotices(SmGroup& group) {
     }
     std::ranges::stable_sort(notices, {}, &LaunchNotice::when);
     for (const LaunchNotice& notice : notices) {
+        if (!launches_.has(notice.launch)) continue;
         Launch& launch = launches_[notice.launch];
         if (launch.record.over()) continue;
         if (notice.error) {
@@ -500,32 +501,37 @@ void Machine::cutShort(Launch& launch, LaunchRecord::State state, Cycles when) {
 }
 
 void Machine::discardWork() {
-    for (Launch& launch : launches_)
+    launches_.each([&](Launch& launch) {
         if (launch.record.state == LaunchRecord::State::running)
             cutShort(launch, LaunchRecord::State::discarded, sim_.now());
+    });
     streams_.discard();
     for (const auto& group : slicer_.groups()) group->expected = 0;
     transfers_.discard();
-    for (Launch& launch : launches_) {
-        if (launch.record.over()) continue;
+    launches_.each([](Launch& launch) {
+        if (launch.record.over()) return;
         launch.record.state = LaunchRecord::State::discarded;
         launch.spec.program.reset();
-    }
+    });
 }
 
 void Machine::discardWork(ContextId context) {
     for (const LaunchId id : streams_.discard(context)) --groupOf(launches_[id]).expected;
     for (StreamId stream = 0; stream < streams_.count(); ++stream)
         if (streams_.contextOf(stream) == context) transfers_.end(stream);
-    for (Launch& launch : launches_) {
-        if (launch.owner != context || launch.record.over()) continue;
-        if (launch.record.state == LaunchRecord::State::running) {
-            cutShort(launch, LaunchRecord::State::discarded, sim_.now());
-            continue;
-        }
+    launches_.each([&](Launch& launch) {
+        if (launch.owner != context || launch.record.over()) return;
+        if (launch.record.state == LaunchRecord::State::running)
+            return cutShort(launch, LaunchRecord::State::discarded, sim_.now());
         launch.record.state = LaunchRecord::State::discarded;
         launch.spec.program.reset();
-    }
+    });
+}
+
+void Machine::forget(LaunchId id) {
+    if (!launches_.at(id).record.over()) throw Error("launch {} is not over", id);
+    launches_.forget(id);
+    units_.forgetLaunch(id);
 }
 
 /// False if there is none.

@@ -15,6 +15,7 @@
 #include "sim/launch.h"
 #include "sim/launch_limits.h"
 #include "sim/mem/context_memory.h"
+#include "sim/numbered.h"
 #include "sim/progress_watch.h"
 #include "sim/sampler.h"
 #include "sim/sim_context.h"
@@ -130,6 +131,8 @@ class Machine final {
 
     const LaunchRecord& record(LaunchId launch) const { return launches_.at(launch).record; }
     Counters counters(LaunchId launch) const { return units_.counters(launch); }
+    /// Nobody will ask for it any more, which is over.
+    void forget(LaunchId);
     Counters totals() const { return units_.totals(); }
     /// Launches that have ended with an error so far.
     std::uint64_t failures() const { return failures_; }
@@ -182,7 +185,7 @@ class Machine final {
     Units units_;
     L2Copies copies_;
     std::deque<Context> contexts_;
-    std::deque<Launch> launches_;  ///< [0] stands for nobody
+    Numbered<Launch> launches_;
     std::optional<std::uint32_t> concurrentGroup_;
     std::vector<std::uint32_t> spareGroups_;  ///< of contexts that were destroyed
     Streams streams_;

@@ -18,7 +18,7 @@ std::string firstReason(const SmGroup& group, LaunchId launch, std::string (Sm::
 
 ProgressWatch::ProgressWatch(const Simulation& sim, const Units& units, const TimeSlicer& slicer,
                              const Streams& streams, const BlockDispatcher& dispatcher,
-                             const std::deque<Launch>& launches)
+                             const Numbered<Launch>& launches)
     : sim_(sim), units_(units), slicer_(slicer), streams_(streams), dispatcher_(dispatcher), launches_(launches) {}
 
 std::vector<FailedLaunch> ProgressWatch::stuck() const {

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <vector>
 
 #include "sim/block_dispatcher.h"
 #include "sim/launch.h"
+#include "sim/numbered.h"
 #include "sim/streams.h"
 #include "sim/time_slicer.h"
 #include "sim/units.h"
@@ -21,7 +21,7 @@ namespace bulkhead::sim {
 class ProgressWatch {
   public:
     ProgressWatch(const Simulation&, const Units&, const TimeSlicer&, const Streams&, const BlockDispatcher&,
-                  const std::deque<Launch>&);
+                  const Numbered<Launch>&);
 
     Cycles due() const { return due_; }
     /// Launches that go round in circles; to be called when it is due.
@@ -43,7 +43,7 @@ class ProgressWatch {
     const TimeSlicer& slicer_;
     const Streams& streams_;
     const BlockDispatcher& dispatcher_;
-    const std::deque<Launch>& launches_;
+    const Numbered<Launch>& launches_;
     Cycles due_ = kInterval;
     SmGroup* watched_ = nullptr;  ///< whose warps are compared with states that were noted
     Cycles begun_ = 0;            ///< when they were

@@ -16,7 +16,6 @@ Units::Units(SimShared& shared, Observer* observer, unsigned threads)
     for (std::uint32_t c = 0; c < channels; ++c)
         partitions_.push_back(
             std::make_unique<MemoryPartition>(shared, latency_, observer ? logs_[sms + c].get() : nullptr, c));
-    addLaunch();
 }
 
 Units::~Units() = default;
@@ -201,7 +200,8 @@ void Units::gatherCounters() {
     const auto take = [&](LaunchTally& tally) {
         tally.take([&](LaunchId launch, const Counters& counters) {
             total_ += counters;
-            counted_[launch] += counters;
+            // Of none, or of one that was forgotten, some traffic may still be under way.
+            if (counted_.has(launch)) counted_[launch] += counters;
         });
     };
     for (Sm* sm : sms_) take(sm->sim().tally());

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
 #include "sim/launch.h"
 #include "sim/mem/memory_partition.h"
+#include "sim/numbered.h"
 #include "sim/observer_log.h"
 #include "sim/sm/coalescer.h"
 #include "sim/sm_group.h"
@@ -27,7 +27,8 @@ class Units {
     ThreadTeam& team() { return team_; }
 
     std::unique_ptr<SmGroup> makeGroup(const SchedulerChoice&);
-    void addLaunch() { counted_.emplace_back(); }
+    void addLaunch() { counted_.add({}); }
+    void forgetLaunch(LaunchId id) { counted_.forget(id); }
 
     /// The earliest time at which a unit has something to do, or kNever. `group` has the GPU.
     Cycles nextEvent(const SmGroup* group, bool issues) const;
@@ -92,7 +93,7 @@ class Units {
     std::vector<MemoryPartition*> sendingPartitions_;
     std::vector<std::uint32_t> receivingPartitions_;
     std::vector<std::uint8_t> isReceiving_;  ///< by partition, then by port
-    std::deque<Counters> counted_;           ///< by launch
+    Numbered<Counters> counted_;             ///< by launch
     Counters total_;                         ///< of them
 };
 

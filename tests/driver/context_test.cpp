@@ -126,6 +126,7 @@ TEST_F(Contexts, concurrentContextsRunSideBySideAndOthersTakeTurns) {
         for (CUcontext& made : both) {
             EXPECT_EQ(simulatorApi().createContext(&made, device, concurrent), CUDA_SUCCESS);
             api.cuCtxSetCurrent(made);
+            simulatorApi().keepLaunches(true);
             CUmodule own = nullptr;
             CUfunction f = nullptr;
             api.cuModuleLoadData(&own, kKernels);

@@ -233,16 +233,40 @@ TEST_F(Simulator, memoryTakesThePlacementThatWasSet) {
     EXPECT_EQ(simulatorApi().physicalAddress(&physical, 16), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST_F(Simulator, launchesAreListedInOrder) {
+TEST_F(Simulator, launchesAreListedInOrderWhileSomebodyKeepsThem) {
     const CUdeviceptr p = allocate(256);
+    const auto launched = [&] {
+        std::vector<sim::LaunchId> ids;
+        EXPECT_EQ(simulatorApi().launches(&ids), CUDA_SUCCESS);
+        return ids;
+    };
+    EXPECT_EQ(simulatorApi().keepLaunches(false), CUDA_ERROR_INVALID_VALUE);
+    ASSERT_EQ(launch("twice", p, 1, 32), CUDA_SUCCESS);
+    ASSERT_EQ(simulatorApi().keepLaunches(true), CUDA_SUCCESS);
     ASSERT_EQ(launch("twice", p, 1, 32), CUDA_SUCCESS);
     ASSERT_EQ(launch("where", p, 2, 32), CUDA_SUCCESS);
     ASSERT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS);
-    std::vector<sim::LaunchId> ids;
-    ASSERT_EQ(simulatorApi().launches(&ids), CUDA_SUCCESS);
+    const std::vector<sim::LaunchId> ids = launched();
     ASSERT_EQ(ids.size(), 2u);
     EXPECT_EQ(machine().record(ids[0]).kernel, "twice");
     EXPECT_EQ(machine().counters(ids[1]).blocks, 2u);
+    EXPECT_THROW(machine().record(ids[0] - 1), Error);
+    ASSERT_EQ(simulatorApi().keepLaunches(false), CUDA_SUCCESS);
+    EXPECT_TRUE(launched().empty());
+    EXPECT_THROW(machine().record(ids[1]), Error);
+}
+
+TEST_F(Simulator, whatIsNotWaitedForIsForgottenOnceItIs) {
+    const CUdeviceptr p = allocate(256);
+    ASSERT_EQ(simulatorApi().keepLaunches(true), CUDA_SUCCESS);
+    ASSERT_EQ(launch("twice", p, 1, 32), CUDA_SUCCESS);
+    std::vector<sim::LaunchId> ids;
+    ASSERT_EQ(simulatorApi().launches(&ids), CUDA_SUCCESS);
+    ASSERT_EQ(simulatorApi().keepLaunches(false), CUDA_SUCCESS);
+    EXPECT_EQ(machine().record(ids.at(0)).kernel, "twice");
+    ASSERT_EQ(api.cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_THROW(machine().record(ids.at(0)), Error);
+    EXPECT_EQ(machine().totals().blocks, 1u);
 }
 
 }  // namespace

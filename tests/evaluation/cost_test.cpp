@@ -93,6 +93,8 @@ TEST(Cost, LaunchesAreTimedByTheSimulatedClock) {
 TEST(Cost, ARateIsBytesOverTheTimeThatTheMachineCounts) {
     Bench bench(pagesOfAGtx1080());
     TimedContext timed(bench, bench.gpu().context());
+    timed.context().makeCurrent();
+    driver::simulatorApi().keepLaunches(true);
     MemoryKernel kernel(timed, memoryKernels().front());
     EXPECT_DOUBLE_EQ(kernel.bytes(), 3.0 * (1 << 20));  // two arrays of a MB are read, one is written
     const double rate = kernel.rate();
