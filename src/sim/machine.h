@@ -90,14 +90,17 @@ class Machine final {
     void enqueue(StreamId stream, Cycles duration, std::function<void()> action) {
         streams_.enqueue(stream, duration, std::move(action));
     }
-    /// What an action has read or written of a context's memory, by a copy or a fill: L2 may keep it.
+    /// What an action has read or written of a context's memory, by a copy or a fill: L2 may keep it, where there is one
+    /// to speak of.
     void copiedFrom(ContextId context, VirtualAddress from, Bytes bytes) {
-        copies_.read(memory(context).space(), from, bytes);
+        if (!functional_) copies_.read(memory(context).space(), from, bytes);
     }
     void copiedTo(ContextId context, VirtualAddress to, Bytes bytes) {
-        copies_.write(memory(context).space(), to, bytes);
+        if (!functional_) copies_.write(memory(context).space(), to, bytes);
     }
-    void filled(ContextId context, VirtualAddress to, Bytes bytes) { copies_.fill(memory(context).space(), to, bytes); }
+    void filled(ContextId context, VirtualAddress to, Bytes bytes) {
+        if (!functional_) copies_.fill(memory(context).space(), to, bytes);
+    }
     MarkerId createMarker() { return streams_.createMarker(); }
     void destroyMarker(MarkerId marker) { streams_.destroyMarker(marker); }
     void record(StreamId stream, MarkerId marker) { streams_.record(stream, marker); }

@@ -82,37 +82,42 @@ bool accumulates(Warp& w, const MatrixSite& site) {
     return ((w.predicate(site.accumulates) & 1) != 0) == (site.accumulation == Accumulation::where);
 }
 
+/// Calls visit(pair, even, odd) for neighbours in a row and the words of registers that hold them: one of both, and
+/// then `odd` is null, or one of each.
+template <class Visit>
+void eachPair(Warp& w, const std::vector<Slot>& registers, MatrixType type, int rows, Accumulators& matrix,
+              Visit visit) {
+    const bool together = type == MatrixType::f16;
+    for (std::size_t r = 0; r < registers.size(); r += together ? 1 : 2) {
+        std::uint32_t* const even = w.lanes<std::uint32_t>(registers[r]);
+        std::uint32_t* const odd = together ? nullptr : w.lanes<std::uint32_t>(registers[r + 1]);
+        const MatrixPlace first = placeOfD(rows, type, 0, static_cast<int>(r), 0);
+        for (int row = 0; row < 8; ++row) {
+            std::uint32_t* const pairs = matrix.rows[first.row + row] + first.column;
+            for (int p = 0; p < 4; ++p) visit(pairs + 2 * p, even + 4 * row + p, odd ? odd + 4 * row + p : nullptr);
+        }
+    }
+}
+
 void readC(Warp& w, const MatrixSite& site, Accumulators& c) {
     const int rows = rowsOf(site);
     if (!accumulates(w, site)) {
         for (int row = 0; row < rows; ++row) std::fill_n(c.rows[row], site.n, 0);
         return;
     }
-    for (std::size_t r = 0; r < site.cRegisters.size(); ++r) {
-        const std::uint32_t* const words = w.lanes<const std::uint32_t>(site.cRegisters[r]);
-        const MatrixPlace first = placeOfD(rows, site.c, 0, static_cast<int>(r), 0);
-        for (int lane = 0; lane < kLanes; ++lane) {
-            std::uint32_t* const at = c.rows[first.row + lane / 4] + first.column + lane % 4 * 2;
-            if (site.c == MatrixType::f16) {
-                at[0] = words[lane] & 0xffff;
-                at[1] = words[lane] >> 16;
-            } else {
-                at[0] = words[lane];
-            }
-        }
-    }
+    eachPair(w, site.cRegisters, site.c, rows, c,
+             [](std::uint32_t* pair, const std::uint32_t* even, const std::uint32_t* odd) {
+                 pair[0] = odd ? *even : *even & 0xffff;
+                 pair[1] = odd ? *odd : *even >> 16;
+             });
 }
 
-void writeD(Warp& w, const MatrixSite& site, const Accumulators& d) {
-    const int rows = rowsOf(site);
-    for (std::size_t r = 0; r < site.dRegisters.size(); ++r) {
-        std::uint32_t* const words = w.lanes<std::uint32_t>(site.dRegisters[r]);
-        const MatrixPlace first = placeOfD(rows, site.d, 0, static_cast<int>(r), 0);
-        for (int lane = 0; lane < kLanes; ++lane) {
-            const std::uint32_t* const at = d.rows[first.row + lane / 4] + first.column + lane % 4 * 2;
-            words[lane] = site.d == MatrixType::f16 ? at[0] | at[1] << 16 : at[0];
-        }
-    }
+void writeD(Warp& w, const MatrixSite& site, Accumulators& d) {
+    eachPair(w, site.dRegisters, site.d, rowsOf(site), d,
+             [](const std::uint32_t* pair, std::uint32_t* even, std::uint32_t* odd) {
+                 *even = odd ? pair[0] : pair[0] | pair[1] << 16;
+                 if (odd) *odd = pair[1];
+             });
 }
 
 /// Which products are summed up together. Most instructions form one sum; some are two, one after the other.
