@@ -13,7 +13,7 @@ using Moment = MachineWatch::Moment;
 
 /// A persistent kernel, which is stopped after the victim's run: the last that ended.
 std::optional<std::uint32_t> aggressorIn(const MachineWatch& watch) {
-    return watch.ended().empty() ? std::nullopt : std::optional(watch.ended().back());
+    return watch.ended().empty() ? std::nullopt : std::optional(watch.ended().back().id);
 }
 
 struct Requests {

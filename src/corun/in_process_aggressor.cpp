@@ -51,6 +51,7 @@ InProcessAggressor::InProcessAggressor(InProcessRequest request)
       gpu_(openGpu(request_.corun, watch_, sideBySide(request_))),
       context_(gpu_.createContext(sideBySide(request_))),
       launches_(gpu_, context_) {
+    watch_.setCounters(gpu_.launchCounters());
     const CacheGeometry shape = CacheGeometry::of(gpu_);
     aggressor_ = std::make_unique<Aggressor>(
         context_, shape, std::get<AggressorSpec>(completed(request_.corun, shape).actors.at(1).what),
@@ -75,8 +76,8 @@ void InProcessAggressor::finish() {
     const ActorReport report = request_.start ? aggressor_->stop() : ActorReport();
     for (const gpu::Launch& launch : launches_.launches()) notOfProgram_.insert(launch.id);
     std::vector<gpu::Launch> ofProgram;
-    for (const std::uint32_t id : watch_.ended())
-        if (!notOfProgram_.contains(id)) ofProgram.push_back(gpu_.launchCounters().launch(id));
+    for (const gpu::Launch& launch : watch_.ended())
+        if (!notOfProgram_.contains(launch.id)) ofProgram.push_back(launch);
     const std::optional<ActorRun> run = runOfLaunches(ofProgram, gpu_.launchCounters(), watch_);
     if (run) writeFile(request_.account, jsonText(json{{"program", toJson(*run)}, {"aggressor", toJson(report)}}));
 }

@@ -7,15 +7,21 @@ namespace {
 
 constexpr std::size_t kMostMoments = 8192;
 
+std::uint64_t requestsIn(const sim::Counters& c) {
+    return c.l2Hits + c.l2Misses + c.l2Merges;
+}
+
 }  // namespace
+
+std::uint64_t MachineWatch::requestsOf(std::uint32_t launch) const {
+    const auto ended = requestsOfEnded_.find(launch);
+    return ended == requestsOfEnded_.end() ? requestsIn(counters_->launch(launch).counters) : ended->second;
+}
 
 void MachineWatch::sample(Cycles now, const sim::Counters&, std::span<const std::uint32_t>) {
     if (!counters_) return;
     Moment moment{static_cast<std::uint64_t>(counters_->seconds(now) * 1e9), {}};
-    for (const auto& [launch, sms] : sms_) {
-        const sim::Counters c = counters_->launch(launch).counters;
-        moment.requests[launch] = c.l2Hits + c.l2Misses + c.l2Merges;
-    }
+    for (const auto& [launch, sms] : sms_) moment.requests[launch] = requestsOf(launch);
     for (const auto& [what, count] : recent_) {
         const auto [slice, owner, evictor] = what;
         evictions_.push_back({moment.ns, slice, owner, evictor, count});
@@ -42,7 +48,9 @@ void MachineWatch::blockStarted(Cycles, std::uint32_t sm, std::uint32_t, std::ui
 }
 
 void MachineWatch::launchEnded(Cycles, std::uint32_t launch) {
-    ended_.push_back(launch);
+    if (!counters_) return;
+    ended_.push_back(counters_->launch(launch));
+    requestsOfEnded_[launch] = requestsIn(ended_.back().counters);
 }
 
 std::set<unsigned> MachineWatch::sms(std::uint32_t launch) const {

@@ -44,15 +44,17 @@ class MachineWatch final : public sim::Observer {
 
     /// None where no block of it has started.
     std::set<unsigned> sms(std::uint32_t launch) const;
-    /// In the order in which they ended.
-    const std::vector<std::uint32_t>& ended() const { return ended_; }
+    /// In the order in which they ended, since the counters were set.
+    const std::vector<gpu::Launch>& ended() const { return ended_; }
 
   private:
     static constexpr Cycles kFirstInterval = 250;
+    std::uint64_t requestsOf(std::uint32_t launch) const;
     void thin();
 
     std::map<std::uint32_t, std::set<unsigned>> sms_;
-    std::vector<std::uint32_t> ended_;
+    std::vector<gpu::Launch> ended_;
+    std::map<std::uint32_t, std::uint64_t> requestsOfEnded_;
     Cycles interval_ = 0;  ///< 0: nothing is followed
     std::optional<gpu::LaunchCounters> counters_;
     std::vector<Moment> moments_;
