@@ -90,8 +90,8 @@ class Machine final {
     void enqueue(StreamId stream, Cycles duration, std::function<void()> action) {
         streams_.enqueue(stream, duration, std::move(action));
     }
-    /// What an action has read or written of a context's memory, by a copy or a fill: L2 may keep it, where there is one
-    /// to speak of.
+    /// What an action has read or written of a context's memory, by a copy or a fill: L2 may keep it, where there is
+    /// one to speak of.
     void copiedFrom(ContextId context, VirtualAddress from, Bytes bytes) {
         if (!functional_) copies_.read(memory(context).space(), from, bytes);
     }

@@ -147,7 +147,8 @@ template <bool kFlush, bool kSaturate, Round kRound>
     constexpr auto fast = [](float a, float b, float c) {
         return Fused<kRound, true>::template f32<kFlush, kSaturate>(a, b, c);
     };
-    if (kRound == Round::nearest && hasWideRegisters()) form.run = &lanewiseFused<decltype(fast), float, float, float, float>;
+    if (kRound == Round::nearest && hasWideRegisters())
+        form.run = &lanewiseFused<decltype(fast), float, float, float, float>;
 #endif
     (void)form;
 }
@@ -157,7 +158,8 @@ template <Round kRound>
     constexpr auto op = [](double a, double b, double c) { return Fused<kRound>::f64(a, b, c); };
     Form& form = forms.def<double, double, double, double>(name, OpClass::fp64, op);
 #if defined(__x86_64__) && !defined(__AVX2__)
-    if (kRound == Round::nearest && hasWideRegisters()) form.run = &lanewiseFused<decltype(op), double, double, double, double>;
+    if (kRound == Round::nearest && hasWideRegisters())
+        form.run = &lanewiseFused<decltype(op), double, double, double, double>;
 #endif
     (void)form;
 }

@@ -346,8 +346,7 @@ LaneMask takeOneSpace(const Instr& i, Warp& w, const std::uint64_t* generic, Lan
     const std::uint64_t window = windowOf(generic[first]), base = window << kWindowShift;
     // Mostly all in one: of windows they differ above its bits.
     std::uint64_t difference = 0;
-    for (unsigned lane = 0; lane < kLanes; ++lane)
-        difference |= (generic[lane] ^ generic[first]) & select(lanes, lane);
+    for (unsigned lane = 0; lane < kLanes; ++lane) difference |= (generic[lane] ^ generic[first]) & select(lanes, lane);
     LaneMask taken = lanes;
     if (difference >> kWindowShift)
         for (LaneMask m = lanes; m; m &= m - 1)
