@@ -3,6 +3,7 @@
 #include <bit>
 #include <utility>
 
+#include "sim/exec/compute.h"
 #include "sim/exec/matrix_fragment.h"
 #include "sim/exec/memory_access.h"
 
@@ -126,11 +127,6 @@ void accessFragment(const Instr& i, Warp& w, LaneMask mask, AccessKind kind, Bod
         i, w, mask, kind, [&](Access& a) { addOffsets(i, w, site, a); }, body);
 }
 
-template <class Visit>
-void eachLane(LaneMask lanes, Visit visit) {
-    for (; lanes; lanes &= lanes - 1) visit(static_cast<unsigned>(std::countr_zero(lanes)));
-}
-
 /// An element in the register that it is a part of, or that it is.
 template <class Part, class Register>
 struct PlaceInRegister {
@@ -142,11 +138,11 @@ struct PlaceInRegister {
           shift(sizeof(Part) == sizeof(Register)
                     ? 0
                     : static_cast<unsigned>(i.reconverge * bitsOf(w.code().matrixSites[i.extra].d))) {}
-    void set(unsigned lane, Part value) const {
+    void set(int lane, Part value) const {
         constexpr auto kAll = static_cast<Part>(~Part{0});
         lanes[lane] = (lanes[lane] & ~(Register{kAll} << shift)) | Register{value} << shift;
     }
-    Part get(unsigned lane) const { return static_cast<Part>(lanes[lane] >> shift); }
+    Part get(int lane) const { return static_cast<Part>(lanes[lane] >> shift); }
 };
 
 /// A load of what an atomic of its own SM is about to change, or of another block of the cluster.
@@ -161,7 +157,7 @@ struct LaterFragment {
     static bool run(void* what) {
         const auto& load = *static_cast<const LaterFragment*>(what);
         if (load.warp->starts() == load.starts)
-            eachLane(load.lanes, [&](unsigned lane) { load.to.set(lane, readAs<Part>(load.from[lane])); });
+            forLanes(load.lanes, [&](int lane) { load.to.set(lane, readAs<Part>(load.from[lane])); });
         return false;
     }
 };
@@ -173,18 +169,18 @@ void loadFragment(const Instr& i, Warp& w, LaneMask mask) {
         using Seen = PendingEffects::Seen;
         const Seen seen = !isShownLater(a, w) ? Seen::memory : a.remote ? Seen::atomics : w.effects().seenBy(a, p);
         if (seen == Seen::memory) {
-            eachLane(a.lanes, [&](unsigned lane) { to.set(lane, readAs<Part>(p.of(a, lane))); });
+            forLanes(a.lanes, [&](int lane) { to.set(lane, readAs<Part>(p.of(a, static_cast<unsigned>(lane)))); });
         } else if (seen == Seen::stores) {
-            eachLane(a.lanes, [&](unsigned lane) {
+            forLanes(a.lanes, [&](int lane) {
                 std::uint8_t bytes[sizeof(Part)];
-                w.effects().read(a.address[lane], p.of(a, lane), sizeof bytes, bytes);
+                w.effects().read(a.address[lane], p.of(a, static_cast<unsigned>(lane)), sizeof bytes, bytes);
                 to.set(lane, readAs<Part>(bytes));
             });
         } else {
             using Later = LaterFragment<Part, Register>;
             auto& load = w.effects().defer<Later>(a, Later::run);
             load = {to, a.lanes, {}, &w, w.starts()};
-            eachLane(a.lanes, [&](unsigned lane) { load.from[lane] = p.of(a, lane); });
+            forLanes(a.lanes, [&](int lane) { load.from[lane] = p.of(a, static_cast<unsigned>(lane)); });
             w.deferLoad();
         }
     });
@@ -195,7 +191,7 @@ void storeFragment(const Instr& i, Warp& w, LaneMask mask) {
     const PlaceInRegister<Part, Register> from(i, w, i.src[1]);
     accessFragment(i, w, mask, AccessKind::store, [&](const Access& a, const Places& p) {
         const auto write = [&](const Places& to) {
-            eachLane(a.lanes, [&](unsigned lane) { writeAs(to.of(a, lane), from.get(lane)); });
+            forLanes(a.lanes, [&](int lane) { writeAs(to.of(a, static_cast<unsigned>(lane)), from.get(lane)); });
         };
         isShownLater(a, w) ? write(placesUntilShown(w, a, p)) : write(p);
     });

@@ -75,6 +75,15 @@ class Sparsity {
     const std::uint32_t* words_;
 };
 
+/// Calls visit(row, element, depth) for each stored element of A: which row of B it multiplies.
+template <class Visit>
+void eachDepth(Warp& w, const MatrixSite& site, Visit visit) {
+    const std::optional<Sparsity> sparsity = site.isSparse ? std::optional<Sparsity>({site, w}) : std::nullopt;
+    for (int row = 0; row < rowsOf(site); ++row)
+        for (int element = 0; element < storedDepth(site); ++element)
+            visit(row, element, sparsity ? sparsity->depthOf(row, element) : element);
+}
+
 bool accumulates(Warp& w, const MatrixSite& site) {
     using Accumulation = MatrixSite::Accumulation;
     if (site.accumulation == Accumulation::always) return true;
@@ -143,10 +152,7 @@ void addProducts(const Instr& i, Warp& w, const MatrixSite& site, const Parts& p
     }
     readA(i, w, site, s.factors);
     s.product.setA(s.factors, {site.a, site.negatesA, widens});
-    const std::optional<Sparsity> sparsity = site.isSparse ? std::optional<Sparsity>({site, w}) : std::nullopt;
-    for (int row = 0; row < rows; ++row)
-        for (int element = 0; element < stored; ++element)
-            s.product.setDepth(row, element, sparsity ? sparsity->depthOf(row, element) : element);
+    eachDepth(w, site, [&](int row, int element, int depth) { s.product.setDepth(row, element, depth); });
     for (int part = 0; part < parts.count; ++part) {
         std::uint8_t terms[kMostTerms];
         std::size_t count = 0;
@@ -318,10 +324,7 @@ void multiplyIntegers(const Instr& i, Warp& w, const MatrixSite& site) {
     for (int row = 0; row < rows; ++row) toIntegers(site.a, s.factors.a[row], stored, s.a[row]);
     readB(i, w, site, s.factors);
     for (int depth = 0; depth < site.k; ++depth) toIntegers(site.b, s.factors.b[depth], site.n, s.b[depth]);
-    const std::optional<Sparsity> sparsity = site.isSparse ? std::optional<Sparsity>({site, w}) : std::nullopt;
-    for (int row = 0; row < rows; ++row)
-        for (int term = 0; term < stored; ++term)
-            s.depths[row][term] = static_cast<std::uint8_t>(sparsity ? sparsity->depthOf(row, term) : term);
+    eachDepth(w, site, [&](int row, int term, int depth) { s.depths[row][term] = static_cast<std::uint8_t>(depth); });
     readC(w, site, s.sums);
     widely([&]() __attribute__((always_inline)) {
         for (int row = 0; row < rows; ++row) {
